@@ -1,0 +1,51 @@
+# Every command makes the virtual environment by itself, from a lock with hashes. Needs Python >= 3.11 and Java >= 17.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench soak lock clean
+
+help: ## list these commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
+
+demo: $(READY) ## run the scenario `baseline`, shortened, on an embedded broker
+	$(BIN)/streamgauge run baseline --set phases.warmup=3s --set phases.measure=10s
+
+test: check ## prove the repository: checks, and every test but the long ones
+	$(BIN)/pytest -m "(kafka or spark or e2e) and not soak"
+
+check: $(READY) ## the fast part: format, lint, types, imports, tests without broker and Spark
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -m "not kafka and not spark and not e2e and not soak"
+
+bench: $(READY) ## measure the tool itself (an hour; the figures of docs/performance.md)
+	$(BIN)/python -m benchmarks
+
+soak: $(READY) ## the long tests
+	$(BIN)/pytest -m soak
+
+lock: $(READY) ## resolve the dependencies anew
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-annotate --upgrade --output-file requirements/lock.txt
+
+clean: ## remove the virtual environment and all caches
+	rm -rf $(VENV) build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# uv is installed by pip with its hash; it then installs exactly what the lock says, and the package itself on top.
+$(READY): requirements/lock.txt requirements/build.txt requirements/boot.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Say: make PYTHON=python3.12"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+		{ echo "Python's venv is missing. On Debian or Ubuntu: apt-get install python3-venv"; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/boot.txt
+	$(BIN)/uv pip sync --python $(BIN)/python --require-hashes --build-constraint requirements/build.txt \
+		requirements/lock.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --build-constraint requirements/build.txt --editable .
+	touch $@

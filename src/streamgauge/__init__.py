@@ -1,0 +1,1 @@
+"""Streamgauge measures what an event stream on Apache Kafka really delivers."""
