@@ -1,0 +1,1 @@
+"""Words and arithmetic: no I/O, no threads, no clock but `clock`."""

@@ -1,0 +1,65 @@
+"""What crosses the ports between the engine and the outside: blocks, columns of many rows, never single messages.
+
+A column is an array of numbers in which `NULL` stands for null, or one value for all rows. Columns of strings are given
+as one value or as a sequence.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.domain.events import NULL, Type
+from streamgauge.domain.stamp import Stamps
+
+Values = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.int8] | Sequence[str | None] | int | str | bool | None
+Block = Mapping[str, Values]
+
+NULL_INT32 = NULL[Type.INT32]
+NULL_INT64 = NULL[Type.INT64]
+NULL_BOOL = NULL[Type.BOOL]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSpec:
+    """What a client needs to know; plain values that can be sent to another process."""
+
+    worker: str
+    topic: str
+    settings: Mapping[str, str | int | float | bool]
+    """Settings of the client by librdkafka's names, complete."""
+    stamp_in_header: bool | None = False
+    """Whether stamps travel in a record header; None where a consumer has to look in both places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Messages of a block that a client did not take: places in the block, and errors other than a full queue."""
+
+    no_room: Sequence[int] = ()
+    failed: Sequence[tuple[int, str]] = ()
+
+
+ALL_TAKEN = Refused()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What one poll delivered: columns of equal length, and the bytes that they were read from."""
+
+    partition: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    append_ms: NDArray[np.int64] | None
+    """None where the topic does not stamp the time of the append."""
+    size_bytes: NDArray[np.int32]
+    stamps: Stamps
+    """One stamp per message; what is no stamp does not look like one."""
+    values: Sequence[bytes]
+    in_header: NDArray[np.bool_] | bool
+    """Whether each stamp was found in a header, so that the checksum covers the whole value."""
+
+    @property
+    def count(self) -> int:
+        """Messages delivered."""
+        return len(self.values)

@@ -1,0 +1,64 @@
+"""Every exception that Streamgauge raises on purpose.
+
+StreamgaugeError
+├── BadInput            what the user gave cannot be used; nothing was started (exit code 2)
+└── RunFailed           the work began and could not be done (exit code 1)
+    ├── BrokerError     a broker could not be started, reached or asked
+    ├── RecordError     a row could not be written or a run folder could not be read
+    ├── WorkerError     a worker could not be started or did not get ready
+    └── AnalysisError   the pipeline could not answer from the rows
+
+A message that fails is a row, never an exception.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class StreamgaugeError(Exception):
+    """Root of the tree; its text is fit to be shown to a user as it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with an input: where it is, what is wrong, how to mend it."""
+
+    where: str
+    what: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}. {self.mend}"
+
+
+class BadInput(StreamgaugeError):
+    """The input has the given faults, all of them at once."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+    @classmethod
+    def single(cls, where: str, what: str, mend: str) -> "BadInput":
+        """A BadInput with exactly one fault."""
+        return cls([Fault(where, what, mend)])
+
+
+class RunFailed(StreamgaugeError):
+    """The work began and could not be done."""
+
+
+class BrokerError(RunFailed):
+    """A broker could not be started, reached or asked."""
+
+
+class RecordError(RunFailed):
+    """A row could not be written, or a run folder could not be read."""
+
+
+class WorkerError(RunFailed):
+    """A worker could not be started or did not get ready in time."""
+
+
+class AnalysisError(RunFailed):
+    """The pipeline could not answer from the recorded rows."""

@@ -1,0 +1,157 @@
+"""The rows that a run records: one schema per kind of event, said once.
+
+Arrow and Spark schemas are derived from these (`record.arrow`, `pipeline.schemas`) and a test proves that they agree.
+Units are in the names; a `_ns` column is CLOCK_MONOTONIC of the run's host. Unknown is null.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+FORMAT_VERSION = 1
+
+
+class Type(StrEnum):
+    """The types a column may have; strings come from small vocabularies (error names, moments, roles)."""
+
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT64 = "float64"
+    BOOL = "bool"
+    STRING = "string"
+
+
+NULL: Mapping[Type, int] = MappingProxyType({Type.INT32: -(1 << 31), Type.INT64: -(1 << 63), Type.BOOL: -1})
+"""What stands for null in a block of numbers, which has no other way to say it; never in a file that is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, its type, whether a value may be unknown, and what it says."""
+
+    name: str
+    type: Type
+    about: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of one kind of row, in order."""
+
+    name: str
+    about: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+
+def _must(name: str, type_: Type, about: str) -> Column:
+    return Column(name, type_, about)
+
+
+def _may(name: str, type_: Type, about: str) -> Column:
+    return Column(name, type_, about, nullable=True)
+
+
+_I32, _I64, _BOOL, _STR = Type.INT32, Type.INT64, Type.BOOL, Type.STRING
+
+SENT = Schema(
+    "sent",
+    "One message whose fate is known: acknowledged, failed, timed out, or due but never sent.",
+    (
+        _must("topic", _I32, "number of the topic in run.json"),
+        _must("producer", _I32, "number of the producer"),
+        _must("seq", _I64, "sequence within the producer, from 0"),
+        _may("partition", _I32, "partition that took it; null when it never got there"),
+        _may("offset", _I64, "offset it was acknowledged at; null with acks 0 and for failed messages"),
+        _may("due_ns", _I64, "when the schedule wanted it; null where the load has no schedule"),
+        _may("sent_ns", _I64, "read just before the produce call that was accepted; null when never sent"),
+        _may("acked_ns", _I64, "when its delivery report was served; null with acks 0 and when never sent"),
+        _may("size_bytes", _I32, "bytes of value; null when never sent"),
+        _may("error", _STR, "null when acknowledged; `unsent`, or the client's name of the error"),
+        _may("transaction", _I32, "number of the transaction within the producer"),
+    ),
+)
+
+RECEIVED = Schema(
+    "received",
+    "One message delivered to one consumer by one poll.",
+    (
+        _must("topic", _I32, "number of the topic in run.json"),
+        _must("group", _I32, "number of the consumer group in run.json"),
+        _must("consumer", _I32, "number of the consumer"),
+        _must("poll", _I64, "number of the poll within the consumer, from 0"),
+        _may("producer", _I32, "from the stamp; null when the message is foreign"),
+        _may("seq", _I64, "from the stamp; null when the message is foreign"),
+        _must("partition", _I32, "partition it was read from"),
+        _must("offset", _I64, "offset it was read at"),
+        _may("append_ms", _I64, "wall clock of the broker's append; null unless the topic stamps LogAppendTime"),
+        _may("due_ns", _I64, "from the stamp; null when foreign or without a schedule"),
+        _may("sent_ns", _I64, "from the stamp; null when the message is foreign"),
+        _must("received_ns", _I64, "return of the poll that delivered it"),
+        _may("started_ns", _I64, "begin of its processing; null where the consumer does no processing"),
+        _may("processed_ns", _I64, "end of its processing; null where the consumer does no processing"),
+        _must("size_bytes", _I32, "bytes of value"),
+        _may("delivery_count", _I32, "how often the broker says it was delivered; null outside share groups"),
+        _may("intact", _BOOL, "whether the checksum agrees; null when it was not checked"),
+    ),
+)
+
+POLLS = Schema(
+    "polls",
+    "One call of a consumer for messages.",
+    (
+        _must("consumer", _I32, "number of the consumer"),
+        _must("poll", _I64, "number of the poll within the consumer, from 0"),
+        _must("started_ns", _I64, "when the call began"),
+        _must("returned_ns", _I64, "when it returned"),
+        _must("count", _I32, "messages it returned"),
+    ),
+)
+
+LAG = Schema(
+    "lag",
+    "Where a partition stands for a group: log ends, commits, positions.",
+    (
+        _must("at_ns", _I64, "when it was asked"),
+        _must("moment", _STR, "`start` (before the load), `sample`, or `final` (end of the drain)"),
+        _must("topic", _I32, "number of the topic in run.json"),
+        _may("group", _I32, "number of the group; null in a run that only produces"),
+        _may("consumer", _I32, "consumer whose position this is; null in the rows of log ends and commits"),
+        _must("partition", _I32, "partition"),
+        _may("start", _I64, "log start offset"),
+        _may("committed", _I64, "committed offset of the group"),
+        _may("position", _I64, "next offset this consumer would have read"),
+        _may("end", _I64, "log end offset"),
+        _may("error", _STR, "why a value is missing"),
+    ),
+)
+
+RESOURCES = Schema(
+    "resources",
+    "One look at one process, or at the host.",
+    (
+        _must("at_ns", _I64, "when it was read"),
+        _must("process", _STR, "name, like `producer-0`, `broker-1`, `host`"),
+        _must("role", _STR, "`producer`, `consumer`, `sampler`, `supervisor`, `broker` or `host`"),
+        _may("cpu_ns", _I64, "CPU time used so far, user and system; of the host: all cores, idle and steal apart"),
+        _may("rss_bytes", _I64, "resident memory; of the host: memory in use"),
+        _may("steal_ns", _I64, "host only: time the hypervisor gave to others so far, all cores"),
+        _may("idle_ns", _I64, "host only: time idle or waiting for I/O so far, all cores"),
+        _may("messages", _I64, "workers only: messages handed to the client, or received, so far"),
+        _may("blocked_ns", _I64, "producers only: time spent waiting for room in the client's queue so far"),
+        _may("poll_gap_ns", _I64, "workers only: longest time between two polls since the row before"),
+    ),
+)
+
+EVENTS: Mapping[str, Schema] = MappingProxyType(
+    {schema.name: schema for schema in (SENT, RECEIVED, POLLS, LAG, RESOURCES)}
+)
+
+UNSENT = "unsent"
+"""Error of a message that was due before the load ended and never handed to the client."""

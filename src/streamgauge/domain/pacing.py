@@ -1,0 +1,54 @@
+"""When message i of a producer is due, as arithmetic: no clock, no waiting.
+
+A schedule is absolute: due times follow from the index alone, so a stall never moves what comes after it
+(coordinated omission). Multiply first, round last: a rounded interval would drift.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.domain.clock import NS_PER_SECOND
+
+Int64s = NDArray[np.int64]
+
+
+class Pacer(Protocol):
+    """A schedule: due times in ns after the start of the load."""
+
+    def due_ns(self, first: int, count: int) -> Int64s:
+        """Due times of the messages `first` to `first + count - 1`, never falling."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantPacer:
+    """Evenly spaced messages: message i of producer k of n is due at `(i + k/n) * n / rate`.
+
+    The offset k/n makes the dues of n producers interleave instead of coinciding.
+    """
+
+    rate_per_second: Fraction
+    producer: int
+    producers: int
+
+    def due_ns(self, first: int, count: int) -> Int64s:
+        """Due times in ns; exact to the rounding of the last ns for as long as `2**63` holds."""
+        interval = NS_PER_SECOND / self.rate_per_second
+        top, bottom = interval.numerator, interval.denominator
+        start = first * self.producers + self.producer
+        # The whole part in Python integers, so that the block's own product cannot overflow.
+        base, rest = divmod(start * top, bottom)
+        steps = np.arange(count, dtype=np.int64) * (self.producers * top) + rest
+        return base + steps // bottom
+
+
+def constant(rate_per_second: float, producer: int, producers: int) -> ConstantPacer:
+    """The constant schedule of one of `producers` producers that together send `rate_per_second`.
+
+    The rate is taken as the closest fraction with a denominator up to 1000, so that 64-bit products suffice.
+    """
+    return ConstantPacer(Fraction(rate_per_second).limit_denominator(1000), producer, producers)

@@ -1,0 +1,129 @@
+"""The run folder as others may read it: its paths, and the model of run.json.
+
+The folder is the only door between load and analysis; what both sides must agree on stands here.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from streamgauge.domain.events import FORMAT_VERSION
+
+PhaseName = Literal["warmup", "measure", "drain"]
+Ending = Literal["finished", "interrupted", "failed"]
+
+
+class RunFolder:
+    """The paths inside one run folder; makes and reads nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.facts = root / "run.json"
+        self.result = root / "result.json"
+        self.events = root / "events"
+        self.tables = root / "tables"
+        self.logs = root / "logs"
+
+    def worker_events(self, kind: str, worker: str) -> Path:
+        """Where one worker keeps its parts of one kind of event."""
+        return self.events / kind / f"worker={worker}"
+
+    def table(self, name: str) -> Path:
+        """The file of one gold table."""
+        return self.tables / f"{name}.parquet"
+
+    def gc_log(self, process: str) -> Path:
+        """The `-Xlog:gc` file of one JVM, like `broker-1`."""
+        return self.logs / f"{process}-gc.log"
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Phase(_Facts):
+    """One phase, as planned at the start and as it was at the end: [from_ns, to_ns) on the monotonic clock."""
+
+    name: PhaseName
+    from_ns: int
+    to_ns: int
+
+
+class Numbered(_Facts):
+    """A topic or group: the number that stands in the rows, and its name."""
+
+    id: int
+    name: str
+    partitions: int | None = None
+
+
+class WorkerFacts(_Facts):
+    """One worker and how it ended; `exit_code` is negative for a signal, null while it runs."""
+
+    name: str
+    role: str
+    number: int
+    pid: int | None = None
+    exit_code: int | None = None
+    ended_ns: int | None = None
+    declared_dead: bool = False
+    """Whether the scenario asked for its death."""
+    error: str | None = None
+    """What it said before it failed."""
+    dropped_rows: int = 0
+    """Rows that it could not write."""
+
+    @property
+    def died(self) -> bool:
+        """Whether it ended without finishing its work."""
+        return self.exit_code is not None and self.exit_code != 0
+
+
+class BrokerFacts(_Facts):
+    """The cluster that was measured."""
+
+    embedded: bool
+    bootstrap: str
+    version: str | None = None
+    processes: list[str] = []
+    """Names of the embedded brokers' processes, as in `resources` and in the names of their logs."""
+
+
+class RunFacts(_Facts):
+    """run.json: what was asked, on what, when, and how it ended.
+
+    Written whole at the start (with `ending` null: a reader that finds it so knows that the parent was killed) and
+    again at the end, each time under a temporary name and then renamed.
+    """
+
+    format: int = FORMAT_VERSION
+    id: str
+    name: str
+    tag: int
+    """Run tag in every stamp."""
+    created: str
+    wall_ns: int
+    monotonic_ns: int
+    """`wall_ns` and `monotonic_ns` were read together."""
+    command: list[str]
+    scenario: dict[str, Any]
+    versions: dict[str, str]
+    machine: dict[str, Any]
+    broker: BrokerFacts
+    topics: list[Numbered]
+    groups: list[Numbered]
+    workers: list[WorkerFacts] = []
+    phases: list[Phase] = []
+    load_ended_ns: int | None = None
+    """When producers stopped taking up new messages; earlier than planned when interrupted."""
+    drain_ended_ns: int | None = None
+    drained: bool | None = None
+    """Whether every position had reached its log end when the drain was over; null where nobody consumes."""
+    ending: Ending | None = None
+    reasons: list[str] = []
+    """Why it did not simply finish, in plain words."""
+
+    def phase(self, name: PhaseName) -> Phase | None:
+        """The phase of this name; None when the run never got that far."""
+        return next((phase for phase in self.phases if phase.name == name), None)

@@ -1,0 +1,234 @@
+"""The gold tables: what the pipeline answers, one schema per table, said once.
+
+`scope` says what a row covers: `run` (everything, warm-up and drain included), `measure` (the measure phase),
+`window` (one second; `second` counts from the start of the measure phase, so warm-up is negative) or `partition`
+(one partition within the measure phase). Times are in the unit of their name; unknown is null.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from streamgauge.domain.events import Column, Schema, Type
+from streamgauge.domain.latency import PERCENTILES
+
+_I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL, Type.STRING
+
+
+def _must(name: str, type_: Type, about: str) -> Column:
+    return Column(name, type_, about)
+
+
+def _may(name: str, type_: Type, about: str) -> Column:
+    return Column(name, type_, about, nullable=True)
+
+
+_SCOPE = (
+    _must("scope", _STR, "`run`, `measure`, `window` or `partition`"),
+    _may("second", _I64, "window, counted from the start of the measure phase"),
+    _may("topic", _I32, "topic; with scope partition"),
+    _may("partition", _I32, "partition; with scope partition"),
+)
+
+METRICS: Mapping[str, str] = MappingProxyType(
+    {
+        "ack_response": "acked_ns - due_ns",
+        "ack_service": "acked_ns - sent_ns",
+        "end_to_end_response": "received_ns - due_ns",
+        "end_to_end_service": "received_ns - sent_ns",
+        "processing_response": "processed_ns - due_ns",
+        "processing_service": "processed_ns - sent_ns",
+        "lateness": "sent_ns - due_ns",
+        "poll": "returned_ns - started_ns of one poll",
+    }
+)
+"""Every latency that is measured, and the difference that it is."""
+
+THROUGHPUT = Schema(
+    "throughput",
+    "How many messages passed each stage; each count by the clock of its own event.",
+    (
+        *_SCOPE,
+        _may("duration_ns", _I64, "length of what the row covers"),
+        _must("due", _I64, "messages that the schedule wanted; 0 without a schedule"),
+        _must("sent", _I64, "messages handed to the client"),
+        _must("acked", _I64, "messages acknowledged"),
+        _must("failed", _I64, "messages that failed or timed out, by when that became known"),
+        _must("unsent", _I64, "messages due and never sent, by due time"),
+        _must("received", _I64, "messages received, every delivery counted"),
+        _must("processed", _I64, "messages processed; equal to received where there is no processing"),
+        _must("sent_bytes", _I64, "bytes of value of the messages sent"),
+        _must("received_bytes", _I64, "bytes of value of the messages received"),
+        _may("outstanding", _I64, "scope window: sent minus processed at the end of the window, since the start"),
+    ),
+)
+
+LATENCY_BUCKETS = Schema(
+    "latency_buckets",
+    "Histogram counts: by window (every second of the run) and by partition (measure phase only), never both.",
+    (
+        _must("metric", _STR, "one of the metrics"),
+        _may("second", _I64, "window; null in the rows by partition"),
+        _may("topic", _I32, "topic; null in the rows by window"),
+        _may("partition", _I32, "partition; null in the rows by window"),
+        _must("measured", _BOOL, "whether the messages belong to the measure phase"),
+        _must("censored", _BOOL, "true for ages of messages that were never delivered"),
+        _must("bucket", _I64, "bucket index, see domain/histogram.py"),
+        _must("count", _I64, "messages"),
+    ),
+)
+
+LATENCY = Schema(
+    "latency",
+    "One latency: count, moments and percentiles; scopes measure, window and partition.",
+    (
+        _must("metric", _STR, "one of the metrics"),
+        *_SCOPE,
+        _must("selected_by", _STR, "`due`, `sent`, `received`: the time by which messages belong to the scope"),
+        _must("count", _I64, "messages measured"),
+        _must("censored", _I64, "messages that never came, counted in the percentiles"),
+        *(
+            _may(name, _F64, f"{name}, delivered messages only")
+            for name in ("min_ms", "mean_ms", "stddev_ms", "variance_ms2", "mad_ms", "max_ms")
+        ),
+        *(_may(f"{name}_ms", _F64, f"{name}, censored ones at their age") for name in PERCENTILES),
+        *(_may(f"{name}_hi_ms", _F64, f"{name}, censored ones as infinite") for name in PERCENTILES),
+        *(_must(f"{name}_censored", _BOOL, f"whether {name} is an interval") for name in PERCENTILES),
+        _may("reason", _STR, "why there is nothing to measure"),
+    ),
+)
+
+CDF = Schema(
+    "cdf",
+    "Share of messages delivered within an edge; measure phase.",
+    (
+        _must("metric", _STR, "one of the metrics"),
+        _must("le_ms", _F64, "upper edge"),
+        _must("share", _F64, "share of all messages of the measure phase, censored ones included"),
+    ),
+)
+
+DELIVERY_COUNTS = (
+    "sent", "acked", "failed", "unsent", "received", "delivered_once", "undelivered", "lost", "expired", "unknown",
+    "duplicate_consumer", "duplicate_producer", "reordered", "corrupt", "foreign", "unrecorded", "unacked_received",
+    "aborted",
+)  # fmt: skip
+"""Names and order of the counts of `delivery`."""
+
+DELIVERY = Schema(
+    "delivery",
+    "What became of the messages, exactly; one row per scope (run, measure) and group.",
+    (
+        _must("scope", _STR, "`run` or `measure`"),
+        _may("group", _I32, "consumer group; null when nobody consumes"),
+        *(_may(name, _I64, f"messages or rows that are {name.replace('_', ' ')}") for name in DELIVERY_COUNTS),
+        _may("checked", _I64, "received rows whose checksum was verified"),
+        _must("negative_latencies", _I64, "received rows whose end-to-end service time is below zero"),
+    ),
+)
+
+PROBLEMS = Schema(
+    "problems",
+    "Up to 10,000 messages that are not simply delivered once, so that a count can be looked into.",
+    (
+        _must("class", _STR, "class of delivery, like `lost`"),
+        _may("group", _I32, "consumer group"),
+        _may("topic", _I32, "topic"),
+        _may("producer", _I32, "producer"),
+        _may("seq", _I64, "sequence"),
+        _may("partition", _I32, "partition"),
+        _may("offset", _I64, "offset"),
+        _may("due_ns", _I64, "when it was due"),
+        _may("error", _STR, "error of the send"),
+    ),
+)
+
+POLLS_BY_CONSUMER = Schema(
+    "polls",
+    "How each consumer polled; measure phase.",
+    (
+        _must("consumer", _I32, "consumer"),
+        _must("polls", _I64, "polls that returned in the measure phase"),
+        _must("empty", _I64, "polls that returned nothing"),
+        _must("messages", _I64, "messages they returned"),
+        _may("mean_messages", _F64, "messages per poll that returned any"),
+        _may("in_poll_share", _F64, "share of the time spent inside poll"),
+        _may("longest_gap_ms", _F64, "longest time between the return of a poll and the start of the next"),
+    ),
+)
+
+RESOURCES_BY_INTERVAL = Schema(
+    "resources",
+    "What each process used between two looks, and over the measure phase.",
+    (
+        _must("process", _STR, "name, like `producer-0`, `broker-1`, `host`"),
+        _must("role", _STR, "role"),
+        _must("scope", _STR, "`interval` or `measure`"),
+        _may("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
+        _may("duration_ns", _I64, "length of the interval"),
+        _may("cpu_cores", _F64, "CPU time per time: 1.0 is one core fully used"),
+        _may("steal_share", _F64, "host: share of all cores' time that the hypervisor took"),
+        _may("idle_share", _F64, "host: share of all cores' time that was idle"),
+        _may("rss_bytes", _I64, "resident memory at the end of the interval; with scope measure the largest"),
+        _may("messages", _I64, "messages handed over or received in the interval"),
+        _may("blocked_share", _F64, "producers: share of the time spent waiting for room in the client's queue"),
+        _may("poll_gap_ms", _F64, "workers: longest time between two polls"),
+        _may("cpu_us_per_message", _F64, "CPU time per message"),
+    ),
+)
+
+GC = Schema(
+    "gc",
+    "Pauses of the embedded brokers' garbage collectors.",
+    (
+        _must("process", _STR, "broker process"),
+        _must("at_ns", _I64, "end of the pause"),
+        _may("second", _F64, "in seconds from the start of the measure phase"),
+        _must("kind", _STR, "what the collector calls it"),
+        _must("pause_ms", _F64, "length"),
+        _may("before_bytes", _I64, "heap used before"),
+        _may("after_bytes", _I64, "heap used after"),
+    ),
+)
+
+LATENESS = Schema(
+    "lateness",
+    "How late each producer sent what its schedule wanted; measure phase.",
+    (
+        _may("producer", _I32, "producer; null for all together"),
+        _must("count", _I64, "messages sent on a schedule"),
+        *(_may(name, _F64, name) for name in ("p50_ms", "p99_ms", "p99_9_ms", "max_ms")),
+    ),
+)
+
+SET_ASIDE = Schema(
+    "set_aside",
+    "Rows and files that could not be used.",
+    (
+        _must("kind", _STR, "kind of event"),
+        _must("source", _STR, "file, relative to the run folder, or worker"),
+        _must("reason", _STR, "why"),
+        _may("rows", _I64, "how many rows; null when that cannot be known"),
+    ),
+)
+
+VERDICT = Schema(
+    "verdict",
+    "The checks, each with evidence and advice.",
+    (
+        _must("name", _STR, "name of the check"),
+        _must("about", _STR, "`instrument` or `system`"),
+        _must("status", _STR, "`pass`, `warn`, `fail` or `unknown`"),
+        _must("evidence", _STR, "what was seen"),
+        _must("advice", _STR, "what to do about it; empty when it passed"),
+    ),
+)
+
+TABLES: Mapping[str, Schema] = MappingProxyType(
+    {
+        schema.name: schema
+        for schema in (
+            THROUGHPUT, LATENCY_BUCKETS, LATENCY, CDF, DELIVERY, PROBLEMS, POLLS_BY_CONSUMER, RESOURCES_BY_INTERVAL,
+            GC, LATENESS, SET_ASIDE, VERDICT,
+        )
+    }
+)  # fmt: skip
