@@ -1,0 +1,1 @@
+"""The run folder: crash-safe event parts, run facts, machine facts."""

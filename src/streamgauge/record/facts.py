@@ -1,0 +1,99 @@
+"""run.json, and the facts of the machine that belong to every measurement."""
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import psutil
+from pydantic import ValidationError
+
+from streamgauge.domain.clock import utc_text
+from streamgauge.domain.errors import BadInput, RecordError
+from streamgauge.domain.events import FORMAT_VERSION
+from streamgauge.domain.runfolder import RunFacts, RunFolder
+
+_PACKAGES = ("streamgauge", "confluent-kafka", "numpy", "pyarrow", "pyspark")
+
+
+def write_facts(folder: RunFolder, facts: RunFacts) -> None:
+    """Write run.json whole or not at all."""
+    temporary = folder.facts.with_name("_run.json")
+    try:
+        temporary.write_text(facts.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        temporary.rename(folder.facts)
+    except OSError as error:
+        raise RecordError(f"{folder.facts}: cannot be written: {error.strerror}") from error
+
+
+def read_facts(folder: RunFolder) -> RunFacts:
+    """run.json of a folder; raises BadInput where there is none that this version can read."""
+    where = str(folder.root)
+    try:
+        text = folder.facts.read_text(encoding="utf-8")
+    except OSError as error:
+        what = "not a run folder: it has no readable run.json"
+        raise BadInput.single(where, what, "Name a folder made by `streamgauge run`") from error
+    try:
+        facts = RunFacts.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"run.json does not say what it should: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise BadInput.single(where, what, "Restore the file; the events beside it are not affected") from error
+    if facts.format > FORMAT_VERSION:
+        what = f"format {facts.format} of the run folder is newer than this version reads ({FORMAT_VERSION})"
+        raise BadInput.single(where, what, "Use a newer version of streamgauge")
+    return facts
+
+
+def versions() -> dict[str, str]:
+    """Versions of what takes part in a measurement."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """What this machine is: system, processor, cores, memory, how long it has been up, and how loaded it is."""
+    memory = psutil.virtual_memory()
+    return {
+        "system": platform.system(),
+        "release": platform.release(),
+        "architecture": platform.machine(),
+        "processor": _processor(),
+        "cores": psutil.cpu_count(logical=True),
+        "usable_cores": _usable_cores(),
+        "memory_bytes": memory.total,
+        "memory_available_bytes": memory.available,
+        "booted": utc_text(round(psutil.boot_time() * 1e9)),
+        "load_average_1m": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "clock_source": _first_line(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        "cpu_governor": _first_line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+    }
+
+
+def _usable_cores() -> int | None:
+    """Cores that this process may use; fewer than there are under taskset or in some containers."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else psutil.cpu_count(logical=True)
+
+
+def _processor() -> str | None:
+    """The processor's name, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or None
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), None)
+
+
+def _first_line(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip() or None
+    except OSError:
+        return None

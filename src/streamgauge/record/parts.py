@@ -1,0 +1,166 @@
+"""Event sinks: blocks of rows go to an open part; a full one becomes a closed Parquet part on a second thread."""
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamgauge.domain.blocks import Block
+from streamgauge.domain.errors import RecordError
+from streamgauge.domain.events import EVENTS, NULL, Column, Type
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.record.arrow import ARROW_TYPES, arrow_schema
+from streamgauge.record.openpart import Constants, OpenPart, read_open_part
+
+ROWS_PER_PART = 1 << 20
+_OPEN = "_open-"
+
+WriteTable = Callable[[pa.Table, Path], None]
+
+
+def write_parquet(table: pa.Table, path: Path | pa.BufferOutputStream) -> None:
+    """Write one closed part. Deltas suit rising sequences, offsets and times; level 1 keeps up with the load."""
+    deltas = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    pq.write_table(
+        table,
+        path,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[field.name for field in table.schema if field.name not in deltas],
+        column_encoding=dict.fromkeys(deltas, "DELTA_BINARY_PACKED"),
+    )
+
+
+class PartSink:
+    """The rows of one kind of event of one worker; not for use by several threads.
+
+    Raises RecordError when rows can no longer be written; those already taken stay in the folder.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        kind: str,
+        worker: str,
+        constants: Constants | None = None,
+        rows_per_part: int = ROWS_PER_PART,
+        write: WriteTable = write_parquet,
+    ) -> None:
+        self._schema = EVENTS[kind]
+        self._directory = folder.worker_events(kind, worker)
+        self._constants = constants or {}
+        self._rows_per_part = rows_per_part
+        self._write = write
+        self._closing: threading.Thread | None = None
+        self._failure: RecordError | None = None
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordError(f"{self._directory}: cannot be made: {error.strerror}") from error
+        self._open = self._new_open_part(0)
+
+    def append(self, block: Block, count: int) -> None:
+        """Take `count` rows; every column that is not constant must be in the block."""
+        first = 0
+        while first < count:
+            taken = min(count - first, self._rows_per_part - self._open.count)
+            self._open.append(block, first, taken)
+            first += taken
+            if self._open.count == self._rows_per_part:
+                self._turn()
+
+    def close(self) -> None:
+        """Turn what is still open into a closed part; raises RecordError where that is not possible."""
+        self._open.close()
+        self._await_closing()
+        close_part(self._open.path, self._write)
+        with contextlib.suppress(OSError):
+            # A worker that recorded nothing leaves nothing.
+            self._directory.rmdir()
+
+    def _turn(self) -> None:
+        """Go on in another open part while the full one is turned into a closed one."""
+        self._await_closing()
+        full, self._open = self._open, self._new_open_part(self._open.number + 1)
+        full.close()
+        self._closing = threading.Thread(target=self._close_full, args=(full.path,), name="close-part")
+        self._closing.start()
+
+    def _close_full(self, path: Path) -> None:
+        try:
+            close_part(path, self._write)
+        except RecordError as error:
+            # The rows stay in the open part; the next turn tells the worker.
+            self._failure = error
+
+    def _await_closing(self) -> None:
+        if self._closing:
+            self._closing.join()
+            self._closing = None
+        if self._failure:
+            raise self._failure
+
+    def _new_open_part(self, number: int) -> OpenPart:
+        return OpenPart(self._directory / f"{_OPEN}{number}", self._schema, number, self._constants)
+
+
+def open_sink(run: Path, kind: str, worker: str, constants: Constants) -> PartSink:
+    """A sink in the folder `run`, ready to take rows at once: what a first use costs is paid here."""
+    _warm_up()
+    return PartSink(RunFolder(run), kind, worker, constants)
+
+
+def close_left_open(folder: RunFolder, write: WriteTable = write_parquet) -> list[tuple[Path, str]]:
+    """Close what dead workers left open; returns the files for which that was not possible, each with the reason."""
+    failed = []
+    for path in sorted(folder.events.glob(f"*/worker=*/{_OPEN}*")):
+        try:
+            close_part(path, write)
+        except RecordError as error:
+            failed.append((path, str(error)))
+    return failed
+
+
+def close_part(path: Path, write: WriteTable = write_parquet) -> None:
+    """Turn an open part into a closed one: under a temporary name, then renamed, so that a part is whole or absent."""
+    schema, number, rows, columns = read_open_part(path)
+    closed = path.parent / f"part-{number}.parquet"
+    temporary = path.parent / f"_part-{number}.parquet"
+    try:
+        # It may be there already, if a worker died between the two last steps.
+        if rows and not closed.exists():
+            arrays = [_array(column, columns[column.name], rows) for column in schema.columns]
+            write(pa.Table.from_arrays(arrays, schema=arrow_schema(schema)), temporary)
+            temporary.rename(closed)
+        path.unlink()
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise RecordError(f"{closed}: cannot be written: {error}") from error
+
+
+def _array(column: Column, values: Any, rows: int) -> pa.Array:
+    """One column as Arrow: NULL becomes null, codes become words."""
+    kind = ARROW_TYPES[column.type]
+    if isinstance(values, tuple):
+        codes, words = values
+        coded = pa.array(codes - 1, pa.int32(), mask=codes == 0)
+        return pa.DictionaryArray.from_arrays(coded, pa.array(words, pa.string())).cast(pa.string())
+    if not isinstance(values, np.ndarray):
+        return pa.repeat(pa.scalar(values, kind), rows)
+    mask = values == NULL[column.type] if column.nullable else None
+    if column.type is Type.BOOL:
+        return pa.array(values == 1, kind, mask=mask)
+    return pa.array(values, kind, mask=mask)
+
+
+@functools.cache
+def _warm_up() -> None:
+    """Write one row to memory: the first use of Arrow and Parquet holds the interpreter for most of a second."""
+    table = pa.table({"n": pa.array([1], pa.int64()), "s": pa.array(["x"], pa.string())})
+    write_parquet(table, pa.BufferOutputStream())

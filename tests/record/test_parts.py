@@ -1,0 +1,208 @@
+"""Event sinks: what was taken is in the folder, whatever happens to the worker."""
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64
+from streamgauge.domain.errors import RecordError
+from streamgauge.domain.events import EVENTS
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.record.arrow import arrow_schema
+from streamgauge.record.openpart import HEAD_BYTES
+from streamgauge.record.parts import PartSink, close_left_open, open_sink
+
+CONSTANTS = {"topic": 0, "producer": 3, "transaction": None}
+
+
+def block(first: int, count: int, errors: list[str | None] | None = None) -> dict[str, Any]:
+    seqs = np.arange(first, first + count, dtype=np.int64)
+    return {
+        "seq": seqs,
+        "partition": (seqs % 4).astype(np.int32),
+        "offset": seqs * 2,
+        "due_ns": seqs + 1000,
+        "sent_ns": seqs + 2000,
+        "acked_ns": seqs + 3000,
+        "size_bytes": 512,
+        "error": errors,
+    }
+
+
+def sink(folder: RunFolder, rows_per_part: int = 100, **options: Any) -> PartSink:
+    return PartSink(folder, "sent", "producer-3", CONSTANTS, rows_per_part, **options)
+
+
+def rows_of(folder: RunFolder, kind: str = "sent") -> list[dict[str, Any]]:
+    files = sorted(folder.events.glob(f"{kind}/worker=*/part-*.parquet"))
+    return [row for file in files for row in pq.read_table(file, partitioning=None).to_pylist()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder(tmp_path / "run")
+
+
+def test_rows_come_back_as_they_were_given(folder: RunFolder) -> None:
+    """Over several parts, with constants, in order; nothing is left open."""
+    taken = sink(folder)
+    for first in range(0, 250, 30):
+        taken.append(block(first, 30), 30)
+    taken.close()
+
+    rows = rows_of(folder)
+
+    assert [row["seq"] for row in rows] == list(range(270))
+    assert rows[7] == {
+        "topic": 0, "producer": 3, "seq": 7, "partition": 3, "offset": 14, "due_ns": 1007, "sent_ns": 2007,
+        "acked_ns": 3007, "size_bytes": 512, "error": None, "transaction": None,
+    }  # fmt: skip
+    assert [path.name for path in sorted(folder.worker_events("sent", "producer-3").iterdir())] == [
+        "part-0.parquet", "part-1.parquet", "part-2.parquet",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", sorted(EVENTS))
+def test_a_closed_part_has_the_schema_of_its_kind(folder: RunFolder, kind: str) -> None:
+    """Types and nullability, with every column that may be null null."""
+    schema = EVENTS[kind]
+    row = {c.name: None if c.nullable else "x" if c.type == "string" else 1 for c in schema.columns}
+    taken = PartSink(folder, kind, "w", {})
+    taken.append(row, 1)
+    taken.close()
+
+    table = pq.read_table(next(folder.events.glob(f"{kind}/*/part-0.parquet")), partitioning=None)
+
+    assert table.schema.equals(arrow_schema(schema))
+    assert table.to_pylist() == [row]
+
+
+def test_null_is_null_in_every_type(folder: RunFolder) -> None:
+    """NULL in a block of numbers, None in a sequence of strings."""
+    taken = PartSink(folder, "received", "c", {"topic": 0, "group": 0, "consumer": 0, "delivery_count": None})
+    numbers = {
+        "poll": 0, "partition": 0, "received_ns": 5, "size_bytes": 1, "append_ms": None, "started_ns": None,
+        "processed_ns": None,
+    }  # fmt: skip
+    taken.append(
+        {
+            **numbers,
+            "producer": np.array([1, NULL_INT32], np.int32),
+            "seq": np.array([1, NULL_INT64]),
+            "offset": np.array([0, 1]),
+            "due_ns": np.array([NULL_INT64, 2]),
+            "sent_ns": np.array([0, -1]),
+            "intact": np.array([0, NULL_BOOL], np.int8),
+        },
+        2,
+    )
+    taken.close()
+
+    first, second = rows_of(folder, "received")
+
+    assert (first["producer"], first["seq"], first["due_ns"], first["sent_ns"], first["intact"]) == (
+        1,
+        1,
+        None,
+        0,
+        False,
+    )
+    assert (second["producer"], second["seq"], second["due_ns"], second["sent_ns"], second["intact"]) == (
+        None, None, 2, -1, None,
+    )  # fmt: skip
+
+
+def test_texts_are_kept(folder: RunFolder) -> None:
+    """Also those that appear for the first time in the middle of a part."""
+    taken = sink(folder)
+    taken.append(block(0, 3, [None, "_MSG_TIMED_OUT", None]), 3)
+    taken.append(block(3, 2, ["unsent", "_MSG_TIMED_OUT"]), 2)
+    taken.append(block(5, 1), 1)
+    taken.close()
+
+    assert [row["error"] for row in rows_of(folder)] == [None, "_MSG_TIMED_OUT", None, "unsent", "_MSG_TIMED_OUT", None]
+
+
+def test_what_a_dead_worker_left_open_is_closed_by_others(folder: RunFolder) -> None:
+    """The worker never closes; a row that was cut off in the middle does not count; closing twice changes nothing."""
+    dead = sink(folder)
+    dead.append(block(0, 130, ["x", *[None] * 129]), 130)
+    left = folder.worker_events("sent", "producer-3") / "_open-1"
+    with left.open("ab") as file:
+        file.write(b"half a row")
+
+    assert close_left_open(folder) == []
+    assert close_left_open(folder) == []
+
+    rows = rows_of(folder)
+    assert [row["seq"] for row in rows] == list(range(130))
+    assert rows[0]["error"] == "x"
+    assert not left.exists()
+
+
+def test_a_part_that_is_closed_already_is_not_written_again(folder: RunFolder) -> None:
+    """A worker may die after renaming the closed part and before removing the open one."""
+    dead = sink(folder)
+    dead.append(block(0, 10), 10)
+    left = folder.worker_events("sent", "producer-3") / "_open-0"
+    kept = left.read_bytes()
+    assert close_left_open(folder) == []
+    left.write_bytes(kept)
+
+    assert close_left_open(folder) == []
+
+    assert len(rows_of(folder)) == 10
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"{}".ljust(HEAD_BYTES), b"\xff" * HEAD_BYTES])
+def test_an_open_part_that_cannot_be_read_is_told_and_kept(folder: RunFolder, content: bytes) -> None:
+    """It is somebody's data; it is not for us to delete."""
+    path = folder.worker_events("sent", "w") / "_open-0"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+
+    ((told, reason),) = close_left_open(folder)
+
+    assert told == path
+    assert "not an open part that can be read" in reason
+    assert path.exists()
+
+
+def test_a_full_disk_costs_no_row_that_was_taken(folder: RunFolder) -> None:
+    """Closed parts cannot be written; the worker is told; the rows stay in open parts and are closed later."""
+
+    def full(table: pa.Table, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    taken = sink(folder, write=full)
+    taken.append(block(0, 150), 150)
+    with pytest.raises(RecordError, match="No space left"):
+        taken.append(block(150, 50), 50)
+
+    assert close_left_open(folder) == []
+    assert [row["seq"] for row in rows_of(folder)] == list(range(200))
+
+
+def test_a_worker_that_recorded_nothing_leaves_nothing(folder: RunFolder) -> None:
+    """No part, no folder of its own."""
+    open_sink(folder.root, "polls", "consumer-0", {}).close()
+
+    assert list(folder.events.rglob("*")) == [folder.events / "polls"]
+
+
+def test_parts_are_small(folder: RunFolder) -> None:
+    """Rising numbers are stored as differences: a few bytes a row, not eighty."""
+    taken = sink(folder, rows_per_part=100_000)
+    taken.append(block(0, 100_000), 100_000)
+    taken.close()
+
+    size = sum(path.stat().st_size for path in folder.events.rglob("*.parquet"))
+
+    assert ds.dataset(folder.events / "sent").count_rows() == 100_000
+    assert size < 3 * 100_000
