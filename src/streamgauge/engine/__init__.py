@@ -1,0 +1,1 @@
+"""Workers: phases, produce loop, consume loop, sampler, supervision, and the ports they need."""

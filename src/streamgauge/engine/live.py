@@ -1,0 +1,158 @@
+"""Shared memory between the supervisor and its workers: counters, positions and flags, each with one writer.
+
+An unnamed file, mapped by every process, whose descriptor the workers inherit: it is gone when the last of them is,
+however they end. Eight-byte stores are atomic, and no two processes write the same cell.
+"""
+
+import mmap
+import os
+import tempfile
+from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.domain.clock import NS_PER_SECOND
+
+
+class Order(IntEnum):
+    """What the supervisor wants of all workers; only ever rises."""
+
+    PREPARE = 0
+    GO = 1
+    """Run the load from `START_NS` to `LOAD_END_NS`."""
+    STOP_LOAD = 2
+    """Producers stop and flush; consumers go on."""
+    FINISH = 3
+    """Consumers write their positions and leave; everybody ends."""
+    ABORT = 4
+    """Keep what is recorded and end at once."""
+
+
+class Cell(IntEnum):
+    """The supervisor's cells."""
+
+    ORDER = 0
+    START_NS = 1
+    LOAD_END_NS = 2
+    DRAIN_NS = 3
+
+
+class Slot(IntEnum):
+    """A worker's cells."""
+
+    STATE = 0
+    MESSAGES = 1
+    """Handed to the client, or received."""
+    KNOWN = 2
+    """Producer: messages whose fate is known."""
+    BLOCKED_NS = 3
+    """Producer: time spent waiting for room in the client's queue."""
+    ASSIGNED = 4
+    """Consumer: partitions that it has."""
+    GAP_EVEN_NS = 5
+    """Longest gap between polls in the last even second of the monotonic clock."""
+    GAP_ODD_NS = 6
+    """The same for the last odd second: a reader takes the second that is over."""
+
+
+class State(IntEnum):
+    """How far a worker is."""
+
+    STARTING = 0
+    READY = 1
+    RUNNING = 2
+    FLUSHED = 3
+    """Producer: the load is over and every fate is known."""
+    DONE = 4
+
+
+_CELLS: Final = 8
+_SLOTS: Final = 16
+_ERROR_BYTES: Final = 512
+
+
+class Live:
+    """The shared cells of one run with `workers` workers and `partitions` partitions."""
+
+    def __init__(self, descriptor: int, workers: int, partitions: int) -> None:
+        self.descriptor = descriptor
+        self.shape = (workers, partitions)
+        self._map = mmap.mmap(descriptor, _size(workers, partitions))
+        numbers = np.frombuffer(self._map, np.int64, _CELLS + workers * (_SLOTS + partitions))
+        self.control: NDArray[np.int64] = numbers[:_CELLS]
+        self.slots: NDArray[np.int64] = numbers[_CELLS : _CELLS + workers * _SLOTS].reshape(workers, _SLOTS)
+        self.positions: NDArray[np.int64] = numbers[_CELLS + workers * _SLOTS :].reshape(workers, partitions)
+        """Next offset that each worker would read in each partition; 0 where it never read."""
+        self._errors_at = numbers.nbytes
+
+    @classmethod
+    def create(cls, workers: int, partitions: int) -> "Live":
+        """New cells, all zero, in memory where the system has a place for that."""
+        memory = Path("/dev/shm")  # noqa: S108 - not a name in it, only where the unnamed file lives
+        with tempfile.TemporaryFile(dir=memory if memory.is_dir() else None) as file:
+            file.truncate(_size(workers, partitions))
+            return cls(os.dup(file.fileno()), workers, partitions)
+
+    @property
+    def order(self) -> Order:
+        """What the supervisor wants now."""
+        return Order(int(self.control[Cell.ORDER]))
+
+    def give(self, order: Order) -> None:
+        """Want this; an earlier, stronger order stands."""
+        self.control[Cell.ORDER] = max(self.order, order)
+
+    def state(self, worker: int) -> State:
+        """How far a worker is."""
+        return State(int(self.slots[worker, Slot.STATE]))
+
+    def say(self, worker: int, text: str) -> None:
+        """Leave the reason why a worker failed; cut to what fits."""
+        data = text.encode()[: _ERROR_BYTES - 1]
+        at = self._errors_at + worker * _ERROR_BYTES
+        self._map[at : at + len(data)] = data
+
+    def said(self, worker: int) -> str | None:
+        """The reason that a worker left, if any."""
+        at = self._errors_at + worker * _ERROR_BYTES
+        return self._map[at : at + _ERROR_BYTES].rstrip(b"\0").decode(errors="replace") or None
+
+    def close(self) -> None:
+        """Close the descriptor; the memory goes with the last view of it."""
+        os.close(self.descriptor)
+
+
+def _size(workers: int, partitions: int) -> int:
+    return 8 * (_CELLS + workers * (_SLOTS + partitions)) + workers * _ERROR_BYTES
+
+
+class PollGap:
+    """Keeps the longest gap between two polls, second by second, in a worker's cells."""
+
+    def __init__(self, slot: NDArray[np.int64], now_ns: int) -> None:
+        self._slot = slot
+        self._ended_ns = now_ns
+        self._second = now_ns // NS_PER_SECOND
+
+    def begin(self, now_ns: int) -> None:
+        """A poll begins: the gap since the last one is over."""
+        second = now_ns // NS_PER_SECOND
+        cell = Slot.GAP_EVEN_NS + (second & 1)
+        gap_ns = now_ns - self._ended_ns
+        if second != self._second:
+            self._second = second
+            self._slot[cell] = gap_ns
+        elif gap_ns > self._slot[cell]:
+            self._slot[cell] = gap_ns
+
+    def end(self, now_ns: int) -> None:
+        """The poll returned."""
+        self._ended_ns = now_ns
+
+
+def gap_of_last_second(slot: NDArray[np.int64], now_ns: int) -> int:
+    """The longest gap between polls in the second before the one of `now_ns`."""
+    return int(slot[Slot.GAP_EVEN_NS + ((now_ns // NS_PER_SECOND - 1) & 1)])

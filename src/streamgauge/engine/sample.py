@@ -1,0 +1,110 @@
+"""The sampler: looks at every process of the run and at the host, and records what it saw."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import psutil
+
+from streamgauge.domain import clock
+from streamgauge.domain.blocks import NULL_INT64, Block, Values
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.engine.live import Live, Order, Slot, gap_of_last_second
+from streamgauge.engine.ports import Sink
+
+INTERVAL_NS: Final = NS_PER_SECOND // 2
+_LOAD_ROLES: Final = ("producer", "consumer")
+
+_NUMBERS: Final = ("at_ns", "cpu_ns", "rss_bytes", "steal_ns", "idle_ns", "messages", "blocked_ns", "poll_gap_ns")
+
+Row = tuple[str, str, dict[str, int | None]]
+"""Process, role, and those numbers of a row of `resources` that are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A process to look at; `slot` is its row of the shared cells, None for a process that is no worker."""
+
+    name: str
+    role: str
+    pid: int
+    slot: int | None = None
+
+
+@dataclass(slots=True)
+class Sampler:
+    """Looks every half second until the run is over."""
+
+    watched: Sequence[Watched]
+    live: Live
+    sink: Sink
+    order: Callable[[], Order]
+    now_ns: Callable[[], int] = clock.monotonic_ns
+    sleep: Callable[[float], None] = clock.sleep_seconds
+    _processes: dict[str, psutil.Process] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Sample on an absolute schedule until the supervisor wants the end."""
+        next_ns = self.now_ns()
+        while self.order() < Order.FINISH:
+            if self.now_ns() >= next_ns:
+                self.look()
+                next_ns += INTERVAL_NS
+            self.sleep(max(0.0, min(next_ns - self.now_ns(), INTERVAL_NS // 5) / NS_PER_SECOND))
+        self.look()
+
+    def look(self) -> None:
+        """Record one row for each process that lives, and one for the host."""
+        rows = [row for each in self.watched if (row := self._process_row(each)) is not None]
+        rows.append(host_row(self.now_ns()))
+        self.sink.append(columns_of(rows), len(rows))
+
+    def _process_row(self, watched: Watched) -> Row | None:
+        try:
+            process = self._processes.setdefault(watched.name, psutil.Process(watched.pid))
+            with process.oneshot():
+                times, memory = process.cpu_times(), process.memory_info()
+        except psutil.Error:
+            return None
+        now_ns = self.now_ns()
+        numbers: dict[str, int | None] = {
+            "at_ns": now_ns,
+            "cpu_ns": round((times.user + times.system) * NS_PER_SECOND),
+            "rss_bytes": memory.rss,
+        }
+        if watched.slot is not None and watched.role in _LOAD_ROLES:
+            slot = self.live.slots[watched.slot]
+            numbers["messages"] = int(slot[Slot.MESSAGES])
+            numbers["blocked_ns"] = int(slot[Slot.BLOCKED_NS]) if watched.role == "producer" else None
+            numbers["poll_gap_ns"] = gap_of_last_second(slot, now_ns)
+        return watched.name, watched.role, numbers
+
+
+def host_row(now_ns: int) -> Row:
+    """What the whole machine has used so far; steal is null where the system does not tell it."""
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    steal = getattr(times, "steal", None)
+    # Guest time is part of user time already.
+    used = sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq"))
+    numbers = {
+        "at_ns": now_ns,
+        "cpu_ns": round(used * NS_PER_SECOND),
+        "rss_bytes": psutil.virtual_memory().used,
+        "steal_ns": None if steal is None else round(steal * NS_PER_SECOND),
+        "idle_ns": round(idle * NS_PER_SECOND),
+    }
+    return "host", "host", numbers
+
+
+def columns_of(rows: Sequence[Row]) -> Block:
+    """The rows as columns of `resources`."""
+    columns: dict[str, Values] = {
+        "process": [process for process, _, _ in rows],
+        "role": [role for _, role, _ in rows],
+    }
+    for name in _NUMBERS:
+        known = (numbers.get(name) for _, _, numbers in rows)
+        columns[name] = np.array([NULL_INT64 if value is None else value for value in known], np.int64)
+    return columns

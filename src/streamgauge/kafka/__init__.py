@@ -1,0 +1,1 @@
+"""Everything that knows that a broker exists: jars, embedded broker, topics, clients, offsets."""

@@ -1,0 +1,381 @@
+"""Producer and consumer of the engine over confluent-kafka: blocks in, blocks out, librdkafka's words kept."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import compress
+from typing import Any, Final
+
+import confluent_kafka as ck
+import numpy as np
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+from numpy.typing import NDArray
+
+from streamgauge.domain import stamp
+from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Refused
+from streamgauge.domain.clock import monotonic_ns
+from streamgauge.domain.errors import BrokerError, Fault
+from streamgauge.domain.stamp import Stamps
+
+QUEUE_LIMIT: Final = "queue.buffering.max.messages"
+_QUEUE_LIMIT_DEFAULT: Final = 100_000
+_WHOLE_VALUES: Final = 1024
+"""Up to this size it is cheaper to join whole values than to cut off each stamp."""
+_NO_STAMP: Final = bytes(stamp.SIZE)
+_METADATA_SECONDS: Final = 15.0
+_SEE_CONFIGURATION: Final = "Names and values are those of librdkafka's CONFIGURATION.md"
+
+Settings = Mapping[str, str | int | float | bool]
+_log = logging.getLogger("streamgauge.kafka")
+
+
+class KafkaProducer:
+    """Sends blocks to one topic and tells the fate of every message by what its delivery report carries."""
+
+    def __init__(self, spec: ClientSpec) -> None:
+        self._topic = spec.topic
+        self._in_header = bool(spec.stamp_in_header)
+        self._acks_none = str(spec.settings.get("acks", "")) == "0"
+        self._limit = int(spec.settings.get(QUEUE_LIMIT, _QUEUE_LIMIT_DEFAULT))
+        self._messages: list[Any] = []
+        self._times: list[int] = []
+        self._errors: dict[int, str] = {}
+        self._heads: list[bytes] = []
+        self._in_flight = 0
+        self._slots: list[dict[str, Any]] = []
+        settings = {**spec.settings, "on_delivery": self._reporter(), "error_cb": _note_error}
+        try:
+            self._client = ck.Producer(settings, logger=_log)
+            # The first message must not wait for what can be known before: who leads which partition.
+            self._client.list_topics(spec.topic, timeout=_METADATA_SECONDS)
+        except KafkaException as error:
+            raise BrokerError(f"{spec.worker}: {_text(error)}") from error
+
+    @property
+    def queue_limit(self) -> int:
+        """How many messages the local queue holds at most."""
+        return self._limit
+
+    def room(self) -> int:
+        """How many messages the local queue still takes."""
+        return self._limit - self._in_flight
+
+    def in_flight(self) -> int:
+        """Messages taken whose delivery report was not served."""
+        return self._in_flight
+
+    def send(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
+        """Hand a block over to librdkafka's queue."""
+        return self._send_headers(values, stamps) if self._in_header else self._send_batch(values)
+
+    def serve(self, timeout_seconds: float) -> None:
+        """Serve delivery reports."""
+        self._client.poll(timeout_seconds)
+
+    def fates(self, at_least: int) -> tuple[Block, int]:
+        """Rows of `sent` from the delivery reports served since the last call."""
+        count = len(self._messages)
+        if count < max(1, at_least):
+            return {}, 0
+        messages, times, errors, heads = self._messages[:], self._times[:], dict(self._errors), self._heads[:]
+        # The callback holds on to these very lists.
+        self._messages.clear()
+        self._times.clear()
+        self._errors.clear()
+        self._heads.clear()
+        return self._rows(messages, times, errors, heads), count
+
+    def abandon(self) -> None:
+        """Give up what is queued and in flight; the reports say so."""
+        self._client.purge(in_queue=True, in_flight=True, blocking=True)
+
+    def close(self) -> None:
+        """Drop the client without waiting for anything."""
+        self._client.purge(in_queue=True, in_flight=True, blocking=True)
+        self._client.poll(0)
+
+    def _reporter(self) -> Callable[[KafkaError | None, Message], None]:
+        """The delivery callback: it runs once for each message, so it does nothing that can wait."""
+        messages, times, errors = self._messages, self._times, self._errors
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                errors[len(messages)] = error.name()
+            messages.append(message)
+            times.append(monotonic_ns())
+            self._in_flight -= 1
+
+        return delivered
+
+    def _send_batch(self, values: Sequence[bytes]) -> Refused:
+        count = len(values)
+        while len(self._slots) < count:
+            self._slots.append({})
+        # The same dictionaries again and again: making a thousand of them costs more than filling them.
+        batch = self._slots[:count]
+        for slot, value in zip(batch, values, strict=True):
+            slot["value"] = value
+        taken = self._client.produce_batch(self._topic, batch)
+        self._in_flight += taken
+        return ALL_TAKEN if taken == count else _refused(batch)
+
+    def _send_headers(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
+        """One call for each message: a batch takes no headers, and a delivery report returns none."""
+        report = self._reporter()
+        failed: list[tuple[int, str]] = []
+        for place, value in enumerate(values):
+            head = stamps[place].tobytes()
+            try:
+                self._client.produce(
+                    self._topic,
+                    value,
+                    headers=[(stamp.HEADER_KEY, head)],
+                    on_delivery=partial(self._with_head, head, report),
+                )
+                self._in_flight += 1
+            except BufferError:
+                return Refused(no_room=range(place, len(values)), failed=failed)
+            except KafkaException as error:
+                failed.append((place, error.args[0].name()))
+        return Refused(failed=failed) if failed else ALL_TAKEN
+
+    def _with_head(self, head: bytes, report: Callable[[Any, Any], None], error: Any, message: Any) -> None:
+        self._heads.append(head)
+        report(error, message)
+
+    def _rows(self, messages: list[Any], times: list[int], errors: dict[int, str], heads: list[bytes]) -> Block:
+        count = len(messages)
+        values = _values(messages)
+        sizes = _sizes(values)
+        stamps = stamp.decode(b"".join(heads)) if self._in_header else _stamps_in(values, sizes)
+        offsets = _numbers(Message.offset, messages)
+        partitions = _numbers(Message.partition, messages)
+        return {
+            "seq": stamps["seq"].astype(np.int64),
+            "partition": np.where(partitions < 0, NULL_INT32, partitions).astype(np.int32),
+            "offset": None if self._acks_none else np.where(offsets < 0, NULL_INT64, offsets),
+            "due_ns": np.where(stamps["flags"] & stamp.NO_SCHEDULE, NULL_INT64, stamps["due_ns"]),
+            "sent_ns": stamps["sent_ns"],
+            "acked_ns": None if self._acks_none else np.array(times, np.int64),
+            "size_bytes": sizes,
+            "error": [errors.get(place) for place in range(count)] if errors else None,
+        }
+
+
+class KafkaConsumer:
+    """A member of a consumer group; offsets are stored only when the caller says that their rows are recorded."""
+
+    def __init__(self, spec: ClientSpec) -> None:
+        self._topic = spec.topic
+        self._in_header = spec.stamp_in_header
+        self._partitions: set[int] = set()
+        self._held = False
+        self._incremental = _assigns_incrementally(spec.settings)
+        self._errors: dict[str, None] = {}
+        settings = {**spec.settings, "enable.auto.offset.store": False, "error_cb": self._note}
+        try:
+            self._client = ck.Consumer(settings, logger=_log)
+            self._client.subscribe(
+                [spec.topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+            )
+        except KafkaException as error:
+            raise BrokerError(f"{spec.worker}: {_text(error)}") from error
+
+    def poll(self, timeout_seconds: float, limit: int) -> Fetched | None:
+        """Wait for one message, then take what is there: a call that waits for a whole block would add latency."""
+        first = self._client.poll(timeout_seconds)
+        if first is None:
+            return None
+        messages = [first, *self._client.consume(limit - 1, 0)] if limit > 1 else [first]
+        faulty = list(map(Message.error, messages))
+        if any(faulty):
+            for error in filter(None, faulty):
+                self._note(error)
+            messages = list(compress(messages, (error is None for error in faulty)))
+        return self._decode(messages) if messages else None
+
+    def assigned(self) -> int:
+        """Partitions that this member has now."""
+        return len(self._partitions)
+
+    def hold(self, *, held: bool) -> None:
+        """Pause or resume all partitions, those still to come included."""
+        self._held = held
+        self._apply_hold([TopicPartition(self._topic, partition) for partition in self._partitions])
+
+    def store(self, partitions: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        """Store offsets for the next commit."""
+        pairs = zip(partitions.tolist(), offsets.tolist(), strict=True)
+        mine = [TopicPartition(self._topic, *pair) for pair in pairs if pair[0] in self._partitions]
+        try:
+            self._client.store_offsets(offsets=mine)
+        except KafkaException as error:
+            # The partition went to another member meanwhile, which reads these messages again.
+            self._note(error.args[0])
+
+    def positions(self) -> list[tuple[int, int | None]]:
+        """Position of each partition of this member; where nothing was read, what is committed."""
+        mine = [TopicPartition(self._topic, partition) for partition in sorted(self._partitions)]
+        if not mine:
+            return []
+        known = {each.partition: each.offset for each in self._client.position(mine) if each.offset >= 0}
+        unread = [each for each in mine if each.partition not in known]
+        try:
+            committed = self._client.committed(unread, timeout=5.0) if unread else []
+        except KafkaException as error:
+            self._note(error.args[0])
+            committed = []
+        known.update({each.partition: each.offset for each in committed if each.offset >= 0})
+        return [(each.partition, known.get(each.partition)) for each in mine]
+
+    def errors(self) -> list[str]:
+        """Errors that the client met since the last call, each once."""
+        out = list(self._errors)
+        self._errors.clear()
+        return out
+
+    def close(self) -> None:
+        """Commit what is stored and leave the group."""
+        self._client.close()
+
+    def _decode(self, messages: list[Any]) -> Fetched:
+        values = _values(messages)
+        sizes = _sizes(values)
+        stamps, in_header = self._find_stamps(messages, values, sizes)
+        return Fetched(
+            partition=np.fromiter(map(Message.partition, messages), np.int32, len(messages)),
+            offset=np.fromiter(map(Message.offset, messages), np.int64, len(messages)),
+            append_ms=_append_ms(messages),
+            size_bytes=sizes,
+            stamps=stamps,
+            values=values,
+            in_header=in_header,
+        )
+
+    def _find_stamps(
+        self, messages: list[Any], values: list[bytes], sizes: NDArray[np.int32]
+    ) -> tuple[Stamps, NDArray[np.bool_] | bool]:
+        if self._in_header is False:
+            return _stamps_in(values, sizes), False
+        from_headers = stamp.decode(b"".join(map(_header_stamp, messages)))
+        if self._in_header:
+            return from_headers, True
+        present = stamp.is_stamp(from_headers, None)
+        return np.where(present, from_headers, _stamps_in(values, sizes)), present
+
+    def _assigned(self, _consumer: Any, partitions: list[TopicPartition]) -> None:
+        self._partitions.update(each.partition for each in partitions)
+        if self._held:
+            # Assigned first: only a partition that is assigned can be paused.
+            (self._client.incremental_assign if self._incremental else self._client.assign)(partitions)
+            self._apply_hold(partitions)
+
+    def _revoked(self, _consumer: Any, partitions: list[TopicPartition]) -> None:
+        self._partitions.difference_update(each.partition for each in partitions)
+
+    def _apply_hold(self, partitions: list[TopicPartition]) -> None:
+        if partitions:
+            (self._client.pause if self._held else self._client.resume)(partitions)
+
+    def _note(self, error: KafkaError) -> None:
+        _note_error(error)
+        self._errors[f"{error.name()}: {error.str()}"] = None
+
+
+def producer_faults(where: str, settings: Settings) -> list[Fault]:
+    """What librdkafka has against these settings of a producer, one fault for each; opens no connection."""
+    return _faults(where, settings, ck.Producer, {})
+
+
+def consumer_faults(where: str, settings: Settings) -> list[Fault]:
+    """What librdkafka has against these settings of a consumer, one fault for each; opens no connection."""
+    return _faults(where, settings, ck.Consumer, {"group.id": "check"})
+
+
+def _faults(where: str, settings: Settings, kind: type[Any], needed: Settings) -> list[Fault]:
+    """Each setting alone, then all together for what contradicts each other."""
+    faults = []
+    for name, value in settings.items():
+        if text := _refusal(kind, {**needed, name: value}):
+            faults.append(Fault(f"{where}.{name}", f"{value!r}: {text}", _SEE_CONFIGURATION))
+    if not faults and (text := _refusal(kind, {**needed, **settings})):
+        faults.append(Fault(where, text, _SEE_CONFIGURATION))
+    return faults
+
+
+def _refusal(kind: type[Any], settings: Settings) -> str | None:
+    try:
+        kind(dict(settings), logger=_log)
+    except KafkaException as error:
+        return _text(error)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return None
+
+
+def _assigns_incrementally(settings: Settings) -> bool:
+    """Whether a rebalance tells only what changes, as the cooperative assignor and the new group protocol do."""
+    cooperative = "cooperative" in str(settings.get("partition.assignment.strategy", ""))
+    return cooperative or settings.get("group.protocol") == "consumer"
+
+
+def _refused(batch: list[dict[str, Any]]) -> Refused:
+    """Sort the messages that a batch did not take by whether trying again can help."""
+    no_room, failed = [], []
+    for place, slot in enumerate(batch):
+        error = slot.pop("_error", None)
+        if error is None:
+            continue
+        if error.code() == KafkaError._QUEUE_FULL:
+            no_room.append(place)
+        else:
+            failed.append((place, error.name()))
+    return Refused(no_room, failed)
+
+
+def _values(messages: list[Any]) -> list[bytes]:
+    """The bytes of each value; a null value has none."""
+    return [b"" if value is None else value for value in map(Message.value, messages)]
+
+
+def _sizes(values: Sequence[bytes]) -> NDArray[np.int32]:
+    return np.fromiter(map(len, values), np.int32, len(values))
+
+
+def _stamps_in(values: Sequence[bytes], sizes: NDArray[np.int32]) -> Stamps:
+    """The first 40 bytes of each value as stamps; a shorter value has none."""
+    size = int(sizes[0])
+    if stamp.SIZE <= size <= _WHOLE_VALUES and bool((sizes == size).all()):
+        heads = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), size)[:, : stamp.SIZE]
+        return np.ascontiguousarray(heads).view(stamp.STAMP).ravel()
+    return stamp.decode(b"".join(v[: stamp.SIZE] if len(v) >= stamp.SIZE else _NO_STAMP for v in values))
+
+
+def _header_stamp(message: Any) -> bytes:
+    """The stamp in the headers of a message, or what cannot be taken for one."""
+    found = next((value for key, value in message.headers() or () if key == stamp.HEADER_KEY), None)
+    return found if found is not None and len(found) == stamp.SIZE else _NO_STAMP
+
+
+def _numbers(get: Callable[[Any], int | None], messages: list[Any]) -> NDArray[np.int64]:
+    """One number of each message, -1 for what librdkafka does not know."""
+    try:
+        return np.fromiter(map(get, messages), np.int64, len(messages))
+    except TypeError:
+        known = (get(message) for message in messages)
+        return np.array([-1 if number is None else number for number in known], np.int64)
+
+
+def _append_ms(messages: list[Any]) -> NDArray[np.int64] | None:
+    """The broker's time of the append, where the topic stamps it; all messages of a topic are stamped alike."""
+    if messages[0].timestamp()[0] != ck.TIMESTAMP_LOG_APPEND_TIME:
+        return None
+    return np.fromiter((message.timestamp()[1] for message in messages), np.int64, len(messages))
+
+
+def _note_error(error: KafkaError) -> None:
+    _log.warning("%s: %s", error.name(), error.str())
+
+
+def _text(error: KafkaException) -> str:
+    return str(error.args[0].str())
