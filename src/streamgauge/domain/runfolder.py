@@ -1,41 +1,14 @@
-"""The run folder as others may read it: its paths, and the model of run.json.
+"""The run folder as others may read it: the model of run.json, and its paths."""
 
-The folder is the only door between load and analysis; what both sides must agree on stands here.
-"""
-
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from streamgauge.domain.events import FORMAT_VERSION
+from streamgauge.domain.paths import RunFolder as RunFolder
 
 PhaseName = Literal["warmup", "measure", "drain"]
 Ending = Literal["finished", "interrupted", "failed"]
-
-
-class RunFolder:
-    """The paths inside one run folder; makes and reads nothing."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.facts = root / "run.json"
-        self.result = root / "result.json"
-        self.events = root / "events"
-        self.tables = root / "tables"
-        self.logs = root / "logs"
-
-    def worker_events(self, kind: str, worker: str) -> Path:
-        """Where one worker keeps its parts of one kind of event."""
-        return self.events / kind / f"worker={worker}"
-
-    def table(self, name: str) -> Path:
-        """The file of one gold table."""
-        return self.tables / f"{name}.parquet"
-
-    def gc_log(self, process: str) -> Path:
-        """The `-Xlog:gc` file of one JVM, like `broker-1`."""
-        return self.logs / f"{process}-gc.log"
 
 
 class _Facts(BaseModel):

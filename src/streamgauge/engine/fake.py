@@ -79,7 +79,7 @@ class FakeProducer:
     keep: bool = True
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
-    _queue: deque[tuple[Sequence[bytes], Stamps]] = field(default_factory=deque)
+    _queue: deque[tuple[Sequence[bytes], bytes]] = field(default_factory=deque)
     _known: "list[_Report]" = field(default_factory=list)
     _in_flight: int = 0
     _fates: int = 0
@@ -94,7 +94,7 @@ class FakeProducer:
         """Take what there is room for."""
         taken = max(0, min(len(values), self.room()))
         if taken:
-            self._queue.append((values[:taken], stamps[:taken].copy()))
+            self._queue.append((values[:taken], stamps[:taken].tobytes()))
             self._in_flight += taken
         return ALL_TAKEN if taken == len(values) else Refused(no_room=range(taken, len(values)))
 
@@ -128,14 +128,17 @@ class FakeProducer:
         """Forget what is queued."""
         self._queue.clear()
 
-    def _deliver(self, values: Sequence[bytes], stamps: Stamps) -> None:
+    def _deliver(self, values: Sequence[bytes], stamps: bytes) -> None:
         self._ends = self._ends or self.log.ends()
         partition = self._turn % self.log.partitions
         self._turn += 1
         first = self._ends[partition]
         self._ends[partition] += len(values)
         if self.keep:
-            heads = [each.tobytes() for each in stamps] if self.spec.stamp_in_header else [_EMPTY_HEAD] * len(values)
+            heads = [
+                stamps[at : at + stamp.SIZE] if self.spec.stamp_in_header else _EMPTY_HEAD
+                for at in range(0, len(stamps), stamp.SIZE)
+            ]
             self.log.records[partition].extend(zip(values, heads, strict=True))
         self._report(_Report(values, stamps, partition, first, self.now_ns(), None))
 
@@ -147,10 +150,10 @@ class FakeProducer:
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """What became of one block; without an error it lies in one partition from offset `first` on."""
+    """What became of a block of values of one size; without an error it lies in `partition` from offset `first` on."""
 
     values: Sequence[bytes]
-    stamps: Stamps
+    stamps: bytes
     partition: int
     first: int
     at_ns: int
@@ -159,22 +162,25 @@ class _Report:
 
 def _rows(reports: list[_Report]) -> Block:
     """The rows of `sent` of some blocks."""
-    counts = [len(report.values) for report in reports]
-    stamps = np.concatenate([report.stamps for report in reports])
-    errors = [report.error for report, count in zip(reports, counts, strict=True) for _ in range(count)]
-    delivered = np.array([error is None for error in errors])
-    begins = np.repeat(np.cumsum([0, *counts[:-1]]), counts)
-    offsets = np.repeat([report.first for report in reports], counts) + np.arange(len(stamps)) - begins
-    partitions = np.repeat([report.partition for report in reports], counts)
+    # Bytes are joined fifty times faster than structured arrays.
+    stamps = stamp.decode(b"".join([report.stamps for report in reports]))
+    facts = np.array(
+        [(len(r.values), r.partition, r.first, r.at_ns, len(r.values[0]), r.error is None) for r in reports]
+    )
+    counts = facts[:, 0]
+    begins = np.cumsum(counts) - counts
+    partitions, firsts, acked_ns, sizes, delivered = np.repeat(facts[:, 1:], counts, axis=0).T
+    offsets = firsts + np.arange(len(stamps)) - np.repeat(begins, counts)
+    failed = not delivered.all()
     return {
         "seq": stamps["seq"].astype(np.int64),
-        "partition": np.where(delivered, partitions, NULL_INT32).astype(np.int32),
-        "offset": np.where(delivered, offsets, NULL_INT64),
+        "partition": np.where(delivered == 1, partitions, NULL_INT32).astype(np.int32),
+        "offset": np.where(delivered == 1, offsets, NULL_INT64),
         "due_ns": np.where(stamps["flags"] & stamp.NO_SCHEDULE, NULL_INT64, stamps["due_ns"]),
         "sent_ns": stamps["sent_ns"],
-        "acked_ns": np.repeat(np.array([report.at_ns for report in reports]), counts),
-        "size_bytes": np.fromiter((len(value) for report in reports for value in report.values), np.int32, len(stamps)),
-        "error": None if delivered.all() else errors,
+        "acked_ns": acked_ns,
+        "size_bytes": sizes.astype(np.int32),
+        "error": [report.error for report in reports for _ in report.values] if failed else None,
     }
 
 

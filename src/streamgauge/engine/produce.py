@@ -23,12 +23,13 @@ BLOCK: Final = 250
 """Messages handed over at once at most: they share one `sent_ns`, which a larger block would make stale."""
 UNPACED_ROOM: Final = 2_000
 """Without a schedule, a full queue is left alone until it has this much room, so that blocks stay whole."""
-RECORD_AT: Final = 500
-"""Fates are recorded in blocks of at least this many while the load leaves no time for it."""
-RECORD_IDLE_AT: Final = 32
-"""The same while the next message is not due yet: smaller blocks would cost more than they are worth."""
-IDLE_NS: Final = 80_000
-"""Time that must be left for that."""
+RECORD_AT: Final = 128
+"""Fates are recorded in blocks of at least so many: a larger block would make the messages due meanwhile later."""
+UNPACED_RECORD_AT: Final = 1_000
+"""The same without a schedule, where nothing is due and large blocks cost less."""
+RECORD_IDLE_AT: Final = 16
+"""The same while nothing is due for `IDLE_NS`: then a small block delays nobody."""
+IDLE_NS: Final = 50_000
 SPIN_NS: Final = 40_000
 """The last stretch before a due time is spun through: a sleep would overshoot it."""
 QUANTUM_NS: Final = 40_000
@@ -49,6 +50,7 @@ class Producer:
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
     _seq: int = 0
+    _record_at: int = RECORD_AT
     _gap: PollGap = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,6 +60,7 @@ class Producer:
     def run(self, pacer: Pacer | None, start_ns: int, end_ns: int, drain_ns: int) -> None:
         """Send the load, flush for at most `drain_ns`, and record the fate of every message that was due."""
         if pacer is None:
+            self._record_at = UNPACED_RECORD_AT
             self._send_unpaced(start_ns, end_ns)
             self._flush(drain_ns)
             return
@@ -134,12 +137,12 @@ class Producer:
         self.slot[Slot.BLOCKED_NS] += self.now_ns() - began_ns
         return room if self.order() <= Order.GO else 0
 
-    def _serve(self, timeout_seconds: float = 0.0, record_at: int = RECORD_AT) -> None:
+    def _serve(self, timeout_seconds: float = 0.0, record_at: int | None = None) -> None:
         """Serve delivery reports, and record the fates that they told once there are enough of them."""
         self._gap.begin(self.now_ns())
         self.client.serve(timeout_seconds)
         self._gap.end(self.now_ns())
-        self._record(record_at)
+        self._record(record_at or self._record_at)
 
     def _record(self, at_least: int) -> int:
         """Record the fates that are known, if there are so many; returns how many were recorded."""

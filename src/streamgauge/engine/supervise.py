@@ -27,7 +27,7 @@ LEAD_NS: Final = 300 * NS_PER_MS
 """Between the order to go and the start of the load, so that every worker has seen the order."""
 FINISH_NS: Final = 60 * NS_PER_SECOND
 """Workers write their last parts and leave; who takes longer is ended."""
-ABORT_NS: Final = 5 * NS_PER_SECOND
+ABORT_NS: Final = 10 * NS_PER_SECOND
 FLUSH_MARGIN_NS: Final = 5 * NS_PER_SECOND
 TICK_SECONDS: Final = 0.02
 _START: Final = "from streamgauge.engine.worker import main; main()"
@@ -83,6 +83,8 @@ class Outcome:
     drained: bool | None = None
     ending: Ending = "finished"
     reasons: list[str] = field(default_factory=list)
+    cluster_answers: bool = True
+    """Whether the cluster could still be asked when the run was over."""
     next_seqs: dict[int, int] = field(default_factory=dict)
     """Of each producer that died: the sequence after the last message that it handed over."""
 
@@ -138,8 +140,11 @@ class Supervisor:
                 self._await_ready(live)
                 self._run_load(live)
                 self._drain(live)
-            except (WorkerError, BrokerError) as error:
+            except WorkerError as error:
                 self._outcome.fail(str(error))
+            except BrokerError as error:
+                self._outcome.fail(str(error))
+                self._outcome.cluster_answers = False
             finally:
                 self._finish(live)
         return self._outcome
@@ -287,7 +292,8 @@ class Supervisor:
 
     def _finish(self, live: Live) -> None:
         """End every worker: in order, and by force where that does not help."""
-        aborted = self.interrupts.count >= 2 or not self._outcome.phases
+        # Without a cluster there is no position to ask for and no group to leave.
+        aborted = self.interrupts.count >= 2 or not self._outcome.phases or not self._outcome.cluster_answers
         live.give(Order.ABORT if aborted else Order.FINISH)
         limit_ns = self.now_ns() + (ABORT_NS if aborted else FINISH_NS)
         while any(worker.process.poll() is None for worker in self._workers) and self.now_ns() < limit_ns:

@@ -49,7 +49,7 @@ class ProducerJob:
         """Send what is due between start and end of the load."""
         recipe = self.recipe
         constants = {"topic": self.topic, "producer": recipe.producer, "transaction": None}
-        with context.sink("sent", constants) as sink, contextlib.closing(self.open_client(self.client)) as client:
+        with contextlib.closing(self.open_client(self.client)) as client, context.sink("sent", constants) as sink:
             producer = Producer(client, Composer(recipe, BLOCK), sink, context.slot, context.order)
             context.ready()
             context.await_go()
@@ -74,10 +74,11 @@ class ConsumerJob:
         """Consume until the run is over; at the end write the positions and leave the group."""
         numbers = {"topic": self.topic, "group": self.group, "consumer": self.consumer}
         with (
+            # Closed last: leaving the group may take its time, and by then the rows are safe.
+            contextlib.closing(self.open_client(self.client)) as client,
             context.sink("received", {**numbers, "delivery_count": None}) as received,
             context.sink("polls", {"consumer": self.consumer}) as polls,
             context.sink("lag", {**numbers, "moment": "final"}) as lag,
-            contextlib.closing(self.open_client(self.client)) as client,
         ):
             positions = context.live.positions[context.index]
             consumer = Consumer(client, self.reading, received, polls, context.slot, positions, context.order)
@@ -179,7 +180,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(message)s")
     live = Live(spec.descriptor, *spec.shape)
-    _set_timer_slack()
+    set_timer_slack()
     threading.Thread(target=_watch_parent, args=(spec.parent_pid, live), daemon=True).start()
     context = Context(spec, live)
     try:
@@ -191,6 +192,9 @@ def main() -> None:
         live.say(spec.index, f"{type(error).__name__}: {error}")
         raise
     context.slot[Slot.STATE] = State.DONE
+    # What a client still tries to say to a broker that is gone must not keep the process.
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _watch_parent(parent_pid: int, live: Live) -> None:
@@ -200,7 +204,7 @@ def _watch_parent(parent_pid: int, live: Live) -> None:
     live.give(Order.ABORT)
 
 
-def _set_timer_slack() -> None:
+def set_timer_slack() -> None:
     """Let sleeps end when they should, not up to 50 us later; a call that only Linux has."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)

@@ -1,6 +1,7 @@
 """Producer and consumer of the engine over confluent-kafka: blocks in, blocks out, librdkafka's words kept."""
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import compress
@@ -23,6 +24,7 @@ _WHOLE_VALUES: Final = 1024
 """Up to this size it is cheaper to join whole values than to cut off each stamp."""
 _NO_STAMP: Final = bytes(stamp.SIZE)
 _METADATA_SECONDS: Final = 15.0
+_CLOSE_SECONDS: Final = 5.0
 _SEE_CONFIGURATION: Final = "Names and values are those of librdkafka's CONFIGURATION.md"
 
 Settings = Mapping[str, str | int | float | bool]
@@ -32,7 +34,7 @@ _log = logging.getLogger("streamgauge.kafka")
 class KafkaProducer:
     """Sends blocks to one topic and tells the fate of every message by what its delivery report carries."""
 
-    def __init__(self, spec: ClientSpec) -> None:
+    def __init__(self, spec: ClientSpec, metadata_seconds: float = _METADATA_SECONDS) -> None:
         self._topic = spec.topic
         self._in_header = bool(spec.stamp_in_header)
         self._acks_none = str(spec.settings.get("acks", "")) == "0"
@@ -47,7 +49,7 @@ class KafkaProducer:
         try:
             self._client = ck.Producer(settings, logger=_log)
             # The first message must not wait for what can be known before: who leads which partition.
-            self._client.list_topics(spec.topic, timeout=_METADATA_SECONDS)
+            self._client.list_topics(spec.topic, timeout=metadata_seconds)
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {_text(error)}") from error
 
@@ -235,8 +237,10 @@ class KafkaConsumer:
         return out
 
     def close(self) -> None:
-        """Commit what is stored and leave the group."""
-        self._client.close()
+        """Commit what is stored and leave the group; without a broker, give that up after some seconds."""
+        closing = threading.Thread(target=self._client.close, daemon=True)
+        closing.start()
+        closing.join(_CLOSE_SECONDS)
 
     def _decode(self, messages: list[Any]) -> Fetched:
         values = _values(messages)

@@ -1,0 +1,13 @@
+"""Run all benchmarks, one after the other; each can be run alone: `python -m benchmarks.saturation`."""
+
+from benchmarks import analysis, consume, pacing, rate, saturation
+
+
+def main() -> None:
+    for module in (pacing, rate, saturation, consume, analysis):
+        module.main()
+        print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""What every benchmark needs: who measured on what, spreads, other people's tools as processes, rows of a run."""
+
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pyarrow.dataset as ds
+from numpy.typing import NDArray
+
+from streamgauge.cli.conduct import Request, conduct
+from streamgauge.cli.scenario_file import load_scenario
+from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
+from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.engine.supervise import Interrupts
+from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
+from streamgauge.kafka.jars import broker_jars
+from streamgauge.kafka.java import find_java
+from streamgauge.record.facts import machine, read_facts, versions
+
+Int64s = NDArray[np.int64]
+Float64s = NDArray[np.float64]
+
+
+def heading(title: str) -> None:
+    """Print what is measured, how to repeat it, and on what machine."""
+    facts = machine()
+    print(f"## {title}\n")
+    print(f"Command: `python -m {' '.join([_module(), *map(shlex.quote, sys.argv[1:])])}`  ")
+    memory = facts["memory_bytes"] / 2**30
+    print(f"Machine: {facts['processor']}, {facts['usable_cores']} cores, {memory:.0f} GiB, {facts['system']}  ")
+    print(f"Versions: {', '.join(f'{name} {version}' for name, version in versions().items())}\n")
+
+
+def _module() -> str:
+    spec = sys.modules["__main__"].__spec__
+    return spec.name.removesuffix(".__main__") if spec else Path(sys.argv[0]).name
+
+
+def spread(values: Sequence[float], unit: str = "", digits: int = 2) -> str:
+    """Median and range of repeated measurements."""
+    low, middle, high = min(values), statistics.median(values), max(values)
+    return f"{middle:,.{digits}f}{unit} ({low:,.{digits}f} to {high:,.{digits}f})"
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What one call of a tool took."""
+
+    cpu_seconds: float
+    wall_seconds: float
+    output: str
+
+
+def call(command: Sequence[str]) -> Used:
+    """Run another tool to its end; its CPU is that of all its processes."""
+    before, began_ns = os.times(), monotonic_ns()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    after = os.times()
+    if done.returncode:
+        raise SystemExit(f"{command[:1]} failed: {done.stderr[-2000:]}{done.stdout[-2000:]}")
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return Used(cpu, (monotonic_ns() - began_ns) / NS_PER_SECOND, done.stdout)
+
+
+def kafka_tool(name: str, *arguments: str) -> list[str]:
+    """The command line of one of Kafka's own tools, from the jars that the broker runs on."""
+    class_path = os.pathsep.join(map(str, broker_jars()))
+    java = str(find_java(os.environ).path)
+    return [java, "-Xmx512m", "-cp", class_path, f"org.apache.kafka.tools.{name}", *arguments]
+
+
+@contextmanager
+def broker() -> Iterator[EmbeddedBroker]:
+    """A broker that ends with the block."""
+    with (
+        tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder,
+        start_broker(logs=Path(folder), java=find_java(os.environ)) as running,
+    ):
+        yield running
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run of this tool, not analysed: its rows are looked at here."""
+
+    folder: RunFolder
+    facts: RunFacts
+    cpu_seconds: float
+    startup_cpu_seconds: float
+
+    def column(self, kind: str, *names: str) -> list[Int64s]:
+        """Columns of all rows of a kind."""
+        files = sorted(str(path) for path in self.folder.events.glob(f"{kind}/*/part-*.parquet"))
+        table = ds.dataset(files).to_table(columns=list(names))
+        return [table[name].drop_null().to_numpy() for name in names]
+
+
+@contextmanager
+def run(scenario: str, bootstrap: str, *settings: str) -> Iterator[Ran]:
+    """A run against a broker; CPU counts every worker and this process, what they used before the load apart."""
+    with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as out:
+        resolved = load_scenario(scenario, settings)
+        request = Request(resolved, Path(out), [], find_java(os.environ), bootstrap=bootstrap)
+        before = os.times()
+        folder = conduct(request, Interrupts(), lambda _text: None)
+        after = os.times()
+        facts = read_facts(folder)
+        if facts.ending != "finished":
+            raise SystemExit(f"the run {facts.ending}: {facts.reasons}")
+        cpu = sum(after[:4]) - sum(before[:4])
+        yield Ran(folder, facts, cpu, _startup_cpu(folder, facts))
+
+
+def _startup_cpu(folder: RunFolder, facts: RunFacts) -> float:
+    """CPU that the workers had used when the load began, by the last look before."""
+    files = [str(path) for path in folder.events.glob("resources/*/part-*.parquet")]
+    rows: list[dict[str, Any]] = ds.dataset(files).to_table().to_pylist()
+    start_ns = facts.phases[0].from_ns
+    used: dict[str, int] = {}
+    for row in sorted(rows, key=lambda row: row["at_ns"]):
+        if row["at_ns"] <= start_ns and row["role"] in {"producer", "consumer"}:
+            used[row["process"]] = row["cpu_ns"]
+    return sum(used.values()) / NS_PER_SECOND
+
+
+def warm_page_cache(bootstrap: str, messages: int = 4_000_000) -> None:
+    """Write a few GB once: the first touch of the page cache makes a broker two to three times slower."""
+    with topic(bootstrap) as name:
+        call(producer_performance(bootstrap, name, messages))
+
+
+@contextmanager
+def topic(bootstrap: str, partitions: int = 12) -> Iterator[str]:
+    """A topic that is gone after the block."""
+    name = f"bench-{monotonic_ns()}"
+    cluster = Cluster(bootstrap, {})
+    cluster.create_topic(name, partitions, 1, {})
+    try:
+        yield name
+    finally:
+        cluster.delete_topic(name)
+
+
+def producer_performance(bootstrap: str, name: str, messages: int) -> list[str]:
+    """Kafka's own producer benchmark at the setting of the comparison."""
+    return kafka_tool(
+        "ProducerPerformance",
+        "--topic", name, "--num-records", str(messages), "--record-size", "512", "--throughput", "-1",
+        "--bootstrap-server", bootstrap,
+        "--command-property", "acks=1", "linger.ms=5", "batch.size=131072",
+    )  # fmt: skip
+
+
+def idle_share() -> float:
+    """How idle the machine is before a measurement, over half a second."""
+    return 1 - psutil.cpu_percent(interval=0.5) / 100

@@ -1,0 +1,80 @@
+"""How late messages are sent, in one worker with everything recorded: against the fake client, and beside a broker."""
+
+import argparse
+import gc
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow.dataset as ds
+
+from benchmarks.common import Float64s, broker, heading, idle_share, run, spread, topic
+from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
+from streamgauge.domain.pacing import constant
+from streamgauge.engine.compose import Composer, Recipe
+from streamgauge.engine.fake import FakeLog, FakeProducer
+from streamgauge.engine.live import Live, Order
+from streamgauge.engine.produce import BLOCK, Producer
+from streamgauge.engine.worker import set_timer_slack
+from streamgauge.record.parts import open_sink
+
+RANKS = (50.0, 99.0, 99.9)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--seconds", type=int, default=10)
+    options.add_argument("--rounds", type=int, default=5)
+    chosen = options.parse_args()
+    heading("Pacing: lateness of the schedule in one worker, 512 bytes, everything recorded")
+    print(f"The machine was {idle_share():.0%} idle before.\n")
+    set_timer_slack()
+    gc.freeze()
+    gc.disable()
+    print("| client | messages/s | p50 us | p99 us | p99.9 us | max us |")
+    print("|---|---|---|---|---|---|")
+    for rate in (1_000, 10_000, 200_000):
+        _row("fake", rate, [_fake(rate, chosen.seconds) for _ in range(chosen.rounds)])
+    with broker() as running:
+        for rate in (10_000,):
+            _row(
+                "broker beside it", rate, [_real(running.bootstrap, rate, chosen.seconds) for _ in range(chosen.rounds)]
+            )
+
+
+def _row(client: str, rate: int, lateness_us: list[Float64s]) -> None:
+    ranks = [[float(np.percentile(each, rank)) for each in lateness_us] for rank in RANKS]
+    cells = [spread(values, digits=1) for values in [*ranks, [float(each.max()) for each in lateness_us]]]
+    print(f"| {client} | {rate:,} | {' | '.join(cells)} |", flush=True)
+
+
+def _fake(rate: int, seconds: int) -> Float64s:
+    with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
+        live = Live.create(1, 1)
+        live.give(Order.GO)
+        sink = open_sink(Path(folder), "sent", "producer-0", {"topic": 0, "producer": 0, "transaction": None})
+        client = FakeProducer(FakeLog(12), ClientSpec("producer-0", "t", {}), keep=False)
+        recipe = Recipe(0, 7, "mixed", 512, 42, in_headers=False, scheduled=True)
+        producer = Producer(client, Composer(recipe, BLOCK), sink, live.slots[0], lambda: live.order)
+        start_ns = monotonic_ns() + NS_PER_SECOND // 5
+        producer.run(constant(rate, 0, 1), start_ns, start_ns + seconds * NS_PER_SECOND, NS_PER_SECOND)
+        sink.close()
+        live.close()
+        table = ds.dataset(Path(folder) / "events" / "sent").to_table(columns=["due_ns", "sent_ns"])
+        lateness_us: Float64s = (table["sent_ns"].to_numpy() - table["due_ns"].to_numpy()) / 1000
+        return lateness_us
+
+
+def _real(bootstrap: str, rate: int, seconds: int) -> Float64s:
+    settings = [f"load.rate={rate}", "load.producers=1", "consume=off", "phases.warmup=2s"]
+    with (
+        topic(bootstrap) as name,
+        run("baseline", bootstrap, *settings, f"phases.measure={seconds}s", f"topic.name={name}") as ran,
+    ):
+        due, sent = ran.column("sent", "due_ns", "sent_ns")
+        return (sent - due)[due >= ran.facts.phases[1].from_ns] / 1000
+
+
+if __name__ == "__main__":
+    main()

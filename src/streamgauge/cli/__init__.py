@@ -1,0 +1,1 @@
+"""Parse, wire together, call, print, exit code."""

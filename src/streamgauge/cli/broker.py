@@ -1,0 +1,152 @@
+"""The commands `broker start`, `status` and `stop`: an embedded broker that outlives the command."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.kafka import registry
+from streamgauge.kafka.embedded import start_broker
+from streamgauge.kafka.java import find_java
+from streamgauge.kafka.registry import Entry
+
+app = typer.Typer(
+    help="Start, list and stop embedded brokers that outlive the command.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+_Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="Its name; `broker-1` for the first.")]
+
+
+@app.command()
+def start(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep its data here; without this they are removed by `stop`.", file_okay=False
+        ),
+    ] = None,
+    name: _Name = None,
+    heap: Annotated[str, typer.Option(metavar="SIZE", help="Java heap, like `512m` or `1g`.")] = "1g",
+    as_json: _Json = False,
+) -> None:
+    """Start a real Apache Kafka broker on this machine and print its address; it stays until `broker stop`.
+
+    Example: `streamgauge broker start --data ./kafka-data`, then `streamgauge run baseline --bootstrap ADDRESS`
+    """
+    if not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
+        raise BadInput.single("--heap", f"{heap!r} is not a size as Java writes it", "Write one like `512m` or `1g`")
+    name = _free_name(name, registry.listing())
+    broker = start_broker(
+        logs=_logs(data, name),
+        java=find_java(os.environ),
+        data=data,
+        keep_data=data is not None,
+        detached=True,
+        name=name,
+        heap=heap,
+        progress=_progress,
+    )
+    typer.echo(json.dumps(_facts(broker.entry), indent=2) if as_json else broker.bootstrap)
+
+
+@app.command()
+def status(as_json: _Json = False) -> None:
+    """List the embedded brokers that run on this machine.
+
+    Example: `streamgauge broker status --json`
+    """
+    running = registry.listing()
+    if as_json:
+        typer.echo(json.dumps([_facts(entry) for entry in running], indent=2))
+    elif not running:
+        typer.echo("no broker runs")
+    for entry in [] if as_json else running:
+        kept = "until it stops" if entry.temporary else "kept"
+        typer.echo(f"{entry.name}  {entry.bootstrap}  process {entry.process.pid}{_owner(entry)}")
+        typer.echo(f"  Apache Kafka {entry.version}, data {entry.data} ({kept}), log {entry.log}")
+
+
+@app.command()
+def stop(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Which, where there is more than one.", show_default=False)
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Stop every broker that `broker start` started.")] = False,
+) -> None:
+    """Stop a broker that `broker start` started. Its data are removed, unless they were put into a folder by `--data`.
+
+    Example: `streamgauge broker stop --all`
+    """
+    registry.sweep()
+    running = registry.listing()
+    chosen = [entry for entry in running if entry.owner is None] if every else _chosen(name, running)
+    for entry in chosen:
+        registry.end(entry)
+        typer.echo(f"stopped {entry.name} at {entry.bootstrap}")
+    if not chosen:
+        typer.echo("no broker runs that could be stopped")
+
+
+def _free_name(asked: str | None, running: list[Entry]) -> str:
+    """The name asked for, or the first `broker-N` that is free; raises BadInput for one that is taken or unusable."""
+    taken = {entry.name: entry for entry in running}
+    if asked is None:
+        return next(free for number in range(1, len(taken) + 2) if (free := f"broker-{number}") not in taken)
+    if asked in taken:
+        what = f"{asked} runs already, at {taken[asked].bootstrap}"
+        raise BadInput.single("--name", what, "Give another name, or stop that one")
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", asked):
+        raise BadInput.single("--name", f"{asked!r} is not a name", "Use letters, digits, `-` and `_`")
+    return asked
+
+
+def _chosen(name: str | None, running: list[Entry]) -> list[Entry]:
+    """The one broker that is meant; raises BadInput where that is not clear, or not for us to stop."""
+    if name is None:
+        ours = [entry for entry in running if entry.owner is None]
+        if len(ours) > 1:
+            names = ", ".join(entry.name for entry in ours)
+            raise BadInput.single("NAME", f"more than one broker runs: {names}", "Name one of them, or say --all")
+        return ours
+    named = next((entry for entry in running if entry.name == name), None)
+    if named is None:
+        names = ", ".join(entry.name for entry in running) or "none"
+        raise BadInput.single("NAME", f"no broker {name} runs", f"Running: {names}")
+    if named.owner:
+        what = f"{name} belongs to process {named.owner.pid}"
+        raise BadInput.single("NAME", what, "End that process, for a run with Ctrl-C; the broker ends with it")
+    return [named]
+
+
+def _logs(data: Path | None, name: str) -> Path:
+    """Logs lie beside the data that are kept, else where the program keeps its state."""
+    return data / "logs" if data else registry.state_folder(os.environ) / "logs" / name
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "bootstrap": entry.bootstrap,
+        "version": entry.version,
+        "pid": entry.process.pid,
+        "owner_pid": entry.owner.pid if entry.owner else None,
+        "data": str(entry.data),
+        "data_kept": not entry.temporary,
+        "log": str(entry.log),
+    }
+
+
+def _owner(entry: Entry) -> str:
+    return f", until process {entry.owner.pid} ends" if entry.owner else ""
+
+
+def _progress(text: str) -> None:
+    """Tell what goes on, on standard error."""
+    typer.echo(typer.style(text, dim=True), err=True)

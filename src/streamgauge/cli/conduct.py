@@ -1,0 +1,296 @@
+"""One run from scenario to run folder: broker, topic, offsets, workers, and the rows that only the parent can write."""
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from streamgauge.cli.wiring import Identity, plan_of, starts_earliest
+from streamgauge.domain import clock
+from streamgauge.domain.blocks import NULL_INT64
+from streamgauge.domain.errors import BadInput, BrokerError, RecordError
+from streamgauge.domain.events import UNSENT
+from streamgauge.domain.pacing import Int64s
+from streamgauge.domain.runfolder import BrokerFacts, Numbered, RunFacts, RunFolder
+from streamgauge.domain.scenario import Scenario, Setting, document
+from streamgauge.engine.produce import never_sent
+from streamgauge.engine.sample import Watched
+from streamgauge.engine.schedule import CHUNK, Schedule
+from streamgauge.engine.supervise import Interrupts, Outcome, Supervisor
+from streamgauge.engine.worker import ProducerJob
+from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
+from streamgauge.kafka.java import Java
+from streamgauge.record.facts import machine, versions, write_facts
+from streamgauge.record.parts import PartSink, open_sink
+
+PARENT = "supervisor"
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for."""
+
+    scenario: Scenario
+    out: Path
+    command: Sequence[str]
+    """The command line, secrets masked."""
+    java: Java
+    bootstrap: str | None = None
+    connection: Mapping[str, Setting] = field(default_factory=dict)
+    keep_broker: bool = False
+    allow_reset: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The cluster that is measured."""
+
+    facts: BrokerFacts
+    cluster: Cluster
+    connection: Mapping[str, Setting]
+    watched: Sequence[Watched]
+    ended: Callable[[], str | None]
+    """Why the cluster is known to be gone."""
+
+
+def conduct(request: Request, interrupts: Interrupts, progress: Progress) -> RunFolder:
+    """Carry a scenario out; returns the folder with its rows and run.json. Raises BadInput before anything starts."""
+    pair = clock.clock_pair()
+    run_id = f"{clock.local_stamp(pair.wall_ns)}-{request.scenario.name}"
+    folder = make_folder(request.out, run_id)
+    identity = Identity(run_id, secrets.randbits(32), f"streamgauge-{run_id}-{secrets.token_hex(3)}")
+    try:
+        with _target(request, folder, progress) as target:
+            ends = _Topic(target.cluster, request.scenario, identity.group, target.ended)
+            ends.prepare(embedded=target.facts.embedded, allow_reset=request.allow_reset)
+            facts = _facts(request, identity, target, pair)
+            write_facts(folder, facts)
+            ends.begin()
+            _record_lag(folder, ends, "start")
+            plan = plan_of(request.scenario, identity, target.connection, folder.root, target.watched)
+            outcome = Supervisor(plan, ends, interrupts, progress).conduct()
+            _record_rest(folder, plan.producers, outcome)
+            if outcome.cluster_answers and _record_final_lag(folder, ends, outcome):
+                ends.leave(outcome)
+            write_facts(folder, _ended(facts, outcome))
+    except BadInput:
+        _remove_empty(folder)
+        raise
+    return folder
+
+
+def make_folder(out: Path, run_id: str) -> RunFolder:
+    """A new run folder below `out`; a second run within the same second gets a number."""
+    for attempt in range(1, 1000):
+        root = out / (run_id if attempt == 1 else f"{run_id}-{attempt}")
+        try:
+            root.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise BadInput.single(
+                f"--out {out}", f"cannot be written: {error.strerror}", "Name another folder"
+            ) from error
+        folder = RunFolder(root)
+        folder.logs.mkdir()
+        folder.events.mkdir()
+        return folder
+    raise BadInput.single(f"--out {out}", "holds a thousand runs of this second", "Name another folder")
+
+
+def _remove_empty(folder: RunFolder) -> None:
+    """Nothing was started, so nothing is left: not even a folder."""
+    for path in (folder.logs, folder.events, folder.root):
+        with contextlib.suppress(OSError):
+            path.rmdir()
+
+
+@contextlib.contextmanager
+def _target(request: Request, folder: RunFolder, progress: Progress) -> Iterator[_Target]:
+    """The given cluster, or an embedded broker that ends with the block."""
+    if request.bootstrap:
+        cluster = Cluster(request.bootstrap, request.connection)
+        cluster.reachable()
+        facts = BrokerFacts(embedded=False, bootstrap=request.bootstrap, version=cluster.version())
+        yield _Target(facts, cluster, {**request.connection, "bootstrap.servers": request.bootstrap}, (), lambda: None)
+        return
+    with start_broker(logs=folder.logs, java=request.java, detached=request.keep_broker, progress=progress) as broker:
+        yield _embedded(broker)
+        if request.keep_broker:
+            progress(f"broker kept at {broker.bootstrap}; end it with `streamgauge broker stop`")
+
+
+def _embedded(broker: EmbeddedBroker) -> _Target:
+    facts = BrokerFacts(embedded=True, bootstrap=broker.bootstrap, version=broker.version, processes=[broker.name])
+    watched = (Watched(broker.name, "broker", broker.pid),)
+    connection = {"bootstrap.servers": broker.bootstrap}
+    cluster = Cluster(broker.bootstrap, {})
+    return _Target(facts, cluster, connection, watched, lambda: _how_ended(broker))
+
+
+def _how_ended(broker: EmbeddedBroker) -> str | None:
+    return None if broker.alive else f"{broker.name} ended with exit code {broker.exit_code}"
+
+
+@dataclass(slots=True)
+class _Topic:
+    """The topic of the run and the group that reads it, as the supervisor asks for them."""
+
+    cluster: Cluster
+    scenario: Scenario
+    group: str
+    ended: Callable[[], str | None]
+    """Why nothing can be asked any more; None while something can."""
+
+    def prepare(self, *, embedded: bool, allow_reset: bool) -> None:
+        """Make the topic, or check the one that is there; delete only what the user allowed to be deleted."""
+        topic, name = self.scenario.topic, self.scenario.topic_name
+        found = self.cluster.partitions_of(name)
+        if found is not None and topic.reset:
+            if not (embedded or allow_reset):
+                what = f"topic {name} exists and would be deleted"
+                raise BadInput.single("topic.reset", what, "Say --allow-reset if that is what you want")
+            self.cluster.delete_topic(name)
+            found = None
+        if found is None and self.scenario.load is None:
+            raise BadInput.single(
+                "topic.name", f"topic {name} does not exist and nothing is sent to it", "Name another"
+            )
+        if found is None:
+            self.cluster.create_topic(name, topic.partitions, topic.replication, topic.configs)
+        elif found != topic.partitions:
+            what = f"topic {name} exists with {found} partitions, not {topic.partitions}"
+            raise BadInput.single("topic.partitions", what, f"Set topic.partitions={found}, or name another topic")
+
+    def begin(self) -> None:
+        """Commit where the group starts: the audit counts from there."""
+        if self.scenario.consume:
+            name = self.scenario.topic_name
+            earliest = starts_earliest(self.scenario)
+            offsets = self.cluster.log_starts(name) if earliest else self.cluster.log_ends(name)
+            self.cluster.set_committed(self.group, name, offsets)
+
+    def leave(self, outcome: Outcome) -> None:
+        """Remove the group, which was made for this run only."""
+        if self.scenario.consume:
+            try:
+                self.cluster.delete_group(self.group)
+            except BrokerError as error:
+                outcome.reasons.append(f"group {self.group} was not removed: {error}")
+
+    def log_starts(self) -> list[int]:
+        """Log start offset of each partition."""
+        self._check()
+        return self.cluster.log_starts(self.scenario.topic_name)
+
+    def log_ends(self) -> list[int]:
+        """Log end offset of each partition."""
+        self._check()
+        return self.cluster.log_ends(self.scenario.topic_name)
+
+    def committed(self) -> list[int | None]:
+        """Committed offset of the group in each partition; nothing where nobody consumes."""
+        if self.scenario.consume is None:
+            return [None] * self.scenario.topic.partitions
+        self._check()
+        return self.cluster.committed(self.group, self.scenario.topic_name)
+
+    def _check(self) -> None:
+        """Do not wait for an answer that cannot come."""
+        if reason := self.ended():
+            raise BrokerError(reason)
+
+
+def _record_lag(folder: RunFolder, topic: _Topic, moment: str) -> None:
+    """Log starts, log ends and commits of every partition, as one row each."""
+    starts, ends, committed = topic.log_starts(), topic.log_ends(), topic.committed()
+    known = [NULL_INT64 if offset is None else offset for offset in committed]
+    with contextlib.closing(open_sink(folder.root, "lag", f"{PARENT}-{moment}", {"topic": 0})) as sink:
+        sink.append(
+            {
+                "at_ns": clock.monotonic_ns(),
+                "moment": moment,
+                "group": 0 if topic.scenario.consume else None,
+                "consumer": None,
+                "partition": np.arange(len(ends), dtype=np.int32),
+                "start": np.array(starts, np.int64),
+                "committed": np.array(known, np.int64),
+                "position": None,
+                "end": np.array(ends, np.int64),
+                "error": None,
+            },
+            len(ends),
+        )
+
+
+def _record_final_lag(folder: RunFolder, topic: _Topic, outcome: Outcome) -> bool:
+    """The rows without which no message can be called lost; a cluster that is gone cannot give them."""
+    try:
+        _record_lag(folder, topic, "final")
+    except (BrokerError, RecordError) as error:
+        outcome.fail(f"log ends at the end of the run are not known: {error}")
+        return False
+    return True
+
+
+def _record_rest(folder: RunFolder, producers: Sequence[ProducerJob], outcome: Outcome) -> None:
+    """The messages that a producer which died would have sent: due, and never sent."""
+    for number, next_seq in outcome.next_seqs.items():
+        pacer = producers[number].pacer
+        if pacer is None or not outcome.phases or outcome.load_ended_ns is None:
+            continue
+        schedule = Schedule(pacer, outcome.phases[0].from_ns, outcome.load_ended_ns)
+        constants = {"topic": 0, "producer": number, "transaction": None}
+        with contextlib.closing(PartSink(folder, "sent", f"{PARENT}-{number}", constants)) as sink:
+            for first, due_ns in _after(schedule, next_seq, outcome.load_ended_ns):
+                seqs = np.arange(first, first + len(due_ns), dtype=np.int64)
+                sink.append(never_sent(seqs, due_ns, [UNSENT] * len(seqs)), len(seqs))
+
+
+def _after(schedule: Schedule, next_seq: int, ended_ns: int) -> Iterator[tuple[int, Int64s]]:
+    """Sequence and due times, in blocks, of what was due from message `next_seq` on."""
+    first = 0
+    while len(due_ns := schedule.due(ended_ns, CHUNK)):
+        skipped = min(max(0, next_seq - first), len(due_ns))
+        if skipped < len(due_ns):
+            yield first + skipped, due_ns[skipped:]
+        first += len(due_ns)
+        schedule.advance(len(due_ns))
+
+
+def _facts(request: Request, identity: Identity, target: _Target, pair: clock.ClockPair) -> RunFacts:
+    scenario = request.scenario
+    return RunFacts(
+        id=identity.id,
+        name=scenario.name,
+        tag=identity.tag,
+        created=clock.utc_text(pair.wall_ns),
+        wall_ns=pair.wall_ns,
+        monotonic_ns=pair.monotonic_ns,
+        command=list(request.command),
+        scenario=document(scenario),
+        versions={**versions(), "java": request.java.version},
+        machine=machine(),
+        broker=target.facts,
+        topics=[Numbered(id=0, name=scenario.topic_name, partitions=scenario.topic.partitions)],
+        groups=[Numbered(id=0, name=identity.group)] if scenario.consume else [],
+    )
+
+
+def _ended(facts: RunFacts, outcome: Outcome) -> RunFacts:
+    return facts.model_copy(
+        update={
+            "workers": outcome.workers,
+            "phases": outcome.phases,
+            "load_ended_ns": outcome.load_ended_ns,
+            "drain_ended_ns": outcome.drain_ended_ns,
+            "drained": outcome.drained,
+            "ending": outcome.ending,
+            "reasons": outcome.reasons,
+        }
+    )

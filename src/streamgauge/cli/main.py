@@ -1,0 +1,148 @@
+"""The command line: options, help, and errors turned into one clear message and an exit code."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from streamgauge.domain.errors import BadInput, StreamgaugeError
+
+BAD_INPUT = 2
+FAILED = 1
+
+app = typer.Typer(
+    name="streamgauge",
+    help="Measures what an event stream on Apache Kafka really delivers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `run` made.", show_default=False)]
+_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+
+
+@app.command()
+def run(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A shipped scenario, or a YAML file.", show_default=False)
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. `load.rate=20k/s`. Repeatable."),
+    ] = None,
+    bootstrap: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Measure this cluster instead of an embedded broker."),
+    ] = None,
+    client_config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Properties for every client (librdkafka's names): TLS, SASL."),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders are made.")] = Path("runs"),
+    as_json: _Json = False,
+    keep_broker: Annotated[bool, typer.Option(help="Leave the embedded broker running.")] = False,
+    allow_reset: Annotated[
+        bool, typer.Option(help="Allow `topic.reset` to delete a topic of the given cluster.")
+    ] = False,
+) -> None:
+    """Run a scenario, analyse it and show the result.
+
+    Example: `streamgauge run baseline --set load.rate=20k/s --set phases.measure=10s`
+
+    Exit codes: 0 done and valid; 1 failed; 2 bad input; 3 an expectation is broken; 4 not valid as a measurement; 130
+    interrupted.
+    """
+    from streamgauge.cli.request import request_of
+    from streamgauge.cli.run import run as run_request
+
+    request = request_of(
+        scenario,
+        settings or [],
+        out,
+        command=sys.argv,
+        bootstrap=bootstrap,
+        client_config=client_config,
+        keep_broker=keep_broker,
+        allow_reset=allow_reset,
+    )
+    raise typer.Exit(run_request(request, _progress, as_json=as_json, out=print_out))
+
+
+@app.command()
+def analyse(
+    folder: _RunFolder,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Spark master, e.g. `spark://host:7077`; local by default.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Answer again from the rows of a run folder; no broker needed.
+
+    Example: `streamgauge analyse runs/20260101-120000-baseline`
+    """
+    from streamgauge.cli.request import checked_java
+    from streamgauge.cli.run import analyse as analyse_folder
+    from streamgauge.domain.runfolder import RunFolder
+
+    checked_java()
+    raise typer.Exit(analyse_folder(RunFolder(folder), master, _progress, as_json=as_json, out=print_out))
+
+
+@app.command()
+def scenarios(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Print this one, fully resolved.", show_default=False)
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change one value before printing.")
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,
+) -> None:
+    """List the shipped scenarios, or print one with every default written out.
+
+    Example: `streamgauge scenarios baseline > mine.yaml`
+    """
+    from streamgauge.cli.scenario_file import described, load_scenario, schema_text, yaml_text
+
+    if schema:
+        print_out(schema_text())
+    elif name is None:
+        print_out(described())
+    else:
+        print_out(yaml_text(load_scenario(name, settings or [])))
+
+
+def print_out(text: str) -> None:
+    """Print to standard output, which carries results and nothing else."""
+    typer.echo(text)
+
+
+def _progress(text: str) -> None:
+    """Tell what goes on, on standard error."""
+    typer.echo(typer.style(text, dim=True), err=True)
+
+
+def main() -> None:
+    """Run the command line; a foreseen error is one message and an exit code, never a traceback."""
+    from streamgauge.cli.broker import app as broker
+
+    app.add_typer(broker, name="broker")
+    try:
+        app(standalone_mode=True)
+    except BadInput as error:
+        _fail(error)
+        sys.exit(BAD_INPUT)
+    except StreamgaugeError as error:
+        _fail(error)
+        sys.exit(FAILED)
+
+
+def _fail(error: StreamgaugeError) -> None:
+    typer.echo(typer.style("error: ", fg="red", bold=True) + str(error), err=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The commands `run` and `analyse`: conduct, analyse, report, exit code."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from streamgauge.cli.conduct import Request, conduct
+from streamgauge.domain.errors import RunFailed
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.verdict import exit_code
+from streamgauge.engine.supervise import Interrupts
+from streamgauge.record.facts import read_facts
+from streamgauge.record.parts import close_left_open
+
+INTERRUPTED = 130
+Progress = Callable[[str], None]
+
+
+def run(request: Request, progress: Progress, *, as_json: bool, out: Callable[[str], None]) -> int:
+    """Carry a scenario out, analyse and show it; returns the exit code."""
+    interrupts = Interrupts()
+    with _noted(interrupts, progress):
+        folder = conduct(request, interrupts, progress)
+    if interrupts.count > 1:
+        progress(f"stopped at once; what was recorded is kept: streamgauge analyse {folder.root}")
+        return INTERRUPTED
+    return analyse(folder, None, progress, as_json=as_json, out=out)
+
+
+def analyse(
+    folder: RunFolder, master: str | None, progress: Progress, *, as_json: bool, out: Callable[[str], None]
+) -> int:
+    """Answer from the rows of a run folder and show the result; returns the exit code that the run deserves."""
+    # Spark is heavy, and no other command needs it.
+    from streamgauge.pipeline.run import analyse as answer
+    from streamgauge.report.result import write_result
+    from streamgauge.report.terminal import summary
+
+    facts = read_facts(folder)
+    for path, reason in close_left_open(folder):
+        progress(f"{path.relative_to(folder.root)} stays open: {reason}")
+    try:
+        answer(folder, master=master, progress=progress)
+    except KeyboardInterrupt:
+        progress(f"analysis interrupted; the rows are kept: streamgauge analyse {folder.root}")
+        return INTERRUPTED
+    except RunFailed as error:
+        raise type(error)(
+            f"{error}\nThe rows are kept in {folder.root}; try again: streamgauge analyse {folder.root}"
+        ) from error
+    result = write_result(folder)
+    out(json.dumps(result, indent=2) if as_json else summary(result))
+    held = all(each["held"] for each in result.get("expectations", []))
+    return exit_code(facts.ending, valid=bool(result["verdict"]["valid"]), expectations_held=held)
+
+
+@contextmanager
+def _noted(interrupts: Interrupts, progress: Progress) -> Iterator[None]:
+    """Ctrl-C and SIGTERM are noted and acted upon at the next tick, instead of breaking off in the middle."""
+
+    def note(_signal: int, _frame: FrameType | None) -> None:
+        interrupts.note()
+        progress("stopping: again to stop at once" if interrupts.count == 1 else "stopping at once")
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

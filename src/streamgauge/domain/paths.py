@@ -1,0 +1,30 @@
+"""The paths inside a run folder, the only door between load and analysis.
+
+Apart from the model of run.json, so that workers, which need the paths only, start without a validation library.
+"""
+
+from pathlib import Path
+
+
+class RunFolder:
+    """The paths inside one run folder; makes and reads nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.facts = root / "run.json"
+        self.result = root / "result.json"
+        self.events = root / "events"
+        self.tables = root / "tables"
+        self.logs = root / "logs"
+
+    def worker_events(self, kind: str, worker: str) -> Path:
+        """Where one worker keeps its parts of one kind of event."""
+        return self.events / kind / f"worker={worker}"
+
+    def table(self, name: str) -> Path:
+        """The file of one gold table."""
+        return self.tables / f"{name}.parquet"
+
+    def gc_log(self, process: str) -> Path:
+        """The `-Xlog:gc` file of one JVM, like `broker-1`."""
+        return self.logs / f"{process}-gc.log"

@@ -1,0 +1,207 @@
+"""Questions to a cluster and changes of it, in the words of the run; every failure is a BrokerError that says which."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Final
+
+import confluent_kafka.admin
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicCollection, TopicPartition
+
+from streamgauge.domain import clock
+from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.domain.scenario import Setting
+
+TIMEOUT_SECONDS: Final = 10.0
+_PAUSE_SECONDS: Final = 0.05
+_LOG_LINES: Final = 3
+_PASSING: Final = frozenset(
+    {
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        # Consumers that were closed a moment ago are still on their way out of the group.
+        KafkaError.NON_EMPTY_GROUP,
+    }
+)
+"""Answers of a cluster that has not got so far yet: asking again helps."""
+
+# The module does not say which of its names are meant for others, so that mypy takes none of them.
+_admin: Final[Any] = confluent_kafka.admin
+
+
+class Cluster:
+    """A cluster, asked through one client.
+
+    Methods raise BrokerError when the cluster refuses, or does not answer within `timeout_seconds`.
+    """
+
+    def __init__(
+        self, bootstrap: str, client_config: Mapping[str, Setting], timeout_seconds: float = TIMEOUT_SECONDS
+    ) -> None:
+        self.bootstrap = bootstrap
+        self.timeout_seconds = timeout_seconds
+        self._said = _LastLines()
+        logger = logging.Logger("streamgauge.kafka.admin")  # noqa: LOG001 - what this client says is for its errors
+        logger.addHandler(self._said)
+        try:
+            self._client = _admin.AdminClient({**client_config, "bootstrap.servers": bootstrap}, logger=logger)
+        except KafkaException as error:
+            raise BadInput.single("client settings", _text(error), "See librdkafka's CONFIGURATION.md") from error
+
+    def reachable(self) -> None:
+        """Return if a broker answers; otherwise raise BrokerError with what was tried and what may help."""
+        try:
+            self._client.describe_cluster(request_timeout=self.timeout_seconds).result()
+        except KafkaException as error:
+            raise BrokerError(
+                f"no broker answers at {self.bootstrap} within {self.timeout_seconds:g} s: {self._why(error)}. Check "
+                "the address; a cluster with TLS or SASL needs --client-config FILE"
+            ) from error
+
+    def version(self) -> str | None:
+        """The protocol version that the brokers speak to each other, like `3.9-IV0`; None where they do not tell.
+
+        Brokers since 4.0 have no such setting, and no other that would tell their version.
+        """
+        try:
+            nodes = self._client.describe_cluster(request_timeout=self.timeout_seconds).result().nodes
+            broker = _admin.ConfigResource(_admin.ConfigResource.Type.BROKER, str(nodes[0].id))
+            settings = self._ask("settings", self._client.describe_configs, [broker])[broker]
+        except (KafkaException, BrokerError):
+            return None
+        known = settings.get("inter.broker.protocol.version")
+        return known.value if known else None
+
+    def partitions_of(self, topic: str) -> int | None:
+        """Number of partitions of a topic; None if it does not exist."""
+        described = self._describe(topic)
+        return None if described is None else len(described.partitions)
+
+    def create_topic(
+        self, name: str, partitions: int, replication: int, configs: Mapping[str, Setting] | None = None
+    ) -> None:
+        """Make a topic and return when each of its partitions has a leader that serves it."""
+        what = f"topic {name} could not be made"
+        config = {key: _plain(value) for key, value in (configs or {}).items()}
+        new = _admin.NewTopic(name, num_partitions=partitions, replication_factor=replication, config=config)
+        self._ask(what, self._client.create_topics, [new])
+        self._await(what, lambda: self._all_led(name, partitions))
+        self.log_ends(name)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and return when it is gone; one that does not exist is gone."""
+        what = f"topic {name} could not be deleted"
+        self._ask(what, self._client.delete_topics, [name], gone=KafkaError.UNKNOWN_TOPIC_OR_PART)
+        self._await(what, lambda: self._describe(name) is None)
+
+    def log_starts(self, topic: str) -> list[int]:
+        """Offset of the first message that is kept, of each partition in order."""
+        return self._offsets(topic, _admin.OffsetSpec.earliest())
+
+    def log_ends(self, topic: str) -> list[int]:
+        """Offset of the next message to come, of each partition in order."""
+        return self._offsets(topic, _admin.OffsetSpec.latest())
+
+    def set_committed(self, group: str, topic: str, offsets: Sequence[int]) -> None:
+        """Commit these offsets, of each partition in order, for a group without members; makes the group."""
+        places = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
+        asked = [ConsumerGroupTopicPartitions(group, places)]
+        self._ask(f"offsets of group {group} could not be set", self._client.alter_consumer_group_offsets, asked)
+
+    def committed(self, group: str, topic: str) -> list[int | None]:
+        """Committed offset of a group, of each partition in order; None where there is none."""
+        what = f"offsets of group {group} could not be read"
+        asked = [ConsumerGroupTopicPartitions(group, self._places(topic))]
+        answer = self._ask(what, self._client.list_consumer_group_offsets, asked)[group]
+        known = {place.partition: place.offset for place in answer.topic_partitions}
+        return [known[partition] if known[partition] >= 0 else None for partition in sorted(known)]
+
+    def delete_group(self, group: str) -> None:
+        """Delete a group and its offsets, once its last member has left; one that does not exist is gone."""
+        what = f"group {group} could not be deleted"
+        self._ask(what, self._client.delete_consumer_groups, [group], gone=KafkaError.GROUP_ID_NOT_FOUND)
+
+    def _describe(self, topic: str) -> Any:
+        """The description of a topic; None if it does not exist. Does not make it, unlike a request for metadata."""
+        what = f"topic {topic} could not be looked up"
+        asked = TopicCollection([topic])
+        return self._ask(what, self._client.describe_topics, asked, gone=KafkaError.UNKNOWN_TOPIC_OR_PART).get(topic)
+
+    def _all_led(self, topic: str, partitions: int) -> bool:
+        described = self._describe(topic)
+        return described is not None and sum(each.leader is not None for each in described.partitions) == partitions
+
+    def _places(self, topic: str) -> list[TopicPartition]:
+        partitions = self.partitions_of(topic)
+        if partitions is None:
+            raise BrokerError(f"topic {topic} does not exist")
+        return [TopicPartition(topic, partition) for partition in range(partitions)]
+
+    def _offsets(self, topic: str, spec: Any) -> list[int]:
+        asked = dict.fromkeys(self._places(topic), spec)
+        answer = self._ask(f"offsets of topic {topic} could not be read", self._client.list_offsets, asked)
+        return [answer[place].offset for place in asked]
+
+    def _ask(
+        self, what: str, send: Callable[..., dict[Any, Future[Any]]], asked: Any, *, gone: int | None = None
+    ) -> dict[Any, Any]:
+        """The answers to a request, sent again while the cluster is not ready for it; none on the error `gone`."""
+        deadline_ns = self._deadline_ns()
+        while True:
+            try:
+                answers = send(asked, request_timeout=self.timeout_seconds)
+                return {key: _checked(answer.result()) for key, answer in answers.items()}
+            except KafkaException as error:
+                if error.args[0].code() == gone:
+                    return {}
+                if error.args[0].code() not in _PASSING or clock.monotonic_ns() > deadline_ns:
+                    raise BrokerError(f"{what}: {self._why(error)}") from error
+            clock.sleep_seconds(_PAUSE_SECONDS)
+
+    def _await(self, what: str, reached: Callable[[], bool]) -> None:
+        deadline_ns = self._deadline_ns()
+        while not reached():
+            if clock.monotonic_ns() > deadline_ns:
+                raise BrokerError(f"{what} within {self.timeout_seconds:g} s")
+            clock.sleep_seconds(_PAUSE_SECONDS)
+
+    def _deadline_ns(self) -> int:
+        return clock.monotonic_ns() + int(self.timeout_seconds * clock.NS_PER_SECOND)
+
+    def _why(self, error: KafkaException) -> str:
+        """What an error says, and what the client said last, where the reason often stands."""
+        # Brings what librdkafka has said to our logger.
+        self._client.poll(0)
+        return "; ".join([_text(error), *self._said.lines])
+
+
+class _LastLines(logging.Handler):
+    """Keeps the last things that librdkafka said; shows nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: deque[str] = deque(maxlen=_LOG_LINES)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+def _checked(answer: Any) -> Any:
+    """An answer as it is; raises the first error that one of its partitions carries."""
+    for place in getattr(answer, "topic_partitions", None) or ():
+        if place.error is not None:
+            raise KafkaException(place.error)
+    return answer
+
+
+def _plain(value: Setting) -> str:
+    """A setting as Kafka writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _text(error: KafkaException) -> str:
+    return str(error.args[0].str())

@@ -1,0 +1,213 @@
+"""A real Apache Kafka broker of our own: KRaft, one node, loopback only, ports and data folder chosen by itself."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from streamgauge.domain import clock
+from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.kafka import registry
+from streamgauge.kafka.jars import KAFKA_VERSION, Progress, broker_jars
+from streamgauge.kafka.java import Java
+from streamgauge.kafka.node import HOST, Node, launch, log_end, log_text, prepare
+
+_STARTED: Final = "Kafka Server started"
+_PORT_TAKEN: Final = "Address already in use"
+_START_SECONDS: Final = 60
+_STOP_SECONDS: Final = 10
+_ATTEMPTS: Final = 3
+
+
+class _PortTaken(BrokerError):
+    """Somebody else took a port between our choosing it and the broker's opening it."""
+
+
+class EmbeddedBroker:
+    """A running broker; as a context manager it is stopped at the end of the block, unless it was detached."""
+
+    def __init__(self, entry: registry.Entry, process: "subprocess.Popen[bytes]") -> None:
+        self.entry = entry
+        self._process = process
+
+    @property
+    def name(self) -> str:
+        """Its name, which its log files bear too."""
+        return self.entry.name
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` for clients."""
+        return self.entry.bootstrap
+
+    @property
+    def pid(self) -> int:
+        """Number of its process."""
+        return self.entry.process.pid
+
+    @property
+    def version(self) -> str:
+        """Version of Apache Kafka."""
+        return self.entry.version
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process has not ended; a paused one has not."""
+        return self._process.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended, negative for a signal; None while it lives."""
+        return self._process.poll()
+
+    def pause(self) -> None:
+        """Stop its process in its tracks (SIGSTOP): connections stay open and nothing is answered."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused process go on (SIGCONT)."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it at once (SIGKILL), as a crash would; what it kept stays until `stop`."""
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """End it, by force after 10 seconds, and remove its data if they are temporary. May be called again."""
+        if self.alive:
+            self._process.terminate()
+            # A paused process takes note of nothing else.
+            self.resume()
+            try:
+                self._process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        registry.forget(self.entry)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.entry.owner:
+            self.stop()
+
+
+def start_broker(
+    *,
+    logs: Path,
+    java: Java,
+    jars: Sequence[Path] | None = None,
+    data: Path | None = None,
+    keep_data: bool = False,
+    detached: bool = False,
+    name: str = "broker-1",
+    heap: str = "1g",
+    progress: Progress | None = None,
+) -> EmbeddedBroker:
+    """Start a broker and return it when it serves clients; its log and its garbage collection's go to `logs`.
+
+    Without `data` its data lie in a temporary folder. They are removed when it stops, unless `keep_data` is set or the
+    folder was there before. A broker ends with the thread that started it (Linux), or is ended by the next start after
+    that process has gone; a `detached` one stays until it is asked to stop.
+
+    Raises BadInput for a data folder in use or unusable, BrokerError with the end of its log if it does not start.
+    """
+    registry.sweep()
+    jars = jars or broker_jars(progress)
+    if data is not None:
+        _check_data(data)
+    temporary = not keep_data and (data is None or not data.exists())
+    data = (data or Path(tempfile.mkdtemp(prefix="streamgauge-"))).absolute()
+    node = Node(name, data, logs.absolute(), java, jars, heap, detached)
+    if progress:
+        progress(f"starting Apache Kafka {KAFKA_VERSION}")
+    try:
+        return _start(node, temporary=temporary)
+    except BaseException:
+        if temporary:
+            shutil.rmtree(data, ignore_errors=True)
+        raise
+
+
+def _check_data(data: Path) -> None:
+    where = f"data folder {data}"
+    if "," in str(data.absolute()):
+        raise BadInput.single(where, "Kafka takes a comma in a path for the end of it", "Name a folder without one")
+    if data.exists() and not data.is_dir():
+        raise BadInput.single(where, "is not a folder", "Name a folder, or one that does not exist yet")
+    user = next((each for each in registry.listing() if each.data == data.absolute()), None)
+    if user:
+        what = f"is in use by {user.name} at {user.bootstrap} (process {user.process.pid})"
+        raise BadInput.single(where, what, "Use that broker, stop it, or name another folder")
+
+
+def _start(node: Node, *, temporary: bool) -> EmbeddedBroker:
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _attempt(node, temporary=temporary)
+        except _PortTaken:
+            continue
+    return _attempt(node, temporary=temporary)
+
+
+def _attempt(node: Node, *, temporary: bool) -> EmbeddedBroker:
+    """A broker on ports that are free now; if it does not start, its process is gone."""
+    port, controller_port = _free_ports(2)
+    try:
+        prepare(node, port, controller_port)
+    except OSError as error:
+        raise BadInput.single(f"data folder {node.data}", f"cannot be used: {error}", "Name another folder") from error
+    process = launch(node)
+    broker = EmbeddedBroker(_entry(node, process.pid, port, temporary=temporary), process)
+    try:
+        registry.register(broker.entry)
+        _await_start(process, node)
+    except BaseException:
+        broker.kill()
+        broker.stop()
+        raise
+    return broker
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago, no two of them the same."""
+    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def _entry(node: Node, pid: int, port: int, *, temporary: bool) -> registry.Entry:
+    return registry.Entry(
+        name=node.name,
+        process=registry.identify(pid),
+        owner=None if node.detached else registry.identify(os.getpid()),
+        bootstrap=f"{HOST}:{port}",
+        version=KAFKA_VERSION,
+        data=node.data,
+        temporary=temporary,
+        log=node.log,
+    )
+
+
+def _await_start(process: "subprocess.Popen[bytes]", node: Node) -> None:
+    """Wait until the log says that the broker serves; raises BrokerError if it ends before, or takes too long."""
+    deadline_ns = clock.monotonic_ns() + _START_SECONDS * clock.NS_PER_SECOND
+    while process.poll() is None and clock.monotonic_ns() < deadline_ns:
+        if _STARTED in log_text(node):
+            return
+        clock.sleep_seconds(0.02)
+    if _PORT_TAKEN in log_text(node):
+        raise _PortTaken(f"{node.name} found its port taken. {log_end(node)}")
+    how = f"was not ready after {_START_SECONDS} s" if process.poll() is None else f"ended ({process.returncode})"
+    raise BrokerError(f"{node.name} {how} instead of starting. {log_end(node)}")

@@ -1,0 +1,173 @@
+"""The jars of the embedded broker: fetched once, checked at every start.
+
+`jars.txt` is to the broker what a lock file is to a Python environment: every jar with its SHA-256 sum, so that nothing
+is resolved and nothing unknown is run on a user's machine. After a change of `ROOTS`, write it anew:
+
+    python -m streamgauge.kafka.jars > jars.new && mv jars.new src/streamgauge/kafka/jars.txt
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from streamgauge.domain.errors import BrokerError
+
+KAFKA_VERSION: Final = "4.3.1"
+# `!` keeps the dependency management of one root away from the others: log4j's would pull in a much older Kafka client.
+ROOTS: Final = (
+    f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}!",
+    f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}!",
+    "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3!",
+)
+_LIST: Final = Path(__file__).with_name("jars.txt")
+_HEAD: Final = """\
+# The jars of the embedded broker: SHA-256 sum and Maven coordinate, sorted by coordinate.
+# Written by `python -m streamgauge.kafka.jars`; do not edit.
+"""
+_AT_ONCE: Final = 8
+_ATTEMPTS: Final = 3
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One jar by its Maven coordinate, and the SHA-256 sum that it must have, in hexadecimal digits."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """The name that the jar has in every Maven repository."""
+        return f"{self.artifact}-{self.version}.jar"
+
+    @property
+    def coordinate(self) -> str:
+        """`group:artifact:version`."""
+        return f"{self.group}:{self.artifact}:{self.version}"
+
+
+def broker_jars(progress: Progress | None = None, folder: Path | None = None) -> list[Path]:
+    """The class path of the broker: every jar of `jars.txt`, fetched if it is not there yet, its sum checked.
+
+    Raises BrokerError that names the jars which cannot be fetched or are not what they should be, and the remedy. Safe
+    to be called by several processes at once.
+    """
+    jars = parse_list(_LIST.read_text(encoding="utf-8"))
+    folder = folder or cache_folder(os.environ)
+    missing = [jar for jar in jars if not (folder / jar.file_name).is_file()]
+    if missing:
+        if progress:
+            progress(f"fetching {len(missing)} jars of Apache Kafka {KAFKA_VERSION} into {folder} (once, about 55 MB)")
+        _fetch(missing, folder)
+    wrong = [str(folder / jar.file_name) for jar in jars if _sha256(folder / jar.file_name) != jar.sha256]
+    if wrong:
+        raise BrokerError(f"not the jars that jars.txt lists: {', '.join(wrong)}. Delete them and start again")
+    return [folder / jar.file_name for jar in jars]
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """Where jars are kept between runs: below `XDG_CACHE_HOME`, or `~/.cache` where that is not set."""
+    root = environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "streamgauge" / "jars"
+
+
+def parse_list(text: str) -> list[Jar]:
+    """The jars that a list names, in its order."""
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return [_parse_line(line) for line in lines]
+
+
+def _parse_line(line: str) -> Jar:
+    sha256, coordinate = line.split()
+    group, artifact, version = coordinate.split(":")
+    return Jar(group, artifact, version, sha256)
+
+
+def format_list(jars: Iterable[Jar]) -> str:
+    """The list that `parse_list` reads."""
+    return _HEAD + "".join(f"{jar.sha256}  {jar.coordinate}\n" for jar in sorted(jars, key=lambda jar: jar.coordinate))
+
+
+def _fetch(jars: Sequence[Jar], folder: Path) -> None:
+    """Fetch jars into the folder. A jar appears there whole and checked, or not at all."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # On the same file system, so that a rename is all that is left to do.
+        with tempfile.TemporaryDirectory(prefix="_fetch-", dir=folder) as scratch:
+            maven = _maven(Path(scratch))
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                faults = [fault for fault in pool.map(lambda jar: _fetch_one(maven, jar, folder), jars) if fault]
+    except OSError as error:
+        raise BrokerError(f"cannot keep jars in {folder}: {error}. Set XDG_CACHE_HOME to another folder") from error
+    if faults:
+        raise BrokerError(
+            f"{len(faults)} of {len(jars)} jars of the broker could not be fetched: {faults[0]}. Check the network, "
+            f"and HTTPS_PROXY where there is a proxy, then start again: what was fetched is kept in {folder}. "
+            "Without a network, measure a cluster that runs already: --bootstrap HOST:PORT"
+        )
+
+
+def _fetch_one(maven: Any, jar: Jar, folder: Path) -> str | None:
+    """Fetch one jar and put it into the folder; what went wrong, if it did."""
+    fault = ""
+    for _ in range(_ATTEMPTS):
+        try:
+            path = _download(maven, jar)
+        # jgo raises RuntimeError for what is not found, its HTTP client a kind of OSError for everything else.
+        except (RuntimeError, OSError) as error:
+            fault = f"{jar.coordinate}: {error}"
+            continue
+        if _sha256(path) == jar.sha256:
+            path.replace(folder / jar.file_name)
+            return None
+        path.unlink()
+        fault = f"{jar.coordinate}: what came has another SHA-256 sum than jars.txt says"
+    return fault
+
+
+def _maven(cache: Path) -> Any:
+    """Maven Central, and the repositories of the user's own jgo settings, downloading into a folder."""
+    # Slow to import, and needed once in the life of a machine.
+    from jgo.config import GlobalSettings
+    from jgo.constants import MAVEN_CENTRAL_URL
+    from jgo.maven import MavenContext
+
+    remotes = {"central": MAVEN_CENTRAL_URL, **GlobalSettings.load().repositories}
+    return MavenContext(repo_cache=cache, local_repos=[], remote_repos=remotes)
+
+
+def _download(maven: Any, jar: Jar) -> Path:
+    path: Path = maven.project(jar.group, jar.artifact).at_version(jar.version).artifact().resolve()
+    return path
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _resolve() -> list[Jar]:
+    """What the roots need today, by Maven's rules, each with the sum of what comes now."""
+    import jgo
+
+    with tempfile.TemporaryDirectory() as scratch:
+        maven = _maven(Path(scratch))
+        artifacts = jgo.resolve("+".join(ROOTS))
+        jars = [Jar(each.groupId, each.artifactId, each.version, sha256="") for each in artifacts]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            sums = list(pool.map(lambda jar: _sha256(_download(maven, jar)), jars))
+    return [Jar(jar.group, jar.artifact, jar.version, sha256) for jar, sha256 in zip(jars, sums, strict=True)]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(format_list(_resolve()))

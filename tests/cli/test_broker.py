@@ -1,0 +1,137 @@
+"""`streamgauge broker`: what is said and refused, and one real broker that lives through start, status and stop."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from streamgauge.cli.broker import app
+from streamgauge.domain.errors import BadInput
+from streamgauge.kafka import registry
+from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.registry import Entry, ProcessId, identify
+
+ME = identify(os.getpid())
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def entry(name: str, owner: ProcessId | None = None, process: ProcessId = ME) -> Entry:
+    return Entry(
+        name=name,
+        process=process,
+        owner=owner,
+        bootstrap="127.0.0.1:9",
+        version="4.3.1",
+        data=Path("/data"),
+        temporary=False,
+        log=Path("/data/logs/x.log"),
+    )
+
+
+def running(monkeypatch: pytest.MonkeyPatch, *entries: Entry) -> list[Entry]:
+    """Brokers that seem to run; returns those that are ended."""
+    ended: list[Entry] = []
+    monkeypatch.setattr(registry, "listing", lambda: list(entries))
+    monkeypatch.setattr(registry, "end", ended.append)
+    return ended
+
+
+def said(*arguments: str) -> str:
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def refused(*arguments: str) -> str:
+    with pytest.raises(BadInput) as caught:
+        CliRunner().invoke(app, arguments, catch_exceptions=False)
+    return str(caught.value)
+
+
+def test_nothing_runs_and_that_is_no_fault() -> None:
+    assert said("status") == "no broker runs\n"
+    assert json.loads(said("status", "--json")) == []
+    assert said("stop") == "no broker runs that could be stopped\n"
+    assert said("stop", "--all") == "no broker runs that could be stopped\n"
+
+
+def test_status_tells_what_runs_and_for_whom(monkeypatch: pytest.MonkeyPatch) -> None:
+    running(monkeypatch, entry("mine"), entry("runs", owner=ME))
+
+    assert said("status") == (
+        f"mine  127.0.0.1:9  process {ME.pid}\n"
+        "  Apache Kafka 4.3.1, data /data (kept), log /data/logs/x.log\n"
+        f"runs  127.0.0.1:9  process {ME.pid}, until process {ME.pid} ends\n"
+        "  Apache Kafka 4.3.1, data /data (kept), log /data/logs/x.log\n"
+    )
+    assert [each["owner_pid"] for each in json.loads(said("status", "--json"))] == [None, ME.pid]
+
+
+@pytest.mark.parametrize("arguments", [["stop"], ["stop", "mine"], ["stop", "--all"]], ids=" ".join)
+def test_stop_ends_the_broker_that_was_started_for_it(
+    monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str]
+) -> None:
+    ended = running(monkeypatch, entry("mine"), entry("runs", owner=ME))
+
+    assert said(*arguments) == "stopped mine at 127.0.0.1:9\n"
+    assert ended == [entry("mine")]
+
+
+def test_stop_asks_which_where_that_is_not_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = running(monkeypatch, entry("one"), entry("two"), entry("runs", owner=ME))
+
+    assert refused("stop") == "NAME: more than one broker runs: one, two. Name one of them, or say --all"
+    assert refused("stop", "three") == "NAME: no broker three runs. Running: one, two, runs"
+    assert f"runs belongs to process {ME.pid}" in refused("stop", "runs")
+    assert ended == []
+
+
+def test_start_refuses_what_cannot_be_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    running(monkeypatch, entry("one"))
+    monkeypatch.setattr("streamgauge.cli.broker.start_broker", lambda **_: pytest.fail("started"))
+
+    assert refused("start", "--name", "one").startswith("--name: one runs already, at 127.0.0.1:9.")
+    assert refused("start", "--name", "a/b").startswith("--name: 'a/b' is not a name.")
+    assert refused("start", "--heap", "5z").startswith("--heap: '5z' is not a size as Java writes it.")
+
+
+@pytest.mark.parametrize("command", ["start", "status", "stop"])
+def test_help_teaches_with_an_example(command: str) -> None:
+    assert f"Example: streamgauge broker {command}" in said(command, "--help")
+
+
+@pytest.mark.kafka
+@pytest.mark.e2e
+def test_a_broker_outlives_the_command_until_it_is_stopped(tmp_path: Path) -> None:
+    def streamgauge(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "streamgauge.cli.main", "broker", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    try:
+        started = streamgauge("start", "--data", "data", "--heap", "512m", "--json")
+        facts = json.loads(started.stdout)
+        Cluster(facts["bootstrap"], {}).create_topic("t", 2, 1)
+        again = streamgauge("start", "--data", "data")
+        listed = json.loads(streamgauge("status", "--json").stdout)
+    finally:
+        stopped = streamgauge("stop", "--all")
+
+    assert started.returncode == 0
+    assert (facts["name"], facts["data"], facts["data_kept"]) == ("broker-1", str(tmp_path / "data"), True)
+    assert again.returncode == 2
+    assert f"in use by broker-1 at {facts['bootstrap']}" in again.stderr
+    assert listed == [facts]
+    assert (stopped.returncode, stopped.stdout) == (0, f"stopped broker-1 at {facts['bootstrap']}\n")
+    assert not psutil.pid_exists(facts["pid"])
+    assert (tmp_path / "data" / "topics" / "t-1").is_dir()
+    assert registry.listing() == []

@@ -1,0 +1,66 @@
+"""What all tests share: one embedded broker, Java where it is needed, and a place for state that is not the user's."""
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import settings
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
+from streamgauge.kafka.java import Java, find_java
+
+# Shared machines pause for longer than any deadline that would tell something.
+settings.register_profile("steady", deadline=None)
+settings.load_profile("steady")
+
+NEED_JAVA = ("kafka", "spark")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Without Java, skip what needs it; fail under CI, where a skipped test would pass for a proof."""
+    if any(item.get_closest_marker(name) for name in NEED_JAVA):
+        try:
+            find_java(os.environ)
+        except BadInput as error:
+            if os.environ.get("CI"):
+                pytest.fail(str(error), pytrace=False)
+            pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The user's brokers are neither seen nor swept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def java() -> Java:
+    """The Java of this machine."""
+    return find_java(os.environ)
+
+
+@pytest.fixture(scope="session")
+def broker(java: Java, tmp_path_factory: pytest.TempPathFactory, _own_state: None) -> Iterator[EmbeddedBroker]:
+    """A real broker for the whole session; give topics and groups names of your own."""
+    with start_broker(logs=tmp_path_factory.mktemp("broker"), java=java, heap="512m", name="suite") as running:
+        yield running
+
+
+@pytest.fixture
+def fresh_topic(broker: EmbeddedBroker) -> Iterator[Callable[[int], str]]:
+    """Makes topics with names of their own, by number of partitions; they are gone after the test."""
+    cluster, names = Cluster(broker.bootstrap, {}), []
+
+    def make(partitions: int) -> str:
+        names.append(f"test-{secrets.token_hex(6)}")
+        cluster.create_topic(names[-1], partitions, 1, {})
+        return names[-1]
+
+    yield make
+    for name in names:
+        cluster.delete_topic(name)

@@ -1,0 +1,529 @@
+"""The verdict: every rule in every status it can have, and the exit code."""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.runfolder import Ending, RunFacts
+from streamgauge.domain.tables import DELIVERY_COUNTS
+from streamgauge.domain.verdict import Check, checks, exit_code, valid
+
+SECONDS = 30
+RATE = 10_000
+MESSAGES = RATE * SECONDS
+Tables = dict[str, list[dict[str, Any]]]
+
+
+class Run:
+    """A healthy run, to be made worse: facts as run.json has them, and tables by name."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = deepcopy(_FACTS)
+        self.tables: Tables = _healthy_tables()
+
+    def row(self, table: str, **wanted: Any) -> dict[str, Any]:
+        """The row of a table that has these values."""
+        return next(row for row in self.tables[table] if wanted.items() <= row.items())
+
+    def checks(self) -> list[Check]:
+        return checks(RunFacts.model_validate(self.facts), self.tables)
+
+    def check(self, name: str) -> Check | None:
+        return next((check for check in self.checks() if check.name == name), None)
+
+
+_FACTS: dict[str, Any] = {
+    "id": "x",
+    "name": "baseline",
+    "tag": 1,
+    "created": "2026-01-01T00:00:00Z",
+    "wall_ns": 0,
+    "monotonic_ns": 0,
+    "command": [],
+    "scenario": {"load": {"rate": "10k/s", "producers": 2}, "consume": {"consumers": 2}, "verify": "all"},
+    "versions": {},
+    "machine": {},
+    "broker": {"embedded": True, "bootstrap": "127.0.0.1:1", "processes": ["broker-1"]},
+    "topics": [{"id": 0, "name": "t"}],
+    "groups": [{"id": 0, "name": "g"}],
+    "workers": [
+        {"name": "producer-0", "role": "producer", "number": 0, "exit_code": 0},
+        {"name": "consumer-0", "role": "consumer", "number": 0, "exit_code": 0},
+    ],
+    "drained": True,
+    "ending": "finished",
+}
+
+
+def _latency(metric: str, p50: float, p99: float, p99_9: float, **more: Any) -> dict[str, Any]:
+    figures = {"p50_ms": p50, "p99_ms": p99, "p99_9_ms": p99_9, "max_ms": 2 * p99_9}
+    scope = {"metric": metric, "scope": "measure", "count": MESSAGES, "censored": 0, "reason": None}
+    return {**scope, **figures, **more}
+
+
+def _healthy_tables() -> Tables:
+    windows = [
+        _latency("end_to_end_response", 3.3, 6.0, 8.0, scope="window", second=second) for second in range(-5, SECONDS)
+    ]
+    delivered = {**dict.fromkeys(DELIVERY_COUNTS, 0), "checked": MESSAGES, "negative_latencies": 0, "group": 0}
+    delivered |= dict.fromkeys(("sent", "acked", "received", "delivered_once"), MESSAGES)
+    looks = [
+        {"process": process, "role": process[:-2], "scope": "interval", "second": half / 2, "poll_gap_ms": 0.4}
+        for half in range(-4, 2 * SECONDS + 4)
+        for process in ("producer-0", "producer-1", "consumer-0")
+    ]
+    return {
+        "throughput": [
+            {
+                "scope": "measure",
+                "duration_ns": SECONDS * 10**9,
+                **dict.fromkeys(("due", "sent", "acked", "received"), MESSAGES),
+            }
+        ],
+        "latency": [
+            _latency("ack_response", 2.3, 5.0, 7.0),
+            _latency("ack_service", 2.3, 5.0, 7.0),
+            _latency("end_to_end_response", 3.3, 6.4, 8.6),
+            _latency("end_to_end_service", 3.3, 6.4, 8.6),
+            *windows,
+        ],
+        "lateness": [
+            {"producer": None, "count": MESSAGES, "p50_ms": 0.01, "p99_ms": 0.1, "p99_9_ms": 0.4, "max_ms": 2}
+        ],
+        "delivery": [{"scope": "run", **delivered}, {"scope": "measure", **delivered}],
+        "resources": [
+            {"process": "producer-0", "role": "producer", "scope": "measure", "cpu_cores": 0.2, "blocked_share": 0.0},
+            {"process": "producer-1", "role": "producer", "scope": "measure", "cpu_cores": 0.3, "blocked_share": 0.0},
+            {"process": "consumer-0", "role": "consumer", "scope": "measure", "cpu_cores": 0.1},
+            {"process": "host", "role": "host", "scope": "measure", "idle_share": 0.4, "steal_share": 0.001},
+            *looks,
+        ],
+        "polls": [{"consumer": 0, "in_poll_share": 0.9}],
+        "gc": [{"process": "broker-1", "second": 3.0, "pause_ms": 2.0}],
+        "set_aside": [],
+    }
+
+
+Change = Callable[[Run], None]
+
+
+def late(p50: float = 0.0, p99: float = 0.0, p99_9: float = 0.0) -> Change:
+    """Make messages late, and both response times longer by so much."""
+
+    def change(run: Run) -> None:
+        added = {"p50_ms": p50, "p99_ms": p99, "p99_9_ms": p99_9}
+        for row in run.tables["latency"]:
+            if row["metric"].endswith("_response"):
+                row.update({name: row[name] + more for name, more in added.items()})
+        run.tables["lateness"][0].update({name: more for name, more in added.items() if more})
+
+    return change
+
+
+def blocked(share: float | None) -> Change:
+    return lambda run: run.row("resources", process="producer-1", scope="measure").update(blocked_share=share)
+
+
+def measured(**counts: int) -> Change:
+    return lambda run: run.row("throughput", scope="measure").update(counts)
+
+
+def delivery(scope: str = "run", **counts: int | None) -> Change:
+    return lambda run: run.row("delivery", scope=scope).update(counts)
+
+
+def planted(name: str, count: int | None) -> Change:
+    return lambda run: run.row("delivery", scope="run").update({name: count})
+
+
+def used(process: str, **figures: float | None) -> Change:
+    return lambda run: run.row("resources", process=process, scope="measure").update(figures)
+
+
+def died(role: str, *, declared: bool = False, error: str | None = None) -> Change:
+    def change(run: Run) -> None:
+        worker = next(each for each in run.facts["workers"] if each["role"] == role)
+        worker.update(exit_code=-9, declared_dead=declared, error=error)
+
+    return change
+
+
+def missing(*tables: str) -> Change:
+    def change(run: Run) -> None:
+        for table in tables:
+            del run.tables[table]
+
+    return change
+
+
+def facts(**values: Any) -> Change:
+    return lambda run: run.facts.update(values)
+
+
+def polls(in_poll_share: float) -> Change:
+    return lambda run: run.row("polls", consumer=0).update(in_poll_share=in_poll_share)
+
+
+def gaps(process: str, gap_ms: float, every: int = 1) -> Change:
+    """Long gaps in every so many looks, while the load is measured."""
+
+    def change(run: Run) -> None:
+        looks = [row for row in run.tables["resources"] if row["process"] == process and row["scope"] == "interval"]
+        measured_looks = [row for row in looks if 0 < row["second"] <= SECONDS]
+        for row in measured_looks[::every]:
+            row["poll_gap_ms"] = gap_ms
+
+    return change
+
+
+def pauses(*pairs: tuple[float, float]) -> Change:
+    rows = [{"process": "broker-1", "second": second, "pause_ms": pause} for second, pause in pairs]
+    return lambda run: run.tables.update(gc=rows)
+
+
+def latency(metric: str, **figures: float | None) -> Change:
+    return lambda run: run.row("latency", metric=metric, scope="measure").update(figures)
+
+
+def at_start(**figures: float) -> Change:
+    return lambda run: run.row("latency", scope="window", second=1).update(figures)
+
+
+def aside(kind: str, rows: int | None) -> Change:
+    row = {"kind": kind, "source": f"events/{kind}/worker=w/part-0.parquet", "reason": "no footer", "rows": rows}
+    return lambda run: run.tables["set_aside"].append(row)
+
+
+def measured_for(seconds: int) -> Change:
+    def change(run: Run) -> None:
+        run.row("throughput", scope="measure").update(duration_ns=seconds * 10**9)
+        run.tables["latency"] = [row for row in run.tables["latency"] if row.get("second", 0) < seconds]
+
+    return change
+
+
+def unpaced(run: Run) -> None:
+    run.facts["scenario"]["load"]["rate"] = "max"
+
+
+def produce_only(run: Run) -> None:
+    run.facts["scenario"]["consume"] = "off"
+
+
+def consume_only(run: Run) -> None:
+    run.facts["scenario"]["load"] = "off"
+
+
+def few_samples(count: int) -> Change:
+    def change(run: Run) -> None:
+        for row in run.tables["latency"]:
+            row.update(count=count)
+
+    return change
+
+
+def nothing_measured(run: Run) -> None:
+    for row in run.tables["latency"]:
+        row.update(count=0, p99_ms=None, reason="no message was measured")
+
+
+CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
+    ("ending", (), ("instrument", "pass")),
+    ("ending", (facts(ending="interrupted"),), ("instrument", "warn")),
+    ("ending", (facts(ending="failed", reasons=["no producer is left"]),), ("instrument", "fail")),
+    ("ending", (facts(ending=None),), ("instrument", "fail")),
+    ("workers", (), ("instrument", "pass")),
+    ("workers", (died("producer"),), ("instrument", "fail")),
+    ("workers", (died("producer", declared=True),), ("system", "warn")),
+    ("workers", (died("producer", declared=True), died("consumer")), ("instrument", "fail")),
+    ("workers", (facts(workers=[]),), ("instrument", "unknown")),
+    ("dropped_rows", (), ("instrument", "pass")),
+    ("dropped_rows", (lambda run: run.facts["workers"][0].update(dropped_rows=7),), ("instrument", "fail")),
+    ("dropped_rows", (facts(workers=[]),), None),
+    ("set_aside", (), ("instrument", "pass")),
+    ("set_aside", (aside("sent", None),), ("instrument", "fail")),
+    ("set_aside", (aside("resources", 4), aside("received", 5)), ("instrument", "fail")),
+    ("set_aside", (aside("resources", 4),), ("instrument", "warn")),
+    ("set_aside", (missing("set_aside"),), ("instrument", "unknown")),
+    ("unrecorded", (), ("instrument", "pass")),
+    ("unrecorded", (delivery(unrecorded=3),), ("instrument", "fail")),
+    ("unrecorded", (delivery(unrecorded=3), died("producer")), ("instrument", "fail")),
+    ("unrecorded", (delivery(unrecorded=3), died("producer", declared=True)), ("system", "warn")),
+    ("unrecorded", (delivery(unrecorded=None),), ("instrument", "unknown")),
+    ("unrecorded", (produce_only,), None),
+    ("clock", (), ("instrument", "pass")),
+    ("clock", (delivery(negative_latencies=1),), ("instrument", "fail")),
+    ("clock", (missing("delivery"),), ("instrument", "unknown")),
+    ("clock", (consume_only,), None),
+    ("schedule", (), ("instrument", "pass")),
+    # Late, but neither by a tenth of a figure nor by a millisecond.
+    ("schedule", (late(p99=0.7),), ("instrument", "pass")),
+    (
+        "schedule",
+        (late(p99=0.9), latency("ack_response", p99_ms=50), latency("ack_service", p99_ms=1)),
+        ("instrument", "pass"),
+    ),
+    ("schedule", (late(p99=0.99),), ("instrument", "pass")),
+    ("schedule", (late(p99=1.5),), ("instrument", "fail")),
+    ("schedule", (late(p50=1.5),), ("instrument", "fail")),
+    ("schedule", (late(p99_9=20.0),), ("instrument", "warn")),
+    ("schedule", (late(p99=1500), blocked(0.06)), ("system", "warn")),
+    ("schedule", (late(p99=1500), blocked(0.004)), ("instrument", "fail")),
+    ("schedule", (late(p99=1500), died("producer", declared=True)), ("system", "warn")),
+    # Never sent, not late: response time is moved by what was not sent.
+    ("schedule", (latency("ack_response", p99_ms=9_000),), ("instrument", "pass")),
+    ("schedule", (missing("lateness"),), ("instrument", "unknown")),
+    ("schedule", (unpaced,), None),
+    ("schedule", (consume_only,), None),
+    ("rate", (), ("instrument", "pass")),
+    ("rate", (measured(sent=MESSAGES - 300),), ("instrument", "pass")),
+    ("rate", (measured(sent=MESSAGES - 301),), ("instrument", "warn")),
+    ("rate", (measured(sent=MESSAGES + 301),), ("instrument", "warn")),
+    ("rate", (measured(sent=MESSAGES - 3_001),), ("instrument", "fail")),
+    ("rate", (measured(sent=8_465 * SECONDS), blocked(0.4)), ("system", "fail")),
+    ("rate", (measured(sent=8_465 * SECONDS), delivery("measure", failed=50_000)), ("system", "fail")),
+    ("rate", (measured(sent=8_465 * SECONDS), died("producer", declared=True)), ("system", "fail")),
+    ("rate", (measured(sent=8_465 * SECONDS), died("producer")), ("instrument", "fail")),
+    ("rate", (missing("throughput"),), ("instrument", "unknown")),
+    ("rate", (lambda run: run.facts["scenario"]["load"].update(rate="?"),), ("instrument", "unknown")),
+    ("rate", (unpaced,), None),
+    ("unsent", (), ("instrument", "pass")),
+    ("unsent", (delivery(unsent=5),), ("instrument", "fail")),
+    ("unsent", (delivery(unsent=5), blocked(0.9)), ("system", "fail")),
+    ("unsent", (delivery(unsent=5), died("producer", declared=True)), ("system", "fail")),
+    ("unsent", (delivery(unsent=None),), ("instrument", "unknown")),
+    ("unsent", (unpaced,), None),
+    ("full_queue", (), ("system", "pass")),
+    ("full_queue", (blocked(0.02),), ("system", "warn")),
+    ("full_queue", (unpaced, blocked(0.8)), ("system", "pass")),
+    ("full_queue", (unpaced, blocked(0.01)), ("instrument", "warn")),
+    ("full_queue", (missing("resources"),), ("system", "unknown")),
+    ("full_queue", (consume_only,), None),
+    ("worker_cpu", (), ("instrument", "pass")),
+    ("worker_cpu", (used("producer-1", cpu_cores=0.97),), ("instrument", "warn")),
+    ("worker_cpu", (used("producer-1", cpu_cores=0.97), late(p99=3)), ("instrument", "fail")),
+    ("worker_cpu", (used("producer-1", cpu_cores=0.97), late(p99=3), blocked(0.3)), ("instrument", "warn")),
+    ("worker_cpu", (used("producer-1", cpu_cores=1.4), unpaced), ("instrument", "pass")),
+    ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.01)), ("instrument", "warn")),
+    ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.01), measured(received=9)), ("instrument", "fail")),
+    ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.5), measured(received=9)), ("instrument", "warn")),
+    ("worker_cpu", (missing("resources"),), ("instrument", "unknown")),
+    ("machine_cpu", (), ("instrument", "pass")),
+    ("machine_cpu", (used("host", steal_share=None),), ("instrument", "pass")),
+    ("machine_cpu", (used("host", steal_share=0.03),), ("instrument", "warn")),
+    ("machine_cpu", (used("host", steal_share=0.2),), ("instrument", "fail")),
+    ("machine_cpu", (used("host", idle_share=0.01),), ("instrument", "warn")),
+    ("machine_cpu", (used("host", idle_share=0.01), unpaced), ("instrument", "pass")),
+    ("machine_cpu", (used("host", idle_share=None),), ("instrument", "unknown")),
+    ("ack_polls", (), ("instrument", "pass")),
+    ("ack_polls", (gaps("producer-1", 9.0, every=2),), ("instrument", "pass")),
+    ("ack_polls", (gaps("producer-1", 9.0), latency("ack_response", p99_ms=90.0)), ("instrument", "pass")),
+    ("ack_polls", (gaps("producer-1", 12.0),), ("instrument", "warn")),
+    ("ack_polls", (gaps("producer-1", 120.0),), ("instrument", "fail")),
+    ("ack_polls", (gaps("consumer-0", 120.0),), ("instrument", "pass")),
+    ("ack_polls", (missing("resources"),), ("instrument", "unknown")),
+    ("ack_polls", (consume_only,), None),
+    ("receive_polls", (), ("instrument", "pass")),
+    ("receive_polls", (gaps("consumer-0", 12.0),), ("instrument", "warn")),
+    ("receive_polls", (gaps("consumer-0", 120.0),), ("instrument", "fail")),
+    ("receive_polls", (missing("latency"),), ("instrument", "unknown")),
+    ("receive_polls", (produce_only,), None),
+    ("garbage_collection", (), ("system", "pass")),
+    ("garbage_collection", (pauses((3.0, 5.0)),), ("system", "warn")),
+    (
+        "garbage_collection",
+        (pauses(*((second, 12.0) for second in range(SECONDS))), late(p99_9=90)),
+        ("system", "warn"),
+    ),
+    ("garbage_collection", (pauses((-1.0, 500.0), (30.0, 500.0)),), ("system", "pass")),
+    ("garbage_collection", (missing("gc"),), ("system", "unknown")),
+    ("garbage_collection", (facts(broker={"embedded": False, "bootstrap": "b:1"}),), None),
+    ("start_transient", (), ("instrument", "pass")),
+    ("start_transient", (at_start(p99_ms=300, max_ms=400),), ("instrument", "pass")),
+    (
+        "start_transient",
+        (at_start(p99_ms=90, max_ms=130), latency("end_to_end_response", p99_9_ms=92.0)),
+        ("instrument", "warn"),
+    ),
+    ("start_transient", (at_start(p99_ms=90), latency("end_to_end_response", p99_ms=20.0)), ("instrument", "fail")),
+    ("start_transient", (measured_for(4),), ("instrument", "unknown")),
+    ("start_transient", (missing("latency"),), None),
+    ("samples", (), ("instrument", "pass")),
+    ("samples", (few_samples(10_000),), ("instrument", "pass")),
+    ("samples", (few_samples(9_999),), ("instrument", "warn")),
+    ("samples", (nothing_measured,), ("instrument", "unknown")),
+    ("samples", (consume_only,), None),
+    *[
+        (name, changes, expected)
+        for name, status in {
+            "failed": "fail",
+            "lost": "fail",
+            "undelivered": "fail",
+            "expired": "fail",
+            "duplicate_producer": "warn",
+            "duplicate_consumer": "warn",
+            "reordered": "warn",
+            "foreign": "warn",
+            "unacked_received": "warn",
+        }.items()
+        for changes, expected in (
+            ((), ("system", "pass")),
+            ((planted(name, 1),), ("system", status)),
+            ((planted(name, None),), ("system", "unknown")),
+            ((missing("delivery"),), ("system", "unknown")),
+        )
+    ],
+    ("lost", (produce_only,), None),
+    ("failed", (produce_only,), ("system", "pass")),
+    ("duplicate_consumer", (consume_only,), ("system", "pass")),
+    ("reordered", (consume_only,), None),
+    ("corrupt", (), ("system", "pass")),
+    ("corrupt", (delivery(corrupt=2),), ("system", "fail")),
+    ("corrupt", (delivery(corrupt=None),), ("system", "unknown")),
+    ("corrupt", (delivery(corrupt=None, checked=0),), ("system", "unknown")),
+    ("corrupt", (lambda run: run.facts["scenario"].update(verify="off"),), None),
+    ("undecided", (), ("instrument", "pass")),
+    ("undecided", (delivery(unknown=4),), ("instrument", "unknown")),
+    ("undecided", (delivery(unknown=None),), ("instrument", "unknown")),
+    ("undecided", (produce_only,), None),
+    ("drain", (), ("system", "pass")),
+    ("drain", (facts(drained=False),), ("system", "warn")),
+    ("drain", (facts(drained=None),), ("system", "unknown")),
+    ("drain", (produce_only,), None),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "expected"), CASES)
+def test_a_rule(name: str, changes: tuple[Change, ...], expected: tuple[str, str] | None) -> None:
+    """What the rule says of a healthy run with these changes; None where the question does not arise."""
+    run = Run()
+    for change in changes:
+        change(run)
+
+    check = run.check(name)
+
+    assert (check and (check.about, check.status)) == expected
+    if check:
+        assert check.evidence
+        assert bool(check.advice) == (check.status != "pass")
+
+
+def test_a_healthy_run_passes_every_check() -> None:
+    """Each name once; every name has its cases above."""
+    answers = Run().checks()
+
+    assert {check.status for check in answers} == {"pass"}
+    assert [check.name for check in answers] == list(dict.fromkeys(check.name for check in answers))
+    assert {check.name for check in answers} == {name for name, _, _ in CASES}
+
+
+def test_the_group_that_fared_worst_is_judged() -> None:
+    """One healthy group does not hide a group that lost messages."""
+    run = Run()
+    run.tables["delivery"].append({**run.row("delivery", scope="run"), "group": 1, "lost": 6})
+
+    check = run.check("lost")
+
+    assert check is not None
+    assert (check.status, check.evidence) == ("fail", "6 of 300,000 messages (< 0.01 %) acknowledged and lost")
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "evidence"),
+    [
+        (
+            (measured(sent=8_465 * SECONDS), blocked(0.4)),
+            "rate",
+            "asked 10,000/s, sent 8,465/s, 15 % less; the client's queue was full 40 % of the time",
+        ),
+        (
+            (late(p99=1.5),),
+            "schedule",
+            "lateness p99 1.50 ms, max 2.00 ms; ack p99 6.50 ms from due, 5.00 ms from sent",
+        ),
+        ((died("producer", error="disk full"),), "workers", "producer-0 died (disk full)"),
+        ((died("consumer"),), "workers", "consumer-0 died (signal 9)"),
+        (
+            (gaps("producer-1", 120.0),),
+            "ack_polls",
+            "gaps above 1.00 ms take 12 % of the time, the longest 120 ms",
+        ),
+        (
+            (aside("sent", None), aside("polls", 5)),
+            "set_aside",
+            "at least 5 rows from 2 places could not be used: events/sent/worker=w/part-0.parquet: no footer",
+        ),
+        ((few_samples(500),), "samples", "500 messages measured; p99.9 and p99.99 need 10,000 and more"),
+        ((delivery(unknown=4),), "undecided", "the fate of 4 messages cannot be decided"),
+    ],
+)
+def test_evidence_is_numbers_with_units(changes: tuple[Change, ...], name: str, evidence: str) -> None:
+    """What was seen, in words that can be checked."""
+    run = Run()
+    for change in changes:
+        change(run)
+
+    check = run.check(name)
+
+    assert check is not None
+    assert check.evidence == evidence
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ((), True),
+        ((delivery(lost=9, undelivered=9, corrupt=9, failed=9),), True),
+        # Overload: the queue is full, messages are late and unsent, and nothing drains.
+        ((late(p50=900, p99=1500), blocked(0.9), measured(sent=9), delivery(unsent=9), facts(drained=False)), True),
+        ((facts(ending="interrupted"), measured_for(3), measured(sent=3 * RATE)), True),
+        ((missing("delivery", "latency", "resources", "lateness", "throughput", "gc", "polls", "set_aside"),), True),
+        ((died("producer", declared=True), delivery(unrecorded=2, unsent=9), measured(sent=9)), True),
+        ((late(p99=1.5),), False),
+        ((delivery(negative_latencies=1),), False),
+    ],
+)
+def test_only_the_instrument_makes_a_run_invalid(changes: tuple[Change, ...], expected: bool) -> None:
+    """Whatever the system does, and whatever is not known, the measurement stands."""
+    run = Run()
+    for change in changes:
+        change(run)
+
+    assert valid(run.checks()) is expected
+
+
+def test_a_folder_without_anything_is_judged() -> None:
+    """No table, no worker, no scenario worth the name: checks say unknown or are left out, and nothing raises."""
+    bare: Mapping[str, Any] = {**_FACTS, "scenario": {}, "workers": [], "ending": None, "drained": None}
+
+    answers = checks(RunFacts.model_validate(bare), {})
+
+    assert {check.name: check.status for check in answers} == {
+        "ending": "fail",
+        "workers": "unknown",
+        "set_aside": "unknown",
+        "worker_cpu": "unknown",
+        "machine_cpu": "unknown",
+        "garbage_collection": "unknown",
+    }
+
+
+@pytest.mark.parametrize(
+    ("ending", "is_valid", "held", "code"),
+    [
+        ("finished", True, True, 0),
+        ("finished", True, False, 3),
+        ("finished", False, True, 4),
+        ("finished", False, False, 4),
+        ("failed", True, True, 1),
+        ("failed", False, False, 1),
+        ("interrupted", True, True, 130),
+        ("interrupted", False, False, 130),
+        (None, True, True, 1),
+    ],
+)
+def test_exit_code(ending: Ending | None, is_valid: bool, held: bool, code: int) -> None:
+    """The first that applies: interrupted, failed, not valid, expectation broken, done."""
+    assert exit_code(ending, valid=is_valid, expectations_held=held) == code

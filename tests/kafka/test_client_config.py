@@ -1,0 +1,143 @@
+"""Settings for a cluster: read with every fault at once, and never written with their secrets."""
+
+from pathlib import Path
+
+import pytest
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.scenario import Setting
+from streamgauge.kafka.client_config import is_secret, mask_command, masked, read_client_config
+
+GOOD = """\
+# a cluster somewhere
+! and an older kind of comment
+
+bootstrap.servers = a.example:9093,b.example:9093
+security.protocol=SASL_SSL
+sasl.mechanism: PLAIN
+  sasl.username =   me
+sasl.password=pa=ss:word #1
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "client.properties"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def faults_of(path: Path) -> list[str]:
+    with pytest.raises(BadInput) as caught:
+        read_client_config(path)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_every_way_to_write_a_property_is_read(tmp_path: Path) -> None:
+    assert read_client_config(write(tmp_path, GOOD)) == {
+        "bootstrap.servers": "a.example:9093,b.example:9093",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": "pa=ss:word #1",
+    }
+
+
+def test_all_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
+    text = "no setting hunter2\ngroup.id=g\nlinger.ms=abc\nnope.nope=1\nssl.truststore.location=/x\nlinger.ms=5\n"
+
+    faults = faults_of(write(tmp_path, text))
+
+    path = f"{tmp_path}/client.properties"
+    beginnings = [
+        f"{path}:1: is not a setting. Write it as name=value",
+        f"{path}:2: group.id is decided by the run. Leave it out",
+        f"{path}:3: linger.ms: Invalid value",
+        f'{path}:4: No such configuration property: "nope.nope"',
+        f"{path}:5: ssl.truststore.location is a setting of the Java client. Write `ssl.ca.location`",
+        f"{path}:6: linger.ms is set already in line 3",
+    ]
+    assert [fault[: len(begin)] for fault, begin in zip(faults, beginnings, strict=True)] == beginnings
+    assert "hunter2" not in "".join(faults)
+
+
+def test_settings_that_only_fail_together_are_told_as_one(tmp_path: Path) -> None:
+    faults = faults_of(write(tmp_path, "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"))
+
+    assert len(faults) == 1
+    assert "sasl.username and sasl.password must be set" in faults[0]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert "nowhere.properties: cannot be read" in faults_of(tmp_path / "nowhere.properties")[0]
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+
+    assert "binary: cannot be read" in faults_of(tmp_path / "binary")[0]
+
+
+SECRETS = [
+    "sasl.password",
+    "sasl.username",
+    "ssl.key.password",
+    "ssl.key.pem",
+    "ssl.key.location",
+    "ssl.keystore.password",
+    "ssl.keystore.location",
+    "ssl_key",
+    "sasl.oauthbearer.client.secret",
+    "sasl.oauthbearer.client.id",
+    "sasl.oauthbearer.config",
+    "sasl.oauthbearer.token.endpoint.url",
+    "sasl.jaas.config",
+    "SASL.PASSWORD",
+    "ssl.certificate.pem",
+    "load.client.sasl.password",
+]
+OPEN = [
+    "bootstrap.servers",
+    "security.protocol",
+    "sasl.mechanism",
+    "sasl.mechanisms",
+    "ssl.ca.location",
+    "linger.ms",
+    "enable.ssl.certificate.verification",
+    "topic.name",
+    "load.rate",
+    "partition.assignment.strategy",
+]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_is_known_by_its_name(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_is_no_secret_can_be_shown(name: str) -> None:
+    assert not is_secret(name)
+
+
+def test_masking_keeps_names_and_what_is_open() -> None:
+    config: dict[str, Setting] = {"sasl.password": "hunter2", "linger.ms": 5}
+
+    assert masked(config) == {"sasl.password": "***", "linger.ms": 5}
+    assert config["sasl.password"] == "hunter2"
+
+
+COMMANDS = {
+    "--set load.rate=1k/s": "--set load.rate=1k/s",
+    "--set load.client.sasl.password=hunter2": "--set load.client.sasl.password=***",
+    "--set=load.client.sasl.password=hunter2": "--set=load.client.sasl.password=***",
+    "--set=load.client={sasl.password:hunter2}": "--set=load.client=***",
+    "--set=load.rate=5": "--set=load.rate=5",
+    "--client-config secret.properties": "--client-config secret.properties",
+    "--client-config=client.properties": "--client-config=client.properties",
+    "run baseline": "run baseline",
+}
+
+
+@pytest.mark.parametrize(("typed", "shown"), COMMANDS.items())
+def test_a_command_line_is_shown_without_its_secrets(typed: str, shown: str) -> None:
+    assert mask_command(typed.split()) == shown.split()

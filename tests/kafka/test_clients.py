@@ -1,0 +1,330 @@
+"""The contract of the clients: the fake, librdkafka's mock cluster and a real broker all keep it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import confluent_kafka as ck
+import numpy as np
+import pytest
+
+from streamgauge.domain import stamp
+from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.clock import monotonic_ns
+from streamgauge.domain.errors import BrokerError
+from streamgauge.domain.scenario import Setting
+from streamgauge.engine.compose import Composer, Recipe
+from streamgauge.engine.consume import Reading, rows
+from streamgauge.engine.fake import FakeConsumer, FakeLog, FakeProducer
+from streamgauge.engine.ports import ConsumerClient, ProducerClient
+from streamgauge.kafka.clients import KafkaConsumer, KafkaProducer, consumer_faults, producer_faults
+
+TAG = 77
+PARTITIONS = 4
+PATIENCE_NS = 30_000_000_000
+
+
+class Ground(Protocol):
+    """Where the contract is tested: one topic of four partitions."""
+
+    def producer(self, *, in_header: bool = False, limit: int = 10_000) -> ProducerClient:
+        """A producer whose queue holds `limit` messages."""
+        ...
+
+    def stuck_producer(self, limit: int) -> ProducerClient:
+        """A producer whose broker never answers."""
+        ...
+
+    def consumer(self, *, in_header: bool = False) -> ConsumerClient:
+        """The only member of a new group that starts at the beginning."""
+        ...
+
+
+@dataclass
+class FakeGround:
+    """A log in memory."""
+
+    log: FakeLog = field(default_factory=lambda: FakeLog(PARTITIONS))
+
+    def producer(self, *, in_header: bool = False, limit: int = 10_000) -> ProducerClient:
+        return FakeProducer(self.log, ClientSpec("p", "t", {}, in_header), limit)
+
+    def stuck_producer(self, limit: int) -> ProducerClient:
+        return FakeProducer(self.log, ClientSpec("p", "t", {}), limit, stopped=lambda _now: True)
+
+    def consumer(self, *, in_header: bool = False) -> ConsumerClient:
+        return FakeConsumer(self.log, list(range(PARTITIONS)))
+
+
+@dataclass
+class KafkaGround:
+    """A cluster, mocked or real."""
+
+    bootstrap: str
+    topic: str
+    groups: int = 0
+
+    def producer(self, *, in_header: bool = False, limit: int = 10_000) -> ProducerClient:
+        settings: dict[str, Setting] = {
+            "bootstrap.servers": self.bootstrap,
+            "linger.ms": 1,
+            "queue.buffering.max.messages": limit,
+        }
+        return KafkaProducer(ClientSpec("p", self.topic, settings, in_header))
+
+    def stuck_producer(self, limit: int) -> ProducerClient:
+        # It lingers for longer than the test lasts: nothing leaves the queue.
+        settings: dict[str, Setting] = {
+            "bootstrap.servers": self.bootstrap,
+            "linger.ms": 60_000,
+            "message.timeout.ms": 120_000,
+            "queue.buffering.max.messages": limit,
+        }
+        return KafkaProducer(ClientSpec("p", self.topic, settings))
+
+    def consumer(self, *, in_header: bool = False) -> ConsumerClient:
+        self.groups += 1
+        settings: dict[str, Setting] = {
+            "bootstrap.servers": self.bootstrap,
+            "group.id": f"{self.topic}-{self.groups}",
+            "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": 1,
+        }
+        return KafkaConsumer(ClientSpec("c", self.topic, settings, in_header))
+
+
+@pytest.fixture(params=["fake", "mock", pytest.param("kafka", marks=pytest.mark.kafka)])
+def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
+    if request.param == "fake":
+        yield FakeGround()
+    elif request.param == "mock":
+        mock = ck.Producer({"bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0})
+        (broker,) = mock.list_topics(timeout=5).brokers.values()
+        yield KafkaGround(f"{broker.host}:{broker.port}", "contract")
+        mock.flush(0)
+    else:
+        topic = request.getfixturevalue("fresh_topic")(PARTITIONS)
+        yield KafkaGround(request.getfixturevalue("broker").bootstrap, topic)
+
+
+def compose(first: int, count: int, *, in_header: bool = False, due: int | None = 5) -> tuple[list[bytes], Any]:
+    recipe = Recipe(3, TAG, "text", 100, 42, in_header, scheduled=due is not None)
+    composer = Composer(recipe, count)
+    seqs = np.arange(first, first + count, dtype=np.int64)
+    return composer.compose(seqs, None if due is None else seqs + due, monotonic_ns())
+
+
+def listed(values: Any, count: int) -> list[Any]:
+    """A column of a block as a list."""
+    if isinstance(values, np.ndarray):
+        return list(values.tolist())
+    return values if isinstance(values, list) else [values] * count
+
+
+def fates(client: ProducerClient, count: int) -> dict[str, list[Any]]:
+    """The fates of `count` messages, waited for in bounded time, as columns ordered by sequence."""
+    known: list[dict[str, Any]] = []
+    limit_ns = monotonic_ns() + PATIENCE_NS
+    while len(known) < count and monotonic_ns() < limit_ns:
+        client.serve(0.05)
+        block, number = client.fates(1)
+        columns = {
+            name: values.tolist()
+            if isinstance(values, np.ndarray)
+            else values
+            if isinstance(values, list)
+            else [values] * number
+            for name, values in block.items()
+        }
+        known += [{name: values[place] for name, values in columns.items()} for place in range(number)]
+    known.sort(key=lambda row: row["seq"])
+    return {name: [row[name] for row in known] for name in known[0]} if known else {}
+
+
+def received(client: ConsumerClient, count: int) -> list[tuple[Any, Any, Any]]:
+    """(sequence, partition, offset) of `count` messages that are ours and intact, waited for in bounded time."""
+    found: list[tuple[Any, Any, Any]] = []
+    limit_ns = monotonic_ns() + PATIENCE_NS
+    while len(found) < count and monotonic_ns() < limit_ns:
+        fetched = client.poll(0.05, 1000)
+        if fetched is None:
+            continue
+        block: Any = rows(fetched, Reading(TAG, 1), 0, monotonic_ns())
+        assert block["intact"].tolist() == [1] * fetched.count
+        client.store(np.unique(fetched.partition), np.array([1] * len(np.unique(fetched.partition))))
+        found += zip(*(block[name].tolist() for name in ("seq", "partition", "offset")), strict=True)
+    return found
+
+
+@pytest.mark.parametrize("in_header", [False, True])
+def test_every_message_is_acknowledged_and_received_intact(ground: Ground, in_header: bool) -> None:
+    """Stamps in values and in headers; partition and offset of the report are those of the delivery."""
+    producer = ground.producer(in_header=in_header)
+    for first in range(0, 300, 100):
+        values, stamps = compose(first, 100, in_header=in_header)
+        refused = producer.send(values, stamps)
+        assert (list(refused.no_room), list(refused.failed)) == ([], [])
+    told = fates(producer, 300)
+
+    consumer = ground.consumer(in_header=in_header)
+    got = received(consumer, 300)
+
+    assert told["seq"] == list(range(300))
+    assert told["due_ns"] == list(range(5, 305))
+    assert set(told["error"]) == {None}
+    assert set(told["size_bytes"]) == {100}
+    assert all(sent <= acked for sent, acked in zip(told["sent_ns"], told["acked_ns"], strict=True))
+    assert sorted(got) == list(zip(told["seq"], told["partition"], told["offset"], strict=True))
+    assert producer.in_flight() == 0
+    producer.close()
+    consumer.close()
+
+
+def test_a_full_queue_refuses_and_loses_nothing(ground: Ground) -> None:
+    """What found no room is named by its place; what was taken waits for its fate."""
+    producer = ground.stuck_producer(10)
+    values, stamps = compose(0, 25)
+
+    refused = producer.send(values, stamps)
+
+    assert list(refused.no_room) == list(range(10, 25))
+    assert list(refused.failed) == []
+    assert producer.room() == 0
+    assert producer.queue_limit == producer.in_flight() == 10
+    producer.abandon()
+    told = fates(producer, 10)
+    assert told["seq"] == list(range(10))
+    assert set(told["error"]) == {"_PURGE_QUEUE"}
+    assert set(told["offset"]) == {-(1 << 63)}
+    assert producer.room() == 10
+    producer.close()
+
+
+def test_fates_come_in_blocks(ground: Ground) -> None:
+    """Nothing before there are as many as asked for."""
+    producer = ground.producer()
+    producer.send(*compose(0, 20, due=None))
+    limit_ns = monotonic_ns() + PATIENCE_NS
+    while producer.in_flight() and monotonic_ns() < limit_ns:
+        producer.serve(0.05)
+
+    assert producer.fates(21) == ({}, 0)
+    told = fates(producer, 20)
+    assert set(told["due_ns"]) == {-(1 << 63)}
+    assert producer.fates(1) == ({}, 0)
+    producer.close()
+
+
+def test_a_held_consumer_takes_nothing(ground: Ground) -> None:
+    """Until it is let go, whether its partitions came before or after."""
+    producer = ground.producer()
+    producer.send(*compose(0, 50))
+    fates(producer, 50)
+    consumer = ground.consumer()
+    consumer.hold(held=True)
+    limit_ns = monotonic_ns() + PATIENCE_NS
+    while consumer.assigned() < PARTITIONS and monotonic_ns() < limit_ns:
+        assert consumer.poll(0.05, 1000) is None
+    assert consumer.assigned() == PARTITIONS
+    assert all(consumer.poll(0.02, 1000) is None for _ in range(5))
+
+    consumer.hold(held=False)
+
+    assert sorted(seq for seq, _, _ in received(consumer, 50)) == list(range(50))
+    producer.close()
+    consumer.close()
+
+
+def test_positions_follow_what_was_read(ground: Ground) -> None:
+    """Next offset of every partition of the member; together they are what was sent."""
+    producer = ground.producer()
+    for first in range(0, 40, 10):
+        producer.send(*compose(first, 10))
+        fates(producer, 10)
+    consumer = ground.consumer()
+    received(consumer, 40)
+
+    positions = consumer.positions()
+
+    assert [partition for partition, _ in positions] == list(range(PARTITIONS))
+    assert sum(position or 0 for _, position in positions) == 40
+    producer.close()
+    consumer.close()
+
+
+@pytest.fixture
+def mock_cluster() -> Iterator[str]:
+    mock = ck.Producer({"bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0})
+    (broker,) = mock.list_topics(timeout=5).brokers.values()
+    yield f"{broker.host}:{broker.port}"
+    mock.flush(0)
+
+
+def test_without_acknowledgements_neither_offset_nor_time_is_known(mock_cluster: str) -> None:
+    """acks 0: the message counts as acknowledged, and what nobody said is null."""
+    producer = KafkaProducer(ClientSpec("p", "t", {"bootstrap.servers": mock_cluster, "acks": 0}))
+    producer.send(*compose(0, 10))
+
+    told = fates(producer, 10)
+
+    assert set(told["error"]) == {None}
+    assert set(told["offset"]) == set(told["acked_ns"]) == {None}
+    assert all(partition >= 0 for partition in told["partition"])
+    producer.close()
+
+
+def test_foreign_messages_carry_no_stamp(mock_cluster: str) -> None:
+    """Null values, short values and bytes of others are delivered as what they are."""
+    plain = ck.Producer({"bootstrap.servers": mock_cluster})
+    for value in (None, b"short", b"z" * 60):
+        plain.produce("t", value, partition=0)
+    plain.flush(10)
+    settings = {"bootstrap.servers": mock_cluster, "group.id": "g", "auto.offset.reset": "earliest"}
+    consumer = KafkaConsumer(ClientSpec("c", "t", settings, stamp_in_header=None))
+    sizes: list[int] = []
+    ours: list[bool] = []
+    limit_ns = monotonic_ns() + PATIENCE_NS
+    while len(sizes) < 3 and monotonic_ns() < limit_ns:
+        if fetched := consumer.poll(0.05, 10):
+            sizes += fetched.size_bytes.tolist()
+            ours += stamp.is_stamp(fetched.stamps, None).tolist()
+
+    assert sizes == [0, 5, 60]
+    assert not any(ours)
+    consumer.close()
+
+
+def test_a_cluster_that_cannot_be_reached_is_one_clear_error() -> None:
+    """No traceback of a library, and no endless wait."""
+    spec = ClientSpec("producer-0", "t", {"bootstrap.servers": "127.0.0.1:1"})
+
+    with pytest.raises(BrokerError, match="producer-0"):
+        KafkaProducer(spec, metadata_seconds=0.5)
+
+
+@pytest.mark.parametrize(
+    ("check", "settings", "expected"),
+    [
+        (producer_faults, {"lingerr.ms": 5}, "lingerr.ms: 5: No such configuration property"),
+        (producer_faults, {"linger.ms": "abc"}, "linger.ms: 'abc': Invalid value for configuration property"),
+        (producer_faults, {"acks": 1, "enable.idempotence": True}, "`acks` must be set to `all`"),
+        (consumer_faults, {"session.timeout.ms": -5}, "session.timeout.ms"),
+        (consumer_faults, {"group.protocol": "new"}, "group.protocol: 'new': Invalid value"),
+    ],
+)
+def test_wrong_settings_are_found_before_anything_starts(
+    check: Callable[..., list[Any]], settings: dict[str, Any], expected: str
+) -> None:
+    """By librdkafka itself, without a connection."""
+    (fault,) = check("load.client", settings)
+
+    assert expected in str(fault)
+
+
+def test_right_settings_have_no_fault() -> None:
+    """Values as YAML gives them: numbers, texts, truth values."""
+    assert (
+        producer_faults("x", {"acks": "all", "linger.ms": 0.5, "enable.idempotence": True, "compression.type": "lz4"})
+        == []
+    )
+    assert consumer_faults("x", {"fetch.min.bytes": 1, "group.protocol": "classic"}) == []
