@@ -28,7 +28,15 @@ def test_three_significant_digits(value: float | None, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(None, "-"), (0.0, "0 %"), (0.0012, "0.12 %"), (0.043, "4.3 %"), (0.38, "38 %"), (1.0, "100 %"), (1e-6, "< 0.01 %")],
+    [
+        (None, "-"),
+        (0.0, "0 %"),
+        (0.0012, "0.12 %"),
+        (0.043, "4.3 %"),
+        (0.38, "38 %"),
+        (1.0, "100 %"),
+        (1e-6, "< 0.01 %"),
+    ],
 )
 def test_percent(share: float | None, text: str) -> None:
     """As exact as is of use."""

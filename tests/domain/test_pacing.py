@@ -58,7 +58,9 @@ def test_due_times_are_the_exact_product_rounded_down(
     producer = data.draw(st.integers(0, producers - 1))
     exact = Fraction(rate).limit_denominator(1000)
     assume(exact > 0)
-    expected = [((first + i) * producers + producer) * SECOND * exact.denominator // exact.numerator for i in range(100)]
+    expected = [
+        ((first + i) * producers + producer) * SECOND * exact.denominator // exact.numerator for i in range(100)
+    ]
     # 64 bits hold 292 years.
     assume(expected[-1] < 1 << 63)
 

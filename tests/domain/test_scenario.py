@@ -95,6 +95,7 @@ def test_where_the_stamp_travels(load: dict[str, Any], in_headers: bool) -> None
         ({"phases": {"drain": 0}}, "phases.drain: 0s gives no message the time to arrive."),
         ({"load": "off", "consume": "off"}, "load, consume: both are off, so nothing would happen."),
         ({"verify": "1/0"}, "verify: '1/0': String should match pattern"),
+        ({"expect": {"delivery.lost": "<= few"}}, "expect.delivery.lost: '<= few': not a bound. Write one of"),
         ({"seed": -1}, "seed: -1: Input should be greater than or equal to 0."),
         ({"name": "Upper Case"}, "name: 'Upper Case': String should match pattern"),
     ],

@@ -11,7 +11,7 @@ import numpy as np
 from streamgauge.cli.wiring import Identity, plan_of, starts_earliest
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
-from streamgauge.domain.errors import BadInput, BrokerError, RecordError
+from streamgauge.domain.errors import BadInput, BrokerError, RecordError, StreamgaugeError
 from streamgauge.domain.events import UNSENT
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.runfolder import BrokerFacts, Numbered, RunFacts, RunFolder
@@ -78,7 +78,7 @@ def conduct(request: Request, interrupts: Interrupts, progress: Progress) -> Run
             if outcome.cluster_answers and _record_final_lag(folder, ends, outcome):
                 ends.leave(outcome)
             write_facts(folder, _ended(facts, outcome))
-    except BadInput:
+    except StreamgaugeError:
         _remove_empty(folder)
         raise
     return folder
@@ -104,7 +104,7 @@ def make_folder(out: Path, run_id: str) -> RunFolder:
 
 
 def _remove_empty(folder: RunFolder) -> None:
-    """Nothing was started, so nothing is left: not even a folder."""
+    """Where nothing was recorded nothing is left, not even a folder; logs that say why stay."""
     for path in (folder.logs, folder.events, folder.root):
         with contextlib.suppress(OSError):
             path.rmdir()

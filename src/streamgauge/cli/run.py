@@ -51,7 +51,7 @@ def analyse(
             f"{error}\nThe rows are kept in {folder.root}; try again: streamgauge analyse {folder.root}"
         ) from error
     result = write_result(folder)
-    out(json.dumps(result, indent=2) if as_json else summary(result))
+    out(json.dumps(result, indent=2) if as_json else summary(result, folder.root))
     held = all(each["held"] for each in result.get("expectations", []))
     return exit_code(facts.ending, valid=bool(result["verdict"]["valid"]), expectations_held=held)
 

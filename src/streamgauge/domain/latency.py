@@ -28,6 +28,15 @@ PERCENTILES: Mapping[str, int] = {
 
 SAMPLES_NEEDED: Mapping[str, int] = {"p99_9": 10_000, "p99_99": 100_000}
 
+NOTHING = "no message was measured"
+INFINITE = "the percentile lies among messages that were never delivered"
+
+
+def too_few(needed: int, population: int) -> str:
+    """Why there is no percentile that needs more samples than there are."""
+    return f"needs {needed:,} samples, has {population:,}"
+
+
 CDF_EDGES_MS = tuple(
     digit * 10.0**power for power in range(-2, 6) for digit in (1, 2, 5) if 0.05 <= digit * 10.0**power <= 500_000
 )
@@ -141,7 +150,7 @@ def summarise(
     """
     population = delivered.total + censored_ages.total
     if population == 0:
-        reasons = {f"{name}_ms": absent or "no message was measured" for name in PERCENTILES}
+        reasons = {f"{name}_ms": absent or NOTHING for name in PERCENTILES}
         nothing: dict[str, int | None] = dict.fromkeys(PERCENTILES)
         return Latency(selected_by, moments, 0, nothing, {}, None, (), reasons)
     everything = delivered.plus(censored_ages)
@@ -154,14 +163,14 @@ def summarise(
         needed = SAMPLES_NEEDED.get(name, 1)
         if population < needed:
             low[name] = None
-            reasons[f"{name}_ms"] = f"needs {needed:,} samples, has {population:,}"
+            reasons[f"{name}_ms"] = too_few(needed, population)
             continue
         low[name] = percentile_ns(everything, rank, population, clip)
         infinite = percentile_ns(delivered, rank, population, moments.max_ns)
         if censored_ages.total and infinite != low[name]:
             high[name] = infinite
             if infinite is None:
-                reasons[f"{name}_hi_ms"] = "the percentile lies among messages that were never delivered"
+                reasons[f"{name}_hi_ms"] = INFINITE
     return Latency(
         selected_by, moments, censored_ages.total, low, high, _mad_ns(delivered), _cdf(delivered, population), reasons
     )

@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails
 
 from streamgauge.domain import stamp
 from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.expect import parse_bound
 from streamgauge.domain.payload import KINDS, PayloadKind
 from streamgauge.domain.quantities import (
     format_duration,
@@ -243,6 +244,16 @@ def _contradictions(scenario: Scenario) -> Iterator[Fault]:
             )
     if scenario.consume:
         yield from _owned("consume.client", scenario.consume.client)
+    yield from _expected(scenario.expect)
+
+
+def _expected(expect: Mapping[str, Setting]) -> Iterator[Fault]:
+    for path, wanted in expect.items():
+        try:
+            parse_bound(wanted)
+        except ValueError as error:
+            what, _, mend = str(error).partition("; ")
+            yield Fault(f"expect.{path}", f"{wanted!r}: {what}", mend[:1].upper() + mend[1:])
 
 
 def _owned(where: str, settings: ClientSettings) -> Iterator[Fault]:

@@ -1,0 +1,1 @@
+"""What counts as delivered once, lost, duplicate or reordered."""

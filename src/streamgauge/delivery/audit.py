@@ -1,0 +1,286 @@
+"""What became of every message: the definition, in plain Python, of what `pipeline.audit` computes on any scale.
+
+A *message* is a row of `sent`; its stamp is (topic, producer, seq), and no two messages have the same stamp or were
+acknowledged at the same offset. A *delivery* is a row of `received`; a group is audited by its own deliveries alone.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from streamgauge.delivery.ends import NOBODY_DIED, Dead, End, Lag, Lane, LostBlock, ends, missing, starts
+from streamgauge.domain.events import UNSENT
+
+NEVER_DELIVERED = ("undelivered", "lost", "expired", "unknown")
+MESSAGE_CLASSES = ("delivered_once", "duplicate_producer", "duplicate_consumer", *NEVER_DELIVERED)
+"""Every acknowledged message is in exactly one of these."""
+
+Stamp = tuple[int, int, int]
+"""Topic, producer, sequence."""
+Place = tuple[int, int, int]
+"""Topic, partition, offset."""
+
+
+class Sent(NamedTuple):
+    """What the audit needs of a row of `sent`."""
+
+    topic: int
+    producer: int
+    seq: int
+    partition: int | None
+    offset: int | None
+    due_ns: int | None
+    sent_ns: int | None
+    error: str | None
+
+    @property
+    def stamp(self) -> Stamp:
+        """What identifies the message."""
+        return (self.topic, self.producer, self.seq)
+
+    @property
+    def place(self) -> Place | None:
+        """Where it was acknowledged, if that is known."""
+        return None if self.partition is None or self.offset is None else (self.topic, self.partition, self.offset)
+
+
+class Received(NamedTuple):
+    """What the audit needs of a row of `received`."""
+
+    topic: int
+    group: int
+    consumer: int
+    poll: int
+    producer: int | None
+    seq: int | None
+    partition: int
+    offset: int
+    due_ns: int | None
+    sent_ns: int | None
+    received_ns: int
+    intact: bool | None
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """The stamp that it carries; None when it is not one of this run."""
+        return None if self.producer is None or self.seq is None else (self.topic, self.producer, self.seq)
+
+    @property
+    def sound(self) -> bool:
+        """Whether its stamp may be trusted: there is one, and no checksum contradicts it."""
+        return self.stamp is not None and self.intact is not False
+
+    @property
+    def place(self) -> Place:
+        """Where it was read."""
+        return (self.topic, self.partition, self.offset)
+
+    @property
+    def order(self) -> tuple[int, int, int, int, int]:
+        """What comes first when deliveries are put in order."""
+        return (self.received_ns, self.consumer, self.poll, self.partition, self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The measure phase, [from_ns, to_ns)."""
+
+    from_ns: int
+    to_ns: int
+
+    def covers(self, time_ns: int | None) -> bool:
+        """Whether a time lies in it."""
+        return time_ns is not None and self.from_ns <= time_ns < self.to_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What became of the messages for one group."""
+
+    classes: Mapping[Stamp, str]
+    """Class of each acknowledged message."""
+    run: Mapping[str, int]
+    measure: Mapping[str, int]
+    """Counts by name, of everything and of what belongs to the measure phase; a missing name is 0."""
+    timed: frozenset[Received]
+    """The deliveries whose latency counts: the first of each message."""
+
+
+@dataclass(slots=True)
+class _Counts:
+    measure: Measure
+    all: Counter[str] = field(default_factory=Counter)
+    measured: Counter[str] = field(default_factory=Counter)
+
+    def add(self, name: str, time_ns: int | None) -> None:
+        self.all[name] += 1
+        self.measured[name] += self.measure.covers(time_ns)
+
+
+def audit(
+    sent: Sequence[Sent],
+    received: Sequence[Received],
+    lag: Sequence[Lag],
+    group: int,
+    measure: Measure,
+    dead: frozenset[int] = frozenset(),
+) -> Audit:
+    """What became of every message for `group`; `dead` are the numbers of the consumers that died.
+
+    A message belongs to the measure phase by its due time, or by its sent time where it has no due time; a delivery
+    likewise by its stamp, or by the time it was received; foreign and unrecorded ones always by that.
+    """
+    deliveries = sorted((row for row in received if row.group == group), key=lambda row: row.order)
+    by_stamp = {message.stamp: message for message in sent}
+    by_place = {place: message for message in sent if message.error is None and (place := message.place)}
+    owners = {row: owner(row, by_stamp, by_place) for row in deliveries}
+    of_message: dict[Stamp, list[Received]] = defaultdict(list)
+    for row, message in owners.items():
+        if message:
+            of_message[message.stamp].append(row)
+    left = remains(deliveries, lag, group, dead) if dead else None
+    judge = Judge(ends(lag, left), left or NOBODY_DIED, group)
+    counts = _Counts(measure)
+    classes = {}
+    for message in sent:
+        rows = of_message[message.stamp]
+        time_ns = _either(message.due_ns, message.sent_ns)
+        if message.error is None:
+            classes[message.stamp] = judge.of(message, rows)
+            counts.add(classes[message.stamp], time_ns)
+        elif rows and message.error != UNSENT:
+            counts.add("unacked_received", time_ns)
+    _count_deliveries(deliveries, owners, counts)
+    for row in _unrecorded(deliveries, by_stamp):
+        counts.add("unrecorded", row.received_ns)
+    for row in reordered(deliveries):
+        counts.add("reordered", _selected(row))
+    return Audit(classes, counts.all, counts.measured, frozenset(_timed(owners)))
+
+
+def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Place, Sent]) -> Sent | None:
+    """The message that a row is a delivery of; None when it is nobody's.
+
+    A sound stamp says it. Without one (checksum wrong, stamp unreadable) the message acknowledged at that offset does;
+    with a wrong checksum and no such message, the stamp, provided that nobody knows its message's offset.
+    """
+    if row.sound:
+        return by_stamp.get(cast("Stamp", row.stamp))
+    if row.place in by_place:
+        return by_place[row.place]
+    named = by_stamp.get(row.stamp) if row.stamp else None
+    return named if named and named.offset is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Tells the class of an acknowledged message from its deliveries."""
+
+    ends: Mapping[Lane, End]
+    dead: Dead
+    group: int
+
+    def of(self, message: Sent, deliveries: Sequence[Received]) -> str:
+        """One of MESSAGE_CLASSES; several offsets outweigh several deliveries of one."""
+        if len({row.place for row in deliveries}) > 1:
+            return "duplicate_producer"
+        if len(deliveries) > 1:
+            return "duplicate_consumer"
+        if deliveries:
+            return "delivered_once"
+        mine = [end for lane, end in self.ends.items() if lane[:2] == (self.group, message.topic)]
+        lane = (self.group, message.topic, -1 if message.partition is None else message.partition)
+        all_read_out = bool(mine) and all(end.read_out for end in mine)
+        return missing(message.offset, self.ends.get(lane), self.dead.blocks.get(lane, ()), all_read_out=all_read_out)
+
+
+def remains(deliveries: Iterable[Received], lag: Iterable[Lag], group: int, dead: frozenset[int]) -> Dead:
+    """What the consumers in `dead` leave behind in every partition that `lag` knows.
+
+    The lost block of a dead consumer begins above the highest offset that it recorded, or where the group began to
+    read if it recorded none, and ends below the next offset that another consumer recorded.
+    """
+    read: dict[Lane, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row in deliveries:
+        read[row.group, row.topic, row.partition][row.consumer].append(row.offset)
+    rows = list(lag)
+    lanes = {(row.group, row.topic, row.partition) for row in rows if row.group == group} | set(read)
+    begun = starts(rows)
+    highest = {lane: max(max(offsets) for offsets in by.values()) for lane, by in read.items()}
+    blocks = {
+        lane: tuple(_lost_block(read[lane], consumer, begun.get(lane, 0) - 1) for consumer in sorted(dead))
+        for lane in lanes
+    }
+    return Dead(highest, blocks)
+
+
+def _lost_block(read: Mapping[int, Sequence[int]], consumer: int, before: int) -> LostBlock:
+    above = max(read.get(consumer, ()), default=before)
+    later = [offset for other, offsets in read.items() if other != consumer for offset in offsets if offset > above]
+    return LostBlock(above, min(later, default=None))
+
+
+def reordered(deliveries: Iterable[Received]) -> list[Received]:
+    """Deliveries whose sequence is below one at a smaller offset of the same producer and partition.
+
+    Sound stamps only; an offset that was received again counts once (its first delivery), and a message that stands at
+    several offsets counts only at the lowest (partition, offset).
+    """
+    at: dict[Stamp, Received] = {}
+    for row in deliveries:
+        if row.sound and row.stamp and (row.stamp not in at or row.place < at[row.stamp].place):
+            at[row.stamp] = row
+    lanes: dict[tuple[int, int, int | None], list[Received]] = defaultdict(list)
+    for row in sorted(at.values(), key=lambda row: row.place):
+        lanes[row.topic, row.partition, row.producer].append(row)
+    return [row for lane in lanes.values() for row in _falling(lane)]
+
+
+def _falling(lane: Iterable[Received]) -> list[Received]:
+    found: list[Received] = []
+    highest: int | None = None
+    for row in lane:
+        if row.seq is None:
+            continue
+        if highest is not None and row.seq < highest:
+            found.append(row)
+        highest = row.seq if highest is None else max(highest, row.seq)
+    return found
+
+
+def _count_deliveries(deliveries: Iterable[Received], owners: Mapping[Received, Sent | None], counts: _Counts) -> None:
+    for row in deliveries:
+        counts.add("received", _selected(row))
+        if row.intact is False or (row.stamp is None and owners[row]):
+            counts.add("corrupt", _selected(row))
+        elif row.stamp is None:
+            counts.add("foreign", row.received_ns)
+
+
+def _unrecorded(deliveries: Iterable[Received], by_stamp: Mapping[Stamp, Sent]) -> list[Received]:
+    """The first delivery of each sound stamp that no row of `sent` knows."""
+    first: dict[Stamp, Received] = {}
+    for row in deliveries:
+        if row.sound and row.stamp and row.stamp not in by_stamp:
+            first.setdefault(row.stamp, row)
+    return list(first.values())
+
+
+def _timed(owners: Mapping[Received, Sent | None]) -> list[Received]:
+    """The first delivery of each stamp: sound ones, and corrupt ones that belong to the message of their stamp."""
+    first: dict[Stamp, Received] = {}
+    for row, message in owners.items():
+        if row.stamp and (row.sound or (message and message.stamp == row.stamp)):
+            first.setdefault(row.stamp, row)
+    return list(first.values())
+
+
+def _selected(row: Received) -> int:
+    """The time by which a delivery belongs to a phase."""
+    stamped_ns = _either(row.due_ns, row.sent_ns)
+    return row.received_ns if stamped_ns is None else stamped_ns
+
+
+def _either(first: int | None, second: int | None) -> int | None:
+    return second if first is None else first

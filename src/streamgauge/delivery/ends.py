@@ -1,0 +1,114 @@
+"""Where each partition ended for each group: what decides whether a message that nobody received is lost.
+
+Both the definition (`delivery.audit`) and the Spark form of it (`pipeline.audit`) judge by these.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Lane = tuple[int, int, int]
+"""Group, topic, partition."""
+
+
+class Lag(NamedTuple):
+    """What the audit needs of a row of `lag`."""
+
+    moment: str
+    topic: int
+    group: int
+    consumer: int | None
+    partition: int
+    start: int | None
+    committed: int | None
+    position: int | None
+    end: int | None
+
+
+class End(NamedTuple):
+    """One partition at the end of the drain: log start, the group's position and log end; None where not known."""
+
+    start: int | None
+    position: int | None
+    end: int | None
+
+    @property
+    def read_out(self) -> bool:
+        """Whether the group is known to have read the partition to its end."""
+        return self.position is not None and self.end is not None and self.position >= self.end
+
+
+class LostBlock(NamedTuple):
+    """Offsets, `above` < offset < `below`, that a dead consumer may have taken to its grave; below None: no limit."""
+
+    above: int
+    below: int | None
+
+    def __contains__(self, offset: object) -> bool:
+        """Whether an offset lies in the block."""
+        return isinstance(offset, int) and self.above < offset and (self.below is None or offset < self.below)
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """What consumers that died leave behind."""
+
+    highest: Mapping[Lane, int]
+    """Highest offset that anybody of the group recorded in each partition."""
+    blocks: Mapping[Lane, tuple[LostBlock, ...]]
+
+
+NOBODY_DIED = Dead({}, {})
+
+
+def ends(rows: Iterable[Lag], dead: Dead | None = None) -> dict[Lane, End]:
+    """How each partition ended, from the final rows of `lag`.
+
+    The position is the highest that any consumer of the group reported. Where none did and a consumer died (`dead` is
+    given), it is one above the highest offset that the group recorded, or else its commit before the load.
+    """
+    rows = list(rows)
+    committed = starts(rows)
+    found: dict[Lane, End] = {}
+    for row in rows:
+        if row.moment == "final":
+            lane = (row.group, row.topic, row.partition)
+            known = found.get(lane, End(None, None, None))
+            found[lane] = End(*map(_highest, known, (row.start, row.position, row.end)))
+    if dead is None:
+        return found
+    fallback = committed | {lane: offset + 1 for lane, offset in dead.highest.items()}
+    return {
+        lane: end if end.position is not None else end._replace(position=fallback.get(lane))
+        for lane, end in found.items()
+    }
+
+
+def starts(rows: Iterable[Lag]) -> dict[Lane, int]:
+    """The commit of each group before the load, where there was one."""
+    return {
+        (row.group, row.topic, row.partition): row.committed
+        for row in rows
+        if row.moment == "start" and row.committed is not None
+    }
+
+
+def _highest(a: int | None, b: int | None) -> int | None:
+    return max((value for value in (a, b) if value is not None), default=None)
+
+
+def missing(offset: int | None, end: End | None, blocks: Iterable[LostBlock], *, all_read_out: bool) -> str:
+    """The class of an acknowledged message that the group never received.
+
+    `all_read_out` says whether the group read every partition of the topic to its end: only then is a message whose
+    offset nobody knows (acks 0) lost, and not merely unknown.
+    """
+    if offset is None:
+        return "lost" if all_read_out else "unknown"
+    if end is None or end.start is None or end.position is None or end.end is None:
+        return "unknown"
+    if offset < end.start:
+        return "expired"
+    if end.position <= offset < end.end:
+        return "undelivered"
+    return "unknown" if any(offset in block for block in blocks) else "lost"

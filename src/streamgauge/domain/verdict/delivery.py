@@ -1,0 +1,143 @@
+"""Checks of delivery: what became of the messages, over the whole run."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from streamgauge.domain.figures import percent, whole
+from streamgauge.domain.verdict.check import Check, Status, passed, unknown
+from streamgauge.domain.verdict.evidence import Evidence, Row
+from streamgauge.domain.verdict.pace import cause
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """A count that should be zero: which messages, out of which count, how grave, and what to do."""
+
+    name: str
+    words: str
+    out_of: str
+    status: Status
+    advice: str
+    needs_load: bool = True
+    needs_consumers: bool = True
+
+
+_CLASSES: Final = (
+    _Class(
+        "failed", "could not be sent", "sent", "fail",
+        "Their errors stand in the table `problems`; see the broker's log.", needs_consumers=False,
+    ),
+    _Class(
+        "lost", "acknowledged and lost", "acked", "fail",
+        "Use acks=all with replication; see `problems` for their partitions and offsets.",
+    ),
+    _Class(
+        "undelivered", "acknowledged and not received by the end of the drain", "acked", "fail",
+        "Consumers were too slow or the drain too short: add consumers, or raise phases.drain.",
+    ),
+    _Class(
+        "expired", "deleted by retention before they were received", "acked", "fail",
+        "Raise the topic's retention, or add consumers.",
+    ),
+    _Class(
+        "duplicate_producer", "written more than once", "acked", "warn",
+        "Retries write twice: set enable.idempotence in load.client.",
+    ),
+    _Class(
+        "duplicate_consumer", "received more than once by the group", "received", "warn",
+        "The group re-read them after a rebalance or a restart: commit more often.", needs_load=False,
+    ),
+    _Class(
+        "reordered", "received out of the order they were sent in", "received", "warn",
+        "Retries reorder: set enable.idempotence, or max.in.flight of 1, in load.client.",
+    ),
+    _Class(
+        "foreign", "not of this run", "received", "warn",
+        "Somebody else writes to the topic: name a topic that is this run's alone.",
+    ),
+    _Class(
+        "unacked_received", "received though never acknowledged", "received", "warn",
+        "A failed send may still have been written: whoever retries it writes it twice.",
+    ),
+)  # fmt: skip
+
+
+def classes(run: Evidence) -> list[Check]:
+    """One check for each class of delivery that applies to the run."""
+    row = run.delivery("run")
+    return [
+        _count(each, row)
+        for each in _CLASSES
+        if (run.sends or not each.needs_load) and (run.consumes or not each.needs_consumers)
+    ]
+
+
+def _count(each: _Class, row: Row | None) -> Check:
+    count = None if row is None else row.get(each.name)
+    if row is None or count is None:
+        return unknown(each.name, "system", f"how many were {each.words} is not known")
+    if count == 0:
+        return passed(each.name, "system", f"none {each.words}")
+    return Check(each.name, "system", each.status, f"{_of(count, row.get(each.out_of))} {each.words}", each.advice)
+
+
+def _of(count: int, total: int | None) -> str:
+    return (
+        f"{whole(count)} of {whole(total)} messages ({percent(count / total)})" if total else f"{whole(count)} messages"
+    )
+
+
+def corrupt(run: Evidence) -> Check | None:
+    """Whether every checksum that was verified agrees."""
+    if not run.consumes or run.facts.scenario.get("verify") == "off":
+        return None
+    row = run.delivery("run") or {}
+    count, checked = row.get("corrupt"), row.get("checked")
+    if checked == 0:
+        return unknown("corrupt", "system", "no checksum was verified", "Nothing was received that could be verified.")
+    if count is None or checked is None:
+        return unknown("corrupt", "system", "how many checksums agree is not known")
+    evidence = f"{whole(checked)} of {whole(row.get('received'))} checksums verified, {whole(count)} wrong"
+    if count == 0:
+        return passed("corrupt", "system", evidence)
+    return Check("corrupt", "system", "fail", evidence, "Bytes changed on the way: see `problems` for where they were.")
+
+
+def undecided(run: Evidence) -> Check | None:
+    """Whether the fate of every acknowledged message can be decided."""
+    if not (run.sends and run.consumes):
+        return None
+    count = (run.delivery("run") or {}).get("unknown")
+    if count == 0:
+        return passed("undecided", "instrument", "the fate of every acknowledged message is known")
+    advice = "Log ends or positions are missing, or a worker died: the counts of delivery are lower bounds."
+    seen = "the fate of the messages" if count is None else f"the fate of {whole(count)} messages"
+    return unknown("undecided", "instrument", f"{seen} cannot be decided", advice)
+
+
+def unsent(run: Evidence) -> Check | None:
+    """Whether everything that was due was sent."""
+    if not run.has_schedule:
+        return None
+    row = run.delivery("run") or {}
+    count, sent = row.get("unsent"), row.get("sent") or 0
+    if count is None:
+        return unknown("unsent", "instrument", "how many messages were due and never sent is not known")
+    if count == 0:
+        return passed("unsent", "instrument", "every message that was due was sent")
+    about, seen, advice = cause(run)
+    return Check("unsent", about, "fail", f"{_of(count, count + sent)} were due and never sent{seen}", advice)
+
+
+def drain(run: Evidence) -> Check | None:
+    """Whether consumers reached the log end before the drain was over."""
+    if not (run.sends and run.consumes):
+        return None
+    if run.facts.drained is None:
+        return unknown(
+            "drain", "system", "whether consumers reached the log end is not known", "See how the run ended."
+        )
+    if run.facts.drained:
+        return passed("drain", "system", "consumers reached the log end")
+    advice = "Raise phases.drain, add consumers, or lower load.rate."
+    return Check("drain", "system", "warn", "consumers had not reached the log end when the drain was over", advice)

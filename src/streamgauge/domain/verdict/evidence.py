@@ -1,0 +1,121 @@
+"""What the checks look at: run.json and the gold tables, asked by name; None wherever something is not known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.quantities import parse_rate_per_second
+from streamgauge.domain.runfolder import RunFacts, WorkerFacts
+
+Row = Mapping[str, Any]
+Tables = Mapping[str, Sequence[Row]]
+
+FULL_QUEUE_SHARE = 0.005
+"""Below this share of the time, a full queue explains no percentile up to p99: what is late during a wait, and while
+the queue is caught up with, is less than one message in a hundred."""
+
+_PROBLEMS = ("lost", "undelivered", "expired", "unknown", "duplicate_producer", "duplicate_consumer", "corrupt")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One run, seen through its facts and tables."""
+
+    facts: RunFacts
+    tables: Tables
+
+    @property
+    def sends(self) -> bool:
+        """Whether the run had producers."""
+        return isinstance(self.facts.scenario.get("load"), Mapping)
+
+    @property
+    def consumes(self) -> bool:
+        """Whether the run had consumers."""
+        return isinstance(self.facts.scenario.get("consume"), Mapping)
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether messages were due at some time, rather than sent as fast as possible."""
+        return self.sends and self.facts.scenario["load"].get("rate") != "max"
+
+    @property
+    def asked_per_second(self) -> float | None:
+        """The asked rate of all producers together; None without a schedule."""
+        if not self.has_schedule:
+            return None
+        try:
+            return parse_rate_per_second(self.facts.scenario["load"].get("rate"))
+        except ValueError:
+            return None
+
+    def rows(self, table: str) -> Sequence[Row]:
+        """The rows of a table; none where it is missing."""
+        return self.tables.get(table, ())
+
+    def one(self, table: str, **wanted: Any) -> Row | None:
+        """The first row with these values."""
+        return next(iter(self.matching(table, **wanted)), None)
+
+    def matching(self, table: str, **wanted: Any) -> list[Row]:
+        """The rows with these values."""
+        return [row for row in self.rows(table) if all(row.get(key) == value for key, value in wanted.items())]
+
+    @property
+    def measured(self) -> Row | None:
+        """Throughput of the measure phase."""
+        return self.one("throughput", scope="measure")
+
+    @property
+    def measured_seconds(self) -> float | None:
+        """Length of the measure phase, as it was."""
+        duration_ns = (self.measured or {}).get("duration_ns")
+        return duration_ns / NS_PER_SECOND if duration_ns else None
+
+    def latency(self, metric: str) -> Row:
+        """One latency of the measure phase; empty where there is none."""
+        return self.one("latency", metric=metric, scope="measure") or {}
+
+    def delivery(self, scope: str) -> Row | None:
+        """What became of the messages, for the group that fared worst."""
+        return worst_group(self.matching("delivery", scope=scope))
+
+    def processes(self, role: str) -> list[Row]:
+        """What each process of a role used over the measure phase."""
+        return self.matching("resources", scope="measure", role=role)
+
+    @property
+    def full_queue_share(self) -> float | None:
+        """The largest share of the time that a producer waited for room in its client's queue."""
+        return largest(self.processes("producer"), "blocked_share")
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether full queues, and so the system, can explain messages that went out late."""
+        return (self.full_queue_share or 0.0) >= FULL_QUEUE_SHARE
+
+    @property
+    def killed_on_purpose(self) -> list[WorkerFacts]:
+        """Workers whose death the scenario declared."""
+        return [worker for worker in self.facts.workers if worker.died and worker.declared_dead]
+
+    def pauses_ms(self) -> list[float]:
+        """Pauses of the brokers' garbage collectors in the measure phase."""
+        return pauses_ms(self.rows("gc"), self.measured_seconds)
+
+
+def pauses_ms(gc: Sequence[Row], measured_seconds: float | None) -> list[float]:
+    """The pauses that fall into the measure phase, out of all rows of the table `gc`."""
+    end = measured_seconds or 0.0
+    return [row["pause_ms"] for row in gc if row.get("second") is not None and 0 <= row["second"] < end]
+
+
+def worst_group(rows: Sequence[Row]) -> Row | None:
+    """The row of `delivery` with the gravest problems: the most lost, then the most undelivered, and so on."""
+    return max(rows, key=lambda row: tuple(row.get(name) or 0 for name in _PROBLEMS), default=None)
+
+
+def largest(rows: Sequence[Row], column: str) -> float | None:
+    """The largest known value of a column."""
+    return max((row[column] for row in rows if row.get(column) is not None), default=None)

@@ -1,0 +1,149 @@
+"""Checks of the machine: had workers and host the CPU they needed, and what pauses left their mark."""
+
+from typing import Final
+
+from streamgauge.domain.figures import listed, milliseconds, percent, whole
+from streamgauge.domain.verdict.check import Check, passed, unknown
+from streamgauge.domain.verdict.evidence import Evidence, Row, largest
+from streamgauge.domain.verdict.pace import MOVED_MS, MOVED_SHARE, is_core_moved
+
+ONE_CORE: Final = 0.95
+"""CPU of a worker from which on its one Python thread may have had no reserve."""
+FELL_BEHIND: Final = 0.99
+"""Consumers that receive less than this share of what is acknowledged fall behind."""
+IN_POLL_SHARE: Final = 0.10
+"""A consumer that spends less of its time in poll hardly ever waits for a message."""
+IDLE_SHARE: Final = 0.05
+STEAL_WARN: Final = 0.02
+STEAL_FAIL: Final = 0.10
+GAPS_WARN: Final = 0.01
+"""Share of the time from which on gaps between polls can move a p99."""
+GAPS_FAIL: Final = 0.05
+PAUSES_SHARE: Final = 0.01
+TAIL_SHARE: Final = 0.5
+"""A pause of half a p99.9 is what that percentile is made of."""
+
+_SEEN_BY: Final = {
+    "producer": ("ack_response", "ack_service"),
+    "consumer": ("end_to_end_response", "end_to_end_service"),
+}
+
+
+def worker_cpu(run: Evidence) -> Check:
+    """Whether a worker used all the CPU that one thread can use, and a figure suffered from it."""
+    workers = [*run.processes("producer"), *run.processes("consumer")]
+    known = [row for row in workers if row.get("cpu_cores") is not None]
+    if not known:
+        return unknown("worker_cpu", "instrument", "the CPU time of the workers is not known")
+    # As fast as possible means: with all the CPU there is.
+    busy = [row for row in known if row["cpu_cores"] >= ONE_CORE and run.has_schedule]
+    if not busy:
+        busiest = max(known, key=lambda row: float(row["cpu_cores"]))
+        return passed("worker_cpu", "instrument", f"busiest worker: {_cores(busiest)}")
+    evidence = listed([_cores(row) for row in busy])
+    starved = [str(row["process"]) for row in busy if _is_starved(run, row)]
+    if not starved:
+        return Check("worker_cpu", "instrument", "warn", evidence, "No figure suffered, but there is no reserve left.")
+    advice = "Add workers of this role (load.producers, consume.consumers) or cores, or lower load.rate."
+    return Check("worker_cpu", "instrument", "fail", f"{evidence}; {listed(starved)} did not keep up", advice)
+
+
+def _cores(row: Row) -> str:
+    return f"{row['process']} {row['cpu_cores']:.2f} cores"
+
+
+def _is_starved(run: Evidence, row: Row) -> bool:
+    """Whether a busy worker was late by its own fault: a producer on its schedule, a consumer behind the producers."""
+    if row["role"] == "producer":
+        return not run.is_held_up and is_core_moved(run)
+    polls = run.one("polls", consumer=_number(row["process"])) or {}
+    in_poll, measured = polls.get("in_poll_share"), run.measured or {}
+    is_behind = measured.get("received", 0) < FELL_BEHIND * measured.get("acked", 0)
+    return is_behind and (in_poll is None or in_poll < IN_POLL_SHARE)
+
+
+def _number(process: str) -> int | None:
+    number = process.rsplit("-", 1)[-1]
+    return int(number) if number.isdecimal() else None
+
+
+def machine_cpu(run: Evidence) -> Check:
+    """Whether the machine had CPU to spare, and whether a hypervisor took some of it away."""
+    host = next(iter(run.processes("host")), None)
+    if host is None or host.get("idle_share") is None:
+        return unknown("machine_cpu", "instrument", "the CPU time of the machine is not known")
+    idle, steal = host["idle_share"], host.get("steal_share")
+    evidence = f"machine idle {percent(idle)} of the time"
+    if steal is not None:
+        evidence += f", stolen by the hypervisor {percent(steal)}"
+    if steal is not None and steal >= STEAL_WARN:
+        advice = "Tails and rates may be the hypervisor's. Measure again on a machine that is not shared."
+        return Check("machine_cpu", "instrument", "fail" if steal >= STEAL_FAIL else "warn", evidence, advice)
+    if idle < IDLE_SHARE and run.has_schedule:
+        advice = "Workers and broker wait for each other's CPU. Lower load.rate, or measure a broker on another host."
+        return Check("machine_cpu", "instrument", "warn", evidence, advice)
+    return passed("machine_cpu", "instrument", evidence)
+
+
+def producer_polls(run: Evidence) -> Check | None:
+    """Whether producers served delivery reports so late that acknowledgement latency suffered."""
+    return _poll_gaps(run, "producer", "ack_polls", "ack") if run.sends else None
+
+
+def consumer_polls(run: Evidence) -> Check | None:
+    """Whether consumers polled so late that end-to-end latency suffered."""
+    return _poll_gaps(run, "consumer", "receive_polls", "end-to-end") if run.sends and run.consumes else None
+
+
+def _poll_gaps(run: Evidence, role: str, name: str, path: str) -> Check | None:
+    """Whether the long gaps between polls cover a share of the time that a p99 can feel.
+
+    What arrives during a gap is noticed at its end. A gap is long above a tenth of the p99 and above 1 ms. A look tells
+    the longest gap of one second only; the worst worker counts.
+    """
+    p99 = next((value for metric in _SEEN_BY[role] if (value := run.latency(metric).get("p99_ms"))), None)
+    looks = [row for row in run.matching("resources", scope="interval", role=role) if _is_measured(run, row)]
+    if p99 is None or not looks:
+        return unknown(name, "instrument", f"the gaps between the polls of a {role} are not known")
+    limit_ms = max(MOVED_SHARE * p99, MOVED_MS)
+    share = max(_long_share([row for row in looks if row["process"] == worker], limit_ms) for worker in _names(looks))
+    longest = milliseconds(largest(looks, "poll_gap_ms"))
+    evidence = f"gaps above {milliseconds(limit_ms)} take {percent(share)} of the time, the longest {longest}"
+    if share < GAPS_WARN:
+        return passed(name, "instrument", evidence)
+    advice = f"{path.capitalize()} latency contains these gaps. Give the {role}s more CPU, or add {role}s."
+    return Check(name, "instrument", "fail" if share >= GAPS_FAIL else "warn", evidence, advice)
+
+
+def _names(rows: list[Row]) -> set[str]:
+    return {str(row["process"]) for row in rows}
+
+
+def _long_share(looks: list[Row], limit_ms: float) -> float:
+    long_ms = sum(gap for row in looks if (gap := row.get("poll_gap_ms") or 0.0) > limit_ms)
+    return min(1.0, long_ms / 1000 / len(looks))
+
+
+def _is_measured(run: Evidence, row: Row) -> bool:
+    return row.get("second") is not None and 0 < row["second"] <= (run.measured_seconds or 0)
+
+
+def garbage_collection(run: Evidence) -> Check | None:
+    """Whether the pauses of the brokers' garbage collectors make the tail."""
+    if not run.facts.broker.processes:
+        return None
+    if "gc" not in run.tables or run.measured_seconds is None:
+        return unknown("garbage_collection", "system", "the pauses of the broker's collector are not known")
+    pauses = run.pauses_ms()
+    share = sum(pauses) / 1000 / run.measured_seconds
+    longest = max(pauses, default=0.0)
+    evidence = f"{whole(len(pauses))} pauses, {percent(share)} of the time, the longest {milliseconds(longest)}"
+    tails = [run.latency(metric).get("p99_9_ms") for metric in ("end_to_end_response", "ack_response", "ack_service")]
+    tail = next((value for value in tails if value is not None), None)
+    if tail is not None and longest >= TAIL_SHARE * tail:
+        evidence += f", against a p99.9 of {milliseconds(tail)}"
+    elif share < PAUSES_SHARE:
+        return passed("garbage_collection", "system", evidence)
+    return Check(
+        "garbage_collection", "system", "warn", evidence, "The tail is the collector's: see the broker's heap."
+    )

@@ -1,0 +1,131 @@
+"""Checks of the pace: was the load offered as asked, and if not, who held it up."""
+
+from typing import Final
+
+from streamgauge.domain.figures import milliseconds, per_second, percent
+from streamgauge.domain.verdict.check import About, Check, Status, passed, unknown
+from streamgauge.domain.verdict.evidence import FULL_QUEUE_SHARE, Evidence
+
+MOVED_SHARE: Final = 0.10
+"""A figure counts as moved by more than a tenth of itself ..."""
+MOVED_MS: Final = 1.0
+"""... and by more than this."""
+RATE_EXACT: Final = 0.001
+RATE_CLOSE: Final = 0.01
+RATE_GRAINS: Final = 2
+"""Messages that may fall on the other side of the edges of the measure phase."""
+BARELY_FULL: Final = 0.05
+"""As fast as possible means that the queue is full; below this share of the time it was not the system that limited."""
+
+_PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end"}
+_CORE: Final = ("p50_ms", "p99_ms")
+_TAIL: Final = ("p99_9_ms",)
+
+
+def is_more(larger: float, smaller: float) -> bool:
+    """Whether a figure lies above another by more than a tenth of itself and by more than a millisecond."""
+    return larger - smaller > max(MOVED_SHARE * larger, MOVED_MS)
+
+
+def moved(run: Evidence, percentile: str) -> tuple[str, float, float] | None:
+    """The path whose percentile lateness moved most in proportion: its words, response and service time in ms.
+
+    Both are percentiles of the same messages, so what lies between them is what lateness did to the figure.
+    """
+    found = []
+    for path, words in _PATHS.items():
+        response = run.latency(f"{path}_response").get(percentile)
+        service = run.latency(f"{path}_service").get(percentile)
+        if response and service is not None:
+            found.append((words, float(response), float(service)))
+    return max(found, key=lambda each: (each[1] - each[2]) / each[1], default=None)
+
+
+def is_core_moved(run: Evidence) -> bool:
+    """Whether lateness moved a median or a p99."""
+    return _first_moved(run, _CORE) is not None
+
+
+def _first_moved(run: Evidence, percentiles: tuple[str, ...]) -> str | None:
+    """The first percentile that lateness moved; messages that were never sent move some too, without being late."""
+    late = run.one("lateness", producer=None) or {}
+    for name in percentiles:
+        figure = moved(run, name)
+        if figure and is_more(figure[1], figure[2]) and (late.get(name) or 0.0) > MOVED_MS:
+            return name
+    return None
+
+
+def cause(run: Evidence) -> tuple[About, str, str]:
+    """Who kept messages from being sent in time: whom the check is about, what was seen, and what to do."""
+    dead = [worker for worker in run.facts.workers if worker.died and worker.role == "producer"]
+    if dead:
+        declared = all(worker.declared_dead for worker in dead)
+        return "system" if declared else "instrument", "; a producer died", "See the check of workers."
+    if run.is_held_up:
+        seen = f"; the client's queue was full {percent(run.full_queue_share)} of the time"
+        return "system", seen, "The system takes no more; response time counts the wait. Lower load.rate."
+    return "instrument", "", "The generator did not keep up. Add producers (load.producers) or CPU, or lower load.rate."
+
+
+def schedule(run: Evidence) -> Check | None:
+    """Whether messages went out when they were due, as far as a reported percentile can tell."""
+    if not run.has_schedule:
+        return None
+    late = run.one("lateness", producer=None)
+    if late is None or late.get("p99_ms") is None:
+        return unknown("schedule", "instrument", "how late messages were sent is not known")
+    core, tail = _first_moved(run, _CORE), _first_moved(run, _TAIL)
+    evidence = f"lateness p99 {milliseconds(late['p99_ms'])}, max {milliseconds(late.get('max_ms'))}"
+    evidence += _difference(run, core or tail or "p99_ms")
+    if not core and not tail:
+        return passed("schedule", "instrument", evidence)
+    about, seen, advice = cause(run)
+    status: Status = "fail" if core and about == "instrument" else "warn"
+    return Check("schedule", about, status, evidence + seen, advice)
+
+
+def _difference(run: Evidence, percentile: str) -> str:
+    figure = moved(run, percentile)
+    if figure is None:
+        return ""
+    words, response, service = figure
+    name = percentile.removesuffix("_ms").replace("_", ".")
+    return f"; {words} {name} {milliseconds(response)} from due, {milliseconds(service)} from sent"
+
+
+def asked_rate(run: Evidence) -> Check | None:
+    """Whether the asked rate is the rate that was sent in the measure phase."""
+    if not run.has_schedule:
+        return None
+    asked, row, seconds = run.asked_per_second, run.measured, run.measured_seconds
+    if asked is None or row is None or seconds is None:
+        return unknown("rate", "instrument", "what was sent in the measure phase is not known")
+    wanted, sent = asked * seconds, row["sent"]
+    off = abs(sent - wanted)
+    more = "more" if sent > wanted else "less"
+    evidence = f"asked {per_second(asked)}, sent {per_second(sent / seconds)}, {percent(off / wanted)} {more}"
+    if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
+        return passed("rate", "instrument", evidence)
+    about, seen, advice = cause(run)
+    if ((run.delivery("measure") or {}).get("failed") or 0) >= off / 2:
+        about, seen, advice = "system", "; failed sends account for it", "See the check of failed sends."
+    status: Status = "warn" if off <= RATE_CLOSE * wanted else "fail"
+    return Check("rate", about, status, evidence + seen, advice)
+
+
+def full_queue(run: Evidence) -> Check | None:
+    """How long producers waited for room in the client's queue: the backpressure of the system."""
+    if not run.sends:
+        return None
+    share = run.full_queue_share
+    if share is None:
+        return unknown("full_queue", "system", "how long producers waited for room is not known")
+    evidence = f"producers waited for room in the client's queue {percent(share)} of the time"
+    if run.has_schedule and share >= FULL_QUEUE_SHARE:
+        advice = "The system takes messages more slowly than asked. Lower load.rate; see the broker's CPU and disk."
+        return Check("full_queue", "system", "warn", evidence, advice)
+    if not run.has_schedule and share < BARELY_FULL:
+        advice = "The generator may have set the pace. Add producers, and see whether the rate rises."
+        return Check("full_queue", "instrument", "warn", evidence, advice)
+    return passed("full_queue", "system", evidence)

@@ -1,0 +1,109 @@
+"""Checks of the record: did the run end as it should, and are all rows there to answer from."""
+
+from typing import Final
+
+from streamgauge.domain.figures import listed, whole
+from streamgauge.domain.runfolder import WorkerFacts
+from streamgauge.domain.verdict.check import Check, passed, unknown
+from streamgauge.domain.verdict.evidence import Evidence
+
+_FIGURES_REST_ON: Final = ("sent", "received")
+
+
+def ending(run: Evidence) -> Check:
+    """How the run ended."""
+    how = run.facts.ending
+    reasons = "; ".join(run.facts.reasons)
+    if how == "finished":
+        return passed("ending", "instrument", "the run finished")
+    if how == "interrupted":
+        evidence = f"interrupted{': ' + reasons if reasons else ''}"
+        return Check("ending", "instrument", "warn", evidence, "What was measured until then stands.")
+    if how is None:
+        evidence = "run.json has no end: the run was killed, or goes on"
+        return Check("ending", "instrument", "fail", evidence, "Run it again; these figures cover what was recorded.")
+    advice = "Mend the cause and run again; see the folder's logs."
+    return Check("ending", "instrument", "fail", reasons or "the run failed", advice)
+
+
+def workers(run: Evidence) -> Check:
+    """Whether every worker lived until its work was done, or died because the scenario wanted it."""
+    if not run.facts.workers:
+        return unknown("workers", "instrument", "how the workers ended is not known", "See the folder's logs.")
+    dead = [worker for worker in run.facts.workers if worker.died]
+    undeclared = [worker for worker in dead if not worker.declared_dead]
+    if undeclared:
+        advice = "At most the block under way is missing from the rows. See the worker's log in the folder."
+        return Check("workers", "instrument", "fail", f"{listed(_how(undeclared))}", advice)
+    if dead:
+        advice = "The scenario asked for it; at most the block under way is missing from the rows."
+        return Check("workers", "system", "warn", f"{listed(_how(dead))}", advice)
+    return passed("workers", "instrument", f"all {len(run.facts.workers)} workers ended in order")
+
+
+def _how(dead: list[WorkerFacts]) -> list[str]:
+    return [f"{worker.name} died ({worker.error or _code(worker.exit_code or 0)})" for worker in dead]
+
+
+def _code(exit_code: int) -> str:
+    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+
+
+def dropped_rows(run: Evidence) -> Check | None:
+    """Whether workers could write every row."""
+    if not run.facts.workers:
+        return None
+    dropped = {worker.name: worker.dropped_rows for worker in run.facts.workers if worker.dropped_rows}
+    if not dropped:
+        return passed("dropped_rows", "instrument", "every row was written")
+    evidence = listed([f"{name} could not write {whole(count)} rows" for name, count in dropped.items()])
+    return Check("dropped_rows", "instrument", "fail", evidence, "Make room on the disk that holds the run folder.")
+
+
+def set_aside(run: Evidence) -> Check:
+    """Whether every recorded row could be used."""
+    if "set_aside" not in run.tables:
+        return unknown("set_aside", "instrument", "which rows could not be used is not known")
+    rows = run.rows("set_aside")
+    if not rows:
+        return passed("set_aside", "instrument", "every recorded row was used")
+    counts = [row.get("rows") for row in rows]
+    known = sum(count for count in counts if count is not None)
+    amount = f"{'at least ' if None in counts else ''}{whole(known)} rows from {whole(len(rows))} places"
+    first = rows[0]
+    evidence = f"{amount} could not be used: {first['source']}: {first['reason']}"
+    advice = "The table `set_aside` lists them all; counts and percentiles lack these rows."
+    is_grave = any(row["kind"] in _FIGURES_REST_ON for row in rows)
+    return Check("set_aside", "instrument", "fail" if is_grave else "warn", evidence, advice)
+
+
+def unrecorded(run: Evidence) -> Check | None:
+    """Whether every message of this run that was received is among those that were recorded as sent."""
+    if not (run.sends and run.consumes):
+        return None
+    row = run.delivery("run") or {}
+    count = row.get("unrecorded")
+    if count is None:
+        return unknown("unrecorded", "instrument", "whether every message was recorded is not known")
+    if count == 0:
+        return passed("unrecorded", "instrument", "every message received was recorded as sent")
+    evidence = f"{whole(count)} messages of this run were received that nobody recorded as sent"
+    if any(worker.role == "producer" for worker in run.killed_on_purpose):
+        advice = "The last block of the producer that was killed; the counts of sent messages lack it."
+        return Check("unrecorded", "system", "warn", evidence, advice)
+    advice = "Rows were lost with a worker or a disk: counts of sent messages are too low. See `workers`, `set_aside`."
+    return Check("unrecorded", "instrument", "fail", evidence, advice)
+
+
+def clock(run: Evidence) -> Check | None:
+    """Whether no message was received before it was sent."""
+    if not (run.sends and run.consumes):
+        return None
+    row = run.delivery("run")
+    if row is None or row.get("negative_latencies") is None:
+        return unknown("clock", "instrument", "whether latencies are negative is not known")
+    count = row["negative_latencies"]
+    if count == 0:
+        return passed("clock", "instrument", "no message was received before it was sent")
+    evidence = f"{whole(count)} of {whole(row.get('received'))} messages were received before they were sent"
+    return Check("clock", "instrument", "fail", evidence, "The clocks disagree. Run all workers on one host.")

@@ -1,0 +1,65 @@
+"""Checks of the measure phase: is it free of its own beginning, and long enough for its percentiles."""
+
+from typing import Final
+
+from streamgauge.domain.figures import milliseconds, whole
+from streamgauge.domain.latency import SAMPLES_NEEDED
+from streamgauge.domain.verdict.check import Check, passed, unknown
+from streamgauge.domain.verdict.evidence import Evidence, Row, largest
+from streamgauge.domain.verdict.pace import is_more
+
+START_SECONDS: Final = 2
+WINDOWS_NEEDED: Final = 5
+
+_METRICS: Final = ("end_to_end_response", "end_to_end_service", "ack_response", "ack_service")
+
+
+def start_transient(run: Evidence) -> Check | None:
+    """Whether the first seconds of the measure phase alone make a percentile of the whole.
+
+    A percentile of the whole that lies above that of every later window comes from the start. A single stall may do
+    that to p99.9, which only warns.
+    """
+    metric = next((name for name in _METRICS if run.latency(name).get("p99_ms") is not None), None)
+    if metric is None:
+        return None
+    windows = [row for row in run.matching("latency", metric=metric, scope="window") if _is_measured(run, row)]
+    if len(windows) < WINDOWS_NEEDED:
+        seen = f"{whole(len(windows))} windows of one second, {WINDOWS_NEEDED} are needed"
+        return unknown("start_transient", "instrument", seen, "Measure for longer: phases.measure of at least 5s.")
+    later = [row for row in windows if row["second"] >= START_SECONDS]
+    total = run.latency(metric)
+    p99, later_p99 = total["p99_ms"], largest(later, "p99_ms") or 0.0
+    p99_9, later_max = total.get("p99_9_ms"), largest(later, "max_ms") or 0.0
+    advice = "The start lies inside the window: warm up for longer (phases.warmup)."
+    words = f"{metric.rsplit('_', 1)[0].replace('_', '-')} "
+    text = f"{words}p99 {milliseconds(p99)}; highest p99 of a later second {milliseconds(later_p99)}"
+    if is_more(p99, later_p99):
+        return Check("start_transient", "instrument", "fail", text, advice)
+    if p99_9 is not None and is_more(p99_9, later_max):
+        text = f"{words}p99.9 {milliseconds(p99_9)}; highest of any later second {milliseconds(later_max)}"
+        return Check("start_transient", "instrument", "warn", text, advice)
+    return passed("start_transient", "instrument", text)
+
+
+def _is_measured(run: Evidence, row: Row) -> bool:
+    return row.get("second") is not None and 0 <= row["second"] < (run.measured_seconds or 0)
+
+
+def samples(run: Evidence) -> Check | None:
+    """Whether there are enough messages for the percentiles that people look at."""
+    if not run.sends:
+        return None
+    counts = [
+        row["count"] + row["censored"] for name in _METRICS if (row := run.latency(name)) and not row.get("reason")
+    ]
+    if not counts:
+        return unknown("samples", "instrument", "no latency was measured", "See the checks of delivery.")
+    fewest = min(counts)
+    evidence = f"{whole(fewest)} messages measured"
+    lacking = [name.replace("_", ".") for name, needed in SAMPLES_NEEDED.items() if fewest < needed]
+    if "p99.9" not in lacking:
+        return passed("samples", "instrument", evidence)
+    advice = "Measure for longer (phases.measure), or rely on lower percentiles."
+    missing = f"; {' and '.join(lacking)} need {whole(SAMPLES_NEEDED['p99_9'])} and more"
+    return Check("samples", "instrument", "warn", evidence + missing, advice)

@@ -1,0 +1,1 @@
+"""Spark: events -> messages -> tables, as named pure steps over frames."""

@@ -1,0 +1,230 @@
+"""From the parts of a run to its tables: which questions a run can answer, and in which order they are asked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+
+from streamgauge.delivery.audit import NEVER_DELIVERED
+from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
+from streamgauge.domain.runfolder import RunFacts
+from streamgauge.domain.tables import METRICS
+from streamgauge.pipeline import accounts, audit, latency, polls, silver, throughput
+from streamgauge.pipeline.bronze import Bronze
+from streamgauge.pipeline.histogram import Counts, Value, histogram
+from streamgauge.pipeline.knowledge import Knowledge, knowledge, span_of
+from streamgauge.pipeline.latency import ACK, END_TO_END, LATENESS, POLL, PROCESSING, Histograms, Metric
+from streamgauge.pipeline.silver import Span
+from streamgauge.pipeline.sums import Sums
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is learnt from messages alone."""
+
+    sums: Sums
+    histogram: pa.Table | None
+    ages: pa.Table | None
+    """Histogram of the ages of messages that were never sent; None where there are none."""
+    problems: list[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What is learnt from deliveries, and from messages beside them."""
+
+    sums: Sums
+    histogram: pa.Table | None
+    ages: pa.Table | None
+    """Histogram of the ages of messages that were never delivered; None where there are none."""
+    found: dict[tuple[int, str], dict[str, int]]
+    problems: list[Row]
+
+
+@dataclass(slots=True)
+class Questions:
+    """The questions to one run. Every method asks one of them, and may be called from any thread."""
+
+    spark: SparkSession
+    bronze: Bronze
+    knows: Knowledge
+    span: Span
+    _kept: list[DataFrame] = field(default_factory=list)
+
+    def sent(self) -> Sent:
+        """Latency of acknowledgement, lateness and rates of sending."""
+        messages = self._messages()
+        values = latency.values(self.sent_metrics)
+        summed = throughput.message_sums(messages, {name: value.sql for name, value in values.items()}).toArrow()
+        ages, problems = None, []
+        if not self.bronze.extent("sent", "error").unknown:
+            unsent = messages.where(f"fate = {silver.NEVER_SENT}")
+            ages = self._ages(unsent, [name for name in self.censored_metrics if name.endswith("response")])
+            problems = accounts.problems(accounts.never_settled(messages)).toArrow().to_pylist()
+        return Sent(Sums(summed), _counted(messages, values), ages, problems)
+
+    def received(self) -> Received:
+        """What became of the messages, and the latency of those that were delivered."""
+        deliveries = self._deliveries()
+        classes, untimed = self._findings(deliveries)
+        timed = self._timed(deliveries, untimed)
+        values = latency.values(self.received_metrics)
+        timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in values.items()}
+        summed = throughput.delivery_sums(timed, timed_sql).toArrow()
+        counted = _counted(timed.where("timed"), values)
+        if classes is None:
+            return Received(Sums(summed), counted, None, {}, [])
+        found = {(row["group"], row["class"]): row.asDict() for row in accounts.class_counts(classes).collect()}
+        ages = None
+        if any((self.knows.timed_group, name) in found for name in NEVER_DELIVERED):
+            never = classes.where(F.col("class").isin(*NEVER_DELIVERED) & (F.col("group") == self.knows.timed_group))
+            selected = silver.tick("coalesce(due_ns, sent_ns)", self.span.measure)
+            never = never.selectExpr("*", f"{silver.PLACE} as place", f"{selected} as selected")
+            ages = self._ages(never, [name for name in self.censored_metrics if name not in ACK])
+        problems = accounts.problems(classes).toArrow().to_pylist()
+        return Received(Sums(summed), counted, ages, found, problems)
+
+    def release(self) -> None:
+        """Let go of everything that was held."""
+        while self._kept:
+            self._kept.pop().unpersist()
+
+    @property
+    def sent_metrics(self) -> list[str]:
+        """Metrics that are measured on messages."""
+        knows = self.knows
+        acks = [ACK[0]] * knows.scheduled + [ACK[1]] if knows.loads and knows.acks else []
+        return acks + [LATENESS] * knows.scheduled
+
+    @property
+    def received_metrics(self) -> list[str]:
+        """Metrics that are measured on deliveries."""
+        knows = self.knows
+        if not (knows.loads and knows.consumes):
+            return []
+        both = (END_TO_END, PROCESSING) if knows.processing else (END_TO_END,)
+        return [name for pair in both for name in (pair if knows.scheduled else pair[1:])]
+
+    @property
+    def censored_metrics(self) -> list[str]:
+        """Metrics in which messages that never came count."""
+        return [name for name in (*self.sent_metrics, *self.received_metrics) if name != LATENESS]
+
+    def _messages(self) -> DataFrame:
+        return silver.messages(self.bronze.frame(self.spark, "sent"), self.span.measure)
+
+    def _deliveries(self) -> DataFrame:
+        rows = self.bronze.frame(self.spark, "received")
+        return silver.deliveries(rows, self.span.measure, processing=self.knows.processing)
+
+    def _findings(self, deliveries: DataFrame) -> tuple[DataFrame | None, DataFrame | None]:
+        """Classes of messages in doubt, and deliveries not to be timed; None where there is nothing to find."""
+        if not self.knows.consumes:
+            return None, None
+        if not self.knows.loads:
+            found = [audit.repeats(deliveries, self._keep)]
+            found += [] if self.knows.all_sound else [audit.corrupt(deliveries)]
+            return self._keep(reduce(DataFrame.union, found)), None
+        lag = [Lag(**row) for row in self.bronze.columns("lag", Lag._fields).to_pylist() if row["group"] is not None]
+        dead = audit.remains(self.spark, deliveries, lag, self.knows.dead) if self.knows.dead else None
+        judgement = audit.judgement(self.spark, ends(lag, dead), dead or NOBODY_DIED)
+        findings = audit.findings(
+            self._messages(), deliveries, self.knows.groups, judgement, self._keep, all_sound=self.knows.all_sound
+        )
+        return (None, None) if findings is None else (findings.classes, findings.untimed)
+
+    def _timed(self, deliveries: DataFrame, untimed: DataFrame | None) -> DataFrame:
+        """Deliveries with `timed`: whether their latency counts."""
+        timed = F.lit(True) if len(self.knows.groups) < 2 else F.col("group") == self.knows.timed_group
+        if untimed is None or untimed.isEmpty():
+            return deliveries.withColumn("timed", timed)
+        key = [name.strip("`") for name in audit.DELIVERY]
+        joined = deliveries.join(untimed.withColumn("untimed", F.lit(True)), key, "left")
+        return joined.withColumn("timed", F.expr("untimed is null") & timed)
+
+    def _ages(self, rows: DataFrame, metrics: Sequence[str]) -> pa.Table | None:
+        """Histogram of the ages that messages had at the end of the run."""
+        aged = rows.withColumn("ended_ns", F.lit(self.span.to_ns))
+        return _counted(aged, {name: Value(latency.AGE_SQL[name], "place") for name in metrics})
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        """The frame, worked out and held on disk until `release`."""
+        kept = frame.persist(StorageLevel.DISK_ONLY)
+        self._kept.append(kept)
+        # Counting makes Spark hold every row, and know how many bytes they are when it plans a join with them.
+        kept.count()
+        return kept
+
+
+def _counted(rows: DataFrame, values: Mapping[str, Value]) -> pa.Table | None:
+    """The histogram of some values; None where there are none."""
+    return histogram(rows, values).toArrow() if values else None
+
+
+def answers(spark: SparkSession, facts: RunFacts, bronze: Bronze, threads: int) -> dict[str, pa.Table | list[Row]]:
+    """Tables by name: all that Spark is needed for."""
+    questions = Questions(spark, bronze, knowledge(facts, bronze), span_of(facts, bronze))
+    with ThreadPoolExecutor(threads, thread_name_prefix="question") as pool:
+        # The longest first: the others fill the gaps that it leaves on the cores.
+        received, sent = pool.submit(questions.received), pool.submit(questions.sent)
+        try:
+            return tables(questions, received.result(), sent.result())
+        except BaseException:
+            # The pool waits for its threads, and these for their jobs.
+            spark.sparkContext.cancelAllJobs()
+            raise
+        finally:
+            questions.release()
+
+
+def tables(questions: Questions, received: Received, sent: Sent) -> dict[str, pa.Table | list[Row]]:
+    """The tables that follow from the answers."""
+    knows, span = questions.knows, questions.span
+    polled = polls.read(questions.bronze.columns("polls"), span.measure)
+    delivered = Counts.of(sent.histogram, received.histogram, polled.histogram())
+    histograms = Histograms(delivered, Counts.of(sent.ages, received.ages))
+    rows, cdf = latency.latency_rows(_metrics(knows, sent.sums, received.sums, polled.sums()), histograms)
+    return {
+        "throughput": throughput.throughput(
+            sent.sums, received.sums, span, outstanding_of=knows.timed_group if knows.loads else None
+        ),
+        "latency": rows,
+        "latency_buckets": latency.bucket_table(histograms),
+        "cdf": cdf,
+        "lateness": latency.lateness_rows(sent.sums, delivered) if knows.scheduled else [],
+        "delivery": accounts.delivery_rows(knows, sent.sums, received.sums, received.found),
+        "problems": [*sent.problems, *received.problems],
+        "polls": polls.by_consumer(polled),
+    }
+
+
+def _metrics(knows: Knowledge, sent: Sums, received: Sums, polled: Sums) -> Iterator[Metric]:
+    """Every metric, with its moments or with the reason why it is absent."""
+    for name in METRICS:
+        if name == POLL:
+            absent = None if knows.consumes else "nobody consumes"
+            yield Metric(name, "received", polled, absent)
+            continue
+        by_due = knows.scheduled or name.endswith("response") or name == LATENESS
+        sums_ = sent if name in {*ACK, LATENESS} else received
+        yield Metric(name, "due" if by_due else "sent", sums_, _absent(name, knows))
+
+
+def _absent(name: str, knows: Knowledge) -> str | None:
+    """Why a run has no such latency; None where it has."""
+    reasons = (
+        (not knows.loads, "the run has no load"),
+        (name not in {*ACK, LATENESS} and not knows.consumes, "nobody consumes"),
+        (name in {*ACK} and not knows.acks, "acks 0" if knows.acks_0 else "no message was acknowledged"),
+        (name in {*PROCESSING} and not knows.processing, "processing is not recorded"),
+        (not knows.scheduled and (name.endswith("response") or name == LATENESS), "the load has no schedule"),
+    )
+    return next((reason for holds, reason in reasons if holds), None)

@@ -1,0 +1,121 @@
+"""From a run folder to its tables: the only place of the pipeline that reads and writes files."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pydantic import ValidationError
+from pyspark.errors import PySparkException
+
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.domain.tables import TABLES
+from streamgauge.domain.verdict import checks
+from streamgauge.pipeline.bronze import Bronze, look
+from streamgauge.pipeline.gc import pauses
+from streamgauge.pipeline.gold import answers
+from streamgauge.pipeline.knowledge import span_of
+from streamgauge.pipeline.resources import resources
+from streamgauge.pipeline.schemas import arrow_schema
+from streamgauge.pipeline.session import session, sizing
+
+Progress = Callable[[str], None]
+Tables = dict[str, pa.Table | list[dict[str, Any]]]
+JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in {"latency_buckets", "verdict"})
+"""Tables that the verdict looks at; buckets may be millions, and their percentiles stand in `latency`."""
+
+
+def analyse(folder: RunFolder, *, master: str | None = None, progress: Progress = lambda _: None) -> None:
+    """Answer from the rows of a run folder: read run.json and events, write every table of `domain.tables`.
+
+    A run that was interrupted or failed is answered too; parts that cannot be read are set aside with the reason.
+    `master` names a Spark cluster; without it Spark runs in this machine. Raises AnalysisError when there is no answer.
+    """
+    facts = _facts(folder)
+    bronze = look(folder)
+    rows = sum(bronze.rows(kind) for kind in ("sent", "received", "polls"))
+    progress(f"analysing {rows:,} rows with Spark")
+    found = _with_spark(folder, facts, bronze, sizing(rows, os.cpu_count() or 1), master)
+    progress("writing tables")
+    written = {name: _arrow(name, rows) for name, rows in found.items()}
+    judged = checks(facts, {name: written[name].to_pylist() for name in JUDGED_BY_ROWS})
+    written["verdict"] = _arrow("verdict", [asdict(check) for check in judged])
+    for name, table in written.items():
+        _write(folder.table(name), table)
+
+
+def _facts(folder: RunFolder) -> RunFacts:
+    try:
+        return RunFacts.model_validate_json(folder.facts.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AnalysisError(f"{folder.facts} cannot be read: {error.strerror}; is {folder.root} a run?") from error
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise AnalysisError(f"{folder.facts} is not the run.json of a run: {error}") from error
+
+
+def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Any, master: str | None) -> Tables:
+    """All tables but the verdict. A part whose pages are damaged shows only here, and is then set aside."""
+    log = folder.logs / "spark.log"
+    with session(size, master, log) as spark:
+        try:
+            return _tables(folder, facts, bronze, answers(spark, facts, bronze, size.threads))
+        except (PySparkException, Py4JError) as error:
+            readable = look(folder, thoroughly=True)
+            if readable.parts == bronze.parts:
+                raise AnalysisError(f"Spark failed: {_first_line(error)}; its log is {log}") from error
+        try:
+            return _tables(folder, facts, readable, answers(spark, facts, readable, size.threads))
+        except (PySparkException, Py4JError) as error:
+            raise AnalysisError(f"Spark failed: {_first_line(error)}; its log is {log}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _tables(
+    folder: RunFolder, facts: RunFacts, bronze: Bronze, answered: Mapping[str, pa.Table | list[dict[str, Any]]]
+) -> Tables:
+    """What Spark answered, and what is small enough to do without it."""
+    span = span_of(facts, bronze)
+    collected = [
+        pause
+        for process in facts.broker.processes
+        for pause in pauses(process, _lines(folder.gc_log(process)), span.measure.from_ns)
+    ]
+    return {
+        **answered,
+        "resources": resources(bronze.columns("resources").to_pylist(), span),
+        "gc": collected,
+        "set_aside": list(bronze.set_aside),
+    }
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a log; none where there is no log."""
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+
+
+def _arrow(name: str, rows: pa.Table | list[dict[str, Any]]) -> pa.Table:
+    """A table in the schema that `domain.tables` gives it."""
+    schema = arrow_schema(TABLES[name])
+    if isinstance(rows, list):
+        return pa.Table.from_pylist(rows, schema=schema)
+    return rows.select(schema.names).cast(schema)
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    """Write one table under a temporary name, then rename it: a reader finds it whole or not at all."""
+    temporary = path.with_name(f"_{path.name}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, temporary, compression="zstd")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise AnalysisError(f"{path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,121 @@
+"""A Spark session sized to the work, local unless told otherwise, that leaves nothing behind."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from streamgauge.domain.errors import AnalysisError
+
+SMALL_ROWS = 4_000_000
+"""Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
+ROWS_PER_SHUFFLE_PARTITION = 8_000_000
+Launch = Callable[[SparkConf, dict[str, Any]], Any]
+"""`launch_gateway`, which PySpark leaves without types."""
+LOOPBACK = "127.0.0.1"
+
+COMMON: Mapping[str, str] = MappingProxyType(
+    {
+        "spark.app.name": "streamgauge",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        # Garbled stamps make differences that overflow: they are rows to be counted, not a reason to stop.
+        "spark.sql.ansi.enabled": "false",
+        # Plans are few and known; adapting them costs more jobs than it saves.
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+        # Small scans keep the hash maps of an aggregation small, and its fast map has room for all of their keys.
+        "spark.sql.files.maxPartitionBytes": "8m",
+        "spark.sql.files.openCostInBytes": "0",
+        "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "20",
+        "spark.sql.autoBroadcastJoinThreshold": "32m",
+        # It would print every failed query on the user's terminal, beside the error that tells of it.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What depends on how much there is to do."""
+
+    cores: int
+    heap: str
+    shuffle_partitions: int
+    java_options: tuple[str, ...]
+    threads: int
+    """How many independent jobs run side by side."""
+
+
+def sizing(rows: int, processors: int) -> Sizing:
+    """How to size the session for so many rows of events."""
+    cores = max(2, processors)
+    if rows <= SMALL_ROWS:
+        return Sizing(cores, "1g", 2, ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), 2)
+    partitions = max(cores, -(-rows // ROWS_PER_SHUFFLE_PARTITION))
+    return Sizing(cores, "2g", partitions, ("-XX:+UseParallelGC",), 2)
+
+
+@contextmanager
+def session(size: Sizing, master: str | None, log: Path) -> Iterator[SparkSession]:
+    """A Spark session for one analysis; one that is active already is used and left as it is.
+
+    What the JVM prints goes to `log`. Raises AnalysisError when Spark cannot be started.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    with tempfile.TemporaryDirectory(prefix="streamgauge-spark-", ignore_cleanup_errors=True) as scratch:
+        spark = _start(size, master, log, Path(scratch))
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _start(size: Sizing, master: str | None, log: Path, scratch: Path) -> SparkSession:
+    # Without these, Spark asks the machine for its name and for a Python, and may be told something that is not there.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf(loadDefaults=False).setAll(list(settings(size, master, scratch).items()))
+    if master is None:
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+        conf.set("spark.driver.host", LOOPBACK).set("spark.driver.bindAddress", LOOPBACK)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with log.open("wb") as output:
+            gateway = cast("Launch", launch_gateway)(conf, {"stdout": output, "stderr": output})
+        return SparkSession(SparkContext(gateway=gateway, conf=conf))
+    except (PySparkException, OSError) as error:
+        raise AnalysisError(f"Spark could not be started: {error}; its log is {log}") from error
+
+
+def settings(size: Sizing, master: str | None, scratch: Path) -> dict[str, str]:
+    """All settings of the session by Spark's names."""
+    options = (
+        *size.java_options,
+        f"-Djava.io.tmpdir={scratch}",
+        "-XX:-UsePerfData",
+        "-Dderby.system.home=" + str(scratch),
+    )
+    return {
+        **COMMON,
+        "spark.master": master or f"local[{size.cores}]",
+        "spark.driver.memory": size.heap,
+        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.sql.shuffle.partitions": str(size.shuffle_partitions),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.log.level": "WARN",
+    }

@@ -1,0 +1,1 @@
+"""Tables -> result.json and what people read; computes no statistics."""

@@ -1,0 +1,184 @@
+"""The program as a user meets it: commands, exit codes, one clear message for everything that is wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import jsonschema
+import psutil
+import pytest
+
+from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.record.facts import read_facts
+
+STREAMGAUGE = (sys.executable, "-m", "streamgauge.cli.main")
+SCHEMA = Path(__file__).parents[2] / "src" / "streamgauge" / "report" / "result.schema.json"
+PATIENCE_SECONDS = 240
+
+
+def call(*arguments: str, environ: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+    """One call of the program, to its end."""
+    return subprocess.run(
+        [*STREAMGAUGE, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+        env={**os.environ, **(environ or {})},
+    )
+
+
+def short(*settings: str) -> Sequence[str]:
+    return [f"--set={each}" for each in ("phases.warmup=1s", "phases.measure=3s", "load.rate=2k/s", *settings)]
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.e2e
+def test_the_main_job(tmp_path: Path) -> None:
+    """`run baseline` on a broker of its own: what was sent is what was received, and nothing is left behind."""
+    before = {process.pid for process in psutil.process_iter()}
+
+    done = call("run", "baseline", "--json", "--out", str(tmp_path), *short())
+
+    assert done.returncode in {0, 4}, done.stderr
+    result = json.loads(done.stdout)
+    jsonschema.validate(result, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    (root,) = tmp_path.iterdir()
+    assert json.loads((root / "result.json").read_text(encoding="utf-8")) == result
+    delivery = result["delivery"]
+    assert [delivery[name] for name in ("sent", "acked", "received", "delivered_once")] == [8_000] * 4
+    troubles = (
+        "failed", "unsent", "undelivered", "lost", "expired", "unknown", "duplicate_consumer", "duplicate_producer",
+        "reordered", "corrupt", "foreign", "unrecorded",
+    )  # fmt: skip
+    assert {name: delivery[name] for name in troubles} == dict.fromkeys(troubles, 0)
+    assert delivery["measure"]["sent"] == 6_000
+    assert result["throughput"]["asked_per_second"] == result["throughput"]["sent_per_second"] == 2_000
+    latency = result["latency"]["end_to_end"]
+    assert latency["response"]["count"] == latency["service"]["count"] == 6_000
+    assert 0 < latency["service"]["p50_ms"] <= latency["response"]["p50_ms"]
+    assert all(each["held"] for each in result["expectations"])
+    left = [each for each in psutil.process_iter(["cmdline"]) if each.pid not in before]
+    assert not any("kafka.Kafka" in (each.info["cmdline"] or []) for each in left)
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.e2e
+def test_ctrl_c_stops_drains_analyses_and_says_so(broker: EmbeddedBroker, tmp_path: Path) -> None:
+    """Exit 130, with a result of what was measured; `analyse` gives the same again."""
+    topic = f"topic.name=ctrl-c-{os.getpid()}"
+    command = ["run", "baseline", "--json", "--bootstrap", broker.bootstrap, "--out", str(tmp_path)]
+    settings = short("phases.measure=60s", topic)
+    with subprocess.Popen(
+        [*STREAMGAUGE, *command, *settings], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        limit_ns = monotonic_ns() + 60 * NS_PER_SECOND
+        while not list(tmp_path.glob("*/events/received/*/_open-0")) and monotonic_ns() < limit_ns:
+            sleep_seconds(0.05)
+        sleep_seconds(3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+
+    assert process.returncode == 130, err
+    assert "again to stop at once" in err
+    result = json.loads(out)
+    folder = RunFolder(next(tmp_path.iterdir()))
+    assert read_facts(folder).ending == "interrupted"
+    assert result["delivery"]["delivered_once"] == result["delivery"]["acked"] > 1_000
+    again = call("analyse", str(folder.root), "--json")
+    assert again.returncode == 130
+    assert json.loads(again.stdout)["delivery"] == result["delivery"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run"], "Missing argument 'SCENARIO'"),
+        (["run", "basline"], "basline: no scenario of this name. Did you mean `baseline`?"),
+        (["run", "baseline", "--set", "load.rate"], "--set load.rate: not of the form path=value"),
+        (["run", "baseline", "--set", "load.client.lingr.ms=1"], 'No such configuration property: "lingr.ms"'),
+        (["run", "baseline", "--client-config", "nowhere.properties"], "nowhere.properties"),
+        (["run", "baseline", "--keep-broker", "--bootstrap", "x:1"], "--keep-broker: has no meaning with --bootstrap"),
+        (["run", "baseline", "--out", "/dev/null/x"], "--out /dev/null/x: cannot be written: Not a directory"),
+        (["run", "baseline", "--sett", "x=1"], "No such option: --sett"),
+        (["analyse", "nowhere"], "nowhere: not a run folder: it has no readable run.json. Name a folder"),
+        (["scenarios", "basline"], "Did you mean `baseline`?"),
+        (["scenarios", "baseline", "--set", "phases.measure=30"], "phases.measure: 30: not a duration."),
+        (["nonsense"], "No such command 'nonsense'"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_2(arguments: list[str], expected: str, tmp_path: Path) -> None:
+    """Where, what, how to mend it; never a traceback, and nothing was started."""
+    out = [] if "--out" in arguments or arguments[0] != "run" else ["--out", str(tmp_path / "runs")]
+
+    done = call(*arguments, *out, environ={"COLUMNS": "200", "NO_COLOR": "1"})
+
+    assert done.returncode == 2, done.stderr
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert not (tmp_path / "runs").exists() or list((tmp_path / "runs").iterdir()) == []
+
+
+def test_without_java_one_message_says_what_was_looked_for(tmp_path: Path) -> None:
+    """And how to get it."""
+    done = call("run", "baseline", "--out", str(tmp_path), environ={"JAVA_HOME": "", "PATH": str(tmp_path)})
+
+    assert done.returncode == 2
+    assert "Java" in done.stderr
+    assert "17" in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 6
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "run.json does not say what it should"),
+        ("{}", "run.json does not say what it should"),
+        ("not json", "run.json does not say what it should"),
+    ],
+)
+def test_a_broken_run_folder_is_told(tmp_path: Path, text: str, expected: str) -> None:
+    """Its rows are not touched."""
+    (tmp_path / "run.json").write_text(text, encoding="utf-8")
+
+    done = call("analyse", str(tmp_path))
+
+    assert done.returncode == 2, done.stderr
+    assert expected in done.stderr
+
+
+def test_a_cluster_that_cannot_be_reached_is_exit_1(tmp_path: Path) -> None:
+    """Something was tried, and it failed; the folder that was made for it is gone."""
+    done = call("run", "baseline", "--bootstrap", "127.0.0.1:1", "--out", str(tmp_path), environ={"NO_COLOR": "1"})
+
+    assert done.returncode == 1
+    assert "no broker answers at 127.0.0.1:1" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["analyse"], ["scenarios"], ["broker"], ["broker", "start"]])
+def test_help_teaches(command: list[str]) -> None:
+    """Every command says what it does, and shows an example or its commands."""
+    done = call(*command, "--help")
+
+    assert done.returncode == 0
+    assert "Example" in done.stdout or "Commands" in done.stdout
+
+
+def test_the_resolved_scenario_is_printed() -> None:
+    """Fit to be saved and run."""
+    done = call("scenarios", "baseline", "--set", "load.rate=20k/s")
+
+    assert done.returncode == 0
+    assert "rate: 20k/s" in done.stdout
+    assert "linger.ms: 5" in done.stdout

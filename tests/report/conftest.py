@@ -1,0 +1,157 @@
+"""A small run folder, made by hand: what a short healthy run of `baseline` leaves, to be made worse by the tests."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streamgauge.domain.latency import PERCENTILES
+from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.domain.tables import DELIVERY_COUNTS, METRICS, TABLES
+from streamgauge.domain.verdict import checks
+from streamgauge.record.arrow import arrow_schema
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+SECONDS = 10
+RATE = 10_000
+
+FACTS: Row = {
+    "id": "20260101-120000-baseline",
+    "name": "baseline",
+    "tag": 7,
+    "created": "2026-01-01T12:00:00Z",
+    "wall_ns": 1,
+    "monotonic_ns": 1,
+    "command": ["streamgauge", "run", "baseline"],
+    "scenario": {
+        "name": "baseline",
+        "topic": {"name": "streamgauge-baseline", "partitions": 12},
+        "load": {"rate": "10k/s", "producers": 2, "size": 512},
+        "consume": {"consumers": 2},
+        "verify": "all",
+        "expect": {"delivery.lost": 0, "latency.end_to_end.response.p99_ms": "<= 20"},
+    },
+    "versions": {"python": "3.11.7"},
+    "machine": {"cores": 2},
+    "broker": {"embedded": True, "bootstrap": "127.0.0.1:9", "version": "4.3.1", "processes": ["broker-1"]},
+    "topics": [{"id": 0, "name": "streamgauge-baseline", "partitions": 12}],
+    "groups": [{"id": 0, "name": "g"}],
+    "workers": [
+        {"name": f"{role}-{number}", "role": role, "number": number, "exit_code": 0}
+        for role in ("producer", "consumer")
+        for number in (0, 1)
+    ],
+    "phases": [{"name": "measure", "from_ns": 0, "to_ns": SECONDS * 10**9}],
+    "drained": True,
+    "ending": "finished",
+}
+
+
+def latency(metric: str, p99: float, scope: str = "measure", second: int | None = None, count: int = RATE) -> Row:
+    figures = {f"{name}_ms": p99 * (0.5 + index / 8) for index, name in enumerate(PERCENTILES)}
+    moments = {"min_ms": 0.4, "mean_ms": 2.0, "stddev_ms": 1.0, "variance_ms2": 1.0, "mad_ms": 0.5, "max_ms": 3 * p99}
+    row: Row = {"metric": metric, "scope": scope, "second": second, "count": count, "censored": 0, "selected_by": "due"}
+    return row | figures | moments | {f"{name}_censored": False for name in PERCENTILES}
+
+
+def absent(metric: str, reason: str) -> Row:
+    row: Row = {"metric": metric, "scope": "measure", "count": 0, "censored": 0, "selected_by": "due", "reason": reason}
+    return row | {f"{name}_censored": False for name in PERCENTILES}
+
+
+def throughput(scope: str, second: int | None, seconds: int, outstanding: int | None = None) -> Row:
+    names = ("due", "sent", "acked", "received", "processed")
+    row: Row = {"scope": scope, "second": second, "duration_ns": seconds * 10**9, "failed": 0, "unsent": 0}
+    row |= dict.fromkeys(names, RATE * seconds) | {"outstanding": outstanding}
+    return row | dict.fromkeys(("sent_bytes", "received_bytes"), 512 * RATE * seconds)
+
+
+def delivery(scope: str, messages: int, group: int | None = 0) -> Row:
+    good = ("sent", "acked", "received", "delivered_once", "checked")
+    row: Row = {"scope": scope, "group": group, "negative_latencies": 0, **dict.fromkeys(DELIVERY_COUNTS, 0)}
+    return row | dict.fromkeys(good, messages)
+
+
+def used(process: str, role: str, cores: float, **more: float) -> Row:
+    return {"process": process, "role": role, "scope": "measure", "cpu_cores": cores, "rss_bytes": 1 << 26, **more}
+
+
+def healthy_tables() -> Tables:
+    metrics = [metric for metric in METRICS if not metric.startswith("processing") and metric != "lateness"]
+    seconds = range(-2, SECONDS)
+    return {
+        "throughput": [
+            throughput("run", None, SECONDS + 2),
+            throughput("measure", None, SECONDS),
+            *(throughput("window", second, 1, outstanding=40) for second in seconds),
+        ],
+        "latency": [
+            *(latency(metric, 6.0, count=SECONDS * RATE) for metric in metrics),
+            *(absent(f"processing_{kind}", "processing is not recorded") for kind in ("response", "service")),
+            *(latency(metric, 6.0, "window", second) for metric in metrics for second in seconds),
+        ],
+        "cdf": [{"metric": metric, "le_ms": edge, "share": edge / 100} for metric in metrics for edge in (1.0, 100.0)],
+        "lateness": [
+            {"producer": producer, "count": 9, "p50_ms": 0.01, "p99_ms": 0.09, "p99_9_ms": 0.4, "max_ms": 1.5}
+            for producer in (None, 0, 1)
+        ],
+        "delivery": [delivery("run", (SECONDS + 2) * RATE), delivery("measure", SECONDS * RATE)],
+        "polls": [
+            {"consumer": consumer, "polls": 900, "empty": 0, "messages": 9, "in_poll_share": 0.9} for consumer in (0, 1)
+        ],
+        "resources": [
+            used("producer-0", "producer", 0.214, blocked_share=0.0),
+            used("producer-1", "producer", 0.221, blocked_share=0.0),
+            used("consumer-0", "consumer", 0.118),
+            used("consumer-1", "consumer", 0.121),
+            used("broker-1", "broker", 0.437),
+            used("host", "host", 1.2, idle_share=0.381, steal_share=0.0012),
+            *(
+                {"process": process, "role": process[:-2], "scope": "interval", "second": at, "poll_gap_ms": 0.3}
+                for process in ("producer-0", "consumer-0")
+                for at in (1.0, 2.0)
+            ),
+        ],
+        "gc": [
+            {"process": "broker-1", "at_ns": 1, "second": second, "kind": "Young", "pause_ms": pause}
+            for second, pause in ((-1.0, 90.0), (2.0, 2.5), (3.0, 1.5))
+        ],
+        "set_aside": [],
+        "problems": [],
+    }
+
+
+def write_folder(root: Path, facts: Row, tables: Tables, *, judged: bool = True) -> RunFolder:
+    """A run folder with these facts and tables, in the schemas that tables have; the verdict is made from them."""
+    folder = RunFolder(root)
+    folder.tables.mkdir(parents=True)
+    folder.facts.write_text(json.dumps(facts))
+    if judged:
+        answers = checks(RunFacts.model_validate(facts), tables)
+        names = ("name", "about", "status", "evidence", "advice")
+        tables = {**tables, "verdict": [{name: getattr(check, name) for name in names} for check in answers]}
+    for name, rows in tables.items():
+        pq.write_table(pa.Table.from_pylist(rows, arrow_schema(TABLES[name])), folder.table(name))
+    return folder
+
+
+Make = Callable[..., RunFolder]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """A maker of run folders: `make(change)` lets `change(facts, tables)` alter a healthy run first."""
+
+    def make_folder(*changes: Callable[[Row, Tables], object], judged: bool = True) -> RunFolder:
+        facts, tables = deepcopy(FACTS), healthy_tables()
+        for change in changes:
+            change(facts, tables)
+        return write_folder(tmp_path / "run", facts, tables, judged=judged)
+
+    return make_folder

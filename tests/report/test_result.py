@@ -1,0 +1,349 @@
+"""result.json: valid against its schema whatever the run, and saying what the tables say."""
+
+import copy
+import json
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+import jsonschema
+import pytest
+
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.domain.latency import PERCENTILES
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.tables import DELIVERY_COUNTS
+from streamgauge.report.result import TABLES, assemble, write_result
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+Make = Callable[..., RunFolder]
+
+SCHEMA: Any = json.loads((resources.files("streamgauge.report") / "result.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def as_fast_as_possible(facts: Row, tables: Tables) -> None:
+    facts["scenario"]["load"]["rate"] = "max"
+    tables["lateness"] = []
+    for row in tables["latency"]:
+        if row["scope"] == "measure" and row["metric"].endswith("_response"):
+            nothing(row, "the load has no schedule")
+
+
+def nothing(row: Row, reason: str | None) -> None:
+    row.update({name: None for name in row if name.endswith(("_ms", "_ms2"))}, count=0, reason=reason)
+
+
+def produce_only(facts: Row, tables: Tables) -> None:
+    facts["scenario"]["consume"] = "off"
+    facts["groups"] = []
+    tables["polls"] = []
+    sides = {"sent", "acked", "failed", "unsent", "aborted"}
+    for row in tables["delivery"]:
+        row.update(dict.fromkeys({*DELIVERY_COUNTS, "checked"} - sides), group=None)
+    for row in tables["throughput"]:
+        row.update(received=0, processed=0, received_bytes=0, outstanding=None)
+    for row in tables["latency"]:
+        if row["scope"] == "measure" and not row["metric"].startswith("ack"):
+            nothing(row, "nobody consumes")
+
+
+def consume_only(facts: Row, tables: Tables) -> None:
+    facts["scenario"]["load"] = "off"
+    tables["lateness"] = []
+    known = {"received", "duplicate_consumer", "foreign", "corrupt"}
+    for row in tables["delivery"]:
+        row.update(dict.fromkeys(set(DELIVERY_COUNTS) - known))
+    for row in tables["throughput"]:
+        row.update(due=0, sent=0, acked=0, sent_bytes=0, outstanding=None)
+    for row in tables["latency"]:
+        if row["scope"] == "measure" and row["metric"] != "poll":
+            nothing(row, "the run has no load")
+
+
+def never_came(_facts: Row, tables: Tables) -> None:
+    """Some messages were never delivered: from p99 on the percentiles are intervals, from p99.9 on without an end."""
+    for row in tables["latency"]:
+        if row["metric"] == "end_to_end_response" and row["scope"] == "measure":
+            row.update(censored=120, count=99_880)
+            row.update(p99_censored=True, p99_hi_ms=8.0, p99_9_censored=True, p99_9_hi_ms=None)
+
+
+def few(_facts: Row, tables: Tables) -> None:
+    for row in tables["latency"]:
+        if row["scope"] == "measure":
+            row.update(count=9_999, p99_9_ms=None, p99_99_ms=None)
+
+
+def interrupted(facts: Row, _tables: Tables) -> None:
+    facts.update(ending="interrupted", drained=None, phases=[])
+
+
+def died(facts: Row, _tables: Tables) -> None:
+    facts.update(ending="failed", reasons=["producer-0 died: disk full"])
+    facts["workers"][0].update(exit_code=1, error="disk full")
+
+
+def killed(facts: Row, tables: Tables) -> None:
+    """The parent was killed and nothing was analysed."""
+    for name in ("ending", "drained", "workers", "phases"):
+        del facts[name]
+    tables.clear()
+
+
+def external(facts: Row, tables: Tables) -> None:
+    facts["broker"] = {"embedded": False, "bootstrap": "kafka:9092"}
+    tables["gc"] = []
+
+
+def without(*names: str) -> Callable[[Row, Tables], None]:
+    def change(_facts: Row, tables: Tables) -> None:
+        for name in names:
+            del tables[name]
+
+    return change
+
+
+KINDS = [
+    as_fast_as_possible, produce_only, consume_only, never_came, few, interrupted, died, external,
+    *(without(name) for name in TABLES if name != "verdict"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [None, *KINDS])
+def test_every_kind_of_run_makes_a_result_that_its_schema_allows(make: Make, change: Any) -> None:
+    """Whatever is off, missing or broken; every null has its reason beside it, where the schema has a place for it."""
+    result = write_result(make(*([change] if change else [])))
+
+    VALIDATOR.validate(result)
+    assert set(without_reasons(result)) == set()
+
+
+def without_reasons(value: Any, path: str = "") -> list[str]:
+    """Paths of nulls whose section gives reasons but not theirs, and of reasons for what is not null."""
+    if isinstance(value, list):
+        return [found for index, each in enumerate(value) for found in without_reasons(each, f"{path}.{index}")]
+    if not isinstance(value, dict):
+        return []
+    found = [each for key, below in value.items() for each in without_reasons(below, f"{path}.{key}")]
+    reasons = value.get("reasons")
+    if isinstance(reasons, dict):
+        nulls = {key for key, below in value.items() if below is None}
+        found += [f"{path}.{key}" for key in nulls ^ reasons.keys()]
+    return found
+
+
+def test_a_folder_that_was_never_analysed_says_so(make: Make) -> None:
+    """Nulls throughout, each with its reason, and no verdict."""
+    result = write_result(make(killed, judged=False))
+
+    VALIDATOR.validate(result)
+    assert result["verdict"] == {"valid": None, "checks": []}
+    assert result["run"]["ending"] is None
+    assert result["delivery"]["lost"] is None
+    assert result["delivery"]["reasons"]["lost"] == "the table delivery is missing"
+    assert result["throughput"]["reasons"]["sent_per_second"] == "the table throughput is missing"
+    assert result["latency"]["ack"] == {"response": None, "service": None}
+    assert (result["timeline"], result["lateness"], result["resources"]["host"]) == ([], None, None)
+    assert [each["held"] for each in result["expectations"]] == [False, False]
+
+
+def test_the_result_says_what_the_tables_say(make: Make) -> None:
+    """A short healthy run, looked into here and there."""
+    result = assemble(make())
+
+    assert result["format"] == 1
+    assert result["run"]["name"] == "baseline"
+    assert result["verdict"]["valid"] is True
+    assert result["throughput"] == {
+        "measured_seconds": 10.0,
+        "asked_per_second": 10_000.0,
+        "sent_per_second": 10_000.0,
+        "acked_per_second": 10_000.0,
+        "received_per_second": 10_000.0,
+        "processed_per_second": 10_000.0,
+        "sent_mb_per_second": 5.12,
+        "received_mb_per_second": 5.12,
+        "reasons": {},
+    }
+    ack = result["latency"]["ack"]["response"]
+    assert (ack["count"], ack["p50_ms"], ack["p99_ms"], ack["max_ms"]) == (100_000, 3.0, 6.0, 18.0)
+    assert ack["cdf"] == [{"le_ms": 1.0, "share": 0.01}, {"le_ms": 100.0, "share": 1.0}]
+    assert [key for key in ack if key.endswith("_hi_ms")] == []
+    assert result["latency"]["processing"]["service"]["reasons"]["p99_ms"] == "processing is not recorded"
+    assert (result["delivery"]["acked"], result["delivery"]["measure"]["acked"]) == (120_000, 100_000)
+    assert [group["group"] for group in result["delivery"]["groups"]] == ["g"]
+    assert result["delivery"]["checked_share"] == 1.0
+    assert result["lateness"]["p99_ms"] == 0.09
+    assert [each["producer"] for each in result["lateness"]["producers"]] == [0, 1]
+    assert result["expectations"] == [
+        {"path": "delivery.lost", "wanted": 0, "found": 0, "held": True, "reason": None},
+        {
+            "path": "latency.end_to_end.response.p99_ms",
+            "wanted": "<= 20",
+            "found": 6.0,
+            "held": True,
+            "reason": None,
+        },
+    ]
+
+
+def test_resources_cover_the_measure_phase(make: Make) -> None:
+    """Pauses of the warm-up are not among them."""
+    resources_ = assemble(make())["resources"]
+
+    assert [row["process"] for row in resources_["processes"]][-1] == "broker-1"
+    assert (resources_["host"]["idle_share"], resources_["host"]["steal_share"]) == (0.381, 0.0012)
+    assert resources_["garbage_collection"] == {"pauses": 2, "total_ms": 4.0, "longest_ms": 2.5}
+    assert len(resources_["polls"]) == 2
+
+
+def test_the_timeline_has_every_second(make: Make) -> None:
+    """Warm-up is negative; a window has its rates, both times of both latencies, the backlog and the errors."""
+
+    def errors(_facts: Row, tables: Tables) -> None:
+        next(row for row in tables["throughput"] if row["second"] == 3).update(failed=2, unsent=5)
+
+    timeline = assemble(make(errors))["timeline"]
+    figures = {"p50_ms": 3.0, "p99_ms": 6.0, "max_ms": 18.0}
+
+    assert [window["second"] for window in timeline] == list(range(-2, 10))
+    assert timeline[5]["errors"] == 7
+    assert timeline[0] == {
+        "second": -2,
+        "sent_per_second": 10_000.0,
+        "acked_per_second": 10_000.0,
+        "received_per_second": 10_000.0,
+        "processed_per_second": 10_000.0,
+        "ack": {"response": figures, "service": figures},
+        "end_to_end": {"response": figures, "service": figures},
+        "outstanding": 40,
+        "errors": 0,
+    }
+
+
+def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
+    """Null there means infinite, and says so."""
+    response = assemble(make(never_came))["latency"]["end_to_end"]["response"]
+
+    assert (response["p99_ms"], response["p99_hi_ms"], response["p99_9_hi_ms"]) == (6.0, 8.0, None)
+    assert response["reasons"] == {"p99_9_hi_ms": "the percentile lies among messages that were never delivered"}
+    assert "p50_hi_ms" not in response
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "reason"),
+    [
+        (few, ("latency", "ack", "service", "p99_9_ms"), "needs 10,000 samples, has 9,999"),
+        (as_fast_as_possible, ("latency", "ack", "response", "p50_ms"), "the load has no schedule"),
+        (as_fast_as_possible, ("throughput", "asked_per_second"), "the load is as fast as possible"),
+        (produce_only, ("throughput", "received_mb_per_second"), "nobody consumes"),
+        (produce_only, ("delivery", "lost"), "nobody consumes"),
+        (consume_only, ("throughput", "acked_per_second"), "nothing is sent"),
+        (consume_only, ("delivery", "undelivered"), "nothing is sent"),
+        (without("throughput"), ("throughput", "measured_seconds"), "the table throughput is missing"),
+    ],
+)
+def test_a_null_has_its_reason(make: Make, change: Any, path: tuple[str, ...], reason: str) -> None:
+    """Unknown is null, and the section says why."""
+    section = assemble(make(change))
+    for key in path[:-1]:
+        section = section[key]
+
+    assert section[path[-1]] is None
+    assert section["reasons"][path[-1]] == reason
+
+
+def test_the_group_that_fared_worst_is_told(make: Make) -> None:
+    """In the whole run, and of the same group in the measure phase; beside it every group."""
+
+    def two_groups(facts: Row, tables: Tables) -> None:
+        facts["groups"].append({"id": 1, "name": "h"})
+        run, measure = tables["delivery"]
+        tables["delivery"] += [run | {"group": 1, "lost": 3}, measure | {"group": 1, "lost": 0, "undelivered": 9}]
+        measure["lost"] = 1
+
+    delivery = assemble(make(two_groups))["delivery"]
+
+    assert (delivery["lost"], delivery["measure"]["lost"], delivery["measure"]["undelivered"]) == (3, 0, 9)
+    assert [(group["group"], group["lost"]) for group in delivery["groups"]] == [("g", 0), ("h", 3)]
+
+
+def test_the_file_is_the_result(make: Make) -> None:
+    """Written whole, over an older one, and nothing else left in the folder."""
+    folder = make()
+    folder.result.write_text("old")
+    before = {path.name for path in folder.root.iterdir()}
+
+    result = write_result(folder)
+
+    assert json.loads(folder.result.read_text()) == result
+    assert {path.name for path in folder.root.iterdir()} == before
+
+
+def test_a_table_that_cannot_be_read_is_one_clear_error(make: Make) -> None:
+    """Half a file, as a crash of the machine may leave it."""
+    folder = make()
+    folder.table("latency").write_bytes(folder.table("latency").read_bytes()[:100])
+
+    with pytest.raises(AnalysisError, match=r"latency\.parquet cannot be read: .*; analyse the run again"):
+        assemble(folder)
+
+
+def test_a_folder_without_run_json_is_one_clear_error(make: Make) -> None:
+    """Nothing can be said without the facts."""
+    folder = make()
+    folder.facts.unlink()
+
+    with pytest.raises(AnalysisError, match=r"run\.json cannot be read"):
+        assemble(folder)
+
+
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Paths to every key of every object but those that are free: what the user wrote, the machine, reasons."""
+    if isinstance(value, list):
+        return _paths(value[0], (*path, 0)) if value else []
+    if not isinstance(value, dict) or path[-1:] in {("scenario",), ("machine",), ("versions",), ("reasons",)}:
+        return []
+    return [(*path, key) for key in value] + [found for key in value for found in _paths(value[key], (*path, key))]
+
+
+def _damaged(result: Row, path: tuple[Any, ...], damage: Callable[[Row, str], object]) -> Row:
+    damaged = copy.deepcopy(result)
+    place: Any = damaged
+    for key in path[:-1]:
+        place = place[key]
+    damage(place, path[-1])
+    return damaged
+
+
+OPTIONAL = {("run", "workers", 0, "pid"), ("run", "workers", 0, "ended_ns")}
+
+
+def test_the_schema_misses_every_key_and_refuses_every_wrong_one(make: Make) -> None:
+    """A key left out, a key too many and a value of a wrong type are each found, wherever they are."""
+    result = assemble(make())
+    # One window is as good as twelve, and quicker to validate some hundreds of times.
+    result["timeline"] = result["timeline"][:1]
+    paths = [path for path in _paths(result) if path not in OPTIONAL]
+
+    assert len(paths) > 200
+    for path in paths:
+        assert not VALIDATOR.is_valid(_damaged(result, path, lambda place, key: place.pop(key))), path
+        if path[-1] not in {"scenario", "machine", "versions"}:
+            assert not VALIDATOR.is_valid(_damaged(result, path, lambda place, key: place.update({key: {"x": [1]}}))), (
+                path
+            )
+    for section in ("throughput", "delivery", "resources", "verdict", "latency"):
+        assert not VALIDATOR.is_valid({**result, section: {**result[section], "lots": 0}}), section
+
+
+def test_the_schema_knows_the_words_of_the_domain() -> None:
+    """Percentiles and classes of delivery are said once more in the schema, and are the same."""
+    latency = SCHEMA["$defs"]["latency"]
+    account = SCHEMA["$defs"]["account"]
+
+    assert {f"{name}_ms" for name in PERCENTILES} <= set(latency["required"])
+    assert [name for name in account["required"] if name in DELIVERY_COUNTS] == list(DELIVERY_COUNTS)
+    assert set(account["required"]) == set(account["properties"])

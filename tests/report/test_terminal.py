@@ -1,0 +1,182 @@
+"""The screen: the verdict first, one screen when all is well, plain text where there is no terminal."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.report.result import assemble
+from streamgauge.report.terminal import summary
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+Make = Callable[..., RunFolder]
+
+HEALTHY = """\
+VALID  baseline, finished; checks: 29 passed
+
+Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
+             measured 10 s, Kafka 4.3.1, embedded broker
+Throughput   asked 10,000/s   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s
+
+Latency, ms                         p50   p99  p99.9   max
+             ack         response  3.00  6.00   7.50  18.0
+                         service   3.00  6.00   7.50  18.0
+             end-to-end  response  3.00  6.00   7.50  18.0
+                         service   3.00  6.00   7.50  18.0
+
+Delivery     120,000 sent, 120,000 acknowledged, 120,000 delivered once
+             none failed, lost, undelivered, repeated, reordered or corrupt
+Resources    cores: producers 0.21 + 0.22, consumers 0.12 + 0.12, broker 0.44
+             machine 38 % idle, 0.12 % stolen, 2 collector pauses, longest 2.50 ms
+Expected     2 of 2 held
+Files        runs/20260101-120000-baseline"""
+
+TROUBLED = """\
+NOT VALID  baseline, interrupted; checks: 26 passed, 2 failed, 1 warned
+
+  fail  clock   instrument  2 of 120,000 messages were received before they were sent
+                            The clocks disagree. Run all workers on one host.
+  fail  lost    system      12 of 120,000 messages (0.01 %) acknowledged and lost
+                            Use acks=all with replication; see `problems` for their partitions and
+                            offsets.
+  warn  ending  instrument  interrupted
+                            What was measured until then stands.
+
+Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
+             measured 10 s, Kafka 4.3.1, embedded broker
+Throughput   asked 10,000/s   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s
+
+Latency, ms                         p50     p99   p99.9   max
+             ack         response  3.00    6.00    7.50  18.0
+                         service   3.00    6.00    7.50  18.0
+             end-to-end  response  3.00  > 6.00  > 7.50  18.0
+                         service   3.00    6.00    7.50  18.0
+
+Delivery     120,000 sent, 120,000 acknowledged, 119,988 delivered once
+             12 lost
+Resources    cores: producers 0.21 + 0.22, consumers 0.12 + 0.12, broker 0.44
+             machine 38 % idle, 0.12 % stolen, 2 collector pauses, longest 2.50 ms
+Expected     0 of 2 held
+             delivery.lost wanted 0: found 12
+             latency.end_to_end.response.p99_ms wanted <= 20: with the messages that never came it
+             may be as high as infinite
+Files        20260101-120000-baseline"""
+
+
+def troubled(facts: Row, tables: Tables) -> None:
+    facts["ending"] = "interrupted"
+    tables["delivery"][0].update(lost=12, delivered_once=119_988, negative_latencies=2)
+    response = next(row for row in tables["latency"] if row["metric"] == "end_to_end_response")
+    response.update(p99_censored=True, p99_hi_ms=None, p99_9_censored=True, p99_9_hi_ms=None)
+
+
+def test_a_healthy_run_fits_on_one_screen(make: Make) -> None:
+    """At most 24 lines of at most 100 columns."""
+    text = summary(assemble(make()), Path("runs/20260101-120000-baseline"), colour=False, width=100)
+
+    assert text == HEALTHY
+    assert len(text.splitlines()) <= 24
+
+
+def test_what_is_wrong_comes_first(make: Make) -> None:
+    """The gravest checks first, with evidence and advice; intervals are marked; only troubles that there are."""
+    assert summary(assemble(make(troubled)), colour=False, width=100) == TROUBLED
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("change", [None, troubled])
+def test_lines_keep_to_the_width(make: Make, change: Any, width: int) -> None:
+    """Text is wrapped, never cut off."""
+    text = summary(assemble(make(*([change] if change else []))), colour=False, width=width)
+
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert text.isascii()
+
+
+def test_a_path_is_never_broken(make: Make) -> None:
+    """It is there to be copied."""
+    folder = Path("/".join(["a-rather-long-name-of-a-folder"] * 6))
+
+    assert f"Files        {folder}" in summary(assemble(make()), folder, colour=False, width=80).splitlines()
+
+
+def test_colour_is_for_terminals(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None into a file or pipe; NO_COLOR takes colours away on a terminal too."""
+    result = assemble(make())
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    green = "\x1b[1;32mVALID"
+
+    assert "\x1b" not in summary(result)
+    assert green in summary(result, colour=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert green not in summary(result, colour=True)
+
+
+def test_what_a_run_has_not_is_left_out(make: Make) -> None:
+    """A run that only consumes has polls and no latency of messages."""
+
+    def consume_only(facts: Row, tables: Tables) -> None:
+        facts["scenario"].update(load="off", expect={})
+        facts["broker"] = {"embedded": False, "bootstrap": "kafka:9092"}
+        for row in tables["latency"]:
+            if row["metric"] != "poll":
+                row.update({name: None for name in row if name.endswith(("_ms", "_ms2"))}, count=0, reason="no load")
+        for row in tables["delivery"]:
+            row.update(dict.fromkeys(("sent", "acked", "failed", "unsent", "lost", "undelivered", "delivered_once")))
+
+    lines = summary(assemble(make(consume_only)), colour=False, width=100).splitlines()
+
+    assert "Run          12 partitions -> 2 consumers" in lines
+    assert "             measured 10 s, Kafka, kafka:9092" in lines
+    assert "Throughput   received 10,000/s   5.12 MB/s" in lines
+    assert "             poll    3.00  6.00   7.50  18.0" in lines
+    assert "Delivery     120,000 received" in lines
+    assert not any(line.startswith("Expected") for line in lines)
+
+
+def test_a_reason_stands_where_there_is_no_figure(make: Make) -> None:
+    """A load as fast as possible has no response time."""
+
+    def unpaced(facts: Row, tables: Tables) -> None:
+        facts["scenario"]["load"]["rate"] = "max"
+        for row in tables["latency"]:
+            if row["metric"].endswith("_response") and row["scope"] == "measure":
+                row.update({name: None for name in row if name.endswith("_ms")}, reason="the load has no schedule")
+
+    lines = summary(assemble(make(unpaced)), colour=False, width=100).splitlines()
+
+    assert "             ack         response     -     -      -     -  the load has no schedule" in lines
+    assert "Throughput   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s" in lines
+
+
+def test_many_workers_are_told_by_their_range(make: Make) -> None:
+    """Forty figures are none."""
+
+    def many(_facts: Row, tables: Tables) -> None:
+        row = tables["resources"][0]
+        tables["resources"] += [row | {"process": f"producer-{each}", "cpu_cores": each / 10} for each in range(3, 8)]
+
+    assert "cores: 7 producers 0.21 to 0.70," in summary(assemble(make(many)), colour=False, width=100)
+
+
+def test_a_folder_that_was_never_analysed_is_shown(make: Make) -> None:
+    """No table, no end: dashes, and nothing that looks like a result."""
+
+    def bare(facts: Row, tables: Tables) -> None:
+        tables.clear()
+        del facts["ending"]
+
+    lines = summary(assemble(make(bare, judged=False)), colour=False, width=100).splitlines()
+
+    assert lines[0] == "NOT JUDGED  baseline, without an end; no check was made"
+    assert "             nothing was measured, Kafka 4.3.1, embedded broker" in lines
+    assert "             poll      -    -      -    -" in lines
+    assert "Throughput   asked 10,000/s" in lines
+    assert "Delivery     not known" in lines
+    assert "Resources    -" in lines
