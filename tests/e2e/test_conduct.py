@@ -249,6 +249,17 @@ def test_interrupted_once_it_stops_drains_and_keeps(broker: EmbeddedBroker, begi
     assert facts.phases[1].to_ns - facts.phases[1].from_ns < 10 * NS_PER_SECOND
 
 
+def test_interrupted_before_the_load_it_leaves_quietly(broker: EmbeddedBroker, begin: Callable[..., Run]) -> None:
+    """Workers are still starting: nothing was measured, and nothing failed."""
+    run = begin(broker.bootstrap, "phases.measure=60s")
+    run.await_said("starting")
+    run.interrupts.note()
+    _, facts = run.end()
+
+    assert (facts.ending, facts.phases) == ("interrupted", [])
+    assert facts.reasons == ["interrupted before the load began"]
+
+
 def test_interrupted_twice_it_stops_at_once(broker: EmbeddedBroker, begin: Callable[..., Run]) -> None:
     """What was recorded is kept."""
     run = begin(broker.bootstrap, "phases.measure=60s", "load.rate=2k/s")
@@ -328,7 +339,8 @@ def test_a_run_without_its_parent_ends_by_itself(broker: EmbeddedBroker, tmp_pat
     parent = subprocess.Popen([*command, *settings], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         limit_ns = monotonic_ns() + PATIENCE_NS
-        while not list(tmp_path.glob("*/events/received/*/_open-0")) and monotonic_ns() < limit_ns:
+        while not any(part.stat().st_size > 100_000 for part in tmp_path.glob("*/events/received/*/_open-0")):
+            assert monotonic_ns() < limit_ns
             sleep_seconds(0.05)
         workers = psutil.Process(parent.pid).children()
         sleep_seconds(2)

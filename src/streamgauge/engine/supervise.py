@@ -137,9 +137,9 @@ class Supervisor:
         with contextlib.closing(live):
             try:
                 self._start(live)
-                self._await_ready(live)
-                self._run_load(live)
-                self._drain(live)
+                if self._await_ready(live):
+                    self._run_load(live)
+                    self._drain(live)
             except WorkerError as error:
                 self._outcome.fail(str(error))
             except BrokerError as error:
@@ -179,17 +179,19 @@ class Supervisor:
             with contextlib.suppress(BrokenPipeError), process.stdin:
                 process.stdin.write(pickle.dumps(spec))
 
-    def _await_ready(self, live: Live) -> None:
-        """Wait until every worker is ready and every partition has its consumer."""
+    def _await_ready(self, live: Live) -> bool:
+        """Wait until every worker is ready and every partition has its consumer; False if the user would not wait."""
         limit_ns = self.now_ns() + READY_NS
         while True:
             states = [live.state(worker.index) for worker in self._workers]
             if all(state >= State.READY for state in states) and self._is_group_complete(live):
-                return
+                return True
             if dead := self._newly_dead():
                 raise WorkerError(f"{dead[0].name} ended before it was ready: {_reason(dead[0].facts(live))}")
             if self.interrupts.count:
-                raise WorkerError("interrupted before the load began")
+                self._outcome.ending = "interrupted"
+                self._outcome.reasons.append("interrupted before the load began")
+                return False
             if self.now_ns() > limit_ns:
                 late = [w.name for w, state in zip(self._workers, states, strict=True) if state < State.READY]
                 what = ", ".join(late) or "the consumer group"

@@ -30,6 +30,7 @@ FINDING = (
 _EARLIER = "rows between unbounded preceding and 1 preceding"
 _FIRST = "received_ns, consumer, poll, partition, `offset`"
 _MEASURED = "(selected & 1) = 1 as measured"
+_OF_DELIVERY = (*MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "cast(null as string) as error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +233,7 @@ def unrecorded(sent: DataFrame, sound: DataFrame) -> DataFrame:
     return (
         _first(sound, MESSAGE, _FIRST)
         .join(sent.select(*MESSAGE), list(MESSAGE), "leftanti")
-        .selectExpr(
-            "'unrecorded'", *MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "null", "(received_tick & 1) = 1"
-        )
+        .selectExpr("'unrecorded' as class", *_OF_DELIVERY, "(received_tick & 1) = 1 as measured")
     )
 
 
@@ -248,23 +247,20 @@ def reordered(sound: DataFrame) -> DataFrame:
         _first(sound, MESSAGE, f"partition, `offset`, {_FIRST}")
         .selectExpr("*", f"max(seq) over ({lane} {_EARLIER}) as highest")
         .where("seq < highest")
-        .selectExpr("'reordered'", *MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "null", _MEASURED)
+        .selectExpr("'reordered' as class", *_OF_DELIVERY, _MEASURED)
     )
 
 
 def strange(odd: DataFrame) -> DataFrame:
     """Findings: deliveries without a sound stamp; foreign where there is none and the offset is nobody's."""
     return odd.selectExpr(
-        "if(intact = false or owner is not null, 'corrupt', 'foreign')",
-        *MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "null", _MEASURED,
+        "if(intact = false or owner is not null, 'corrupt', 'foreign') as class", *_OF_DELIVERY, _MEASURED,
     )  # fmt: skip
 
 
 def corrupt(deliveries: DataFrame) -> DataFrame:
     """Findings of a run that only receives: deliveries whose checksum differs."""
-    return deliveries.where("intact = false").selectExpr(
-        "'corrupt'", *MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "null", _MEASURED
-    )
+    return deliveries.where("intact = false").selectExpr("'corrupt' as class", *_OF_DELIVERY, _MEASURED)
 
 
 def untimed(deliveries: DataFrame) -> DataFrame:
@@ -299,8 +295,7 @@ def repeats(deliveries: DataFrame, keep: Keep) -> DataFrame:
         "count(*) over (partition by group, topic, partition, `offset`) as copies",
     )
     return turns.where("turn = 1 and copies > 1").selectExpr(
-        "'duplicate_consumer' as class", *MESSAGE, "partition", "`offset`", "due_ns", "sent_ns",
-        "cast(null as string) as error", _MEASURED,
+        "'duplicate_consumer' as class", *_OF_DELIVERY, _MEASURED
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from streamgauge.domain.errors import AnalysisError
@@ -40,7 +41,7 @@ COMMON: Mapping[str, str] = MappingProxyType(
         "spark.sql.files.openCostInBytes": "0",
         "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "20",
         "spark.sql.autoBroadcastJoinThreshold": "32m",
-        # It would print every failed query on the user's terminal, beside the error that tells of it.
+        # Looking up the Python line of every expression takes longer than small answers.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
 )
@@ -85,6 +86,12 @@ def session(size: Sizing, master: str | None, log: Path) -> Iterator[SparkSessio
             spark.stop()
 
 
+def _hush() -> None:
+    """Keep PySpark from printing failed queries on the user's terminal, beside the error that tells of them."""
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+
+
 def _start(size: Sizing, master: str | None, log: Path, scratch: Path) -> SparkSession:
     # Without these, Spark asks the machine for its name and for a Python, and may be told something that is not there.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -92,6 +99,7 @@ def _start(size: Sizing, master: str | None, log: Path, scratch: Path) -> SparkS
     if master is None:
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
         conf.set("spark.driver.host", LOOPBACK).set("spark.driver.bindAddress", LOOPBACK)
+    _hush()
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
         with log.open("wb") as output:

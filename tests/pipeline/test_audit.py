@@ -1,0 +1,320 @@
+"""The Spark audit says of random histories exactly what the definition in plain Python says.
+
+Every history is a topic of its own, so that hundreds of them are audited in one frame.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, Measure, Received, Sent, audit, remains
+from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
+from streamgauge.domain.events import EVENTS
+from streamgauge.pipeline import accounts, silver
+from streamgauge.pipeline.audit import Findings, findings, judgement, repeats
+from streamgauge.pipeline.audit import remains as spark_remains
+from streamgauge.pipeline.schemas import arrow_schema
+
+pytestmark = pytest.mark.spark
+
+MEASURE = Measure(5_000, 60_000)
+GROUPS = (0, 1)
+DEAD = 9
+FOUND = (*MESSAGE_CLASSES, "reordered", "corrupt", "foreign", "unrecorded", "unacked_received")
+
+
+@dataclass(slots=True)
+class History:
+    """Rows of one topic, with whatever may go wrong planted at random."""
+
+    topic: int
+    random: Random
+    troubled: bool
+    sent: list[Sent] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    lag: list[Lag] = field(default_factory=list)
+
+    def chance(self, share: float) -> bool:
+        """True in so many cases, in a troubled history; else never."""
+        return self.troubled and self.random.random() < share
+
+    def build(self) -> "History":
+        """Send, then let each group read what is in the log."""
+        random = self.random
+        scheduled, acks = random.random() < 0.8, not self.chance(0.1)
+        logs: list[list[Sent | None]] = [[] for _ in range(random.randint(1, 3))]
+        bases = [random.choice([0, 1_000, 63]) for _ in logs]
+        for producer in range(random.randint(1, 2)):
+            self._send(producer, logs, bases, scheduled=scheduled, acks=acks)
+        for group in GROUPS:
+            self._read(group, logs, bases)
+        random.shuffle(self.sent)
+        random.shuffle(self.received)
+        return self
+
+    def _send(
+        self, producer: int, logs: list[list[Sent | None]], bases: list[int], *, scheduled: bool, acks: bool
+    ) -> None:
+        """Append messages to the logs, with failures, doubles, swaps, foreign messages and gaps."""
+        partition, held = 0, []
+        for seq in range(self.random.choice([0, 1, 40, 64, 65, 130])):
+            if self.random.random() < 0.1:
+                partition = self.random.randrange(len(logs))
+            due = seq * 1_000 + producer if scheduled else None
+            message = Sent(self.topic, producer, seq, partition, None, due, seq * 1_000 + 50, None)
+            if self.chance(0.03):
+                self.sent.append(message._replace(partition=None, sent_ns=None, error="unsent"))
+                continue
+            log = logs[partition]
+            if self.chance(0.03):
+                self.sent.append(message._replace(error="_MSG_TIMED_OUT"))
+                log += [message] * (self.random.random() < 0.5)
+                continue
+            if self.chance(0.03) and not held:
+                held.append(message)
+                continue
+            log.append(message)
+            known = acks and not self.chance(0.01)
+            offset = bases[partition] + len(log) - 1
+            if not self.chance(0.02):
+                self.sent.append(message._replace(offset=offset if known else None))
+            for late in held:
+                logs[late.partition or 0].append(late)
+                place = bases[late.partition or 0] + len(logs[late.partition or 0]) - 1
+                self.sent.append(late._replace(offset=place))
+            held.clear()
+            if self.chance(0.03):
+                logs[self.random.randrange(len(logs))].append(message)
+            if self.chance(0.03):
+                log.append(None)
+
+    def _read(self, group: int, logs: list[list[Sent | None]], bases: list[int]) -> None:
+        """Deliver the logs to one group, with loss, redelivery, garbling, dead consumers and missing facts."""
+        poll = 0
+        dies = self.chance(0.3)
+        for partition, (log, base) in enumerate(zip(logs, bases, strict=True)):
+            position = base + len(log)
+            if self.chance(0.3):
+                position -= self.random.randint(0, len(log))
+            killed = self.random.randint(0, len(log)) if dies else 0
+            for place, message in enumerate(log):
+                offset = base + place
+                if offset >= position or self.chance(0.05) or (dies and killed <= place < killed + 5):
+                    continue
+                consumer = group * 2 if place >= killed else DEAD
+                for _ in range(1 + self.chance(0.05) + self.chance(0.02)):
+                    poll += 1
+                    self.received.append(self._delivery(group, consumer, poll, partition, offset, message))
+            self._stand(group, partition, base, len(log), position, silent=dies and self.chance(0.5))
+
+    def _delivery(
+        self, group: int, consumer: int, poll: int, partition: int, offset: int, message: Sent | None
+    ) -> Received:
+        random = self.random
+        received_ns = (0 if message is None else message.seq * 1_000) + random.choice([10, 60, 500, 500, 4_000])
+        blank = Received(
+            self.topic, group, consumer, poll, None, None, partition, offset, None, None, received_ns, None
+        )
+        if message is None or self.chance(0.02):
+            return blank
+        row = blank._replace(producer=message.producer, seq=message.seq, due_ns=message.due_ns, sent_ns=message.sent_ns)
+        if self.chance(0.03):
+            garbled = random.choice([message.seq, message.seq + 1, -7, 1 << 62])
+            return row._replace(seq=garbled, due_ns=random.choice([row.due_ns, 1 << 61]), intact=False)
+        if self.chance(0.01):
+            return row._replace(seq=message.seq + random.choice([1, 64]))
+        return row._replace(intact=random.choice([True, None]))
+
+    def _stand(self, group: int, partition: int, base: int, size: int, position: int, *, silent: bool) -> None:
+        """The rows of `lag` of one partition."""
+        log_start = base + (self.random.randint(0, size) if self.chance(0.2) else 0)
+        common = {"topic": self.topic, "group": group, "partition": partition}
+        committed = None if self.chance(0.1) else base
+        end = None if self.chance(0.05) else base + size
+        start = None if self.chance(0.03) else log_start
+        none: dict[str, Any] = dict.fromkeys(("consumer", "start", "committed", "position", "end"))
+        self.lag.append(Lag(**(none | common | {"moment": "start", "committed": committed, "end": base})))
+        if not self.chance(0.03):
+            self.lag.append(Lag(**(none | common | {"moment": "final", "start": start, "end": end})))
+        if not silent:
+            for consumer, reached in ((group * 2, position), (group * 2 + 1, position - 1)):
+                row = {"moment": "final", "consumer": consumer, "position": reached}
+                self.lag.append(Lag(**(none | common | row)))
+
+
+def histories(count: int, *, troubled: bool) -> list[History]:
+    return [History(number, Random(number), troubled).build() for number in range(count)]
+
+
+def frame(spark: SparkSession, kind: str, rows: Iterable[Any]) -> DataFrame:
+    """Rows of an event as Spark would read them; columns that the audit does not need are filled in."""
+    schema = arrow_schema(EVENTS[kind])
+    filled = {"size_bytes": 100, "acked_ns": None, "transaction": None}
+    table = pa.Table.from_pylist([filled | row._asdict() for row in rows], schema=schema)
+    return spark.createDataFrame(table)
+
+
+def silver_of(spark: SparkSession, all_of_them: Sequence[History]) -> tuple[DataFrame, DataFrame]:
+    sent = frame(spark, "sent", (row for history in all_of_them for row in history.sent))
+    received = frame(spark, "received", (row for history in all_of_them for row in history.received))
+    return silver.messages(sent, MEASURE), silver.deliveries(received, MEASURE, processing=False).cache()
+
+
+def found_by_spark(
+    spark: SparkSession, all_of_them: Sequence[History], dead: frozenset[int], *, all_sound: bool
+) -> Findings | None:
+    messages, deliveries = silver_of(spark, all_of_them)
+    lag = [row for history in all_of_them for row in history.lag]
+    left = spark_remains(spark, deliveries, lag, dead) if dead else None
+    judged = judgement(spark, ends(lag, left), left or NOBODY_DIED)
+    return findings(messages.cache(), deliveries, GROUPS, judged, DataFrame.cache, all_sound=all_sound)
+
+
+def defined(history: History, group: int, dead: frozenset[int]) -> Audit:
+    return audit(history.sent, history.received, history.lag, group, MEASURE, dead)
+
+
+def expected_counts(said: Audit, *, measured: bool) -> Counter[str]:
+    counts = Counter(said.measure if measured else said.run)
+    return +Counter({name: counts[name] for name in FOUND})
+
+
+def spark_counts(history: History, rows: Sequence[Any], group: int, *, measured: bool) -> Counter[str]:
+    """Counts of one history: what was found, and delivered once whatever was not found."""
+    counts = Counter(row["class"] for row in rows if row["group"] == group and (row["measured"] or not measured))
+    acked = [row for row in history.sent if row.error is None]
+    if measured:
+        acked = [row for row in acked if MEASURE.covers(row.sent_ns if row.due_ns is None else row.due_ns)]
+    in_doubt = sum(counts[name] for name in MESSAGE_CLASSES)
+    counts["delivered_once"] += len(acked) - in_doubt
+    return +counts
+
+
+def by_topic(frame: DataFrame) -> dict[int, list[Any]]:
+    out: dict[int, list[Any]] = {}
+    for row in frame.collect():
+        out.setdefault(row["topic"], []).append(row)
+    return out
+
+
+def timed(history: History, group: int, untimed: Sequence[Any]) -> Iterator[Received]:
+    """Deliveries with a stamp that Spark leaves in the latency."""
+    out = {(row["partition"], row["offset"], row["consumer"], row["poll"]) for row in untimed if row["group"] == group}
+    for row in history.received:
+        if row.group == group and row.stamp and (row.partition, row.offset, row.consumer, row.poll) not in out:
+            yield row
+
+
+@pytest.mark.parametrize("dead", [frozenset[int](), frozenset([DEAD])], ids=["nobody-died", "a-consumer-died"])
+def test_the_spark_audit_agrees_with_the_definition_on_troubled_histories(
+    spark: SparkSession, dead: frozenset[int]
+) -> None:
+    troubled = histories(400, troubled=True)
+    found = found_by_spark(spark, troubled, dead, all_sound=False)
+    assert found is not None
+    assert found.untimed is not None
+    classes, untimed = by_topic(found.classes), by_topic(found.untimed)
+    planted: Counter[str] = Counter()
+    for history in troubled:
+        for group in GROUPS:
+            said = defined(history, group, dead)
+            rows = classes.get(history.topic, [])
+            for measured in (False, True):
+                counted = spark_counts(history, rows, group, measured=measured)
+                assert counted == expected_counts(said, measured=measured), (history.topic, group, measured)
+            kept = set(timed(history, group, untimed.get(history.topic, [])))
+            assert kept == said.timed, (history.topic, group)
+            planted += Counter(said.run)
+    assert all(planted[name] > 50 for name in FOUND), planted
+
+
+def test_each_message_is_in_the_class_that_the_definition_gives_it(spark: SparkSession) -> None:
+    troubled = histories(60, troubled=True)
+    found = found_by_spark(spark, troubled, frozenset(), all_sound=False)
+    assert found is not None
+    rows = [row for row in found.classes.collect() if row["class"] in MESSAGE_CLASSES]
+    found_classes = {(row["group"], row["topic"], row["producer"], row["seq"]): row["class"] for row in rows}
+    for history in troubled:
+        for group in GROUPS:
+            for stamp, name in defined(history, group, frozenset()).classes.items():
+                assert found_classes.get((group, *stamp), "delivered_once") == name
+
+
+def test_healthy_histories_leave_nothing_in_doubt(spark: SparkSession) -> None:
+    healthy = histories(100, troubled=False)
+    assert sum(len(history.received) for history in healthy) > 5_000
+    found = found_by_spark(spark, healthy, frozenset(), all_sound=True)
+    # Words in which only the order was in doubt are looked at, and found to be in order.
+    assert found is None or (found.untimed is None and found.classes.isEmpty())
+    for history in healthy:
+        said = defined(history, 0, frozenset())
+        assert expected_counts(said, measured=False) == +Counter(delivered_once=len(history.sent))
+
+
+def test_reordering_alone_is_found_although_everything_was_delivered_once(spark: SparkSession) -> None:
+    history = History(0, Random(1), troubled=False)
+    order = [*range(100), 103, 101, 102, 200, *range(104, 200)]
+    for offset, seq in enumerate(order):
+        history.sent.append(Sent(0, 0, seq, 0, offset, seq * 1_000, seq * 1_000, None))
+        history.received.append(Received(0, 0, 0, seq, 0, seq, 0, offset, seq * 1_000, seq * 1_000, seq * 1_000, True))
+    found = found_by_spark(spark, [history], frozenset(), all_sound=True)
+    assert found is not None
+    assert found.untimed is None
+    rows = found.classes.collect()
+    assert sorted((row["class"], row["seq"]) for row in rows) == [
+        ("reordered", seq) for seq in (101, 102, *range(104, 200))
+    ]
+    assert len(rows) == defined(history, 0, frozenset()).run["reordered"]
+
+
+def test_what_the_dead_leave_behind_is_what_the_definition_says(spark: SparkSession) -> None:
+    troubled = histories(100, troubled=True)
+    _, deliveries = silver_of(spark, troubled)
+    lag = [row for history in troubled for row in history.lag]
+    left = spark_remains(spark, deliveries, lag, frozenset([DEAD]))
+    assert any(len(blocks) for blocks in left.blocks.values())
+    for history in troubled:
+        for group in GROUPS:
+            mine = [row for row in history.received if row.group == group]
+            said = remains(mine, history.lag, group, frozenset([DEAD]))
+            lanes = {lane for lane in left.blocks if lane[:2] == (group, history.topic)}
+            assert {lane: left.blocks[lane] for lane in lanes} == said.blocks
+            assert {
+                lane: high for lane, high in left.highest.items() if lane[:2] == (group, history.topic)
+            } == said.highest
+
+
+def test_without_a_load_an_offset_received_again_is_a_duplicate(spark: SparkSession) -> None:
+    troubled = histories(100, troubled=True)
+    rows = [
+        row._replace(producer=None, seq=None, due_ns=None, sent_ns=None) for each in troubled for row in each.received
+    ]
+    deliveries = silver.deliveries(frame(spark, "received", rows), MEASURE, processing=False).cache()
+    again = Counter((row.group, row.topic, row.partition, row.offset) for row in rows)
+    expected = {key for key, count in again.items() if count > 1}
+    found = repeats(deliveries, DataFrame.cache).collect()
+    assert {(row["group"], row["topic"], row["partition"], row["offset"]) for row in found} == expected
+    assert len(found) == len(expected) > 100
+    first = {
+        key: min(row.received_ns for row in rows if row.place[0:3] == key[1:] and row.group == key[0])
+        for key in sorted(expected)[:50]
+    }
+    measured = {(row["group"], row["topic"], row["partition"], row["offset"]): row["measured"] for row in found}
+    assert {key: measured[key] for key in first} == {key: MEASURE.covers(at) for key, at in first.items()}
+
+
+def test_problems_show_some_of_every_class_and_never_too_many(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "PROBLEMS_PER_CLASS", 5)
+    found = found_by_spark(spark, histories(60, troubled=True), frozenset(), all_sound=False)
+    assert found is not None
+    shown = Counter(row["class"] for row in accounts.problems(found.classes).collect())
+    assert set(shown) == set(FOUND) - {"delivered_once"}
+    assert max(shown.values()) == 5
