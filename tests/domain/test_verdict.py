@@ -122,6 +122,16 @@ def late(p50: float = 0.0, p99: float = 0.0, p99_9: float = 0.0) -> Change:
     return change
 
 
+def slow(added_ms: float) -> Change:
+    """Make every p99 longer by so much, from due and from sent."""
+
+    def change(run: Run) -> None:
+        for row in run.tables["latency"]:
+            row["p99_ms"] += added_ms
+
+    return change
+
+
 def blocked(share: float | None) -> Change:
     return lambda run: run.row("resources", process="producer-1", scope="measure").update(blocked_share=share)
 
@@ -204,8 +214,11 @@ def measured_for(seconds: int) -> Change:
     return change
 
 
-def unpaced(run: Run) -> None:
-    run.facts["scenario"]["load"]["rate"] = "max"
+def paced(rate: str) -> Change:
+    return lambda run: run.facts["scenario"]["load"].update(rate=rate)
+
+
+unpaced = paced("max")
 
 
 def produce_only(run: Run) -> None:
@@ -266,6 +279,9 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
         ("instrument", "pass"),
     ),
     ("schedule", (late(p99=0.99),), ("instrument", "pass")),
+    # Late by more than a millisecond, but by less than a tenth of a figure that is large.
+    ("schedule", (slow(50.0), late(p99=1.5)), ("instrument", "pass")),
+    ("schedule", (slow(50.0), late(p99=8.0)), ("instrument", "fail")),
     ("schedule", (late(p99=1.5),), ("instrument", "fail")),
     ("schedule", (late(p50=1.5),), ("instrument", "fail")),
     ("schedule", (late(p99_9=20.0),), ("instrument", "warn")),
@@ -286,8 +302,11 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("rate", (measured(sent=8_465 * SECONDS), delivery("measure", failed=50_000)), ("system", "fail")),
     ("rate", (measured(sent=8_465 * SECONDS), died("producer", declared=True)), ("system", "fail")),
     ("rate", (measured(sent=8_465 * SECONDS), died("producer")), ("instrument", "fail")),
+    # At low rates a message or two fall on the other side of the edges of the phase.
+    ("rate", (paced("10/s"), measured(sent=302)), ("instrument", "pass")),
+    ("rate", (paced("10/s"), measured(sent=303)), ("instrument", "warn")),
     ("rate", (missing("throughput"),), ("instrument", "unknown")),
-    ("rate", (lambda run: run.facts["scenario"]["load"].update(rate="?"),), ("instrument", "unknown")),
+    ("rate", (paced("?"),), ("instrument", "unknown")),
     ("rate", (unpaced,), None),
     ("unsent", (), ("instrument", "pass")),
     ("unsent", (delivery(unsent=5),), ("instrument", "fail")),
@@ -443,6 +462,18 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             "schedule",
             "lateness p99 1.50 ms, max 2.00 ms; ack p99 6.50 ms from due, 5.00 ms from sent",
         ),
+        ((), "rate", "asked 10,000/s, sent 10,000/s"),
+        ((measured(sent=MESSAGES + 600),), "rate", "asked 10,000/s, sent 10,020/s, 0.20 % more"),
+        (
+            (late(p99_9=20.0),),
+            "schedule",
+            "lateness p99 0.100 ms, max 2.00 ms; ack p99.9 27.0 ms from due, 7.00 ms from sent",
+        ),
+        ((), "worker_cpu", "busiest worker: producer-1 0.30 cores"),
+        ((), "machine_cpu", "machine idle 40 % of the time, stolen by the hypervisor 0.10 %"),
+        ((used("host", steal_share=None),), "machine_cpu", "machine idle 40 % of the time"),
+        ((), "garbage_collection", "pauses: 1, < 0.01 % of the time, the longest 2.00 ms"),
+        ((), "start_transient", "end-to-end p99 6.40 ms; highest p99 of a later second 6.00 ms"),
         ((died("producer", error="disk full"),), "workers", "producer-0 died (disk full)"),
         ((died("consumer"),), "workers", "consumer-0 died (signal 9)"),
         (

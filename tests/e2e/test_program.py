@@ -17,6 +17,8 @@ from streamgauge.domain.runfolder import RunFolder
 from streamgauge.kafka.embedded import EmbeddedBroker
 from streamgauge.record.facts import read_facts
 
+pytestmark = pytest.mark.e2e
+
 STREAMGAUGE = (sys.executable, "-m", "streamgauge.cli.main")
 SCHEMA = Path(__file__).parents[2] / "src" / "streamgauge" / "report" / "result.schema.json"
 PATIENCE_SECONDS = 240
@@ -45,7 +47,6 @@ def short(*settings: str) -> Sequence[str]:
 
 @pytest.mark.kafka
 @pytest.mark.spark
-@pytest.mark.e2e
 def test_the_main_job(tmp_path: Path) -> None:
     """`run baseline` on a broker of its own: what was sent is what was received, and nothing is left behind."""
     before = {process.pid for process in psutil.process_iter()}
@@ -77,7 +78,6 @@ def test_the_main_job(tmp_path: Path) -> None:
 
 @pytest.mark.kafka
 @pytest.mark.spark
-@pytest.mark.e2e
 def test_ctrl_c_stops_drains_analyses_and_says_so(broker: EmbeddedBroker, tmp_path: Path) -> None:
     """Exit 130, with a result of what was measured; `analyse` gives the same again."""
     topic = f"topic.name=ctrl-c-{os.getpid()}"

@@ -4,10 +4,12 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
+import confluent_kafka as ck
 import confluent_kafka.admin
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError
@@ -23,6 +25,8 @@ _PASSING: Final = frozenset(
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError.NOT_COORDINATOR,
         KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
         # Consumers that were closed a moment ago are still on their way out of the group.
         KafkaError.NON_EMPTY_GROUP,
     }
@@ -31,6 +35,8 @@ _PASSING: Final = frozenset(
 
 # The module does not say which of its names are meant for others, so that mypy takes none of them.
 _admin: Final[Any] = confluent_kafka.admin
+
+_T = TypeVar("_T")
 
 
 class Cluster:
@@ -45,10 +51,12 @@ class Cluster:
         self.bootstrap = bootstrap
         self.timeout_seconds = timeout_seconds
         self._said = _LastLines()
-        logger = logging.Logger("streamgauge.kafka.admin")  # noqa: LOG001 - what this client says is for its errors
-        logger.addHandler(self._said)
+        self._logger = logging.Logger("streamgauge.kafka.admin")  # noqa: LOG001 - its lines are for our errors alone
+        self._logger.addHandler(self._said)
+        self._config = dict(client_config)
+        self._readers: dict[str, ck.Consumer] = {}
         try:
-            self._client = _admin.AdminClient({**client_config, "bootstrap.servers": bootstrap}, logger=logger)
+            self._client = _admin.AdminClient({**self._config, "bootstrap.servers": bootstrap}, logger=self._logger)
         except KafkaException as error:
             raise BadInput.single("client settings", _text(error), "See librdkafka's CONFIGURATION.md") from error
 
@@ -109,19 +117,23 @@ class Cluster:
     def set_committed(self, group: str, topic: str, offsets: Sequence[int]) -> None:
         """Commit these offsets, of each partition in order, for a group without members; makes the group."""
         places = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
-        asked = [ConsumerGroupTopicPartitions(group, places)]
-        self._ask(f"offsets of group {group} could not be set", self._client.alter_consumer_group_offsets, asked)
+        what = f"offsets of group {group} could not be set"
+        self._patiently(what, lambda: self._commit(what, group, places))
 
     def committed(self, group: str, topic: str) -> list[int | None]:
         """Committed offset of a group, of each partition in order; None where there is none."""
-        what = f"offsets of group {group} could not be read"
-        asked = [ConsumerGroupTopicPartitions(group, self._places(topic))]
-        answer = self._ask(what, self._client.list_consumer_group_offsets, asked)[group]
-        known = {place.partition: place.offset for place in answer.topic_partitions}
-        return [known[partition] if known[partition] >= 0 else None for partition in sorted(known)]
+        places = self._places(topic)
+        if group not in self._readers:
+            self._readers[group] = self._consumer(group)
+        look = partial(self._readers[group].committed, places, timeout=self.timeout_seconds)
+        answer = self._patiently(f"offsets of group {group} could not be read", lambda: _checked(look()))
+        known = {place.partition: place.offset for place in answer}
+        return [known[place.partition] if known[place.partition] >= 0 else None for place in places]
 
     def delete_group(self, group: str) -> None:
         """Delete a group and its offsets, once its last member has left; one that does not exist is gone."""
+        # A connection that breaks in the middle of this request aborts the process (librdkafka's issue 5397).
+        self.reachable()
         what = f"group {group} could not be deleted"
         self._ask(what, self._client.delete_consumer_groups, [group], gone=KafkaError.GROUP_ID_NOT_FOUND)
 
@@ -146,18 +158,52 @@ class Cluster:
         answer = self._ask(f"offsets of topic {topic} could not be read", self._client.list_offsets, asked)
         return [answer[place].offset for place in asked]
 
+    def _consumer(self, group: str, **callbacks: Callable[..., None]) -> ck.Consumer:
+        """A client that knows a group without joining it.
+
+        The admin client could ask about a group's offsets too, but it dereferences null while a coordinator is on the
+        move, as after the birth of a cluster (librdkafka's issue 5040).
+        """
+        own = {"bootstrap.servers": self.bootstrap, "group.id": group, "enable.auto.commit": False}
+        return ck.Consumer({**self._config, **own, **callbacks}, logger=self._logger)
+
+    def _commit(self, what: str, group: str, places: list[TopicPartition]) -> None:
+        """One attempt to commit. Not the client's own synchronous way, which has no limit of time."""
+        reports: list[tuple[KafkaError | None, list[TopicPartition]]] = []
+        consumer = self._consumer(group, on_commit=lambda error, done: reports.append((error, done)))
+        try:
+            consumer.commit(offsets=places, asynchronous=True)
+            self._await(what, lambda: _served(consumer, reports))
+        finally:
+            consumer.close()
+        error, done = reports[0]
+        if error is not None:
+            raise KafkaException(error)
+        _checked(done)
+
     def _ask(
         self, what: str, send: Callable[..., dict[Any, Future[Any]]], asked: Any, *, gone: int | None = None
     ) -> dict[Any, Any]:
         """The answers to a request, sent again while the cluster is not ready for it; none on the error `gone`."""
-        deadline_ns = self._deadline_ns()
-        while True:
+
+        def once() -> dict[Any, Any]:
             try:
                 answers = send(asked, request_timeout=self.timeout_seconds)
-                return {key: _checked(answer.result()) for key, answer in answers.items()}
+                return {key: answer.result() for key, answer in answers.items()}
             except KafkaException as error:
                 if error.args[0].code() == gone:
                     return {}
+                raise
+
+        return self._patiently(what, once)
+
+    def _patiently(self, what: str, once: Callable[[], _T]) -> _T:
+        """What `once` returns, tried again while the cluster is not ready for it."""
+        deadline_ns = self._deadline_ns()
+        while True:
+            try:
+                return once()
+            except KafkaException as error:
                 if error.args[0].code() not in _PASSING or clock.monotonic_ns() > deadline_ns:
                     raise BrokerError(f"{what}: {self._why(error)}") from error
             clock.sleep_seconds(_PAUSE_SECONDS)
@@ -190,12 +236,18 @@ class _LastLines(logging.Handler):
         self.lines.append(record.getMessage())
 
 
-def _checked(answer: Any) -> Any:
-    """An answer as it is; raises the first error that one of its partitions carries."""
-    for place in getattr(answer, "topic_partitions", None) or ():
+def _served(consumer: ck.Consumer, reports: list[Any]) -> bool:
+    """Let a consumer call back; whether it has reported."""
+    consumer.poll(0)
+    return bool(reports)
+
+
+def _checked(places: list[TopicPartition]) -> list[TopicPartition]:
+    """The partitions of an answer as they are; raises the first error that one of them carries."""
+    for place in places:
         if place.error is not None:
             raise KafkaException(place.error)
-    return answer
+    return places
 
 
 def _plain(value: Setting) -> str:

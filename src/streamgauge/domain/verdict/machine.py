@@ -137,7 +137,7 @@ def garbage_collection(run: Evidence) -> Check | None:
     pauses = run.pauses_ms()
     share = sum(pauses) / 1000 / run.measured_seconds
     longest = max(pauses, default=0.0)
-    evidence = f"{whole(len(pauses))} pauses, {percent(share)} of the time, the longest {milliseconds(longest)}"
+    evidence = f"pauses: {whole(len(pauses))}, {percent(share)} of the time, the longest {milliseconds(longest)}"
     tails = [run.latency(metric).get("p99_9_ms") for metric in ("end_to_end_response", "ack_response", "ack_service")]
     tail = next((value for value in tails if value is not None), None)
     if tail is not None and longest >= TAIL_SHARE * tail:

@@ -103,8 +103,9 @@ def asked_rate(run: Evidence) -> Check | None:
         return unknown("rate", "instrument", "what was sent in the measure phase is not known")
     wanted, sent = asked * seconds, row["sent"]
     off = abs(sent - wanted)
-    more = "more" if sent > wanted else "less"
-    evidence = f"asked {per_second(asked)}, sent {per_second(sent / seconds)}, {percent(off / wanted)} {more}"
+    evidence = f"asked {per_second(asked)}, sent {per_second(sent / seconds)}"
+    if off:
+        evidence += f", {percent(off / wanted)} {'more' if sent > wanted else 'less'}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
         return passed("rate", "instrument", evidence)
     about, seen, advice = cause(run)
