@@ -1,0 +1,70 @@
+"""The sampler records what it saw, and null where there is nothing to see."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+
+from streamgauge.domain.blocks import NULL_INT64, Block
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.engine.fake import FakeTime
+from streamgauge.engine.live import Live, Order, Slot
+from streamgauge.engine.sample import INTERVAL_NS, Sampler, Watched
+
+
+@dataclass
+class Looks:
+    """A sink that keeps rows by process."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def append(self, block: Block, count: int) -> None:
+        """Take rows."""
+        columns: Mapping[str, Any] = block
+        self.rows += [{name: values[place] for name, values in columns.items()} for place in range(count)]
+
+    def close(self) -> None:
+        """Nothing to write."""
+
+    def of(self, process: str) -> list[dict[str, Any]]:
+        """The rows of one process."""
+        return [row for row in self.rows if row["process"] == process]
+
+
+def test_every_process_and_the_host_are_looked_at() -> None:
+    """A worker's counters come from its cells; a process that is gone has no row; the host has one."""
+    live, looks = Live.create(1, 1), Looks()
+    live.slots[0, Slot.MESSAGES], live.slots[0, Slot.BLOCKED_NS] = 123, 456
+    gone = psutil.Popen(["true"])
+    gone.wait()
+    watched = [
+        Watched("producer-0", "producer", os.getpid(), 0),
+        Watched("broker-1", "broker", os.getpid()),
+        Watched("consumer-0", "consumer", gone.pid, 0),
+    ]
+
+    Sampler(watched, live, looks, lambda: Order.GO).look()
+
+    (worker,), (broker,), (host,) = looks.of("producer-0"), looks.of("broker-1"), looks.of("host")
+    assert (worker["messages"], worker["blocked_ns"], worker["role"]) == (123, 456, "producer")
+    assert worker["cpu_ns"] > 0
+    assert worker["rss_bytes"] > 1 << 20
+    assert (broker["messages"], broker["blocked_ns"], broker["poll_gap_ns"]) == (NULL_INT64,) * 3
+    assert looks.of("consumer-0") == []
+    assert host["cpu_ns"] > 0
+    assert host["idle_ns"] > 0
+    live.close()
+
+
+def test_it_looks_every_half_second_until_the_end() -> None:
+    """On an absolute schedule, and once more when the run is over."""
+    live, looks, time = Live.create(1, 1), Looks(), FakeTime(tick_ns=1_000)
+    order = lambda: Order.FINISH if time.at_ns > 2 * NS_PER_SECOND else Order.GO  # noqa: E731
+
+    Sampler([], live, looks, order, time.now_ns, time.sleep).run()
+
+    moments = [int(row["at_ns"]) for row in looks.of("host")]
+    assert [round(at / INTERVAL_NS) for at in moments] == [0, 1, 2, 3, 4]
+    live.close()

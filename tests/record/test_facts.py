@@ -1,0 +1,76 @@
+"""run.json: written whole, read with one clear message for what is wrong."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.errors import BadInput, RecordError
+from streamgauge.domain.runfolder import BrokerFacts, Phase, RunFacts, RunFolder, WorkerFacts
+from streamgauge.record.facts import machine, read_facts, versions, write_facts
+
+
+def facts(**changes: Any) -> RunFacts:
+    values: dict[str, Any] = {
+        "id": "r", "name": "x", "tag": 1, "created": "2026-01-01T00:00:00Z", "wall_ns": 1, "monotonic_ns": 2,
+        "command": ["streamgauge"], "scenario": {}, "versions": {}, "machine": {},
+        "broker": BrokerFacts(embedded=True, bootstrap="127.0.0.1:9"), "topics": [], "groups": [],
+    }  # fmt: skip
+    return RunFacts(**{**values, **changes})
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    """Phases and workers too; no temporary file stays."""
+    written = facts(
+        phases=[Phase(name="measure", from_ns=1, to_ns=2)], workers=[WorkerFacts(name="w", role="r", number=0)]
+    )
+    write_facts(RunFolder(tmp_path), written)
+
+    assert read_facts(RunFolder(tmp_path)) == written
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_keys_of_a_later_version_of_the_same_format_are_passed_over(tmp_path: Path) -> None:
+    """The format is additive."""
+    text = json.loads(facts().model_dump_json())
+    (tmp_path / "run.json").write_text(json.dumps({**text, "mood": "good"}), encoding="utf-8")
+
+    assert read_facts(RunFolder(tmp_path)) == facts()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, "not a run folder: it has no readable run.json"),
+        ("", "run.json does not say what it should"),
+        ('{"format": 1}', "run.json does not say what it should: id: Field required"),
+        (facts(format=99).model_dump_json(), "format 99 of the run folder is newer than this version reads"),
+    ],
+)
+def test_what_cannot_be_read_is_told(tmp_path: Path, text: str | None, expected: str) -> None:
+    """With place and remedy."""
+    if text is not None:
+        (tmp_path / "run.json").write_text(text, encoding="utf-8")
+
+    with pytest.raises(BadInput) as caught:
+        read_facts(RunFolder(tmp_path))
+
+    assert expected in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_a_folder_that_is_gone_is_an_error_of_the_record(tmp_path: Path) -> None:
+    """Not a traceback."""
+    with pytest.raises(RecordError, match="cannot be written: No such file or directory"):
+        write_facts(RunFolder(tmp_path / "gone"), facts())
+
+
+def test_the_facts_of_the_machine_are_plain_values() -> None:
+    """What is unknown is null."""
+    found = machine()
+
+    assert json.loads(json.dumps(found)) == found
+    assert found["cores"] >= found["usable_cores"] >= 1
+    assert found["memory_bytes"] > found["memory_available_bytes"] > 0
+    assert {"python", "streamgauge", "confluent-kafka", "pyspark"} <= versions().keys()
