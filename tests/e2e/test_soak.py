@@ -1,0 +1,44 @@
+"""Long runs: nothing grows, nothing is lost, over several parts of a million rows."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.dataset as ds
+import pytest
+
+from streamgauge.cli.conduct import Request, conduct
+from streamgauge.cli.scenario_file import load_scenario
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.engine.supervise import Interrupts
+from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.kafka.java import Java
+from streamgauge.record.facts import read_facts
+
+pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.soak, pytest.mark.timeout(900)]
+
+GROWTH_BYTES = 64 << 20
+
+
+def test_five_minutes_lose_nothing_and_grow_nothing(broker: EmbeddedBroker, java: Java, tmp_path: Path) -> None:
+    """20,000 messages a second: every one received once, and workers as large at the end as after the first minute."""
+    scenario = load_scenario("baseline", ["load.rate=20k/s", "phases.measure=300s", "topic.name=soak", "verify=1/16"])
+
+    folder = conduct(
+        Request(scenario, tmp_path, [], java, bootstrap=broker.bootstrap), Interrupts(), lambda _text: None
+    )
+
+    facts = read_facts(folder)
+    sent, received, resources = (
+        ds.dataset(sorted(str(path) for path in folder.events.glob(f"{kind}/*/part-*.parquet"))).to_table()
+        for kind in ("sent", "received", "resources")
+    )
+    assert (facts.ending, facts.drained) == ("finished", True)
+    assert sent.num_rows == received.num_rows == 6_100_000
+    for table in (sent, received):
+        keys = table["producer"].to_numpy().astype(np.int64) << 40 | table["seq"].to_numpy()
+        assert len(np.unique(keys)) == 6_100_000
+    rows = [row for row in resources.to_pylist() if row["role"] in {"producer", "consumer"}]
+    minute_ns = facts.phases[1].from_ns + 60 * NS_PER_SECOND
+    for process in {row["process"] for row in rows}:
+        sizes = [row["rss_bytes"] for row in rows if row["process"] == process and row["at_ns"] > minute_ns]
+        assert max(sizes[-20:]) - min(sizes[:20]) < GROWTH_BYTES, process
