@@ -134,6 +134,7 @@ def test_a_broker_of_today_does_not_tell_its_version(cluster: Cluster) -> None:
     assert cluster.version() is None
 
 
+@pytest.mark.timeout(20)
 def test_a_cluster_that_is_not_there_is_named_with_remedies(capfd: pytest.CaptureFixture[str]) -> None:
     nowhere = Cluster("127.0.0.1:1", {}, timeout_seconds=0.3)
 
@@ -141,6 +142,10 @@ def test_a_cluster_that_is_not_there_is_named_with_remedies(capfd: pytest.Captur
         nowhere.reachable()
     with pytest.raises(BrokerError, match="topic t could not be looked up"):
         nowhere.log_ends("t")
+    with pytest.raises(BrokerError, match=r"offsets of group g could not be set: .*Waiting for coordinator"):
+        nowhere.set_committed("g", "t", [0])
+    with pytest.raises(BrokerError, match=r"no broker answers"):
+        nowhere.delete_group("g")
     assert nowhere.version() is None
 
     assert capfd.readouterr() == ("", "")

@@ -108,13 +108,17 @@ def test_a_paused_broker_answers_nothing_and_then_again(java: Java, tmp_path: Pa
 
         broker.pause()
         assert broker.alive
+        impatient = Cluster(broker.bootstrap, {}, timeout_seconds=0.5)
         with pytest.raises(BrokerError, match=f"no broker answers at {broker.bootstrap} within 0.5 s"):
-            Cluster(broker.bootstrap, {}, timeout_seconds=0.5).reachable()
+            impatient.reachable()
+        with pytest.raises(BrokerError, match="offsets of group g could not be set"):
+            impatient.set_committed("g", "t", [0])
         broker.resume()
         Cluster(broker.bootstrap, {}).reachable()
 
         broker.kill()
         assert broker.exit_code == -signal.SIGKILL
+        assert not list(Path("/tmp").glob(f"hsperfdata_*/{broker.pid}")), "Java keeps no file outside the data folder"
         broker.pause()
     broker.stop()
 

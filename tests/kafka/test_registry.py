@@ -1,5 +1,6 @@
 """No embedded broker outlives its purpose: what is an orphan, and what becomes of it."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -11,10 +12,12 @@ import psutil
 import pytest
 
 from streamgauge.kafka import registry
+from streamgauge.kafka.embedded import EmbeddedBroker
 from streamgauge.kafka.registry import Entry, ProcessId, identify, is_alive, orphans, state_folder
 
 LIVING, DEAD = ProcessId(pid=1, created=1.0), ProcessId(pid=2, created=1.0)
 NOBODY = ProcessId(pid=2**22 - 3, created=1.0)
+ME = identify(os.getpid())
 PYTHON = [sys.executable, "-S", "-c"]
 
 
@@ -173,3 +176,18 @@ def test_a_file_that_cannot_be_read_is_removed(brokers: Path) -> None:
 def test_state_is_kept_where_the_user_wants_it() -> None:
     assert state_folder({"XDG_STATE_HOME": "/elsewhere"}) == Path("/elsewhere/streamgauge")
     assert state_folder({}) == Path.home() / ".local" / "state" / "streamgauge"
+
+
+@pytest.mark.parametrize("owned", [True, False], ids=["ours", "detached"])
+def test_the_end_of_the_block_ends_a_broker_that_is_ours(brokers: Path, owned: bool) -> None:
+    process = subprocess.Popen([*PYTHON, "import signal; signal.pause()"])
+    known = identify(process.pid)
+
+    with EmbeddedBroker(entry(known, ME if owned else None), process):
+        # From here on only the broker holds it, which must not be told off for a child that nobody waits for.
+        del process
+
+    gc.collect()
+    alive = is_alive(known)
+    registry.end(entry(known, None))
+    assert alive is not owned

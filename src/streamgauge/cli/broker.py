@@ -43,7 +43,7 @@ def start(
     if not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
         raise BadInput.single("--heap", f"{heap!r} is not a size as Java writes it", "Write one like `512m` or `1g`")
     name = _free_name(name, registry.listing())
-    broker = start_broker(
+    with start_broker(
         logs=_logs(data, name),
         java=find_java(os.environ),
         data=data,
@@ -52,8 +52,8 @@ def start(
         name=name,
         heap=heap,
         progress=_progress,
-    )
-    typer.echo(json.dumps(_facts(broker.entry), indent=2) if as_json else broker.bootstrap)
+    ) as broker:
+        typer.echo(json.dumps(_facts(broker.entry), indent=2) if as_json else broker.bootstrap)
 
 
 @app.command()

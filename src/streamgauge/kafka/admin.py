@@ -94,7 +94,7 @@ class Cluster:
     ) -> None:
         """Make a topic and return when each of its partitions has a leader that serves it."""
         what = f"topic {name} could not be made"
-        config = {key: _plain(value) for key, value in (configs or {}).items()}
+        config = {key: str(value) for key, value in (configs or {}).items()}
         new = _admin.NewTopic(name, num_partitions=partitions, replication_factor=replication, config=config)
         self._ask(what, self._client.create_topics, [new])
         self._await(what, lambda: self._all_led(name, partitions))
@@ -117,8 +117,7 @@ class Cluster:
     def set_committed(self, group: str, topic: str, offsets: Sequence[int]) -> None:
         """Commit these offsets, of each partition in order, for a group without members; makes the group."""
         places = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
-        what = f"offsets of group {group} could not be set"
-        self._patiently(what, lambda: self._commit(what, group, places))
+        self._patiently(f"offsets of group {group} could not be set", lambda: self._commit(group, places))
 
     def committed(self, group: str, topic: str) -> list[int | None]:
         """Committed offset of a group, of each partition in order; None where there is none."""
@@ -132,7 +131,7 @@ class Cluster:
 
     def delete_group(self, group: str) -> None:
         """Delete a group and its offsets, once its last member has left; one that does not exist is gone."""
-        # A connection that breaks in the middle of this request aborts the process (librdkafka's issue 5397).
+        # A connection that breaks during this request aborts the process (librdkafka's issue 5397), so look first.
         self.reachable()
         what = f"group {group} could not be deleted"
         self._ask(what, self._client.delete_consumer_groups, [group], gone=KafkaError.GROUP_ID_NOT_FOUND)
@@ -158,28 +157,30 @@ class Cluster:
         answer = self._ask(f"offsets of topic {topic} could not be read", self._client.list_offsets, asked)
         return [answer[place].offset for place in asked]
 
-    def _consumer(self, group: str, **callbacks: Callable[..., None]) -> ck.Consumer:
+    def _consumer(self, group: str) -> ck.Consumer:
         """A client that knows a group without joining it.
 
         The admin client could ask about a group's offsets too, but it dereferences null while a coordinator is on the
         move, as after the birth of a cluster (librdkafka's issue 5040).
         """
-        own = {"bootstrap.servers": self.bootstrap, "group.id": group, "enable.auto.commit": False}
-        return ck.Consumer({**self._config, **own, **callbacks}, logger=self._logger)
+        patience_ms = max(10, int(self.timeout_seconds * 1000))
+        own = {
+            "bootstrap.servers": self.bootstrap,
+            "group.id": group,
+            "enable.auto.commit": False,
+            # A commit waits this long for a coordinator, and this long for its answer; closing waits for the commit.
+            "session.timeout.ms": patience_ms,
+            "socket.timeout.ms": patience_ms,
+        }
+        return ck.Consumer({**self._config, **own}, logger=self._logger)
 
-    def _commit(self, what: str, group: str, places: list[TopicPartition]) -> None:
-        """One attempt to commit. Not the client's own synchronous way, which has no limit of time."""
-        reports: list[tuple[KafkaError | None, list[TopicPartition]]] = []
-        consumer = self._consumer(group, on_commit=lambda error, done: reports.append((error, done)))
+    def _commit(self, group: str, places: list[TopicPartition]) -> None:
+        """One attempt to commit."""
+        consumer = self._consumer(group)
         try:
-            consumer.commit(offsets=places, asynchronous=True)
-            self._await(what, lambda: _served(consumer, reports))
+            _checked(consumer.commit(offsets=places, asynchronous=False) or [])
         finally:
             consumer.close()
-        error, done = reports[0]
-        if error is not None:
-            raise KafkaException(error)
-        _checked(done)
 
     def _ask(
         self, what: str, send: Callable[..., dict[Any, Future[Any]]], asked: Any, *, gone: int | None = None
@@ -233,13 +234,10 @@ class _LastLines(logging.Handler):
         self.lines: deque[str] = deque(maxlen=_LOG_LINES)
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
-
-
-def _served(consumer: ck.Consumer, reports: list[Any]) -> bool:
-    """Let a consumer call back; whether it has reported."""
-    consumer.poll(0)
-    return bool(reports)
+        # What comes before names threads of librdkafka, what comes after differs from one attempt to the next.
+        text = record.getMessage().rpartition("]: ")[2].partition(" (after ")[0]
+        if text not in self.lines:
+            self.lines.append(text)
 
 
 def _checked(places: list[TopicPartition]) -> list[TopicPartition]:
@@ -248,11 +246,6 @@ def _checked(places: list[TopicPartition]) -> list[TopicPartition]:
         if place.error is not None:
             raise KafkaException(place.error)
     return places
-
-
-def _plain(value: Setting) -> str:
-    """A setting as Kafka writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _text(error: KafkaException) -> str:

@@ -23,6 +23,8 @@ _PORT_TAKEN: Final = "Address already in use"
 _START_SECONDS: Final = 60
 _STOP_SECONDS: Final = 10
 _ATTEMPTS: Final = 3
+_LEFT: Final[list["subprocess.Popen[bytes]"]] = []
+"""Processes that outlive us on purpose: one that runs while its object is collected is taken for a mistake."""
 
 
 class _PortTaken(BrokerError):
@@ -99,6 +101,8 @@ class EmbeddedBroker:
     ) -> None:
         if self.entry.owner:
             self.stop()
+        else:
+            _LEFT.append(self._process)
 
 
 def start_broker(
@@ -126,7 +130,7 @@ def start_broker(
     if data is not None:
         _check_data(data)
     temporary = not keep_data and (data is None or not data.exists())
-    data = (data or Path(tempfile.mkdtemp(prefix="streamgauge-"))).absolute()
+    data = (data or Path(tempfile.mkdtemp(prefix="streamgauge-"))).resolve()
     node = Node(name, data, logs.absolute(), java, jars, heap, detached)
     if progress:
         progress(f"starting Apache Kafka {KAFKA_VERSION}")
@@ -144,7 +148,7 @@ def _check_data(data: Path) -> None:
         raise BadInput.single(where, "Kafka takes a comma in a path for the end of it", "Name a folder without one")
     if data.exists() and not data.is_dir():
         raise BadInput.single(where, "is not a folder", "Name a folder, or one that does not exist yet")
-    user = next((each for each in registry.listing() if each.data == data.absolute()), None)
+    user = next((each for each in registry.listing() if each.data == data.resolve()), None)
     if user:
         what = f"is in use by {user.name} at {user.bootstrap} (process {user.process.pid})"
         raise BadInput.single(where, what, "Use that broker, stop it, or name another folder")
