@@ -309,6 +309,17 @@ def test_only_producing_and_only_consuming(broker: EmbeddedBroker, begin: Callab
     assert min(row["received_ns"] for row in received) >= facts.phases[0].from_ns
 
 
+def test_secrets_are_written_nowhere(broker: EmbeddedBroker, begin: Callable[..., Run]) -> None:
+    """Neither into run.json nor into any log of the run."""
+    run = begin(broker.bootstrap, "phases.measure=1s", "load.rate=100/s", "load.client.sasl.password=hunter2hunter2")
+    folder, facts = run.end()
+
+    assert facts.scenario["load"]["client"]["sasl.password"] == "***"
+    assert facts.ending == "finished"
+    for path in folder.root.rglob("*"):
+        assert not path.is_file() or b"hunter2" not in path.read_bytes(), path
+
+
 def test_a_full_disk_ends_the_run_and_keeps_its_rows(broker: EmbeddedBroker, tmp_path: Path) -> None:
     """No file may grow beyond 1 MB, as if the disk were full: workers give up by name, and the rows so far are read."""
     settings = [f"--set=topic.name=disk-{os.getpid()}", "--set=phases.measure=60s", "--set=phases.drain=5s"]

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from streamgauge.engine.schedule import CHUNK, Schedule
 from streamgauge.engine.supervise import Interrupts, Outcome, Supervisor
 from streamgauge.engine.worker import ProducerJob
 from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.client_config import masked
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
 from streamgauge.record.facts import machine, versions, write_facts
@@ -75,7 +77,8 @@ def conduct(request: Request, interrupts: Interrupts, progress: Progress) -> Run
             plan = plan_of(request.scenario, identity, target.connection, folder.root, target.watched)
             outcome = Supervisor(plan, ends, interrupts, progress).conduct()
             _record_rest(folder, plan.producers, outcome)
-            if outcome.cluster_answers and _record_final_lag(folder, ends, outcome):
+            answers = outcome.cluster_answers and _record_final_lag(folder, ends, outcome)
+            if answers and not target.facts.embedded:
                 ends.leave(outcome)
             write_facts(folder, _ended(facts, outcome))
     except StreamgaugeError:
@@ -119,7 +122,14 @@ def _target(request: Request, folder: RunFolder, progress: Progress) -> Iterator
         facts = BrokerFacts(embedded=False, bootstrap=request.bootstrap, version=cluster.version())
         yield _Target(facts, cluster, {**request.connection, "bootstrap.servers": request.bootstrap}, (), lambda: None)
         return
-    with start_broker(logs=folder.logs, java=request.java, detached=request.keep_broker, progress=progress) as broker:
+    with start_broker(
+        # Beside the rows, on a disk: the system's temporary folder may be memory, and would make a broker look fast.
+        data=folder.root / "broker",
+        logs=folder.logs,
+        java=request.java,
+        detached=request.keep_broker,
+        progress=progress,
+    ) as broker:
         yield _embedded(broker)
         if request.keep_broker:
             progress(f"broker kept at {broker.bootstrap}; end it with `streamgauge broker stop`")
@@ -273,13 +283,21 @@ def _facts(request: Request, identity: Identity, target: _Target, pair: clock.Cl
         wall_ns=pair.wall_ns,
         monotonic_ns=pair.monotonic_ns,
         command=list(request.command),
-        scenario=document(scenario),
+        scenario=_without_secrets(document(scenario)),
         versions={**versions(), "java": request.java.version},
         machine=machine(),
         broker=target.facts,
         topics=[Numbered(id=0, name=scenario.topic_name, partitions=scenario.topic.partitions)],
         groups=[Numbered(id=0, name=identity.group)] if scenario.consume else [],
     )
+
+
+def _without_secrets(scenario: dict[str, Any]) -> dict[str, Any]:
+    """A scenario as it may be written down: passwords and keys of its client settings masked."""
+    for part in ("load", "consume"):
+        if isinstance(scenario[part], dict):
+            scenario[part]["client"] = masked(scenario[part]["client"])
+    return scenario
 
 
 def _ended(facts: RunFacts, outcome: Outcome) -> RunFacts:
