@@ -97,6 +97,17 @@ def external(facts: Row, tables: Tables) -> None:
     tables["gc"] = []
 
 
+def cut_short(_facts: Row, tables: Tables) -> None:
+    """Interrupted before the measure phase: it has no length."""
+    for row in tables["throughput"]:
+        row["duration_ns"] = 0
+
+
+def undecided(_facts: Row, tables: Tables) -> None:
+    for row in tables["delivery"]:
+        row.update(lost=None, undelivered=None, unknown=None, corrupt=None, received=0, checked=0)
+
+
 def without(*names: str) -> Callable[[Row, Tables], None]:
     def change(_facts: Row, tables: Tables) -> None:
         for name in names:
@@ -106,7 +117,7 @@ def without(*names: str) -> Callable[[Row, Tables], None]:
 
 
 KINDS = [
-    as_fast_as_possible, produce_only, consume_only, never_came, few, interrupted, died, external,
+    as_fast_as_possible, produce_only, consume_only, never_came, few, interrupted, died, external, cut_short, undecided,
     *(without(name) for name in TABLES if name != "verdict"),
 ]  # fmt: skip
 
@@ -243,6 +254,12 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
         (consume_only, ("throughput", "acked_per_second"), "nothing is sent"),
         (consume_only, ("delivery", "undelivered"), "nothing is sent"),
         (without("throughput"), ("throughput", "measured_seconds"), "the table throughput is missing"),
+        (without("throughput"), ("throughput", "processed_per_second"), "the table throughput is missing"),
+        (cut_short, ("throughput", "sent_per_second"), "no message was measured"),
+        (cut_short, ("throughput", "received_per_second"), "no message was measured"),
+        (undecided, ("delivery", "lost"), "cannot be decided"),
+        (undecided, ("delivery", "corrupt"), "no checksum was verified"),
+        (undecided, ("delivery", "checked_share"), "no checksum was verified"),
     ],
 )
 def test_a_null_has_its_reason(make: Make, change: Any, path: tuple[str, ...], reason: str) -> None:

@@ -97,6 +97,15 @@ def test_lines_keep_to_the_width(make: Make, change: Any, width: int) -> None:
     assert text.isascii()
 
 
+@pytest.mark.parametrize(("columns", "width"), [("40", 80), ("90", 90), ("200", 100)])
+def test_the_terminal_gives_the_width(make: Make, monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
+    """Within limits: narrower would be unreadable, and so would wider."""
+    monkeypatch.setenv("COLUMNS", columns)
+    result = assemble(make(troubled))
+
+    assert summary(result, colour=False) == summary(result, colour=False, width=width)
+
+
 def test_a_path_is_never_broken(make: Make) -> None:
     """It is there to be copied."""
     folder = Path("/".join(["a-rather-long-name-of-a-folder"] * 6))

@@ -14,6 +14,8 @@ FELL_BEHIND: Final = 0.99
 IN_POLL_SHARE: Final = 0.10
 """A consumer that spends less of its time in poll hardly ever waits for a message."""
 IDLE_SHARE: Final = 0.05
+OTHERS_SHARE: Final = 0.20
+"""Of the CPU used; the kernel's work for the network takes some part that belongs to no process."""
 STEAL_WARN: Final = 0.02
 STEAL_FAIL: Final = 0.10
 GAPS_WARN: Final = 0.01
@@ -73,16 +75,30 @@ def machine_cpu(run: Evidence) -> Check:
     if host is None or host.get("idle_share") is None:
         return unknown("machine_cpu", "instrument", "the CPU time of the machine is not known")
     idle, steal = host["idle_share"], host.get("steal_share")
+    others = _cores_of_others(run, host)
     evidence = f"machine idle {percent(idle)} of the time"
-    if steal is not None:
-        evidence += f", stolen by the hypervisor {percent(steal)}"
+    evidence += "" if steal is None else f", stolen by the hypervisor {percent(steal)}"
+    evidence += "" if others is None else f", used by others {others:.2f} cores"
     if steal is not None and steal >= STEAL_WARN:
         advice = "Tails and rates may be the hypervisor's. Measure again on a machine that is not shared."
         return Check("machine_cpu", "instrument", "fail" if steal >= STEAL_FAIL else "warn", evidence, advice)
-    if idle < IDLE_SHARE and run.has_schedule:
+    if idle >= IDLE_SHARE:
+        return passed("machine_cpu", "instrument", evidence)
+    if others is not None and others >= OTHERS_SHARE * host["cpu_cores"]:
+        advice = "Something else took CPU from workers and broker: stop it, and measure again."
+        return Check("machine_cpu", "instrument", "warn", evidence, advice)
+    if run.has_schedule:
         advice = "Workers and broker wait for each other's CPU. Lower load.rate, or measure a broker on another host."
         return Check("machine_cpu", "instrument", "warn", evidence, advice)
     return passed("machine_cpu", "instrument", evidence)
+
+
+def _cores_of_others(run: Evidence, host: Row) -> float | None:
+    """CPU that the machine spent on what is no process of the run, its kernel's own work included."""
+    if host.get("cpu_cores") is None:
+        return None
+    ours = [row for row in run.matching("resources", scope="measure") if row["role"] != "host"]
+    return max(0.0, float(host["cpu_cores"]) - sum(row.get("cpu_cores") or 0.0 for row in ours))
 
 
 def producer_polls(run: Evidence) -> Check | None:
