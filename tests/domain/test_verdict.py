@@ -228,6 +228,10 @@ def paced(rate: str) -> Change:
 unpaced = paced("max")
 
 
+def lingering(milliseconds: object) -> Change:
+    return lambda run: run.facts["scenario"]["load"].update(client={"linger.ms": milliseconds})
+
+
 def produce_only(run: Run) -> None:
     run.facts["scenario"]["consume"] = "off"
 
@@ -321,6 +325,12 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("unsent", (delivery(unsent=5), died("producer", declared=True)), ("system", "fail")),
     ("unsent", (delivery(unsent=None),), ("instrument", "unknown")),
     ("unsent", (unpaced,), None),
+    ("linger", (), None),
+    ("linger", (lingering(0),), ("system", "warn")),
+    ("linger", (lingering(0), unpaced), ("system", "warn")),
+    ("linger", (lingering("0.5"),), None),
+    ("linger", (lingering(0), paced("900/s")), None),
+    ("linger", (consume_only,), None),
     ("full_queue", (), ("system", "pass")),
     ("full_queue", (blocked(0.02),), ("system", "warn")),
     ("full_queue", (unpaced, blocked(0.8)), ("system", "pass")),

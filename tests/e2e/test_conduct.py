@@ -340,6 +340,7 @@ def test_a_full_disk_ends_the_run_and_keeps_its_rows(broker: EmbeddedBroker, tmp
     assert "Traceback" not in done.stderr
     assert facts.ending == "failed"
     assert any("rows cannot be written: File too large" in reason for reason in facts.reasons)
+    assert sum(worker.dropped_rows for worker in facts.workers) > 0
     assert len(rows(folder, "received")) > 5_000
 
 

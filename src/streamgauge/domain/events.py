@@ -145,7 +145,7 @@ RESOURCES = Schema(
         _may("idle_ns", _I64, "host only: time idle or waiting for I/O so far, all cores"),
         _may("messages", _I64, "workers only: messages handed to the client, or received, so far"),
         _may("blocked_ns", _I64, "producers only: time spent waiting for room in the client's queue so far"),
-        _may("poll_gap_ns", _I64, "workers only: longest time between two polls since the row before"),
+        _may("poll_gap_ns", _I64, "workers only: longest time between two polls in the second before"),
     ),
 )
 

@@ -52,9 +52,11 @@ class Slot(IntEnum):
     """Producer: time spent waiting for room in the client's queue."""
     ASSIGNED = 4
     """Consumer: partitions that it has."""
-    GAP_EVEN_NS = 5
+    DROPPED = 5
+    """Rows that could not be written."""
+    GAP_EVEN_NS = 6
     """Longest gap between polls in the last even second of the monotonic clock."""
-    GAP_ODD_NS = 6
+    GAP_ODD_NS = 7
     """The same for the last odd second: a reader takes the second that is over."""
 
 

@@ -114,6 +114,7 @@ class _Worker:
             exit_code=code,
             ended_ns=self.ended_ns,
             error=live.said(self.index),
+            dropped_rows=int(live.slots[self.index, Slot.DROPPED]),
         )
 
 

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_INT64, ClientSpec
+from streamgauge.domain.blocks import NULL_INT64, Block, ClientSpec
 from streamgauge.domain.errors import StreamgaugeError
 from streamgauge.domain.pacing import Int64s, Pacer
 from streamgauge.engine.compose import Composer, Recipe
@@ -168,8 +168,28 @@ class Context:
     def sink(self, kind: str, constants: Mapping[str, int | str | None]) -> Iterator[Sink]:
         """A sink that is closed when the job ends well; when it does not, its open part is closed by others."""
         sink = self.spec.open_sink(self.spec.run, kind, self.spec.name, constants)
-        yield sink
+        yield CountingSink(sink, self.slot)
         sink.close()
+
+
+@dataclass(frozen=True, slots=True)
+class CountingSink:
+    """A sink that counts the rows of a block that could not be written, before the worker gives up."""
+
+    sink: Sink
+    slot: Int64s
+
+    def append(self, block: Block, count: int) -> None:
+        """Take rows, or count them as dropped."""
+        try:
+            self.sink.append(block, count)
+        except StreamgaugeError:
+            self.slot[Slot.DROPPED] += count
+            raise
+
+    def close(self) -> None:
+        """Write what is still open."""
+        self.sink.close()
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ def checks(facts: RunFacts, tables: Tables) -> list[Check]:
         pace.asked_rate(run),
         delivery.unsent(run),
         pace.full_queue(run),
+        pace.linger(run),
         machine.worker_cpu(run),
         machine.machine_cpu(run),
         machine.producer_polls(run),
