@@ -147,7 +147,7 @@ def linger(run: Evidence) -> Check | None:
     rate = run.asked_per_second
     busy = rate is None or rate >= BUSY_PER_SECOND
     if wait is None or float(wait) > 0 or not busy:
-        return None
+        return passed("linger", "system", f"linger.ms is {'left to the client' if wait is None else wait}")
     seen = f"linger.ms is 0 at {per_second(rate)}" if rate else "linger.ms is 0, as fast as possible"
     advice = "Every message is a request of its own, which the broker feels. linger.ms of 1 is mostly faster."
     return Check("linger", "system", "warn", seen, advice)
