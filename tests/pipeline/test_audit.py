@@ -4,12 +4,14 @@ Every history is a topic of its own, so that hundreds of them are audited in one
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,6 +21,7 @@ from streamgauge.domain.events import EVENTS
 from streamgauge.pipeline import accounts, silver
 from streamgauge.pipeline.audit import Findings, findings, judgement, repeats
 from streamgauge.pipeline.audit import remains as spark_remains
+from streamgauge.pipeline.run import analyse
 from streamgauge.pipeline.schemas import arrow_schema
 
 pytestmark = pytest.mark.spark
@@ -62,7 +65,7 @@ class History:
         self, producer: int, logs: list[list[Sent | None]], bases: list[int], *, scheduled: bool, acks: bool
     ) -> None:
         """Append messages to the logs, with failures, doubles, swaps, foreign messages and gaps."""
-        partition, held = 0, []
+        partition, held = 0, list[Sent]()
         for seq in range(self.random.choice([0, 1, 40, 64, 65, 130])):
             if self.random.random() < 0.1:
                 partition = self.random.randrange(len(logs))
@@ -228,22 +231,16 @@ def test_the_spark_audit_agrees_with_the_definition_on_troubled_histories(
             for measured in (False, True):
                 counted = spark_counts(history, rows, group, measured=measured)
                 assert counted == expected_counts(said, measured=measured), (history.topic, group, measured)
+            named = {
+                (row["producer"], row["seq"]): row["class"]
+                for row in rows
+                if row["group"] == group and row["class"] in MESSAGE_CLASSES
+            }
+            assert all(named.get(stamp[1:], "delivered_once") == name for stamp, name in said.classes.items())
             kept = set(timed(history, group, untimed.get(history.topic, [])))
             assert kept == said.timed, (history.topic, group)
             planted += Counter(said.run)
     assert all(planted[name] > 50 for name in FOUND), planted
-
-
-def test_each_message_is_in_the_class_that_the_definition_gives_it(spark: SparkSession) -> None:
-    troubled = histories(60, troubled=True)
-    found = found_by_spark(spark, troubled, frozenset(), all_sound=False)
-    assert found is not None
-    rows = [row for row in found.classes.collect() if row["class"] in MESSAGE_CLASSES]
-    found_classes = {(row["group"], row["topic"], row["producer"], row["seq"]): row["class"] for row in rows}
-    for history in troubled:
-        for group in GROUPS:
-            for stamp, name in defined(history, group, frozenset()).classes.items():
-                assert found_classes.get((group, *stamp), "delivered_once") == name
 
 
 def test_healthy_histories_leave_nothing_in_doubt(spark: SparkSession) -> None:
@@ -262,11 +259,12 @@ def test_reordering_alone_is_found_although_everything_was_delivered_once(spark:
     order = [*range(100), 103, 101, 102, 200, *range(104, 200)]
     for offset, seq in enumerate(order):
         history.sent.append(Sent(0, 0, seq, 0, offset, seq * 1_000, seq * 1_000, None))
-        history.received.append(Received(0, 0, 0, seq, 0, seq, 0, offset, seq * 1_000, seq * 1_000, seq * 1_000, True))
+        at = seq * 1_000
+        history.received += [Received(0, group, group, seq, 0, seq, 0, offset, at, at, at, True) for group in GROUPS]
     found = found_by_spark(spark, [history], frozenset(), all_sound=True)
     assert found is not None
     assert found.untimed is None
-    rows = found.classes.collect()
+    rows = [row for row in found.classes.collect() if row["group"] == 0]
     assert sorted((row["class"], row["seq"]) for row in rows) == [
         ("reordered", seq) for seq in (101, 102, *range(104, 200))
     ]
@@ -318,3 +316,30 @@ def test_problems_show_some_of_every_class_and_never_too_many(
     shown = Counter(row["class"] for row in accounts.problems(found.classes).collect())
     assert set(shown) == set(FOUND) - {"delivered_once"}
     assert max(shown.values()) == 5
+
+
+def test_the_table_says_what_the_definition_says(
+    spark: SparkSession, writer: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    history = History(0, Random(2), troubled=True).build()
+    run = writer(tmp_path)
+    run.events("sent", _columns(history.sent) | {"size_bytes": 100})
+    run.events("received", _columns(history.received) | {"size_bytes": 100})
+    run.events("lag", _columns(history.lag) | {"at_ns": 1})
+    workers = [{"name": f"consumer-{DEAD}", "role": "consumer", "number": DEAD, "exit_code": -9}]
+    phases = [{"name": "measure", "from_ns": MEASURE.from_ns, "to_ns": MEASURE.to_ns}]
+    groups = [{"id": group, "name": str(group)} for group in GROUPS]
+    folder = run.facts(groups=groups, workers=workers, phases=phases, drain_ended_ns=1_000_000)
+    analyse(folder)
+    rows = pq.read_table(folder.table("delivery")).to_pylist()
+    assert len(rows) == 4
+    for row in rows:
+        said = defined(history, row["group"], frozenset([DEAD]))
+        counts = said.run if row["scope"] == "run" else said.measure
+        wanted = {name: counts.get(name, 0) for name in (*FOUND, "received")}
+        assert {name: row[name] for name in wanted} == wanted
+        assert row["acked"] == sum(row[name] for name in MESSAGE_CLASSES)
+
+
+def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
+    return {name: [getattr(row, name) for row in rows] for name in rows[0]._fields}

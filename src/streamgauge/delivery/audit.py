@@ -232,7 +232,7 @@ def reordered(deliveries: Iterable[Received]) -> list[Received]:
         if row.sound and row.stamp and (row.stamp not in at or row.place < at[row.stamp].place):
             at[row.stamp] = row
     lanes: dict[tuple[int, int, int | None], list[Received]] = defaultdict(list)
-    for row in sorted(at.values(), key=lambda row: row.place):
+    for row in sorted(at.values(), key=lambda row: (row.place, row.seq)):
         lanes[row.topic, row.partition, row.producer].append(row)
     return [row for lane in lanes.values() for row in _falling(lane)]
 

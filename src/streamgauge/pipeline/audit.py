@@ -80,7 +80,7 @@ def findings(
     classes = [
         classified(sent, every, judgement),
         unrecorded(sent, sound),
-        reordered(sound),
+        reordered(lowest(sound)),
         *([] if odd is None else [strange(odd)]),
     ]
     return Findings(keep(reduce(DataFrame.union, classes)), keep(untimed(every)))
@@ -237,18 +237,22 @@ def unrecorded(sent: DataFrame, sound: DataFrame) -> DataFrame:
     )
 
 
-def reordered(sound: DataFrame) -> DataFrame:
+def reordered(once: DataFrame) -> DataFrame:
     """Findings: deliveries whose sequence is below one at a smaller offset of the same producer and partition.
 
-    A message at several offsets counts at the lowest (partition, offset); an offset received again counts once.
+    `once` holds one sound delivery of each message.
     """
-    lane = "partition by group, topic, partition, producer order by `offset`"
+    lane = "partition by group, topic, partition, producer order by `offset`, seq"
     return (
-        _first(sound, MESSAGE, f"partition, `offset`, {_FIRST}")
-        .selectExpr("*", f"max(seq) over ({lane} {_EARLIER}) as highest")
+        once.selectExpr("*", f"max(seq) over ({lane} {_EARLIER}) as highest")
         .where("seq < highest")
         .selectExpr("'reordered' as class", *_OF_DELIVERY, _MEASURED)
     )
+
+
+def lowest(sound: DataFrame) -> DataFrame:
+    """Of each message the delivery that counts for its order: the first from the lowest (partition, offset)."""
+    return _first(sound, MESSAGE, f"partition, `offset`, {_FIRST}")
 
 
 def strange(odd: DataFrame) -> DataFrame:

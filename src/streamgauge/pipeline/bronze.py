@@ -136,7 +136,7 @@ def _must(schema: Schema) -> list[Column]:
 
 def _part(path: Path, schema: Schema, *, thoroughly: bool) -> Part | str:
     """The part, or why it does not fit; raises what pyarrow raises when it cannot be read."""
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, page_checksum_verification=thoroughly) as file:
         unfit = _unfit(file.schema_arrow, schema)
         if unfit:
             return unfit

@@ -143,12 +143,12 @@ class Questions:
 
     def _timed(self, deliveries: DataFrame, untimed: DataFrame | None) -> DataFrame:
         """Deliveries with `timed`: whether their latency counts."""
-        timed = F.lit(True) if len(self.knows.groups) < 2 else F.col("group") == self.knows.timed_group
+        timed = F.lit(True) if len(self.knows.groups) < 2 else F.expr(f"group = {self.knows.timed_group}")
         if untimed is None or untimed.isEmpty():
             return deliveries.withColumn("timed", timed)
         key = [name.strip("`") for name in audit.DELIVERY]
         joined = deliveries.join(untimed.withColumn("untimed", F.lit(True)), key, "left")
-        return joined.withColumn("timed", F.expr("untimed is null") & timed)
+        return joined.withColumn("timed", F.col("untimed").isNull() & timed)
 
     def _ages(self, rows: DataFrame, metrics: Sequence[str]) -> pa.Table | None:
         """Histogram of the ages that messages had at the end of the run."""

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from streamgauge.domain.errors import AnalysisError
 
-SMALL_ROWS = 4_000_000
+SMALL_ROWS = 8_000_000
 """Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 Launch = Callable[[SparkConf, dict[str, Any]], Any]
@@ -40,6 +40,8 @@ COMMON: Mapping[str, str] = MappingProxyType(
         "spark.sql.files.maxPartitionBytes": "8m",
         "spark.sql.files.openCostInBytes": "0",
         "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "20",
+        # A damaged page would otherwise be read as other numbers.
+        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
         "spark.sql.autoBroadcastJoinThreshold": "32m",
         # Looking up the Python line of every expression takes longer than small answers.
         "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -34,6 +34,7 @@ def write_parquet(table: pa.Table, path: Path | pa.BufferOutputStream) -> None:
         compression_level=1,
         use_dictionary=[field.name for field in table.schema if field.name not in deltas],
         column_encoding=dict.fromkeys(deltas, "DELTA_BINARY_PACKED"),
+        write_page_checksum=True,
     )
 
 

@@ -1,0 +1,64 @@
+"""The bucket index in Spark SQL is the one in numpy, and so are ticks."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from streamgauge.delivery.audit import Measure
+from streamgauge.domain.histogram import bucket_of
+from streamgauge.pipeline.buckets import bucket
+from streamgauge.pipeline.histogram import By, Counts, Value, histogram, packed
+from streamgauge.pipeline.silver import tick, ticks
+
+pytestmark = pytest.mark.spark
+
+TOP = (1 << 63) - 1
+
+
+def edges() -> np.ndarray:
+    """Every power of two and its neighbours, with both signs, and values of every size in between."""
+    powers = [1 << bits for bits in range(63)]
+    near = [power + step for power in powers for step in (-2, -1, 0, 1, 2)]
+    rng = np.random.default_rng(3)
+    everywhere = (rng.integers(1, 1 << 62, 50_000) >> rng.integers(0, 62, 50_000)).tolist()
+    values = [*near, *everywhere, TOP, TOP - 1]
+    return np.array([*values, *(-value for value in values), -TOP - 1, 0], np.int64)
+
+
+def test_spark_and_numpy_give_the_same_bucket(spark: SparkSession) -> None:
+    values = edges()
+    frame = spark.createDataFrame(pa.table({"value": values}))
+    found = frame.selectExpr("value", f"{bucket('value')} as bucket").toArrow()
+    assert found.column("bucket").to_numpy().tolist() == bucket_of(found.column("value").to_numpy()).tolist()
+    assert len(found) == len(values)
+
+
+def test_spark_and_numpy_give_the_same_tick(spark: SparkSession) -> None:
+    measure = Measure(10**15 + 3, 10**15 + 3 + 5 * 10**9 + 1)
+    bounds = np.array([measure.from_ns, measure.to_ns, 0, measure.from_ns + 10**9])
+    rng = np.random.default_rng(4)
+    times = np.concatenate([*(bounds + step for step in (-1, 0, 1)), rng.integers(0, 2 * 10**15, 5_000)])
+    frame = spark.createDataFrame(pa.table({"time": times}))
+    found = frame.selectExpr("time", f"{tick('time', measure)} as tick", f"{tick('null', measure)} as none").toArrow()
+    assert found.column("tick").to_numpy().tolist() == ticks(found.column("time").to_numpy(), measure).tolist()
+    assert found.column("none").null_count == len(times)
+
+
+def test_histograms_are_packed_and_unpacked_without_loss(spark: SparkSession) -> None:
+    rng = np.random.default_rng(5)
+    at = rng.integers(0, 1 << 22, 2_000)
+    values = rng.integers(-5, 1 << 62, 2_000)
+    frame = spark.createDataFrame(pa.table({"selected": at, "value": values, "place": at % 7}))
+    metrics = {"poll": Value("value", "place"), "ack_response": Value("if(value % 2 = 0, value, null)", "place")}
+    counts = Counts.of(histogram(frame, metrics).toArrow())
+    for metric, chosen in (("poll", values == values), ("ack_response", values % 2 == 0)):
+        key, count = np.unique(packed(metric, By.TICK, at[chosen], bucket_of(values[chosen])), return_counts=True)
+        found = counts.metric_by(metric, By.TICK)
+        assert packed(metric, By.TICK, found.at, found.bucket).tolist() == key.tolist()
+        assert found.count.tolist() == count.tolist()
+        parts = dict(counts.metric_by(metric, By.PART).split())
+        measured = chosen & (at & 1 == 1)
+        assert {part: each.total for part, each in parts.items()} == dict(
+            zip(*(part.tolist() for part in np.unique(at[measured] % 7, return_counts=True)), strict=True)
+        )

@@ -1,0 +1,115 @@
+"""Tables that are answered without Spark: garbage collection, resources; and how a session is sized."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.delivery.audit import Measure
+from streamgauge.domain.events import EVENTS
+from streamgauge.domain.tables import TABLES
+from streamgauge.pipeline.gc import pauses
+from streamgauge.pipeline.resources import resources
+from streamgauge.pipeline.schemas import arrow_schema, spark_schema
+from streamgauge.pipeline.session import SMALL_ROWS, settings, sizing
+from streamgauge.pipeline.silver import Span
+from streamgauge.record.arrow import arrow_schema as recorded_schema
+
+SECOND = 1_000_000_000
+SPAN = Span(0, 20 * SECOND, Measure(5 * SECOND, 10 * SECOND))
+SAMPLE = Path(__file__).parents[1] / "data" / "gc-sample.log"
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize("schema", [*EVENTS.values(), *TABLES.values()], ids=lambda schema: schema.name)
+def test_spark_and_arrow_schemas_agree(schema: Any) -> None:
+    arrow, spark = arrow_schema(schema), spark_schema(schema)
+    assert arrow.equals(recorded_schema(schema))
+    names = {"integer": "int32", "long": "int64", "double": "double", "boolean": "bool", "string": "string"}
+    assert [(field.name, str(field.type), field.nullable) for field in arrow] == [
+        (field.name, names[field.dataType.typeName()], field.nullable) for field in spark
+    ]
+
+
+def test_pauses_of_a_real_log_are_read_and_concurrent_work_is_not() -> None:
+    found = pauses("broker-1", SAMPLE.read_text().splitlines(), 2_615_000_000_000)
+    assert len(found) == 12
+    assert found[0] == {
+        "process": "broker-1", "at_ns": 2_615_762_954_520, "second": 0.76295452,
+        "kind": "Young (Normal) (G1 Evacuation Pause)", "pause_ms": 9.258, "before_bytes": 26 * MIB,
+        "after_bytes": 6 * MIB,
+    }  # fmt: skip
+    assert [pause["kind"] for pause in found if pause["pause_ms"] > 30] == [
+        "Young (Normal) (G1 Evacuation Pause)",
+        "Full (Diagnostic Command)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "pause_ms"),
+    [
+        ("[5ns][info][gc] GC(9) Pause Full (Diagnostic Command) 169M->159M(512M) 31.418ms", 31.418),
+        ("[5ns][info][gc          ] GC(1) Pause Young (Normal) 2G->900K(4G) 1.500ms", 1.5),
+        ("[5ns][info][gc] GC(9) Pause Full (Diagnostic Command) 169M->159M(512M) 31.4", None),
+        ("[5ns][info][gc] GC(7) Concurrent Mark Cycle 189.481ms", None),
+        ("[5ns][info][gc,start] GC(7) Pause Young (Normal)", None),
+        ("no such line", None),
+    ],
+)
+def test_only_whole_lines_about_pauses_count(line: str, pause_ms: float | None) -> None:
+    assert [pause["pause_ms"] for pause in pauses("b", [line], 0)] == ([] if pause_ms is None else [pause_ms])
+
+
+def look(at: float, process: str = "producer-0", role: str = "producer", **values: int | None) -> dict[str, Any]:
+    unknown = dict.fromkeys(
+        ("cpu_ns", "rss_bytes", "steal_ns", "idle_ns", "messages", "blocked_ns", "poll_gap_ns"), None
+    )
+    return unknown | {"at_ns": int(at * SECOND), "process": process, "role": role} | values
+
+
+def test_a_worker_is_told_by_interval_and_over_the_measure_phase() -> None:
+    looks = [
+        look(4, cpu_ns=0, rss_bytes=10, messages=0, blocked_ns=0, poll_gap_ns=9_000_000),
+        look(6, cpu_ns=SECOND, rss_bytes=30, messages=500, blocked_ns=SECOND, poll_gap_ns=4_000_000),
+        look(8, cpu_ns=2 * SECOND, rss_bytes=20, messages=2_500, blocked_ns=SECOND, poll_gap_ns=2_000_000),
+        look(12, cpu_ns=2 * SECOND, rss_bytes=40, messages=2_500, blocked_ns=SECOND, poll_gap_ns=None),
+    ]
+    rows = resources(reversed(looks), SPAN)
+    assert [row["second"] for row in rows] == [1.0, 3.0, 7.0, None]
+    assert [row["cpu_cores"] for row in rows] == [0.5, 0.5, 0.0, 0.5]
+    measure = rows[-1]
+    assert (measure["scope"], measure["duration_ns"], measure["messages"]) == ("measure", 2 * SECOND, 2_000)
+    assert (measure["rss_bytes"], measure["poll_gap_ms"], measure["blocked_share"]) == (30, 2.0, 0.0)
+    assert measure["cpu_us_per_message"] == 500.0
+    assert (rows[0]["blocked_share"], rows[2]["cpu_us_per_message"], rows[2]["poll_gap_ms"]) == (0.5, None, None)
+
+
+def test_the_shares_of_the_host_are_of_all_its_time() -> None:
+    looks = [
+        look(0, "host", "host", cpu_ns=0, idle_ns=0, steal_ns=0),
+        look(1, "host", "host", cpu_ns=SECOND, idle_ns=2 * SECOND, steal_ns=SECOND),
+        look(2, "host", "host", cpu_ns=SECOND, idle_ns=4 * SECOND, steal_ns=None),
+    ]
+    first, second = resources(looks, SPAN)
+    assert (first["idle_share"], first["steal_share"], first["cpu_cores"]) == (0.5, 0.25, 1.0)
+    assert (second["idle_share"], second["steal_share"]) == (1.0, None)
+
+
+def test_a_counter_that_was_set_back_is_unknown() -> None:
+    (row,) = resources([look(0, cpu_ns=10, messages=5), look(1, cpu_ns=3, messages=5)], SPAN)
+    assert (row["cpu_cores"], row["messages"], row["cpu_us_per_message"]) == (None, 0, None)
+
+
+def test_small_runs_start_quickly_and_large_ones_stay_within_their_memory() -> None:
+    small, large = sizing(SMALL_ROWS, 2), sizing(80_000_000, 2)
+    assert "-XX:TieredStopAtLevel=1" in small.java_options
+    assert "-XX:TieredStopAtLevel=1" not in large.java_options
+    assert (large.heap, large.shuffle_partitions, sizing(0, 1).cores) == ("2g", 10, 2)
+
+
+def test_a_local_session_leaves_its_files_in_its_scratch_folder(tmp_path: Path) -> None:
+    said = settings(sizing(0, 2), None, tmp_path)
+    assert said["spark.master"] == "local[2]"
+    assert settings(sizing(0, 2), "spark://there:7077", tmp_path)["spark.master"] == "spark://there:7077"
+    for name in ("spark.local.dir", "spark.sql.warehouse.dir"):
+        assert Path(said[name]).is_relative_to(tmp_path)
