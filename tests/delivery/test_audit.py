@@ -60,6 +60,8 @@ def of(messages: list[Sent], deliveries: list[Received], lag: list[Lag] | None =
         ([got(5, intact=False), got(5, poll=1)], "duplicate_consumer"),
         # Its offset holds another message of the run: it is not there.
         ([got(6, offset=5)], "lost"),
+        # A stamp that may be garbled says nothing of a message that stands elsewhere.
+        ([got(5, offset=7, intact=False)], "lost"),
     ],
 )
 def test_the_deliveries_of_a_message_say_its_class(deliveries: list[Received], name: str) -> None:
@@ -76,6 +78,11 @@ def test_a_failed_message_that_came_is_counted_and_is_in_no_class() -> None:
     said = of([sent(1, None, error="_MSG_TIMED_OUT"), sent(2, None, error="unsent")], [got(1), got(2)])
     assert said.classes == {}
     assert said.run["unacked_received"] == 1
+
+
+def test_a_message_that_failed_owns_no_offset() -> None:
+    failed = sent(1, error="_MSG_TIMED_OUT")
+    assert of([failed], [got(None, offset=1)]).run["foreign"] == 1
 
 
 def test_unrecorded_are_stamps_not_deliveries() -> None:
@@ -144,12 +151,12 @@ def test_groups_are_audited_apart() -> None:
 
 
 def test_the_lost_block_begins_above_the_last_record_and_ends_at_the_next_of_another() -> None:
-    rows = [got(4, consumer=9), got(5, consumer=9, poll=1), got(8, poll=2), got(3, partition=1, poll=3)]
+    rows = [got(4, consumer=9), got(5, consumer=9, poll=1), got(8, poll=2), got(3, partition=1, poll=3), got(7, poll=4)]
     starts = [Lag("start", 0, GROUP, None, partition, None, 2, None, 2) for partition in (0, 1, 2)]
     left = remains(rows, starts, GROUP, frozenset([9]))
     assert left.highest == {(0, 0, 0): 8, (0, 0, 1): 3}
     assert left.blocks == {
-        (0, 0, 0): (LostBlock(5, 8),),
+        (0, 0, 0): (LostBlock(5, 7),),
         (0, 0, 1): (LostBlock(1, 3),),
         (0, 0, 2): (LostBlock(1, None),),
     }

@@ -69,9 +69,15 @@ def test_an_interval_holds_the_percentile_whatever_the_censored_would_have_taken
         )
         assert low == upper_edge_ns(bucket_of(np.array([at_age])))[0]
         assert (high is None) == (at_infinity == infinite)
+        assert (name in said.high_ends_ns) == (high != low)
         if high is not None:
             assert at_infinity <= high <= max(delivered)
             assert high >= min(low, max(delivered))
+
+
+def test_an_end_is_told_apart_only_where_it_differs() -> None:
+    said = summary([400] * 50 + [500] * 40, [90_000] * 10)
+    assert said.high_ends_ns == dict.fromkeys(("p95", "p99", "p99_5"))
 
 
 def test_what_was_delivered_alone_is_no_interval() -> None:

@@ -217,7 +217,7 @@ def remains(deliveries: Iterable[Received], lag: Iterable[Lag], group: int, dead
 
 def _lost_block(read: Mapping[int, Sequence[int]], consumer: int, before: int) -> LostBlock:
     above = max(read.get(consumer, ()), default=before)
-    later = [offset for other, offsets in read.items() if other != consumer for offset in offsets if offset > above]
+    later = [offset for offsets in read.values() for offset in offsets if offset > above]
     return LostBlock(above, min(later, default=None))
 
 

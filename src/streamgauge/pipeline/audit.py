@@ -72,7 +72,8 @@ def findings(
     in_doubt = {row.delivery for row in words.select("delivery").distinct().collect()}
     if odd is None and True not in in_doubt:
         # The usual case: all was delivered once, and in some words only the order is not proved yet.
-        return Findings(keep(reordered(_sound_of_words(deliveries, words))), None) if in_doubt else None
+        falling = _some(keep(reordered(_sound_of_words(deliveries, words)))) if in_doubt else None
+        return None if falling is None else Findings(falling, None)
     sent = keep(_of_words(messages, words))
     sound = keep(_sound_of_words(deliveries, words))
     every = sound.selectExpr("*", "producer as owner", "seq as owned_seq")
@@ -344,7 +345,7 @@ def remains(spark: SparkSession, deliveries: DataFrame, lag: Sequence[Lag], dead
     edges = spark.createDataFrame(pa.table(columns or {name: [] for name in _ABOVE.names}, _ABOVE))
     below = (
         deliveries.join(F.broadcast(edges), lane)
-        .where("consumer != dead and `offset` > above")
+        .where("`offset` > above")
         .groupBy(*lane, "dead")
         .agg(F.expr("min(`offset`) as below"))
     )

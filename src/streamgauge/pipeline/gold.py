@@ -67,7 +67,8 @@ class Questions:
         ages, problems = None, []
         if not self.bronze.extent("sent", "error").unknown:
             unsent = messages.where(f"fate = {silver.NEVER_SENT}")
-            ages = self._ages(unsent, [name for name in self.censored_metrics if name.endswith("response")])
+            # What was never sent has an age since it was due only.
+            ages = self._ages(unsent, self.censored_metrics)
             problems = accounts.problems(accounts.never_settled(messages)).toArrow().to_pylist()
         return Sent(Sums(summed), _counted(messages, values), ages, problems)
 
@@ -199,7 +200,7 @@ def tables(questions: Questions, received: Received, sent: Sent) -> dict[str, pa
         "latency": rows,
         "latency_buckets": latency.bucket_table(histograms),
         "cdf": cdf,
-        "lateness": latency.lateness_rows(sent.sums, delivered) if knows.scheduled else [],
+        "lateness": latency.lateness_rows(sent.sums, delivered),
         "delivery": accounts.delivery_rows(knows, sent.sums, received.sums, received.found),
         "problems": [*sent.problems, *received.problems],
         "polls": polls.by_consumer(polled),
