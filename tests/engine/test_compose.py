@@ -7,7 +7,7 @@ import pytest
 
 from streamgauge.domain import payload, stamp
 from streamgauge.domain.payload import PayloadKind
-from streamgauge.engine.compose import Composer, Recipe
+from streamgauge.engine.compose import FEW, Composer, Recipe
 
 
 @pytest.mark.parametrize("kind", ["mixed", "zeros", "logline"])
@@ -58,3 +58,17 @@ def test_a_block_may_be_smaller_than_the_last() -> None:
 
     assert len(values) == len(stamps) == 1
     assert stamp.decode(values[0][: stamp.SIZE])["seq"].tolist() == [100]
+
+
+@pytest.mark.parametrize("in_headers", [False, True])
+def test_one_by_one_and_in_a_block_are_the_same(in_headers: bool) -> None:
+    """Few messages are made without numpy; nobody can tell."""
+    count = 3 * FEW
+    composer = Composer(Recipe(5, 9, "mixed", 300, 42, in_headers=in_headers, scheduled=True), count)
+    seqs = np.arange(10**10, 10**10 + count)
+
+    apart = [composer.compose(seqs[at : at + 1], seqs[at : at + 1] * 3, 77) for at in range(count)]
+    values, stamps = composer.compose(seqs, seqs * 3, 77)
+
+    assert [value for few, _ in apart for value in few] == values
+    assert b"".join(few.tobytes() for _, few in apart) == stamps.tobytes()

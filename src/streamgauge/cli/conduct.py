@@ -26,6 +26,7 @@ from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.client_config import masked
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
+from streamgauge.kafka.prime import PRIME_SECONDS, prime
 from streamgauge.record.facts import machine, versions, write_facts
 from streamgauge.record.parts import PartSink, open_sink
 
@@ -67,7 +68,7 @@ def conduct(request: Request, interrupts: Interrupts, progress: Progress) -> Run
     folder = make_folder(request.out, run_id)
     identity = Identity(run_id, secrets.randbits(32), f"streamgauge-{run_id}-{secrets.token_hex(3)}")
     try:
-        with _target(request, folder, progress) as target:
+        with _target(request, folder, interrupts, progress) as target:
             ends = _Topic(target.cluster, request.scenario, identity.group, target.ended)
             ends.prepare(embedded=target.facts.embedded, allow_reset=request.allow_reset)
             facts = _facts(request, identity, target, pair)
@@ -114,8 +115,8 @@ def _remove_empty(folder: RunFolder) -> None:
 
 
 @contextlib.contextmanager
-def _target(request: Request, folder: RunFolder, progress: Progress) -> Iterator[_Target]:
-    """The given cluster, or an embedded broker that ends with the block."""
+def _target(request: Request, folder: RunFolder, interrupts: Interrupts, progress: Progress) -> Iterator[_Target]:
+    """The given cluster, or an embedded broker, primed, that ends with the block."""
     if request.bootstrap:
         cluster = Cluster(request.bootstrap, request.connection)
         cluster.reachable()
@@ -130,7 +131,10 @@ def _target(request: Request, folder: RunFolder, progress: Progress) -> Iterator
         detached=request.keep_broker,
         progress=progress,
     ) as broker:
-        yield _embedded(broker)
+        target = _embedded(broker)
+        progress(f"priming it for {PRIME_SECONDS:g} s")
+        prime(target.cluster, stopped=lambda: interrupts.count > 0)
+        yield target
         if request.keep_broker:
             progress(f"broker kept at {broker.bootstrap}; end it with `streamgauge broker stop`")
 

@@ -4,7 +4,8 @@ At the head of the value, or in the record header `HEADER_KEY`, where it leaves 
 are numpy structured arrays of `STAMP`; encoding and decoding are therefore views, not loops.
 """
 
-from typing import Any
+import struct
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ STAMP = np.dtype(
     ]
 )
 SIZE = STAMP.itemsize
+ONE: Final = struct.Struct("<HBBIIIQqq")
+"""The same layout for a single stamp, where numpy's cost per call would dominate."""
 MAGIC = 0x6753
 VERSION = 1
 NO_SCHEDULE = 0x01

@@ -1,9 +1,8 @@
 """The due times of one producer as the produce loop asks for them, looked up in chunks of a pacer."""
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Final
-
-import numpy as np
 
 from streamgauge.domain.pacing import Int64s, Pacer
 
@@ -19,6 +18,8 @@ class Schedule:
     start_ns: int
     end_ns: int
     _chunk: Int64s = field(init=False)
+    _times: list[int] = field(init=False)
+    """The chunk again: the loop asks for one due time at a time, which a list answers ten times faster."""
     _first: int = field(init=False, default=0)
     _place: int = field(init=False, default=0)
 
@@ -28,13 +29,14 @@ class Schedule:
 
     def next_ns(self) -> int | None:
         """When the next message is due; None when there is none before the end."""
-        due_ns = int(self._chunk[self._place])
+        due_ns = self._times[self._place]
         return due_ns if due_ns < self.end_ns else None
 
     def due(self, now_ns: int, limit: int) -> Int64s:
         """Due times of the next messages that are due by `now_ns` and before the end, at most `limit` of them."""
-        ahead = self._chunk[self._place : self._place + limit]
-        return ahead[: int(np.searchsorted(ahead, min(now_ns, self.end_ns - 1), side="right"))]
+        begin = self._place
+        upto = min(begin + limit, len(self._times))
+        return self._chunk[begin : bisect_right(self._times, min(now_ns, self.end_ns - 1), begin, upto)]
 
     def advance(self, count: int) -> None:
         """Go past the next `count` messages."""
@@ -44,9 +46,11 @@ class Schedule:
 
     def is_closer_than(self, gap_ns: int) -> bool:
         """Whether the next messages follow each other in less than `gap_ns`, on average."""
-        ahead = self._chunk[self._place : self._place + _LOOK_AHEAD]
-        return len(ahead) > 1 and int(ahead[-1] - ahead[0]) < gap_ns * (len(ahead) - 1)
+        last = min(self._place + _LOOK_AHEAD, len(self._times)) - 1
+        steps = last - self._place
+        return steps > 0 and self._times[last] - self._times[self._place] < gap_ns * steps
 
     def _load(self, first: int) -> None:
         self._chunk = self.start_ns + self.pacer.due_ns(first, CHUNK)
+        self._times = self._chunk.tolist()
         self._first, self._place = first, 0

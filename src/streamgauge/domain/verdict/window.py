@@ -6,9 +6,10 @@ from streamgauge.domain.figures import milliseconds, whole
 from streamgauge.domain.latency import SAMPLES_NEEDED
 from streamgauge.domain.verdict.check import Check, passed, unknown
 from streamgauge.domain.verdict.evidence import Evidence, Row, largest
-from streamgauge.domain.verdict.pace import is_more
+from streamgauge.domain.verdict.pace import MOVED_MS
 
-START_SECONDS: Final = 2
+TRANSIENT: Final = 2.0
+"""So many times a percentile of the settled half of the window, the whole's percentile is that of the start."""
 WINDOWS_NEEDED: Final = 5
 
 _METRICS: Final = ("end_to_end_response", "end_to_end_service", "ack_response", "ack_service")
@@ -17,8 +18,8 @@ _METRICS: Final = ("end_to_end_response", "end_to_end_service", "ack_response", 
 def start_transient(run: Evidence) -> Check | None:
     """Whether the first seconds of the measure phase alone make a percentile of the whole.
 
-    A percentile of the whole that lies above that of every later window comes from the start. A single stall may do
-    that to p99.9, which only warns.
+    A percentile of the whole that is twice that of every second of the later half comes from the start: a stall that
+    may happen at any time stays below that in the long run. A single stall may do it to p99.9, which only warns.
     """
     metric = next((name for name in _METRICS if run.latency(name).get("p99_ms") is not None), None)
     if metric is None:
@@ -27,19 +28,23 @@ def start_transient(run: Evidence) -> Check | None:
     if len(windows) < WINDOWS_NEEDED:
         seen = f"{whole(len(windows))} windows of one second, {WINDOWS_NEEDED} are needed"
         return unknown("start_transient", "instrument", seen, "Measure for longer: phases.measure of at least 5s.")
-    later = [row for row in windows if row["second"] >= START_SECONDS]
+    later = [row for row in windows if 2 * row["second"] >= len(windows)]
     total = run.latency(metric)
     p99, later_p99 = total["p99_ms"], largest(later, "p99_ms") or 0.0
     p99_9, later_max = total.get("p99_9_ms"), largest(later, "max_ms") or 0.0
     advice = "The start lies inside the window: warm up for longer (phases.warmup)."
     words = f"{metric.rsplit('_', 1)[0].replace('_', '-')} "
-    text = f"{words}p99 {milliseconds(p99)}; highest p99 of a later second {milliseconds(later_p99)}"
-    if is_more(p99, later_p99):
+    text = f"{words}p99 {milliseconds(p99)}; highest p99 of a second in the later half {milliseconds(later_p99)}"
+    if _dominates(p99, later_p99):
         return Check("start_transient", "instrument", "fail", text, advice)
-    if p99_9 is not None and is_more(p99_9, later_max):
-        text = f"{words}p99.9 {milliseconds(p99_9)}; highest of any later second {milliseconds(later_max)}"
+    if p99_9 is not None and _dominates(p99_9, later_max):
+        text = f"{words}p99.9 {milliseconds(p99_9)}; highest of the later half {milliseconds(later_max)}"
         return Check("start_transient", "instrument", "warn", text, advice)
     return passed("start_transient", "instrument", text)
+
+
+def _dominates(whole_ms: float, later_ms: float) -> bool:
+    return whole_ms > TRANSIENT * later_ms and whole_ms - later_ms > MOVED_MS
 
 
 def _is_measured(run: Evidence, row: Row) -> bool:
