@@ -95,7 +95,7 @@ def test_a_load_without_a_schedule_has_no_due_times() -> None:
     """The flag in the stamp says so."""
     received, _, _, _ = consume([(value(4, flags=stamp.NO_SCHEDULE), NO_HEAD)], Reading(TAG, 1))
 
-    assert received.column("due_ns") == [NULL_INT64]
+    assert received.column("due_ns") == [None]
     assert received.column("sent_ns") == [2004]
 
 
@@ -104,7 +104,7 @@ def test_somebody_elses_load_has_sequences_but_no_times() -> None:
     received, _, _, _ = consume([(value(4, tag=99), NO_HEAD)], Reading(None, 1))
 
     assert received.column("seq") == [4]
-    assert received.column("due_ns") == received.column("sent_ns") == [NULL_INT64]
+    assert received.column("due_ns") == received.column("sent_ns") == [None]
     assert received.column("intact") == [1]
 
 

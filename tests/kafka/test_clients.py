@@ -294,6 +294,30 @@ def test_foreign_messages_carry_no_stamp(mock_cluster: str) -> None:
     consumer.close()
 
 
+def test_where_nobody_told_where_the_stamps_are_each_message_tells(mock_cluster: str) -> None:
+    """Stamps in values, in headers and nowhere, mixed in one topic, as a consumer finds them that only reads."""
+    plain = ck.Producer({"bootstrap.servers": mock_cluster})
+    (in_value,), _ = compose(0, 1)
+    (body,), stamps = compose(1, 1, in_header=True)
+    header = [(stamp.HEADER_KEY, stamps[0].tobytes())]
+    for value, headers in ((in_value, []), (body, header), (b"short", []), (None, header), (b"x" * 100, [])):
+        plain.produce("t", value, headers=headers, partition=0)
+    assert plain.flush(10) == 0
+    settings = {"bootstrap.servers": mock_cluster, "group.id": "mixed", "auto.offset.reset": "earliest"}
+    consumer = KafkaConsumer(ClientSpec("c", "t", settings, stamp_in_header=None))
+    found: list[tuple[bool, bool, int]] = []
+    limit_ns = monotonic_ns() + PATIENCE_NS
+    while len(found) < 5 and monotonic_ns() < limit_ns:
+        if fetched := consumer.poll(0.05, 10):
+            in_header = np.broadcast_to(np.asarray(fetched.in_header), fetched.count).tolist()
+            ours = stamp.is_stamp(fetched.stamps, TAG).tolist()
+            found += zip(ours, in_header, fetched.stamps["seq"].tolist(), strict=True)
+    consumer.close()
+
+    assert [each[:2] for each in found] == [(True, False), (True, True), (False, False), (True, True), (False, False)]
+    assert [found[place][2] for place in (0, 1, 3)] == [0, 1, 1]
+
+
 def test_a_cluster_that_cannot_be_reached_is_one_clear_error() -> None:
     """No traceback of a library, and no endless wait."""
     spec = ClientSpec("producer-0", "t", {"bootstrap.servers": "127.0.0.1:1"})

@@ -130,12 +130,12 @@ def test_texts_are_kept(folder: RunFolder) -> None:
 
 
 def test_what_a_dead_worker_left_open_is_closed_by_others(folder: RunFolder) -> None:
-    """The worker never closes; a row that was cut off in the middle does not count; closing twice changes nothing."""
+    """The worker never closes; a block that was cut off in the middle does not count; closing twice changes nothing."""
     dead = sink(folder, rows_per_part=1000)
     dead.append(block(0, 130, ["x", *[None] * 129]), 130)
     left = folder.worker_events("sent", "producer-3") / "_open-0"
     with left.open("ab") as file:
-        file.write(b"half a row")
+        file.write(b"\x02\x00\x00\x00half a block")
 
     assert close_left_open(folder) == []
     assert close_left_open(folder) == []

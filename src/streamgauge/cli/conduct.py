@@ -28,7 +28,7 @@ from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
 from streamgauge.kafka.prime import PRIME_SECONDS, prime
 from streamgauge.record.facts import machine, versions, write_facts
-from streamgauge.record.parts import PartSink, open_sink
+from streamgauge.record.parts import PartSink
 
 PARENT = "supervisor"
 Progress = Callable[[str], None]
@@ -224,7 +224,7 @@ def _record_lag(folder: RunFolder, topic: _Topic, moment: str) -> None:
     """Log starts, log ends and commits of every partition, as one row each."""
     starts, ends, committed = topic.log_starts(), topic.log_ends(), topic.committed()
     known = [NULL_INT64 if offset is None else offset for offset in committed]
-    with contextlib.closing(open_sink(folder.root, "lag", f"{PARENT}-{moment}", {"topic": 0})) as sink:
+    with contextlib.closing(PartSink(folder, "lag", f"{PARENT}-{moment}", {"topic": 0}, len(ends))) as sink:
         sink.append(
             {
                 "at_ns": clock.monotonic_ns(),

@@ -14,7 +14,7 @@ from streamgauge.domain.pacing import Int64s
 from streamgauge.engine.live import Order, PollGap, Slot
 from streamgauge.engine.ports import ConsumerClient, Sink
 
-LIMIT: Final = 1_000
+LIMIT: Final = 2_000
 """Messages taken by one poll at most."""
 POLL_SECONDS: Final = 0.1
 POLL_ROWS: Final = 256
@@ -98,19 +98,26 @@ def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int) -> Blo
     scheduled = timed & (stamps["flags"] & stamp.NO_SCHEDULE == 0)
     return {
         "poll": poll,
-        "producer": np.where(ours, stamps["producer"].astype(np.int32), np.int32(NULL_INT32)),
-        "seq": np.where(ours, stamps["seq"].astype(np.int64), NULL_INT64),
+        "producer": _known(ours, stamps["producer"].astype(np.int32), NULL_INT32),
+        "seq": _known(ours, stamps["seq"].astype(np.int64), NULL_INT64),
         "partition": fetched.partition,
         "offset": fetched.offset,
         "append_ms": fetched.append_ms,
-        "due_ns": np.where(scheduled, stamps["due_ns"], NULL_INT64),
-        "sent_ns": np.where(timed, stamps["sent_ns"], NULL_INT64),
+        "due_ns": _known(scheduled, stamps["due_ns"], NULL_INT64),
+        "sent_ns": _known(timed, stamps["sent_ns"], NULL_INT64),
         "received_ns": received_ns,
         "started_ns": None,
         "processed_ns": None,
         "size_bytes": fetched.size_bytes,
         "intact": intact(fetched, ours, reading.verify_every),
     }
+
+
+def _known(known: NDArray[np.bool_], numbers: NDArray[Any], null: int) -> NDArray[Any] | None:
+    """The numbers that are known; None where none is, which costs nothing to record."""
+    if known.all():
+        return numbers
+    return np.where(known, numbers, numbers.dtype.type(null)) if known.any() else None
 
 
 def intact(fetched: Fetched, ours: NDArray[np.bool_], verify_every: int | None) -> NDArray[np.int8] | None:
@@ -121,9 +128,11 @@ def intact(fetched: Fetched, ours: NDArray[np.bool_], verify_every: int | None) 
     chosen = np.flatnonzero(ours & (stamps["seq"] % np.uint64(verify_every) == 0))
     out = np.full(fetched.count, NULL_BOOL, np.int8)
     in_header = np.broadcast_to(np.asarray(fetched.in_header), ours.shape)
-    crcs = stamps["crc"]
-    for place in chosen.tolist():
-        value = fetched.values[place]
-        body = value if in_header[place] else memoryview(value)[stamp.SIZE :]
-        out[place] = zlib.crc32(body) == crcs[place]
+    starts = np.where(in_header[chosen], 0, stamp.SIZE).tolist()
+    said = stamps["crc"][chosen].tolist()
+    values = fetched.values
+    out[chosen] = [
+        zlib.crc32(values[place][start:]) == crc
+        for place, start, crc in zip(chosen.tolist(), starts, said, strict=True)
+    ]
     return out

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import compress
@@ -40,10 +41,11 @@ class KafkaProducer:
         self._acks_none = str(spec.settings.get("acks", "")) == "0"
         self._limit = int(spec.settings.get(QUEUE_LIMIT, _QUEUE_LIMIT_DEFAULT))
         self._messages: list[Any] = []
-        self._times: list[int] = []
+        self._times = array("q")
         self._errors: dict[int, str] = {}
         self._heads: list[bytes] = []
-        self._in_flight = 0
+        self._taken = 0
+        self._told = 0
         self._slots: list[dict[str, Any]] = []
         settings = {**spec.settings, "on_delivery": self._reporter(), "error_cb": _note_error}
         try:
@@ -60,11 +62,11 @@ class KafkaProducer:
 
     def room(self) -> int:
         """How many messages the local queue still takes."""
-        return self._limit - self._in_flight
+        return self._limit - self.in_flight()
 
     def in_flight(self) -> int:
         """Messages taken whose delivery report was not served."""
-        return self._in_flight
+        return self._taken - self._told - len(self._messages)
 
     def send(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
         """Hand a block over to librdkafka's queue."""
@@ -80,9 +82,10 @@ class KafkaProducer:
         if count < max(1, at_least):
             return {}, 0
         messages, times, errors, heads = self._messages[:], self._times[:], dict(self._errors), self._heads[:]
+        self._told += count
         # The callback holds on to these very lists.
         self._messages.clear()
-        self._times.clear()
+        del self._times[:]
         self._errors.clear()
         self._heads.clear()
         return self._rows(messages, times, errors, heads), count
@@ -98,14 +101,14 @@ class KafkaProducer:
 
     def _reporter(self) -> Callable[[KafkaError | None, Message], None]:
         """The delivery callback: it runs once for each message, so it does nothing that can wait."""
-        messages, times, errors = self._messages, self._times, self._errors
+        messages, errors = self._messages, self._errors
+        keep, keep_time = messages.append, self._times.append
 
         def delivered(error: KafkaError | None, message: Message) -> None:
             if error is not None:
                 errors[len(messages)] = error.name()
-            messages.append(message)
-            times.append(monotonic_ns())
-            self._in_flight -= 1
+            keep(message)
+            keep_time(monotonic_ns())
 
         return delivered
 
@@ -118,7 +121,7 @@ class KafkaProducer:
         for slot, value in zip(batch, values, strict=True):
             slot["value"] = value
         taken = self._client.produce_batch(self._topic, batch)
-        self._in_flight += taken
+        self._taken += taken
         return ALL_TAKEN if taken == count else _refused(batch)
 
     def _send_headers(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
@@ -134,7 +137,7 @@ class KafkaProducer:
                     headers=[(stamp.HEADER_KEY, head)],
                     on_delivery=partial(self._with_head, head, report),
                 )
-                self._in_flight += 1
+                self._taken += 1
             except BufferError:
                 return Refused(no_room=range(place, len(values)), failed=failed)
             except KafkaException as error:
@@ -145,11 +148,11 @@ class KafkaProducer:
         self._heads.append(head)
         report(error, message)
 
-    def _rows(self, messages: list[Any], times: list[int], errors: dict[int, str], heads: list[bytes]) -> Block:
+    def _rows(self, messages: list[Any], times: "array[int]", errors: dict[int, str], heads: list[bytes]) -> Block:
         count = len(messages)
         values = _values(messages)
-        sizes = _sizes(values)
-        stamps = stamp.decode(b"".join(heads)) if self._in_header else _stamps_in(values, sizes)
+        sizes, stamps = _sizes_and_stamps(values)
+        stamps = stamp.decode(b"".join(heads)) if self._in_header else stamps
         offsets = _numbers(Message.offset, messages)
         partitions = _numbers(Message.partition, messages)
         return {
@@ -158,7 +161,7 @@ class KafkaProducer:
             "offset": None if self._acks_none else np.where(offsets < 0, NULL_INT64, offsets),
             "due_ns": np.where(stamps["flags"] & stamp.NO_SCHEDULE, NULL_INT64, stamps["due_ns"]),
             "sent_ns": stamps["sent_ns"],
-            "acked_ns": None if self._acks_none else np.array(times, np.int64),
+            "acked_ns": None if self._acks_none else np.frombuffer(times, np.int64),
             "size_bytes": sizes,
             "error": [errors.get(place) for place in range(count)] if errors else None,
         }
@@ -172,6 +175,7 @@ class KafkaConsumer:
         self._in_header = spec.stamp_in_header
         self._partitions: set[int] = set()
         self._held = False
+        self._withheld = False
         self._incremental = _assigns_incrementally(spec.settings)
         self._errors: dict[str, None] = {}
         settings = {**spec.settings, "enable.auto.offset.store": False, "error_cb": self._note}
@@ -189,11 +193,11 @@ class KafkaConsumer:
         if first is None:
             return None
         messages = [first, *self._client.consume(limit - 1, 0)] if limit > 1 else [first]
-        faulty = list(map(Message.error, messages))
-        if any(faulty):
-            for error in filter(None, faulty):
-                self._note(error)
-            messages = list(compress(messages, (error is None for error in faulty)))
+        if any(map(Message.error, messages)):
+            for message in messages:
+                if error := message.error():
+                    self._note(error)
+            messages = [message for message in messages if message.error() is None]
         return self._decode(messages) if messages else None
 
     def assigned(self) -> int:
@@ -203,7 +207,12 @@ class KafkaConsumer:
     def hold(self, *, held: bool) -> None:
         """Pause or resume all partitions, those still to come included."""
         self._held = held
-        self._apply_hold([TopicPartition(self._topic, partition) for partition in self._partitions])
+        partitions = [TopicPartition(self._topic, partition) for partition in self._partitions]
+        if self._withheld and not held:
+            self._withheld = False
+            self._client.assign(partitions)
+        else:
+            self._apply_hold(partitions)
 
     def store(self, partitions: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
         """Store offsets for the next commit."""
@@ -244,8 +253,8 @@ class KafkaConsumer:
 
     def _decode(self, messages: list[Any]) -> Fetched:
         values = _values(messages)
-        sizes = _sizes(values)
-        stamps, in_header = self._find_stamps(messages, values, sizes)
+        sizes, stamps = _sizes_and_stamps(values)
+        stamps, in_header = self._find_stamps(messages, stamps)
         return Fetched(
             partition=np.fromiter(map(Message.partition, messages), np.int32, len(messages)),
             offset=np.fromiter(map(Message.offset, messages), np.int64, len(messages)),
@@ -256,26 +265,36 @@ class KafkaConsumer:
             in_header=in_header,
         )
 
-    def _find_stamps(
-        self, messages: list[Any], values: list[bytes], sizes: NDArray[np.int32]
-    ) -> tuple[Stamps, NDArray[np.bool_] | bool]:
+    def _find_stamps(self, messages: list[Any], from_values: Stamps) -> tuple[Stamps, NDArray[np.bool_] | bool]:
         if self._in_header is False:
-            return _stamps_in(values, sizes), False
-        from_headers = stamp.decode(b"".join(map(_header_stamp, messages)))
+            return from_values, False
         if self._in_header:
-            return from_headers, True
-        present = stamp.is_stamp(from_headers, None)
-        return np.where(present, from_headers, _stamps_in(values, sizes)), present
+            return stamp.decode(b"".join(map(_header_stamp, messages))), True
+        # Nobody told where they are. Looking into the headers of every message would cost a quarter of all the time.
+        missing = ~stamp.is_stamp(from_values, None)
+        if not missing.any():
+            return from_values, False
+        found = stamp.decode(b"".join(map(_header_stamp, compress(messages, missing))))
+        in_header = missing.copy()
+        in_header[missing] = stamp.is_stamp(found, None)
+        stamps = from_values.copy()
+        stamps[in_header] = found[in_header[missing]]
+        return stamps, in_header
 
     def _assigned(self, _consumer: Any, partitions: list[TopicPartition]) -> None:
         self._partitions.update(each.partition for each in partitions)
-        if self._held:
+        if self._held and self._incremental:
             # Assigned first: only a partition that is assigned can be paused.
-            (self._client.incremental_assign if self._incremental else self._client.assign)(partitions)
+            self._client.incremental_assign(partitions)
             self._apply_hold(partitions)
+        elif self._held:
+            # Paused before librdkafka knows the committed offset, a partition is fetched a second after it is resumed.
+            self._client.assign([])
+            self._withheld = True
 
     def _revoked(self, _consumer: Any, partitions: list[TopicPartition]) -> None:
         self._partitions.difference_update(each.partition for each in partitions)
+        self._withheld = self._withheld and bool(self._partitions)
 
     def _apply_hold(self, partitions: list[TopicPartition]) -> None:
         if partitions:
@@ -339,20 +358,23 @@ def _refused(batch: list[dict[str, Any]]) -> Refused:
 
 def _values(messages: list[Any]) -> list[bytes]:
     """The bytes of each value; a null value has none."""
-    return [b"" if value is None else value for value in map(Message.value, messages)]
+    values: list[Any] = list(map(Message.value, messages))
+    return [value or b"" for value in values] if None in values else values
 
 
-def _sizes(values: Sequence[bytes]) -> NDArray[np.int32]:
-    return np.fromiter(map(len, values), np.int32, len(values))
-
-
-def _stamps_in(values: Sequence[bytes], sizes: NDArray[np.int32]) -> Stamps:
-    """The first 40 bytes of each value as stamps; a shorter value has none."""
-    size = int(sizes[0])
-    if stamp.SIZE <= size <= _WHOLE_VALUES and bool((sizes == size).all()):
-        heads = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), size)[:, : stamp.SIZE]
-        return np.ascontiguousarray(heads).view(stamp.STAMP).ravel()
-    return stamp.decode(b"".join(v[: stamp.SIZE] if len(v) >= stamp.SIZE else _NO_STAMP for v in values))
+def _sizes_and_stamps(values: Sequence[bytes]) -> tuple[NDArray[np.int32], Stamps]:
+    """The size of each value, and its first 40 bytes as a stamp; a shorter value has none."""
+    count, size = len(values), len(values[0])
+    if stamp.SIZE <= size <= _WHOLE_VALUES:
+        joined = b"".join(values)
+        if len(joined) == count * size:
+            heads = np.frombuffer(joined, np.uint8).reshape(count, size)[:, : stamp.SIZE]
+            stamps = np.ascontiguousarray(heads).view(stamp.STAMP).ravel()
+            # Were one value longer and another shorter, what lies between them would not begin with a stamp.
+            if bool(stamp.is_stamp(stamps, None).all()):
+                return np.full(count, size, np.int32), stamps
+    sizes = np.fromiter(map(len, values), np.int32, count)
+    return sizes, stamp.decode(b"".join(v[: stamp.SIZE] if len(v) >= stamp.SIZE else _NO_STAMP for v in values))
 
 
 def _header_stamp(message: Any) -> bytes:

@@ -1,42 +1,72 @@
-"""The open part: rows appended to a file as they come, so that they outlive the process that wrote them.
+"""The open part: rows kept as columns in memory, and appended to a file so that they outlive the process.
 
-Layout: a head of `HEAD_BYTES` with a JSON description, then rows of fixed size, packed. How many there are follows from
-the length of the file, and a last row that was cut off does not count. Plain writes instead of a mapping: they cost
-less than page faults, need no room in advance, and a full disk is an error instead of a signal.
+Only after a death is the file read; a worker that lives turns its columns into a closed part. Layout: a head of
+`HEAD_BYTES` with a JSON description, then blocks of rows: their number as a 32-bit integer, one byte for each column
+that tells whether it is `_SAME` in all rows of the block, then the columns, packed, a same one as a single item. A last
+block that was cut off does not count. Plain writes instead of a mapping: they cost less than page faults, need no room
+in advance, and a full disk is an error instead of a signal.
 """
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.domain.blocks import Block, Values
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.events import EVENTS, NULL, Column, Schema, Type
 
 HEAD_BYTES: Final = 16 << 10
-_ITEM: Final[Mapping[Type, str]] = {Type.INT32: "<i4", Type.INT64: "<i8", Type.BOOL: "<i1", Type.STRING: "<i4"}
-"""What a column's items are in the file; strings are numbers of a vocabulary, 0 for null."""
+_ITEM: Final[Mapping[Type, np.dtype[Any]]] = {
+    Type.INT32: np.dtype("<i4"),
+    Type.INT64: np.dtype("<i8"),
+    Type.BOOL: np.dtype("i1"),
+    Type.STRING: np.dtype("<i4"),
+}
+"""What a column's items are; strings are numbers of a vocabulary, 0 for null."""
+_COUNT_BYTES: Final = 4
+_SAME: Final = 1
 
 Constants = Mapping[str, int | str | None]
 Columns = Mapping[str, Any]
 """Arrays of numbers with NULL, (codes, vocabulary) for strings, or one value for all rows."""
+Buffers = Mapping[str, NDArray[Any]]
+"""Room for the columns of a part; may be used again for a later one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is in a part."""
+
+    schema: Schema
+    number: int
+    count: int
+    columns: Columns
+
+
+def make_buffers(schema: Schema, constants: Constants, room: int) -> Buffers:
+    """Room for `room` rows, every page of it touched: a first touch costs microseconds, and not amid the load."""
+    return {column.name: np.full(room, 0, _ITEM[column.type]) for column in _stored(schema, constants)}
 
 
 class OpenPart:
-    """A file of rows of one kind; `constants` are columns with the same value in every row and take no room."""
+    """Up to `room` rows of one kind; `constants` are columns with the same value in every row and take no room."""
 
-    def __init__(self, path: Path, schema: Schema, number: int, constants: Constants) -> None:
+    def __init__(
+        self, path: Path, schema: Schema, number: int, constants: Constants, room: int, buffers: Buffers | None = None
+    ) -> None:
         self.path = path
-        self.schema = schema
         self.number = number
         self.count = 0
+        self._schema = schema
         self._constants = dict(constants)
-        self._stored = [column for column in schema.columns if column.name not in self._constants]
-        self._dtype = _row(self._stored)
+        self._stored = _stored(schema, constants)
+        self.buffers = buffers or make_buffers(schema, constants, room)
         self._words: dict[str, int] = {}
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
@@ -47,16 +77,34 @@ class OpenPart:
 
     def append(self, block: Block, first: int, count: int) -> None:
         """Take `count` rows of the block from row `first` on; raises RecordError when they cannot be written."""
-        rows = np.empty(count, self._dtype)
-        for column in self._stored:
-            rows[column.name] = self._encode(column, block[column.name], first, count)
-        left = rows.view(np.uint8).data
+        begin, end = self.count, self.count + count
+        same = bytearray(len(self._stored))
+        pieces: list[bytes | bytearray | memoryview] = [count.to_bytes(_COUNT_BYTES, "little"), same]
+        for place, column in enumerate(self._stored):
+            items = self.buffers[column.name][begin:end]
+            values = self._encode(column, block[column.name], first, count)
+            items[:] = values
+            if isinstance(values, int):
+                same[place] = _SAME
+                items = items[:1]
+            pieces.append(items.data)
         try:
+            written = os.writev(self._file, pieces)
+            size = sum(memoryview(piece).nbytes for piece in pieces)
+            left = b"" if written == size else b"".join(pieces)[written:]
             while left:
                 left = left[os.write(self._file, left) :]
         except OSError as error:
             raise RecordError(f"{self.path}: rows cannot be written: {error.strerror}") from error
-        self.count += count
+        self.count = end
+
+    def rows(self) -> Rows:
+        """The rows so far; their columns are views of the buffers."""
+        columns = {
+            column.name: _column(column, self.buffers[column.name][: self.count], list(self._words))
+            for column in self._stored
+        }
+        return Rows(self._schema, self.number, self.count, {**self._constants, **columns})
 
     def close(self) -> None:
         """Close the file; it stays where it is."""
@@ -84,7 +132,7 @@ class OpenPart:
     def _describe(self) -> None:
         """Write what a reader needs to know, before any row that needs it."""
         described = {
-            "kind": self.schema.name,
+            "kind": self._schema.name,
             "number": self.number,
             "constants": self._constants,
             "words": list(self._words),
@@ -98,29 +146,47 @@ class OpenPart:
             raise RecordError(f"{self.path}: cannot be written: {error.strerror}") from error
 
 
-def read_open_part(path: Path) -> tuple[Schema, int, int, Columns]:
-    """What is in an open part: schema, part number, number of rows, columns.
-
-    Raises RecordError when the file is no open part.
-    """
+def read_open_part(path: Path) -> Rows:
+    """What the file of an open part holds; raises RecordError when it is none."""
     try:
         with path.open("rb") as file:
             described = json.loads(file.read(HEAD_BYTES))
             schema = EVENTS[described["kind"]]
             number, constants, words = int(described["number"]), described["constants"], list(described["words"])
-            stored = [column for column in schema.columns if column.name not in constants]
-            dtype = _row(stored)
-            count = (path.stat().st_size - HEAD_BYTES) // dtype.itemsize
-            rows = np.fromfile(file, dtype, count)
+            stored = _stored(schema, constants)
+            data = file.read()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordError(f"{path}: not an open part that can be read: {error}") from error
-    columns = dict(constants)
-    for column in stored:
-        items = np.ascontiguousarray(rows[column.name])
-        columns[column.name] = (items, words) if column.type is Type.STRING else items
-    return schema, number, len(rows), columns
+    items = [_ITEM[column.type] for column in stored]
+    blocks = list(_blocks(data, items))
+    columns = {}
+    for place, (column, item) in enumerate(zip(stored, items, strict=True)):
+        column_items = np.concatenate([np.empty(0, item), *(block[place] for block in blocks)])
+        columns[column.name] = _column(column, column_items, words)
+    return Rows(schema, number, sum(len(block[0]) for block in blocks), {**constants, **columns})
 
 
-def _row(stored: Sequence[Column]) -> np.dtype[Any]:
-    """The layout of one row."""
-    return np.dtype([(column.name, _ITEM[column.type]) for column in stored])
+def _blocks(data: bytes, items: Sequence[np.dtype[Any]]) -> Iterator[list[NDArray[Any]]]:
+    """The columns of each whole block."""
+    at = 0
+    while at + _COUNT_BYTES + len(items) <= len(data):
+        count = int.from_bytes(data[at : at + _COUNT_BYTES], "little")
+        same = data[at + _COUNT_BYTES : at + _COUNT_BYTES + len(items)]
+        at += _COUNT_BYTES + len(items)
+        stored = [1 if flag == _SAME else count for flag in same]
+        if count == 0 or at + sum(n * item.itemsize for n, item in zip(stored, items, strict=True)) > len(data):
+            return
+        block = []
+        for n, item in zip(stored, items, strict=True):
+            found = np.frombuffer(data, item, n, at)
+            block.append(found if n == count else np.repeat(found, count))
+            at += n * item.itemsize
+        yield block
+
+
+def _stored(schema: Schema, constants: Constants) -> list[Column]:
+    return [column for column in schema.columns if column.name not in constants]
+
+
+def _column(column: Column, items: NDArray[Any], words: list[str]) -> Any:
+    return (items, words) if column.type is Type.STRING else items

@@ -16,9 +16,12 @@ from streamgauge.domain.errors import RecordError
 from streamgauge.domain.events import EVENTS, NULL, Column, Type
 from streamgauge.domain.paths import RunFolder
 from streamgauge.record.arrow import ARROW_TYPES, arrow_schema
-from streamgauge.record.openpart import Constants, OpenPart, read_open_part
+from streamgauge.record.openpart import Buffers, Constants, OpenPart, Rows, make_buffers, read_open_part
 
-ROWS_PER_PART = 1 << 20
+ROWS_PER_PART = 1 << 18
+"""A worker keeps the columns of two parts in memory: 20 MB each."""
+FEW_ROWS_PER_PART = 1 << 16
+"""The same for kinds without a row for every message."""
 _OPEN = "_open-"
 
 WriteTable = Callable[[pa.Table, Path], None]
@@ -60,11 +63,14 @@ class PartSink:
         self._write = write
         self._closing: threading.Thread | None = None
         self._failure: RecordError | None = None
+        self._spare: Buffers | None = None
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RecordError(f"{self._directory}: cannot be made: {error.strerror}") from error
         self._open = self._new_open_part(0)
+        # The second part begins in the middle of the load.
+        self._spare = make_buffers(self._schema, self._constants, rows_per_part)
 
     def append(self, block: Block, count: int) -> None:
         """Take `count` rows; every column that is not constant must be in the block."""
@@ -80,7 +86,7 @@ class PartSink:
         """Turn what is still open into a closed part; raises RecordError where that is not possible."""
         self._open.close()
         self._await_closing()
-        close_part(self._open.path, self._write)
+        _write_closed(self._open.path, self._open.rows(), self._write)
         with contextlib.suppress(OSError):
             # A worker that recorded nothing leaves nothing.
             self._directory.rmdir()
@@ -90,12 +96,14 @@ class PartSink:
         self._await_closing()
         full, self._open = self._open, self._new_open_part(self._open.number + 1)
         full.close()
-        self._closing = threading.Thread(target=self._close_full, args=(full.path,), name="close-part")
+        self._closing = threading.Thread(target=self._close_full, args=(full,), name="close-part")
         self._closing.start()
 
-    def _close_full(self, path: Path) -> None:
+    def _close_full(self, full: OpenPart) -> None:
         try:
-            close_part(path, self._write)
+            _write_closed(full.path, full.rows(), self._write)
+            # Pages that were touched already cost no fault again.
+            self._spare = full.buffers
         except RecordError as error:
             # The rows stay in the open part; the next turn tells the worker.
             self._failure = error
@@ -108,13 +116,16 @@ class PartSink:
             raise self._failure
 
     def _new_open_part(self, number: int) -> OpenPart:
-        return OpenPart(self._directory / f"{_OPEN}{number}", self._schema, number, self._constants)
+        path, spare = self._directory / f"{_OPEN}{number}", self._spare
+        self._spare = None
+        return OpenPart(path, self._schema, number, self._constants, self._rows_per_part, spare)
 
 
 def open_sink(run: Path, kind: str, worker: str, constants: Constants) -> PartSink:
     """A sink in the folder `run`, ready to take rows at once: what a first use costs is paid here."""
     _warm_up()
-    return PartSink(RunFolder(run), kind, worker, constants)
+    rows_per_part = ROWS_PER_PART if kind in {"sent", "received"} else FEW_ROWS_PER_PART
+    return PartSink(RunFolder(run), kind, worker, constants, rows_per_part)
 
 
 def close_left_open(folder: RunFolder, write: WriteTable = write_parquet) -> list[tuple[Path, str]]:
@@ -122,22 +133,21 @@ def close_left_open(folder: RunFolder, write: WriteTable = write_parquet) -> lis
     failed = []
     for path in sorted(folder.events.glob(f"*/worker=*/{_OPEN}*")):
         try:
-            close_part(path, write)
+            _write_closed(path, read_open_part(path), write)
         except RecordError as error:
             failed.append((path, str(error)))
     return failed
 
 
-def close_part(path: Path, write: WriteTable = write_parquet) -> None:
+def _write_closed(path: Path, rows: Rows, write: WriteTable) -> None:
     """Turn an open part into a closed one: under a temporary name, then renamed, so that a part is whole or absent."""
-    schema, number, rows, columns = read_open_part(path)
-    closed = path.parent / f"part-{number}.parquet"
-    temporary = path.parent / f"_part-{number}.parquet"
+    closed = path.parent / f"part-{rows.number}.parquet"
+    temporary = path.parent / f"_part-{rows.number}.parquet"
     try:
         # It may be there already, if a worker died between the two last steps.
-        if rows and not closed.exists():
-            arrays = [_array(column, columns[column.name], rows) for column in schema.columns]
-            write(pa.Table.from_arrays(arrays, schema=arrow_schema(schema)), temporary)
+        if rows.count and not closed.exists():
+            arrays = [_array(column, rows.columns[column.name], rows.count) for column in rows.schema.columns]
+            write(pa.Table.from_arrays(arrays, schema=arrow_schema(rows.schema)), temporary)
             temporary.rename(closed)
         path.unlink()
     except OSError as error:
@@ -154,10 +164,11 @@ def _array(column: Column, values: Any, rows: int) -> pa.Array:
         return pa.DictionaryArray.from_arrays(coded, pa.array(words, pa.string())).cast(pa.string())
     if not isinstance(values, np.ndarray):
         return pa.repeat(pa.scalar(values, kind), rows)
-    mask = values == NULL[column.type] if column.nullable else None
-    if column.type is Type.BOOL:
-        return pa.array(values == 1, kind, mask=mask)
-    return pa.array(values, kind, mask=mask)
+    known = values != NULL[column.type] if column.nullable else None
+    # Arrow's own conversion would hold the interpreter, and with it the loop that sends; numpy packs without it.
+    validity = None if known is None or known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+    data = np.packbits(values == 1, bitorder="little") if column.type is Type.BOOL else values
+    return pa.Array.from_buffers(kind, rows, [validity, pa.py_buffer(np.ascontiguousarray(data))])
 
 
 @functools.cache
