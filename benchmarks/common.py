@@ -26,6 +26,7 @@ from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.jars import broker_jars
 from streamgauge.kafka.java import find_java
+from streamgauge.kafka.prime import prime
 from streamgauge.record.facts import machine, read_facts, versions
 
 Int64s = NDArray[np.int64]
@@ -51,6 +52,9 @@ def spread(values: Sequence[float], unit: str = "", digits: int = 2) -> str:
     """Median and range of repeated measurements."""
     low, middle, high = min(values), statistics.median(values), max(values)
     return f"{middle:,.{digits}f}{unit} ({low:,.{digits}f} to {high:,.{digits}f})"
+
+
+PRIME_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,12 @@ def kafka_tool(name: str, *arguments: str) -> list[str]:
 
 @contextmanager
 def broker() -> Iterator[EmbeddedBroker]:
-    """A broker that ends with the block."""
+    """A broker that ends with the block, driven until most of its code is compiled."""
     with (
         tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder,
         start_broker(logs=Path(folder), java=find_java(os.environ)) as running,
     ):
+        prime(Cluster(running.bootstrap, {}), PRIME_SECONDS)
         yield running
 
 

@@ -13,7 +13,7 @@ from streamgauge.domain.pacing import Pacer, constant
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.live import Live, Order, Slot, State
-from streamgauge.engine.produce import BLOCK, Producer
+from streamgauge.engine.produce import BLOCK, LARGEST_BLOCK, Producer
 
 START = 10 * NS_PER_SECOND
 
@@ -70,7 +70,7 @@ class Story:
         pacer: Pacer | None = None if self.rate is None else constant(self.rate, 0, 1)
         producer = Producer(
             self.client,
-            Composer(recipe, BLOCK),
+            Composer(recipe, LARGEST_BLOCK),
             rows,
             self.slot,
             lambda: self.order(time.at_ns),

@@ -21,11 +21,14 @@ from streamgauge.engine.schedule import Schedule
 
 BLOCK: Final = 250
 """Messages handed over at once at most: they share one `sent_ns`, which a larger block would make stale."""
+UNPACED_BLOCK: Final = 500
+"""The same without a schedule: half a millisecond of a worker that does nothing else."""
+LARGEST_BLOCK: Final = max(BLOCK, UNPACED_BLOCK)
 UNPACED_ROOM: Final = 2_000
 """Without a schedule, a full queue is left alone until it has this much room, so that blocks stay whole."""
 RECORD_AT: Final = 128
 """Fates are recorded in blocks of at least so many: a larger block would make the messages due meanwhile later."""
-UNPACED_RECORD_AT: Final = 1_000
+UNPACED_RECORD_AT: Final = 2_000
 """The same without a schedule, where nothing is due and large blocks cost less."""
 RECORD_IDLE_AT: Final = 16
 """The same while nothing is due for `IDLE_NS`: then a small block delays nobody."""
@@ -93,7 +96,7 @@ class Producer:
 
     def _send(self, due_ns: Int64s | None) -> int:
         """Hand over the next messages, or as many of them as there is room for; returns how many."""
-        asked = BLOCK if due_ns is None else len(due_ns)
+        asked = UNPACED_BLOCK if due_ns is None else len(due_ns)
         room = self.client.room()
         if room < asked:
             room = self._await_room(UNPACED_ROOM if due_ns is None else asked)

@@ -28,7 +28,7 @@ from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.consume import Consumer, Reading
 from streamgauge.engine.live import Cell, Live, Order, Slot, State
 from streamgauge.engine.ports import OpenConsumer, OpenProducer, OpenSink, Sink
-from streamgauge.engine.produce import BLOCK, Producer
+from streamgauge.engine.produce import LARGEST_BLOCK, Producer
 from streamgauge.engine.sample import Sampler, Watched
 
 PR_SET_TIMERSLACK: Final = 29
@@ -50,7 +50,7 @@ class ProducerJob:
         recipe = self.recipe
         constants = {"topic": self.topic, "producer": recipe.producer, "transaction": None}
         with contextlib.closing(self.open_client(self.client)) as client, context.sink("sent", constants) as sink:
-            producer = Producer(client, Composer(recipe, BLOCK), sink, context.slot, context.order)
+            producer = Producer(client, Composer(recipe, LARGEST_BLOCK), sink, context.slot, context.order)
             context.ready()
             context.await_go()
             cells = context.live.control

@@ -46,7 +46,6 @@ class KafkaProducer:
         self._heads: list[bytes] = []
         self._taken = 0
         self._told = 0
-        self._slots: list[dict[str, Any]] = []
         settings = {**spec.settings, "on_delivery": self._reporter(), "error_cb": _note_error}
         try:
             self._client = ck.Producer(settings, logger=_log)
@@ -70,7 +69,7 @@ class KafkaProducer:
 
     def send(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
         """Hand a block over to librdkafka's queue."""
-        return self._send_headers(values, stamps) if self._in_header else self._send_batch(values)
+        return self._send_headers(values, stamps) if self._in_header else self._send_values(values)
 
     def serve(self, timeout_seconds: float) -> None:
         """Serve delivery reports."""
@@ -112,17 +111,23 @@ class KafkaProducer:
 
         return delivered
 
-    def _send_batch(self, values: Sequence[bytes]) -> Refused:
-        count = len(values)
-        while len(self._slots) < count:
-            self._slots.append({})
-        # The same dictionaries again and again: making a thousand of them costs more than filling them.
-        batch = self._slots[:count]
-        for slot, value in zip(batch, values, strict=True):
-            slot["value"] = value
-        taken = self._client.produce_batch(self._topic, batch)
-        self._taken += taken
-        return ALL_TAKEN if taken == count else _refused(batch)
+    def _send_values(self, values: Sequence[bytes]) -> Refused:
+        """One call for each message, which is cheaper than a batch of dictionaries that the client looks into."""
+        produce, topic, taken = self._client.produce, self._topic, 0
+        failed: list[tuple[int, str]] = []
+        try:
+            for value in values:
+                try:
+                    produce(topic, value)
+                except KafkaException as error:
+                    failed.append((taken + len(failed), error.args[0].name()))
+                else:
+                    taken += 1
+        except BufferError:
+            return Refused(no_room=range(taken + len(failed), len(values)), failed=failed)
+        finally:
+            self._taken += taken
+        return Refused(failed=failed) if failed else ALL_TAKEN
 
     def _send_headers(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
         """One call for each message: a batch takes no headers, and a delivery report returns none."""
@@ -340,20 +345,6 @@ def _assigns_incrementally(settings: Settings) -> bool:
     """Whether a rebalance tells only what changes, as the cooperative assignor and the new group protocol do."""
     cooperative = "cooperative" in str(settings.get("partition.assignment.strategy", ""))
     return cooperative or settings.get("group.protocol") == "consumer"
-
-
-def _refused(batch: list[dict[str, Any]]) -> Refused:
-    """Sort the messages that a batch did not take by whether trying again can help."""
-    no_room, failed = [], []
-    for place, slot in enumerate(batch):
-        error = slot.pop("_error", None)
-        if error is None:
-            continue
-        if error.code() == KafkaError._QUEUE_FULL:
-            no_room.append(place)
-        else:
-            failed.append((place, error.name()))
-    return Refused(no_room, failed)
 
 
 def _values(messages: list[Any]) -> list[bytes]:
