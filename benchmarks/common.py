@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -102,7 +101,6 @@ class Ran:
     folder: RunFolder
     facts: RunFacts
     cpu_seconds: float
-    startup_cpu_seconds: float
 
     def column(self, kind: str, *names: str) -> list[Int64s]:
         """Columns of all rows of a kind."""
@@ -113,7 +111,7 @@ class Ran:
 
 @contextmanager
 def run(scenario: str, bootstrap: str, *settings: str) -> Iterator[Ran]:
-    """A run against a broker; CPU counts every worker and this process, what they used before the load apart."""
+    """A run against a broker; CPU counts every worker and this process."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as out:
         resolved = load_scenario(scenario, settings)
         request = Request(resolved, Path(out), [], find_java(os.environ), bootstrap=bootstrap)
@@ -124,19 +122,7 @@ def run(scenario: str, bootstrap: str, *settings: str) -> Iterator[Ran]:
         if facts.ending != "finished":
             raise SystemExit(f"the run {facts.ending}: {facts.reasons}")
         cpu = sum(after[:4]) - sum(before[:4])
-        yield Ran(folder, facts, cpu, _startup_cpu(folder, facts))
-
-
-def _startup_cpu(folder: RunFolder, facts: RunFacts) -> float:
-    """CPU that the workers had used when the load began, by the last look before."""
-    files = [str(path) for path in folder.events.glob("resources/*/part-*.parquet")]
-    rows: list[dict[str, Any]] = ds.dataset(files).to_table().to_pylist()
-    start_ns = facts.phases[0].from_ns
-    used: dict[str, int] = {}
-    for row in sorted(rows, key=lambda row: row["at_ns"]):
-        if row["at_ns"] <= start_ns and row["role"] in {"producer", "consumer"}:
-            used[row["process"]] = row["cpu_ns"]
-    return sum(used.values()) / NS_PER_SECOND
+        yield Ran(folder, facts, cpu)
 
 
 def warm_page_cache(bootstrap: str, messages: int = 4_000_000) -> None:

@@ -57,6 +57,7 @@ class Story:
     drain_ns: int = NS_PER_SECOND
     client: FakeProducer = field(init=False)
     slot: Any = field(init=False)
+    ended_ns: int = 0
 
     def run(self) -> Rows:
         """Run to the end of the load."""
@@ -78,6 +79,7 @@ class Story:
             time.sleep,
         )
         producer.run(pacer, START, START + round(self.seconds * NS_PER_SECOND), self.drain_ns)
+        self.ended_ns = time.at_ns
         return rows
 
 
@@ -96,6 +98,14 @@ def test_every_due_message_is_sent_once_and_on_time(rate: float) -> None:
     assert np.percentile(sent - due, 99) < 100_000
     assert len(rows.rows) == len(seqs) == story.slot[Slot.KNOWN]
     assert story.slot[Slot.STATE] == State.FLUSHED
+
+
+def test_a_producer_stays_until_the_load_is_over() -> None:
+    """Two seconds after its last message: who left before would be taken for dead, and its polls would not be seen."""
+    story = Story(rate=0.5, seconds=4.0)
+
+    assert len(story.run().rows) == 2
+    assert story.ended_ns >= START + 4 * NS_PER_SECOND
 
 
 def test_a_stopped_process_shows_in_response_time_and_not_in_service_time() -> None:

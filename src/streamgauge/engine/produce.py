@@ -86,6 +86,7 @@ class Producer:
                 self._wait_until(max(next_ns, now_ns + QUANTUM_NS), spin_ns=0)
             else:
                 self._wait_until(next_ns, SPIN_NS)
+        self._wait_until(schedule.end_ns, spin_ns=0)
 
     def _send_unpaced(self, start_ns: int, end_ns: int) -> None:
         """Send as fast as the client takes messages."""

@@ -350,7 +350,7 @@ def _assigns_incrementally(settings: Settings) -> bool:
 def _values(messages: list[Any]) -> list[bytes]:
     """The bytes of each value; a null value has none."""
     values: list[Any] = list(map(Message.value, messages))
-    return [value or b"" for value in values] if None in values else values
+    return values if all(values) else [value or b"" for value in values]
 
 
 def _sizes_and_stamps(values: Sequence[bytes]) -> tuple[NDArray[np.int32], Stamps]:
