@@ -1,4 +1,8 @@
-"""How late messages are sent, in one worker with everything recorded: against the fake client, and beside a broker."""
+"""How late messages are sent, in one worker with everything recorded: against the fake client, and beside a broker.
+
+Beside them a bare loop, which reads the clock until the next message is due and does nothing else: what it is late, the
+machine is late.
+"""
 
 import argparse
 import gc
@@ -35,7 +39,9 @@ def main() -> None:
     print("| client | messages/s | p50 us | p99 us | p99.9 us | max us |")
     print("|---|---|---|---|---|---|")
     for rate in (1_000, 10_000, 200_000):
-        _row("fake", rate, [_fake(rate, chosen.seconds) for _ in range(chosen.rounds)])
+        pairs = [(_bare(rate, chosen.seconds), _fake(rate, chosen.seconds)) for _ in range(chosen.rounds)]
+        _row("none, a bare loop", rate, [bare for bare, _ in pairs])
+        _row("fake", rate, [fake for _, fake in pairs])
     with broker() as running:
         for rate in (10_000,):
             _row(
@@ -47,6 +53,17 @@ def _row(client: str, rate: int, lateness_us: list[Float64s]) -> None:
     ranks = [[float(np.percentile(each, rank)) for each in lateness_us] for rank in RANKS]
     cells = [spread(values, digits=1) for values in [*ranks, [float(each.max()) for each in lateness_us]]]
     print(f"| {client} | {rate:,} | {' | '.join(cells)} |", flush=True)
+
+
+def _bare(rate: int, seconds: int) -> Float64s:
+    now_ns = monotonic_ns
+    due_ns = constant(rate, 0, 1).due_ns(0, rate * seconds) + now_ns() + NS_PER_SECOND // 5
+    late_ns = []
+    for due in due_ns.tolist():
+        while (at_ns := now_ns()) < due:
+            pass
+        late_ns.append(at_ns - due)
+    return np.array(late_ns) / 1000
 
 
 def _fake(rate: int, seconds: int) -> Float64s:

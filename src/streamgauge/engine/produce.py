@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_INT64, Refused
+from streamgauge.domain.blocks import NULL_INT64, Block, Refused
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import UNSENT
 from streamgauge.domain.pacing import Int64s, Pacer
@@ -54,6 +54,7 @@ class Producer:
     sleep: Callable[[float], None] = clock.sleep_seconds
     _seq: int = 0
     _record_at: int = RECORD_AT
+    _read: tuple[Block, int] | None = None
     _gap: PollGap = field(init=False)
 
     def __post_init__(self) -> None:
@@ -149,11 +150,18 @@ class Producer:
         self._record(record_at or self._record_at)
 
     def _record(self, at_least: int) -> int:
-        """Record the fates that are known, if there are so many; returns how many were recorded."""
-        block, count = self.client.fates(at_least)
-        if count:
-            self.sink.append(block, count)
-            self.slot[Slot.KNOWN] += count
+        """Read the fates that are known, if there are so many, or write those read the last time; returns how many.
+
+        Not both at once: the messages that are due meanwhile wait for half as long.
+        """
+        if self._read is None:
+            block, count = self.client.fates(at_least)
+            self._read = (block, count) if count else None
+            return count
+        block, count = self._read
+        self._read = None
+        self.sink.append(block, count)
+        self.slot[Slot.KNOWN] += count
         return count
 
     def _wait_until(self, at_ns: int, spin_ns: int) -> None:
@@ -175,7 +183,9 @@ class Producer:
         if self.client.in_flight() and self.order() < Order.ABORT:
             self.client.abandon()
             self._serve(0.1)
-        self._serve(0.0, record_at=1)
+        self._serve(0.0)
+        while self._record(1):
+            pass
         self.slot[Slot.STATE] = State.FLUSHED
 
     def _record_refused(self, refused: Refused, seqs: Int64s, due_ns: Int64s | None) -> None:

@@ -146,13 +146,17 @@ def _write_closed(path: Path, rows: Rows, write: WriteTable) -> None:
     try:
         # It may be there already, if a worker died between the two last steps.
         if rows.count and not closed.exists():
-            arrays = [_array(column, rows.columns[column.name], rows.count) for column in rows.schema.columns]
-            write(pa.Table.from_arrays(arrays, schema=arrow_schema(rows.schema)), temporary)
+            write(_table(rows), temporary)
             temporary.rename(closed)
         path.unlink()
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise RecordError(f"{closed}: cannot be written: {error}") from error
+
+
+def _table(rows: Rows) -> pa.Table:
+    arrays = [_array(column, rows.columns[column.name], rows.count) for column in rows.schema.columns]
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(rows.schema))
 
 
 def _array(column: Column, values: Any, rows: int) -> pa.Array:
@@ -173,6 +177,9 @@ def _array(column: Column, values: Any, rows: int) -> pa.Array:
 
 @functools.cache
 def _warm_up() -> None:
-    """Write one row to memory: the first use of Arrow and Parquet holds the interpreter for most of a second."""
-    table = pa.table({"n": pa.array([1], pa.int64()), "s": pa.array(["x"], pa.string())})
-    write_parquet(table, pa.BufferOutputStream())
+    """Write a part to memory: the first use of Arrow and Parquet holds the interpreter for most of a second."""
+    count = ROWS_PER_PART
+    for schema in (EVENTS["sent"], EVENTS["received"]):
+        columns = make_buffers(schema, {}, count)
+        texts = {column.name: (columns[column.name], ["x"]) for column in schema.columns if column.type is Type.STRING}
+        write_parquet(_table(Rows(schema, 0, count, {**columns, **texts})), pa.BufferOutputStream())
