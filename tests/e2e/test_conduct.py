@@ -118,8 +118,12 @@ def test_what_was_sent_is_what_was_received(broker: EmbeddedBroker, begin: Calla
     assert {row["error"] for row in sent} == {None}
     assert [phase.to_ns - phase.from_ns for phase in facts.phases[:2]] == [NS_PER_SECOND // 2, 2 * NS_PER_SECOND]
     ends = [row for row in lag if row["moment"] == "final" and row["consumer"] is None]
-    positions = [row for row in lag if row["consumer"] is not None]
-    assert sum(row["end"] for row in ends) == sum(row["position"] for row in positions) == 5_000
+    # A consumer that leaves first hands its partitions to the other, which then tells their positions too.
+    positions: dict[int, int] = {}
+    for row in lag:
+        if row["consumer"] is not None:
+            positions[row["partition"]] = max(row["position"], positions.get(row["partition"], 0))
+    assert sum(row["end"] for row in ends) == sum(positions.values()) == 5_000
     assert {row["process"] for row in rows(folder, "resources")} >= {"producer-0", "consumer-1", "supervisor", "host"}
 
 
