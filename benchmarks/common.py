@@ -31,6 +31,8 @@ from streamgauge.record.facts import machine, read_facts, versions
 Int64s = NDArray[np.int64]
 Float64s = NDArray[np.float64]
 
+PRIME_SECONDS = 20.0
+
 
 def heading(title: str) -> None:
     """Print what is measured, how to repeat it, and on what machine."""
@@ -51,9 +53,6 @@ def spread(values: Sequence[float], unit: str = "", digits: int = 2) -> str:
     """Median and range of repeated measurements."""
     low, middle, high = min(values), statistics.median(values), max(values)
     return f"{middle:,.{digits}f}{unit} ({low:,.{digits}f} to {high:,.{digits}f})"
-
-
-PRIME_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,8 +156,10 @@ class KafkaProducer:
     def _rows(self, messages: list[Any], times: "array[int]", errors: dict[int, str], heads: list[bytes]) -> Block:
         count = len(messages)
         values = _values(messages)
-        sizes, stamps = _sizes_and_stamps(values)
-        stamps = stamp.decode(b"".join(heads)) if self._in_header else stamps
+        if self._in_header:
+            sizes, stamps = _sizes(values), stamp.decode(b"".join(heads))
+        else:
+            sizes, stamps = _sizes_and_stamps(values)
         offsets = _numbers(Message.offset, messages)
         partitions = _numbers(Message.partition, messages)
         return {
@@ -258,8 +260,7 @@ class KafkaConsumer:
 
     def _decode(self, messages: list[Any]) -> Fetched:
         values = _values(messages)
-        sizes, stamps = _sizes_and_stamps(values)
-        stamps, in_header = self._find_stamps(messages, stamps)
+        sizes, stamps, in_header = self._find_stamps(messages, values)
         return Fetched(
             partition=np.fromiter(map(Message.partition, messages), np.int32, len(messages)),
             offset=np.fromiter(map(Message.offset, messages), np.int64, len(messages)),
@@ -270,21 +271,25 @@ class KafkaConsumer:
             in_header=in_header,
         )
 
-    def _find_stamps(self, messages: list[Any], from_values: Stamps) -> tuple[Stamps, NDArray[np.bool_] | bool]:
-        if self._in_header is False:
-            return from_values, False
+    def _find_stamps(
+        self, messages: list[Any], values: list[bytes]
+    ) -> tuple[NDArray[np.int32], Stamps, NDArray[np.bool_] | bool]:
+        """Size and stamp of each message, and whether the stamp is in its headers."""
         if self._in_header:
-            return stamp.decode(b"".join(map(_header_stamp, messages))), True
+            return _sizes(values), stamp.decode(b"".join(map(_header_stamp, messages))), True
+        sizes, from_values = _sizes_and_stamps(values)
+        if self._in_header is False:
+            return sizes, from_values, False
         # Nobody told where they are. Looking into the headers of every message would cost a quarter of all the time.
         missing = ~stamp.is_stamp(from_values, None)
         if not missing.any():
-            return from_values, False
+            return sizes, from_values, False
         found = stamp.decode(b"".join(map(_header_stamp, compress(messages, missing))))
         in_header = missing.copy()
         in_header[missing] = stamp.is_stamp(found, None)
         stamps = from_values.copy()
         stamps[in_header] = found[in_header[missing]]
-        return stamps, in_header
+        return sizes, stamps, in_header
 
     def _assigned(self, _consumer: Any, partitions: list[TopicPartition]) -> None:
         self._partitions.update(each.partition for each in partitions)
@@ -353,6 +358,10 @@ def _values(messages: list[Any]) -> list[bytes]:
     return values if all(values) else [value or b"" for value in values]
 
 
+def _sizes(values: Sequence[bytes]) -> NDArray[np.int32]:
+    return np.fromiter(map(len, values), np.int32, len(values))
+
+
 def _sizes_and_stamps(values: Sequence[bytes]) -> tuple[NDArray[np.int32], Stamps]:
     """The size of each value, and its first 40 bytes as a stamp; a shorter value has none."""
     count, size = len(values), len(values[0])
@@ -364,8 +373,9 @@ def _sizes_and_stamps(values: Sequence[bytes]) -> tuple[NDArray[np.int32], Stamp
             # Were one value longer and another shorter, what lies between them would not begin with a stamp.
             if bool(stamp.is_stamp(stamps, None).all()):
                 return np.full(count, size, np.int32), stamps
-    sizes = np.fromiter(map(len, values), np.int32, count)
-    return sizes, stamp.decode(b"".join(v[: stamp.SIZE] if len(v) >= stamp.SIZE else _NO_STAMP for v in values))
+    return _sizes(values), stamp.decode(
+        b"".join(v[: stamp.SIZE] if len(v) >= stamp.SIZE else _NO_STAMP for v in values)
+    )
 
 
 def _header_stamp(message: Any) -> bytes:
