@@ -16,6 +16,11 @@ class RunFolder:
         self.events = root / "events"
         self.tables = root / "tables"
         self.logs = root / "logs"
+        self.report = root / "report.html"
+        self.summary = root / "summary.md"
+        self.figures = root / "figures"
+        self.csv = root / "csv"
+        self.hlog = root / "hlog"
 
     def worker_events(self, kind: str, worker: str) -> Path:
         """Where one worker keeps its parts of one kind of event."""
