@@ -8,7 +8,8 @@ import pytest
 
 from streamgauge.domain.runfolder import Ending, RunFacts
 from streamgauge.domain.tables import DELIVERY_COUNTS
-from streamgauge.domain.verdict import Check, checks, exit_code, valid
+from streamgauge.domain.verdict import RULES, Check, checks, exit_code, valid
+from streamgauge.domain.verdict.rule import Rule
 
 SECONDS = 30
 RATE = 10_000
@@ -472,6 +473,16 @@ def test_a_healthy_run_passes_every_check() -> None:
     assert {check.status for check in answers} == {"pass"}
     assert [check.name for check in answers] == list(dict.fromkeys(check.name for check in answers))
     assert {check.name for check in answers} == {name for name, _, _ in CASES}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
+def test_a_rule_says_what_it_may_answer(rule: Rule) -> None:
+    """Its docstring is its reference: it warns and fails where that says so, about those that are named."""
+    seen = {expected for name, _, expected in CASES if name == rule.name and expected}
+    statuses = {status for _, status in seen}
+
+    assert {about for about, _ in seen} == set(rule.about)
+    assert ("Warns when:" in rule.doc, "Fails when:" in rule.doc) == ("warn" in statuses, "fail" in statuses)
 
 
 def test_the_group_that_fared_worst_is_judged() -> None:

@@ -211,6 +211,22 @@ def test_buckets_hold_every_value_once_by_window_and_once_by_partition(plain: Ru
     assert rows(folder, "latency_buckets", metric="lateness", second=None) == []
 
 
+def test_curve_and_heat_map_are_those_of_the_values(plain: RunFolder) -> None:
+    messages, folder = Messages(), plain
+    values = messages.received - messages.due
+    measured = (messages.due >= M0) & (messages.due < M1)
+    points = rows(folder, "percentiles", metric="end_to_end_response")
+    (median,) = (each["value_ms"] for each in points if each["percent"] == 50)
+    assert median == row(folder, "latency", metric="end_to_end_response", scope="measure")["p50_ms"]
+    assert points[-1]["value_ms"] == points[-1]["hi_ms"] == values[measured].max() / 1e6
+    cells = rows(folder, "heat", metric="end_to_end_response")
+    assert sum(each["count"] for each in cells) == COUNT
+    for number in range(-2, 5):
+        inside = (messages.due - M0) // SECOND == number
+        assert sum(each["count"] for each in cells if each["from_second"] == number) == inside.sum()
+    assert {each["metric"] for each in rows(folder, "heat")}.isdisjoint({"lateness", "poll"})
+
+
 def test_throughput_counts_each_event_by_its_own_clock(plain: RunFolder) -> None:
     messages, folder = Messages(), plain
     clocks = {"due": messages.due, "sent": messages.sent, "acked": messages.acked, "received": messages.received}

@@ -123,7 +123,7 @@ LAG = Schema(
         _must("topic", _I32, "number of the topic in run.json"),
         _may("group", _I32, "number of the group; null in a run that only produces"),
         _may("consumer", _I32, "consumer whose position this is; null in the rows of log ends and commits"),
-        _must("partition", _I32, "partition"),
+        _must("partition", _I32, "number of the partition"),
         _may("start", _I64, "log start offset"),
         _may("committed", _I64, "committed offset of the group"),
         _may("position", _I64, "next offset this consumer would have read"),

@@ -3,7 +3,7 @@
 import re
 from decimal import Decimal
 
-_DURATION_NS = {
+DURATION_NS = {
     "ns": 1,
     "us": 1_000,
     "ms": 1_000_000,
@@ -12,7 +12,7 @@ _DURATION_NS = {
     "min": 60_000_000_000,
     "h": 3_600_000_000_000,
 }
-_SIZE_BYTES = {
+SIZE_BYTES = {
     "": 1,
     "b": 1,
     "kib": 1 << 10,
@@ -22,13 +22,13 @@ _SIZE_BYTES = {
     "mb": 10**6,
     "gb": 10**9,
 }
-_RATE_FACTOR = {"": 1, "k": 10**3, "m": 10**6}
+RATE_FACTOR = {"": 1, "k": 10**3, "m": 10**6}
 _NUMBER = r"(\d+(?:_\d+)*(?:\.\d+)?)"
 _DURATION = re.compile(rf"\s*{_NUMBER}\s*([a-zµ]+)\s*")
 _SIZE = re.compile(rf"\s*{_NUMBER}\s*([a-z]*)\s*", re.IGNORECASE)
 _RATE = re.compile(rf"\s*{_NUMBER}\s*([km]?)\s*(?:/\s*(s|m|min|h))?\s*", re.IGNORECASE)
 
-MAX_DURATION_NS = 7 * 24 * _DURATION_NS["h"]
+MAX_DURATION_NS = 7 * 24 * DURATION_NS["h"]
 
 
 def parse_duration_ns(text: object) -> int:
@@ -41,11 +41,11 @@ def parse_duration_ns(text: object) -> int:
         return 0
     found = _DURATION.fullmatch(text) if isinstance(text, str) else None
     unit = found.group(2).replace("µ", "u") if found else ""
-    if found is None or unit not in _DURATION_NS:
+    if found is None or unit not in DURATION_NS:
         if isinstance(text, str) and text.strip() == "0":
             return 0
         raise ValueError("not a duration; write a number and a unit (ns, us, ms, s, m, h), like 30s or 800us")
-    nanoseconds = int(Decimal(found.group(1).replace("_", "")) * _DURATION_NS[unit])
+    nanoseconds = int(Decimal(found.group(1).replace("_", "")) * DURATION_NS[unit])
     if nanoseconds > MAX_DURATION_NS:
         raise ValueError("longer than 7 days; write a shorter duration")
     return nanoseconds
@@ -56,9 +56,9 @@ def parse_size_bytes(text: object) -> int:
     if isinstance(text, int) and not isinstance(text, bool):
         text = str(text)
     found = _SIZE.fullmatch(text) if isinstance(text, str) else None
-    if found is None or found.group(2).lower() not in _SIZE_BYTES:
+    if found is None or found.group(2).lower() not in SIZE_BYTES:
         raise ValueError("not a size; write whole bytes like 512, or a unit (KiB, MiB, kB, MB), like 1KiB")
-    exact = Decimal(found.group(1).replace("_", "")) * _SIZE_BYTES[found.group(2).lower()]
+    exact = Decimal(found.group(1).replace("_", "")) * SIZE_BYTES[found.group(2).lower()]
     if exact != int(exact):
         raise ValueError("not a whole number of bytes; write a size like 512 or 1KiB")
     return int(exact)
@@ -71,16 +71,16 @@ def parse_rate_per_second(text: object) -> float:
     found = _RATE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ValueError("not a rate; write messages a second like 10k/s or 200/s, or max for as fast as possible")
-    number = Decimal(found.group(1).replace("_", "")) * _RATE_FACTOR[found.group(2).lower()]
-    seconds = _DURATION_NS[(found.group(3) or "s").lower()] // _DURATION_NS["s"]
+    number = Decimal(found.group(1).replace("_", "")) * RATE_FACTOR[found.group(2).lower()]
+    seconds = DURATION_NS[(found.group(3) or "s").lower()] // DURATION_NS["s"]
     return float(number / seconds)
 
 
 def format_duration(nanoseconds: int) -> str:
     """The shortest exact way to write a duration; parses back to the same number."""
     for unit in ("h", "m", "s", "ms", "us"):
-        if nanoseconds and nanoseconds % _DURATION_NS[unit] == 0:
-            return f"{nanoseconds // _DURATION_NS[unit]}{unit}"
+        if nanoseconds and nanoseconds % DURATION_NS[unit] == 0:
+            return f"{nanoseconds // DURATION_NS[unit]}{unit}"
     return f"{nanoseconds}ns" if nanoseconds else "0s"
 
 

@@ -34,6 +34,8 @@ from streamgauge.domain.quantities import (
 
 DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
 """`message.max.bytes` of the client when nobody sets it."""
+SLOWEST, FASTEST = 0.001, 100_000_000
+"""Rates that can be asked for, in messages a second."""
 
 
 def _rate(value: object) -> float | str:
@@ -43,8 +45,8 @@ def _rate(value: object) -> float | str:
 
 
 def _positive_rate(value: float | str) -> float | str:
-    if isinstance(value, float) and not 0.001 <= value <= 100_000_000:
-        raise ValueError("a rate lies between 0.001/s and 100,000,000/s")
+    if isinstance(value, float) and not SLOWEST <= value <= FASTEST:
+        raise ValueError(f"a rate lies between {SLOWEST}/s and {FASTEST:,}/s")
     return value
 
 
@@ -63,23 +65,32 @@ def _setting(value: object) -> object:
     return value
 
 
+# A default of these is written as people write values, which is how the JSON Schema shows it, and then validated.
 Duration = Annotated[
     int,
     BeforeValidator(parse_duration_ns),
     PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": "string", "examples": ["30s", "4ms", "800us"]}),
+    WithJsonSchema({"type": "string", "x-form": "duration", "examples": ["30s", "4ms", "800us"]}),
 ]
 Size = Annotated[
     int,
     BeforeValidator(parse_size_bytes),
-    WithJsonSchema({"type": ["integer", "string"], "examples": [512, "1KiB"]}),
+    WithJsonSchema({"type": ["integer", "string"], "x-form": "size", "examples": [512, "1KiB"]}),
 ]
 Rate = Annotated[
     float | Literal["max"],
     BeforeValidator(_rate),
     AfterValidator(_positive_rate),
     PlainSerializer(lambda rate: rate if rate == "max" else format_rate(rate), return_type=str),
-    WithJsonSchema({"type": ["number", "string"], "examples": ["10k/s", "max"]}),
+    WithJsonSchema(
+        {
+            "type": ["number", "string"],
+            "x-form": "rate",
+            "examples": ["10k/s", 200, "max"],
+            "minimum": SLOWEST,
+            "maximum": FASTEST,
+        }
+    ),
 ]
 Setting = Annotated[str | int | float | bool, BeforeValidator(_setting)]
 ClientSettings = dict[str, Setting]
@@ -107,12 +118,12 @@ class Topic(_Part):
 class Load(_Part):
     """What producers send, and when."""
 
-    rate: Rate = 10_000.0
+    rate: Rate = Field(default="10k/s", validate_default=True)
     """Messages a second of all producers together, like `10k/s`; `max` sends as fast as the client takes them."""
     producers: int = Field(default=2, ge=1, le=256)
     """Producers, each a process of its own."""
     size: Size = Field(default=512, ge=0, le=100 << 20)
-    """Bytes of value."""
+    """Bytes of value, at most 100MiB."""
     payload: PayloadKind = "mixed"
     """What the value contains besides the stamp."""
     stamp: Literal["auto", "value", "headers"] = "auto"
@@ -148,12 +159,13 @@ class Consume(_Part):
 class Phases(_Part):
     """How long each phase lasts."""
 
-    warmup: Duration = 5_000_000_000
+    warmup: Duration = Field(default="5s", validate_default=True)
     """Load that is recorded and audited but not measured."""
-    measure: Duration = 30_000_000_000
-    """Load that is measured."""
-    drain: Duration = 30_000_000_000
-    """Longest time that consumers may take to reach the log end after the load; also bounds a send's life."""
+    measure: Duration = Field(default="30s", validate_default=True)
+    """Load that is measured; more than 0s."""
+    drain: Duration = Field(default="30s", validate_default=True)
+    """Longest time that consumers may take to reach the log end after the load; also bounds a send's life; more
+    than 0s."""
 
 
 class Scenario(_Part):

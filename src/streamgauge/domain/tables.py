@@ -22,6 +22,10 @@ def _may(name: str, type_: Type, about: str) -> Column:
     return Column(name, type_, about, nullable=True)
 
 
+def _words(percentile: str) -> str:
+    return f"percentile {percentile.removeprefix('p').replace('_', '.')}"
+
+
 _SCOPE = (
     _must("scope", _STR, "`run`, `measure`, `window` or `partition`"),
     _may("second", _I64, "window, counted from the start of the measure phase"),
@@ -86,13 +90,15 @@ LATENCY = Schema(
         _must("selected_by", _STR, "`due`, `sent`, `received`: the time by which messages belong to the scope"),
         _must("count", _I64, "messages measured"),
         _must("censored", _I64, "messages that never came, counted in the percentiles"),
-        *(
-            _may(name, _F64, f"{name}, delivered messages only")
-            for name in ("min_ms", "mean_ms", "stddev_ms", "variance_ms2", "mad_ms", "max_ms")
-        ),
-        *(_may(f"{name}_ms", _F64, f"{name}, censored ones at their age") for name in PERCENTILES),
-        *(_may(f"{name}_hi_ms", _F64, f"{name}, censored ones as infinite") for name in PERCENTILES),
-        *(_must(f"{name}_censored", _BOOL, f"whether {name} is an interval") for name in PERCENTILES),
+        _may("min_ms", _F64, "shortest of the messages delivered"),
+        _may("mean_ms", _F64, "mean of the messages delivered"),
+        _may("stddev_ms", _F64, "standard deviation of the messages delivered"),
+        _may("variance_ms2", _F64, "variance of the messages delivered, in ms squared"),
+        _may("mad_ms", _F64, "median of the absolute deviations from the median, messages delivered"),
+        _may("max_ms", _F64, "longest of the messages delivered"),
+        *(_may(f"{name}_ms", _F64, f"{_words(name)}, messages that never came at their age") for name in PERCENTILES),
+        *(_may(f"{name}_hi_ms", _F64, f"{_words(name)}, messages that never came as infinite") for name in PERCENTILES),
+        *(_must(f"{name}_censored", _BOOL, f"whether {_words(name)} is an interval") for name in PERCENTILES),
         _may("reason", _STR, "why there is nothing to measure"),
     ),
 )
@@ -107,11 +113,54 @@ CDF = Schema(
     ),
 )
 
-DELIVERY_COUNTS = (
-    "sent", "acked", "failed", "unsent", "received", "delivered_once", "undelivered", "lost", "expired", "unknown",
-    "duplicate_consumer", "duplicate_producer", "reordered", "corrupt", "foreign", "unrecorded", "unacked_received",
-    "aborted",
-)  # fmt: skip
+PERCENTILE_CURVE = Schema(
+    "percentiles",
+    "The percentile curve: ten points while the share beyond halves, up to the last message; measure phase.",
+    (
+        _must("metric", _STR, "one of the metrics"),
+        _must("percent", _F64, "percentile, 0 to 100"),
+        _must("value_ms", _F64, "its value, messages that never came counted at their age"),
+        _may("hi_ms", _F64, "its value, messages that never came counted as infinite; null for infinite"),
+        _must("censored", _BOOL, "whether the two differ"),
+    ),
+)
+
+HEAT = Schema(
+    "heat",
+    "Delivered messages by the time of the run and the time they took; whole run, in at most 120 columns of time.",
+    (
+        _must("metric", _STR, "one of the metrics"),
+        _must("from_second", _I64, "begin of the cell, in seconds from the start of the measure phase"),
+        _must("to_second", _I64, "end of the cell"),
+        _must("above_ms", _F64, "messages that took longer than this"),
+        _must("le_ms", _F64, "and at most this"),
+        _must("count", _I64, "messages"),
+    ),
+)
+
+_COUNTED: Mapping[str, str] = MappingProxyType(
+    {
+        "sent": "messages handed to the client",
+        "acked": "messages acknowledged",
+        "failed": "messages refused or timed out",
+        "unsent": "messages due before the load ended and never handed to the client",
+        "received": "deliveries to the group, every one counted",
+        "delivered_once": "acknowledged messages received exactly once",
+        "undelivered": "acknowledged messages not received, beyond where the group had read when the drain ended",
+        "lost": "acknowledged messages gone: the group read past their offsets, or the log ends before them",
+        "expired": "acknowledged messages not received, deleted by retention before",
+        "unknown": "acknowledged messages whose fate cannot be decided",
+        "duplicate_consumer": "messages received more than once from the same offset",
+        "duplicate_producer": "messages received from several offsets: written more than once",
+        "reordered": "messages received after a later one of the same producer and partition",
+        "corrupt": "deliveries whose checksum or stamp is damaged",
+        "foreign": "deliveries of messages that are not of this run",
+        "unrecorded": "messages of this run received, and not recorded as sent",
+        "unacked_received": "messages that failed and were received all the same",
+        "aborted": "messages of transactions that were aborted",
+    }
+)
+DELIVERY_COUNTS = tuple(_COUNTED)
 """Names and order of the counts of `delivery`."""
 
 DELIVERY = Schema(
@@ -120,7 +169,7 @@ DELIVERY = Schema(
     (
         _must("scope", _STR, "`run` or `measure`"),
         _may("group", _I32, "consumer group; null when nobody consumes"),
-        *(_may(name, _I64, f"messages or rows that are {name.replace('_', ' ')}") for name in DELIVERY_COUNTS),
+        *(_may(name, _I64, about) for name, about in _COUNTED.items()),
         _may("checked", _I64, "received rows whose checksum was verified"),
         _must("negative_latencies", _I64, "received rows whose end-to-end service time is below zero"),
     ),
@@ -131,12 +180,12 @@ PROBLEMS = Schema(
     "Up to 10,000 messages that are not simply delivered once, so that a count can be looked into.",
     (
         _must("class", _STR, "class of delivery, like `lost`"),
-        _may("group", _I32, "consumer group"),
-        _may("topic", _I32, "topic"),
-        _may("producer", _I32, "producer"),
-        _may("seq", _I64, "sequence"),
-        _may("partition", _I32, "partition"),
-        _may("offset", _I64, "offset"),
+        _may("group", _I32, "number of the consumer group, where it is a matter of one"),
+        _may("topic", _I32, "number of the topic"),
+        _may("producer", _I32, "number of the producer, where the stamp tells it"),
+        _may("seq", _I64, "sequence within the producer"),
+        _may("partition", _I32, "partition that it was written to or read from"),
+        _may("offset", _I64, "offset in there"),
         _may("due_ns", _I64, "when it was due"),
         _may("error", _STR, "error of the send"),
     ),
@@ -146,7 +195,7 @@ POLLS_BY_CONSUMER = Schema(
     "polls",
     "How each consumer polled; measure phase.",
     (
-        _must("consumer", _I32, "consumer"),
+        _must("consumer", _I32, "number of the consumer"),
         _must("polls", _I64, "polls that returned in the measure phase"),
         _must("empty", _I64, "polls that returned nothing"),
         _must("messages", _I64, "messages they returned"),
@@ -161,7 +210,7 @@ RESOURCES_BY_INTERVAL = Schema(
     "What each process used between two looks, and over the measure phase.",
     (
         _must("process", _STR, "name, like `producer-0`, `broker-1`, `host`"),
-        _must("role", _STR, "role"),
+        _must("role", _STR, "`producer`, `consumer`, `sampler`, `supervisor`, `broker` or `host`"),
         _must("scope", _STR, "`interval` or `measure`"),
         _may("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
         _may("duration_ns", _I64, "length of the interval"),
@@ -196,7 +245,8 @@ LATENESS = Schema(
     (
         _may("producer", _I32, "producer; null for all together"),
         _must("count", _I64, "messages sent on a schedule"),
-        *(_may(name, _F64, name) for name in ("p50_ms", "p99_ms", "p99_9_ms", "max_ms")),
+        *(_may(f"{name}_ms", _F64, _words(name)) for name in ("p50", "p99", "p99_9")),
+        _may("max_ms", _F64, "longest"),
     ),
 )
 
@@ -227,8 +277,8 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
     {
         schema.name: schema
         for schema in (
-            THROUGHPUT, LATENCY_BUCKETS, LATENCY, CDF, DELIVERY, PROBLEMS, POLLS_BY_CONSUMER, RESOURCES_BY_INTERVAL,
-            GC, LATENESS, SET_ASIDE, VERDICT,
+            THROUGHPUT, LATENCY_BUCKETS, LATENCY, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS, POLLS_BY_CONSUMER,
+            RESOURCES_BY_INTERVAL, GC, LATENESS, SET_ASIDE, VERDICT,
         )
     }
 )  # fmt: skip

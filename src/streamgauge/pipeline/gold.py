@@ -15,7 +15,7 @@ from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
 from streamgauge.domain.runfolder import RunFacts
 from streamgauge.domain.tables import METRICS
-from streamgauge.pipeline import accounts, audit, latency, polls, silver, throughput
+from streamgauge.pipeline import accounts, audit, latency, polls, shapes, silver, throughput
 from streamgauge.pipeline.bronze import Bronze
 from streamgauge.pipeline.histogram import Counts, Value, histogram
 from streamgauge.pipeline.knowledge import Knowledge, knowledge, span_of
@@ -192,7 +192,8 @@ def tables(questions: Questions, received: Received, sent: Sent) -> dict[str, pa
     polled = polls.read(questions.bronze.columns("polls"), span.measure)
     delivered = Counts.of(sent.histogram, received.histogram, polled.histogram())
     histograms = Histograms(delivered, Counts.of(sent.ages, received.ages))
-    rows, cdf = latency.latency_rows(_metrics(knows, sent.sums, received.sums, polled.sums()), histograms)
+    metrics = list(_metrics(knows, sent.sums, received.sums, polled.sums()))
+    rows, cdf = latency.latency_rows(metrics, histograms)
     return {
         "throughput": throughput.throughput(
             sent.sums, received.sums, span, outstanding_of=knows.timed_group if knows.loads else None
@@ -200,6 +201,8 @@ def tables(questions: Questions, received: Received, sent: Sent) -> dict[str, pa
         "latency": rows,
         "latency_buckets": latency.bucket_table(histograms),
         "cdf": cdf,
+        "percentiles": shapes.percentile_rows(metrics, histograms),
+        "heat": shapes.heat_rows(metrics, histograms),
         "lateness": latency.lateness_rows(sent.sums, delivered),
         "delivery": accounts.delivery_rows(knows, sent.sums, received.sums, received.found),
         "problems": [*sent.problems, *received.problems],

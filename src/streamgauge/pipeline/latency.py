@@ -71,17 +71,26 @@ def latency_rows(metrics: Iterable[Metric], histograms: Histograms) -> tuple[lis
 
 
 def _measured(metric: Metric, histograms: Histograms) -> Latency:
-    sums = (metric.sums or _NO_SUMS).windows
-    moments = sums.where(sums.column("at_selected") & 1 == 1).moments(metric.name)
-    delivered, censored = (_of_phase(counts, metric.name).buckets() for counts in _both(histograms))
+    moments = _moments(metric)
+    delivered, censored = (of_phase(counts, metric.name).buckets() for counts in _both(histograms))
     return summarise(delivered, moments, metric.selected_by, censored)
+
+
+def _moments(metric: Metric) -> Moments:
+    sums = (metric.sums or _NO_SUMS).windows
+    return sums.where(sums.column("at_selected") & 1 == 1).moments(metric.name)
+
+
+def max_ns_of(metric: Metric) -> int | None:
+    """The exact maximum in the measure phase; None where nothing was delivered."""
+    return _moments(metric).max_ns
 
 
 def _both(histograms: Histograms) -> tuple[Counts, Counts]:
     return histograms.delivered, histograms.censored
 
 
-def _of_phase(counts: Counts, metric: str) -> Counts:
+def of_phase(counts: Counts, metric: str) -> Counts:
     """The counts of a metric in the measure phase."""
     windows = counts.metric_by(metric, By.TICK)
     return windows.where(windows.at & 1 == 1)
@@ -137,7 +146,7 @@ def lateness_rows(sums: Sums, counts: Counts) -> list[Row]:
     """Rows of `lateness`: each producer, and all together; none where nothing was sent on a schedule."""
     windows = sums.windows
     measured = windows.where(windows.column("at_selected") & 1 == 1)
-    everybody = _of_phase(counts, LATENESS).buckets()
+    everybody = of_phase(counts, LATENESS).buckets()
     if not everybody.total:
         return []
     rows = [_lateness(None, everybody, measured.moments(LATENESS))]

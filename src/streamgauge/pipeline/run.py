@@ -26,7 +26,7 @@ from streamgauge.pipeline.session import session, sizing
 
 Progress = Callable[[str], None]
 Tables = dict[str, pa.Table | list[dict[str, Any]]]
-JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in {"latency_buckets", "verdict"})
+JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in {"latency_buckets", "percentiles", "heat", "verdict"})
 """Tables that the verdict looks at; buckets may be millions, and their percentiles stand in `latency`."""
 
 

@@ -4,49 +4,48 @@ Every rule is a pure function from the evidence to a check, or to None where the
 """
 
 from collections.abc import Sequence
+from typing import Final
 
+from streamgauge.domain.exits import Exit
 from streamgauge.domain.runfolder import Ending, RunFacts
 from streamgauge.domain.verdict import delivery, machine, pace, record, window
 from streamgauge.domain.verdict.check import About, Check, Status
 from streamgauge.domain.verdict.evidence import Evidence, Tables
+from streamgauge.domain.verdict.rule import EITHER, INSTRUMENT, SYSTEM, rule
 
-__all__ = ["About", "Check", "Status", "checks", "exit_code", "valid"]
+__all__ = ["RULES", "About", "Check", "Status", "checks", "exit_code", "valid"]
 
-DONE = 0
-FAILED = 1
-EXPECTATION_BROKEN = 3
-NOT_VALID = 4
-INTERRUPTED = 130
+RULES: Final = (
+    rule("ending", INSTRUMENT, record.ending),
+    rule("workers", EITHER, record.workers),
+    rule("dropped_rows", INSTRUMENT, record.dropped_rows),
+    rule("set_aside", INSTRUMENT, record.set_aside),
+    rule("unrecorded", EITHER, record.unrecorded),
+    rule("clock", INSTRUMENT, record.clock),
+    rule("schedule", EITHER, pace.schedule),
+    rule("rate", EITHER, pace.asked_rate),
+    rule("unsent", EITHER, delivery.unsent),
+    rule("full_queue", EITHER, pace.full_queue),
+    rule("linger", SYSTEM, pace.linger),
+    rule("worker_cpu", INSTRUMENT, machine.worker_cpu),
+    rule("machine_cpu", INSTRUMENT, machine.machine_cpu),
+    rule("ack_polls", INSTRUMENT, machine.producer_polls),
+    rule("receive_polls", INSTRUMENT, machine.consumer_polls),
+    rule("garbage_collection", SYSTEM, machine.garbage_collection),
+    rule("start_transient", INSTRUMENT, window.start_transient),
+    rule("samples", INSTRUMENT, window.samples),
+    *delivery.CLASSES,
+    rule("corrupt", SYSTEM, delivery.corrupt),
+    rule("undecided", INSTRUMENT, delivery.undecided),
+    rule("drain", SYSTEM, delivery.drain),
+)
+"""Every check there is, in the order in which they are shown: the record's first."""
 
 
 def checks(facts: RunFacts, tables: Tables) -> list[Check]:
-    """The checks that apply to a run, the record's first; `tables` are rows by name of table, missing ones left out."""
+    """The checks that apply to a run; `tables` are rows by name of table, missing ones left out."""
     run = Evidence(facts, tables)
-    answers = [
-        record.ending(run),
-        record.workers(run),
-        record.dropped_rows(run),
-        record.set_aside(run),
-        record.unrecorded(run),
-        record.clock(run),
-        pace.schedule(run),
-        pace.asked_rate(run),
-        delivery.unsent(run),
-        pace.full_queue(run),
-        pace.linger(run),
-        machine.worker_cpu(run),
-        machine.machine_cpu(run),
-        machine.producer_polls(run),
-        machine.consumer_polls(run),
-        machine.garbage_collection(run),
-        window.start_transient(run),
-        window.samples(run),
-        *delivery.classes(run),
-        delivery.corrupt(run),
-        delivery.undecided(run),
-        delivery.drain(run),
-    ]
-    return [answer for answer in answers if answer is not None]
+    return [answer for each in RULES if (answer := each.answer(run)) is not None]
 
 
 def valid(answers: Sequence[Check]) -> bool:
@@ -54,15 +53,15 @@ def valid(answers: Sequence[Check]) -> bool:
     return not any(answer.about == "instrument" and answer.status == "fail" for answer in answers)
 
 
-def exit_code(ending: Ending | None, *, valid: bool, expectations_held: bool) -> int:
+def exit_code(ending: Ending | None, *, valid: bool, expectations_held: bool) -> Exit:
     """The exit code of a run: interrupted, failed, not valid, expectation broken, or done; the first that applies.
 
     A run without an ending was killed, and so failed.
     """
     if ending == "interrupted":
-        return INTERRUPTED
+        return Exit.INTERRUPTED
     if ending != "finished":
-        return FAILED
+        return Exit.FAILED
     if not valid:
-        return NOT_VALID
-    return DONE if expectations_held else EXPECTATION_BROKEN
+        return Exit.NOT_VALID
+    return Exit.DONE if expectations_held else Exit.EXPECTATION_BROKEN

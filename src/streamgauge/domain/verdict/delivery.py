@@ -5,8 +5,9 @@ from typing import Final
 
 from streamgauge.domain.figures import percent, whole
 from streamgauge.domain.verdict.check import Check, Status, passed, unknown
-from streamgauge.domain.verdict.evidence import Evidence, Row
+from streamgauge.domain.verdict.evidence import Evidence
 from streamgauge.domain.verdict.pace import cause
+from streamgauge.domain.verdict.rule import SYSTEM, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,31 @@ class _Class:
     needs_load: bool = True
     needs_consumers: bool = True
 
+    def answer(self, run: Evidence) -> Check | None:
+        """Whether the count is zero."""
+        if (self.needs_load and not run.sends) or (self.needs_consumers and not run.consumes):
+            return None
+        row = run.delivery("run")
+        count = None if row is None else row.get(self.name)
+        if row is None or count is None:
+            return unknown(self.name, "system", f"how many were {self.words} is not known")
+        if count == 0:
+            return passed(self.name, "system", f"none {self.words}")
+        evidence = f"{_of(count, row.get(self.out_of))} {self.words}"
+        return Check(self.name, "system", self.status, evidence, self.advice)
+
+    @property
+    def doc(self) -> str:
+        """The class as a docstring of a check."""
+        when = f"{'Fails' if self.status == 'fail' else 'Warns'} when: there is one."
+        group = " for the group that fared worst" if self.needs_consumers else ""
+        looks_at = f"Looks at: the count `{self.name}` of the whole run{group}."
+        return f"Whether messages were {self.words}.\n\n{looks_at}\n{when}\nTo do: {self.advice}"
+
 
 _CLASSES: Final = (
     _Class(
-        "failed", "could not be sent", "sent", "fail",
+        "failed", "refused or timed out", "sent", "fail",
         "Their errors stand in the table `problems`; see the broker's log.", needs_consumers=False,
     ),
     _Class(
@@ -62,23 +84,8 @@ _CLASSES: Final = (
 )  # fmt: skip
 
 
-def classes(run: Evidence) -> list[Check]:
-    """One check for each class of delivery that applies to the run."""
-    row = run.delivery("run")
-    return [
-        _count(each, row)
-        for each in _CLASSES
-        if (run.sends or not each.needs_load) and (run.consumes or not each.needs_consumers)
-    ]
-
-
-def _count(each: _Class, row: Row | None) -> Check:
-    count = None if row is None else row.get(each.name)
-    if row is None or count is None:
-        return unknown(each.name, "system", f"how many were {each.words} is not known")
-    if count == 0:
-        return passed(each.name, "system", f"none {each.words}")
-    return Check(each.name, "system", each.status, f"{_of(count, row.get(each.out_of))} {each.words}", each.advice)
+CLASSES: Final = tuple(Rule(each.name, SYSTEM, each.answer, each.doc) for each in _CLASSES)
+"""One rule for each class of delivery."""
 
 
 def _of(count: int, total: int | None) -> str:
@@ -88,7 +95,12 @@ def _of(count: int, total: int | None) -> str:
 
 
 def corrupt(run: Evidence) -> Check | None:
-    """Whether every checksum that was verified agrees."""
+    """Whether every checksum that was verified agrees.
+
+    Looks at: the count `corrupt` of the whole run; `verify` says how many checksums are verified.
+    Fails when: one is wrong.
+    To do: see the table `problems` for partitions and offsets; bytes changed on the way.
+    """
     if not run.consumes or run.facts.scenario.get("verify") == "off":
         return None
     row = run.delivery("run") or {}
@@ -104,7 +116,11 @@ def corrupt(run: Evidence) -> Check | None:
 
 
 def undecided(run: Evidence) -> Check | None:
-    """Whether the fate of every acknowledged message can be decided."""
+    """Whether the fate of every acknowledged message can be decided; never more than unknown where it cannot.
+
+    Looks at: the count `unknown` of the whole run.
+    To do: read the counts of delivery as lower bounds; log ends or positions are missing, or a worker died.
+    """
     if not (run.sends and run.consumes):
         return None
     count = (run.delivery("run") or {}).get("unknown")
@@ -116,7 +132,13 @@ def undecided(run: Evidence) -> Check | None:
 
 
 def unsent(run: Evidence) -> Check | None:
-    """Whether everything that was due was sent."""
+    """Whether everything that was due was sent.
+
+    Looks at: the count `unsent` of the whole run.
+    Fails when: there is one; of the system, where the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or
+    more, or a producer died because the scenario wanted it.
+    To do: add producers (load.producers) or CPU, or lower load.rate.
+    """
     if not run.has_schedule:
         return None
     row = run.delivery("run") or {}
@@ -130,7 +152,12 @@ def unsent(run: Evidence) -> Check | None:
 
 
 def drain(run: Evidence) -> Check | None:
-    """Whether consumers reached the log end before the drain was over."""
+    """Whether consumers reached the log end before the drain was over.
+
+    Looks at: `drained` of run.json.
+    Warns when: they did not.
+    To do: raise phases.drain, add consumers, or lower load.rate.
+    """
     if not (run.sends and run.consumes):
         return None
     if run.facts.drained is None:

@@ -32,7 +32,16 @@ _SEEN_BY: Final = {
 
 
 def worker_cpu(run: Evidence) -> Check:
-    """Whether a worker used all the CPU that one thread can use, and a figure suffered from it."""
+    """Whether a worker used all the CPU that one thread can use, and a figure suffered from it.
+
+    Looks at: the CPU of each producer and consumer over the measure phase; as fast as possible means using it up, so
+    that it then passes.
+    Warns when: a worker used {ONE_CORE} cores or more, and no figure suffered.
+    Fails when: such a producer moved a median or p99 by its own lateness; or consumers received less than
+    {FELL_BEHIND:.0%} of what was acknowledged, and such a consumer spent less than {IN_POLL_SHARE:.0%} of its time in
+    poll.
+    To do: add workers of this role (load.producers, consume.consumers) or cores, or lower load.rate.
+    """
     workers = [*run.processes("producer"), *run.processes("consumer")]
     known = [row for row in workers if row.get("cpu_cores") is not None]
     if not known:
@@ -70,7 +79,15 @@ def _number(process: str) -> int | None:
 
 
 def machine_cpu(run: Evidence) -> Check:
-    """Whether the machine had CPU to spare, and whether a hypervisor took some of it away."""
+    """Whether the machine had CPU to spare, and whether a hypervisor took some of it away.
+
+    Looks at: idle and stolen time of all cores over the measure phase, and CPU that no process of the run used.
+    Warns when: {STEAL_WARN:.0%} or more was stolen; or less than {IDLE_SHARE:.0%} was idle and there is a schedule, or
+    others used {OTHERS_SHARE:.0%} or more of the CPU that was used.
+    Fails when: {STEAL_FAIL:.0%} or more was stolen.
+    To do: measure on a machine that is not shared, stop what else runs, lower load.rate, or measure a broker on another
+    host.
+    """
     host = next(iter(run.processes("host")), None)
     if host is None or host.get("idle_share") is None:
         return unknown("machine_cpu", "instrument", "the CPU time of the machine is not known")
@@ -102,12 +119,26 @@ def _cores_of_others(run: Evidence, host: Row) -> float | None:
 
 
 def producer_polls(run: Evidence) -> Check | None:
-    """Whether producers served delivery reports so late that acknowledgement latency suffered."""
+    """Whether producers served delivery reports so late that acknowledgement latency suffered.
+
+    Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
+    {MOVED_MS:g} ms. The worst producer counts.
+    Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
+    Fails when: they take {GAPS_FAIL:.0%} or more and there is a schedule; as fast as possible, the rate stands.
+    To do: give the producers more CPU, or add producers; as fast as possible, set load.rate to learn the latency.
+    """
     return _poll_gaps(run, "producer", "ack_polls", "ack") if run.sends else None
 
 
 def consumer_polls(run: Evidence) -> Check | None:
-    """Whether consumers polled so late that end-to-end latency suffered."""
+    """Whether consumers polled so late that end-to-end latency suffered.
+
+    Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
+    {MOVED_MS:g} ms. The worst consumer counts.
+    Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
+    Fails when: they take {GAPS_FAIL:.0%} or more and there is a schedule; as fast as possible, the rate stands.
+    To do: give the consumers more CPU, or add consumers; as fast as possible, set load.rate to learn the latency.
+    """
     return _poll_gaps(run, "consumer", "receive_polls", "end-to-end") if run.sends and run.consumes else None
 
 
@@ -149,7 +180,13 @@ def _is_measured(run: Evidence, row: Row) -> bool:
 
 
 def garbage_collection(run: Evidence) -> Check | None:
-    """Whether the pauses of the brokers' garbage collectors make the tail."""
+    """Whether the pauses of the brokers' garbage collectors make the tail.
+
+    Looks at: pauses of embedded brokers in the measure phase.
+    Warns when: they take {PAUSES_SHARE:.0%} of the time or more, or the longest is {TAIL_SHARE:.0%} of the p99.9 or
+    more.
+    To do: see the broker's heap, or read the tail as the collector's.
+    """
     if not run.facts.broker.processes:
         return None
     if "gc" not in run.tables or run.measured_seconds is None:

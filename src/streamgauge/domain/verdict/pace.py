@@ -72,7 +72,15 @@ def cause(run: Evidence) -> tuple[About, str, str]:
 
 
 def schedule(run: Evidence) -> Check | None:
-    """Whether messages went out when they were due, as far as a reported percentile can tell."""
+    """Whether messages went out when they were due, as far as a reported percentile can tell.
+
+    Looks at: lateness, and response beside service time of the same messages. A percentile is moved when the two differ
+    by more than {MOVED_SHARE:.0%} of it and by more than {MOVED_MS:g} ms.
+    Warns when: only a p99.9 is moved; or a median or p99 is, and the system or a death that was asked for is the
+    cause. The system is, when the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or more.
+    Fails when: a median or p99 is moved and the generator is the cause.
+    To do: add producers (load.producers) or CPU, or lower load.rate.
+    """
     if not run.has_schedule:
         return None
     late = run.one("lateness", producer=None)
@@ -98,7 +106,15 @@ def _difference(run: Evidence, percentile: str) -> str:
 
 
 def asked_rate(run: Evidence) -> Check | None:
-    """Whether the asked rate is the rate that was sent in the measure phase."""
+    """Whether the asked rate is the rate that was sent in the measure phase.
+
+    Looks at: messages sent in the measure phase, by its length. Up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages more
+    or less is exact.
+    Warns when: the rate is off by up to {RATE_CLOSE:.0%}.
+    Fails when: it is off by more; of the system, where full queues, failed sends or a death that was asked for are the
+    cause.
+    To do: add producers or CPU, or lower load.rate; see the checks that the evidence names.
+    """
     if not run.has_schedule:
         return None
     asked, row, seconds = run.asked_per_second, run.measured, run.measured_seconds
@@ -119,7 +135,14 @@ def asked_rate(run: Evidence) -> Check | None:
 
 
 def full_queue(run: Evidence) -> Check | None:
-    """How long producers waited for room in the client's queue: the backpressure of the system."""
+    """How long producers waited for room in the client's queue: the backpressure of the system.
+
+    Looks at: the producer that waited longest, over the measure phase.
+    Warns when: there is a schedule and it waited {FULL_QUEUE_SHARE:.1%} of the time or more; or the load is as fast as
+    possible and it waited less than {BARELY_FULL:.0%}, so that the generator may have set the pace.
+    To do: lower load.rate and see the broker's CPU and disk; as fast as possible, add producers and see whether the
+    rate rises.
+    """
     if not run.sends:
         return None
     share = run.full_queue_share
@@ -139,6 +162,10 @@ def linger(run: Evidence) -> Check | None:
     """Whether the client waits for company before it sends: without, every message is a request of its own.
 
     At 10,000 messages a second that costs the broker a core and end-to-end latency a fifth of a second.
+
+    Looks at: `linger.ms` in load.client.
+    Warns when: it is 0 and the rate is {BUSY_PER_SECOND:,} a second or more, or as fast as possible.
+    To do: set linger.ms to 1; that is mostly faster.
     """
     if not run.sends:
         return None

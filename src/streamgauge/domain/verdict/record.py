@@ -11,7 +11,13 @@ _FIGURES_REST_ON: Final = ("sent", "received")
 
 
 def ending(run: Evidence) -> Check:
-    """How the run ended."""
+    """How the run ended.
+
+    Looks at: `ending` and `reasons` of run.json.
+    Warns when: the run was interrupted; what was measured until then stands.
+    Fails when: it failed, was killed, or goes on.
+    To do: mend the cause, which the reasons and the folder's logs tell, and run again.
+    """
     how = run.facts.ending
     reasons = "; ".join(run.facts.reasons)
     if how == "finished":
@@ -27,7 +33,13 @@ def ending(run: Evidence) -> Check:
 
 
 def workers(run: Evidence) -> Check:
-    """Whether every worker lived until its work was done, or died because the scenario wanted it."""
+    """Whether every worker lived until its work was done, or died because the scenario wanted it.
+
+    Looks at: how each process ended, in run.json.
+    Warns when: workers died and the scenario had asked for it.
+    Fails when: one died that nobody asked to die.
+    To do: read the worker's log in the run folder; at most the block under way is missing from the rows.
+    """
     if not run.facts.workers:
         return unknown("workers", "instrument", "how the workers ended is not known", "See the folder's logs.")
     dead = [worker for worker in run.facts.workers if worker.died]
@@ -50,7 +62,12 @@ def _code(exit_code: int) -> str:
 
 
 def dropped_rows(run: Evidence) -> Check | None:
-    """Whether workers could write every row."""
+    """Whether workers could write every row.
+
+    Looks at: the rows that each worker counted as dropped, in run.json.
+    Fails when: there is one.
+    To do: make room on the disk that holds the run folder.
+    """
     if not run.facts.workers:
         return None
     dropped = {worker.name: worker.dropped_rows for worker in run.facts.workers if worker.dropped_rows}
@@ -61,7 +78,13 @@ def dropped_rows(run: Evidence) -> Check | None:
 
 
 def set_aside(run: Evidence) -> Check:
-    """Whether every recorded row could be used."""
+    """Whether every recorded row could be used.
+
+    Looks at: the table `set_aside`.
+    Warns when: rows of polls, lag or resources could not be read.
+    Fails when: rows of messages sent or received could not be read.
+    To do: see the table for files and reasons; counts and percentiles lack these rows.
+    """
     if "set_aside" not in run.tables:
         return unknown("set_aside", "instrument", "which rows could not be used is not known")
     rows = run.rows("set_aside")
@@ -78,7 +101,14 @@ def set_aside(run: Evidence) -> Check:
 
 
 def unrecorded(run: Evidence) -> Check | None:
-    """Whether every message of this run that was received is among those that were recorded as sent."""
+    """Whether every message of this run that was received is among those that were recorded as sent.
+
+    Looks at: the count `unrecorded` of the whole run.
+    Warns when: there is one, and a producer was killed because the scenario wanted it.
+    Fails when: there is one otherwise.
+    To do: see `workers` and `set_aside`: rows were lost with a worker or a disk, and counts of sent messages are too
+    low.
+    """
     if not (run.sends and run.consumes):
         return None
     row = run.delivery("run") or {}
@@ -96,7 +126,12 @@ def unrecorded(run: Evidence) -> Check | None:
 
 
 def clock(run: Evidence) -> Check | None:
-    """Whether no message was received before it was sent."""
+    """Whether no message was received before it was sent.
+
+    Looks at: received rows whose end-to-end service time is below zero.
+    Fails when: there is one.
+    To do: run all workers on one host; their clocks disagree.
+    """
     if not (run.sends and run.consumes):
         return None
     row = run.delivery("run")

@@ -20,6 +20,14 @@ def start_transient(run: Evidence) -> Check | None:
 
     A percentile of the whole that is twice that of every second of the later half comes from the start: a stall that
     may happen at any time stays below that in the long run. A single stall may do it to p99.9, which only warns.
+
+    Looks at: percentiles of the measure phase beside those of each second of its later half; at least {WINDOWS_NEEDED}
+    seconds are needed.
+    Warns when: the p99.9 is more than {TRANSIENT:g} times the highest latency of the later half, and {MOVED_MS:g} ms
+    above it.
+    Fails when: the p99 is more than {TRANSIENT:g} times the highest p99 of a second of the later half, and
+    {MOVED_MS:g} ms above it.
+    To do: warm up for longer (phases.warmup).
     """
     metric = next((name for name in _METRICS if run.latency(name).get("p99_ms") is not None), None)
     if metric is None:
@@ -52,7 +60,12 @@ def _is_measured(run: Evidence, row: Row) -> bool:
 
 
 def samples(run: Evidence) -> Check | None:
-    """Whether there are enough messages for the percentiles that people look at."""
+    """Whether there are enough messages for the percentiles that people look at.
+
+    Looks at: how many messages each latency was measured of.
+    Warns when: there are fewer than a p99.9 needs: {SAMPLES_NEEDED[p99_9]:,}.
+    To do: measure for longer (phases.measure), or rely on lower percentiles.
+    """
     if not run.sends:
         return None
     counts = [
