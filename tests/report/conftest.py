@@ -65,6 +65,10 @@ def absent(metric: str, reason: str) -> Row:
     return row | {f"{name}_censored": False for name in PERCENTILES}
 
 
+def point(metric: str, percent: float, value_ms: float) -> Row:
+    return {"metric": metric, "percent": percent, "value_ms": value_ms, "hi_ms": value_ms, "censored": False}
+
+
 def throughput(scope: str, second: int | None, seconds: int, outstanding: int | None = None) -> Row:
     names = ("due", "sent", "acked", "received", "processed")
     row: Row = {"scope": scope, "second": second, "duration_ns": seconds * 10**9, "failed": 0, "unsent": 0}
@@ -82,19 +86,40 @@ def used(process: str, role: str, cores: float, **more: float) -> Row:
     return {"process": process, "role": role, "scope": "measure", "cpu_cores": cores, "rss_bytes": 1 << 26, **more}
 
 
-def healthy_tables() -> Tables:
+def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
     metrics = [metric for metric in METRICS if not metric.startswith("processing") and metric != "lateness"]
-    seconds = range(-2, SECONDS)
     return {
         "throughput": [
             throughput("run", None, SECONDS + 2),
             throughput("measure", None, SECONDS),
             *(throughput("window", second, 1, outstanding=40) for second in seconds),
+            *(throughput("partition", None, SECONDS) | {"topic": 0, "partition": number} for number in range(12)),
         ],
         "latency": [
             *(latency(metric, 6.0, count=SECONDS * RATE) for metric in metrics),
             *(absent(f"processing_{kind}", "processing is not recorded") for kind in ("response", "service")),
-            *(latency(metric, 6.0, "window", second) for metric in metrics for second in seconds),
+            *(latency(metric, 6.0, "window", second) for metric in (*metrics, "lateness") for second in seconds),
+            *(
+                latency(metric, 6.0, "partition") | {"topic": 0, "partition": number}
+                for metric in metrics
+                for number in range(12)
+            ),
+        ],
+        "percentiles": [
+            point(metric, percent, 1.0 + percent / 10) for metric in metrics for percent in (0, 50, 90, 100)
+        ],
+        "heat": [
+            {
+                "metric": metric,
+                "from_second": second,
+                "to_second": second + 1,
+                "above_ms": low,
+                "le_ms": high,
+                "count": 9,
+            }
+            for metric in metrics
+            for second in seconds
+            for low, high in ((0.0, 0.01), (5.0, 6.0))
         ],
         "cdf": [{"metric": metric, "le_ms": edge, "share": edge / 100} for metric in metrics for edge in (1.0, 100.0)],
         "lateness": [
@@ -114,6 +139,7 @@ def healthy_tables() -> Tables:
             used("host", "host", 1.2, idle_share=0.381, steal_share=0.0012),
             *(
                 {"process": process, "role": process[:-2], "scope": "interval", "second": at, "poll_gap_ms": 0.3}
+                | {"cpu_cores": 0.1 * at, "duration_ns": 10**9}
                 for process in ("producer-0", "consumer-0")
                 for at in (1.0, 2.0)
             ),
@@ -152,6 +178,7 @@ def make(tmp_path: Path) -> Make:
         facts, tables = deepcopy(FACTS), healthy_tables()
         for change in changes:
             change(facts, tables)
-        return write_folder(tmp_path / "run", facts, tables, judged=judged)
+        made = len(list(tmp_path.glob("run*")))
+        return write_folder(tmp_path / f"run{made or ''}", facts, tables, judged=judged)
 
     return make_folder

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
+from streamgauge.cli.broker import app as broker
 from streamgauge.domain.errors import BadInput, StreamgaugeError
-
-BAD_INPUT = 2
-FAILED = 1
+from streamgauge.domain.exits import Exit
 
 app = typer.Typer(
     name="streamgauge",
@@ -19,8 +18,10 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(broker, name="broker")
 
 _RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `run` made.", show_default=False)]
+_Figures = Annotated[bool, typer.Option("--figures", help="Save each figure as SVG, PNG and PDF, too.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
 
@@ -43,6 +44,7 @@ def run(
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders are made.")] = Path("runs"),
     as_json: _Json = False,
+    figures: _Figures = False,
     keep_broker: Annotated[bool, typer.Option(help="Leave the embedded broker running.")] = False,
     allow_reset: Annotated[
         bool, typer.Option(help="Allow `topic.reset` to delete a topic of the given cluster.")
@@ -68,7 +70,7 @@ def run(
         keep_broker=keep_broker,
         allow_reset=allow_reset,
     )
-    raise typer.Exit(run_request(request, _progress, as_json=as_json, out=print_out))
+    raise typer.Exit(run_request(request, _progress, as_json=as_json, out=print_out, figures=figures))
 
 
 @app.command()
@@ -78,6 +80,7 @@ def analyse(
         str | None, typer.Option(metavar="URL", help="Spark master, e.g. `spark://host:7077`; local by default.")
     ] = None,
     as_json: _Json = False,
+    figures: _Figures = False,
 ) -> None:
     """Answer again from the rows of a run folder; no broker needed.
 
@@ -88,7 +91,22 @@ def analyse(
     from streamgauge.domain.runfolder import RunFolder
 
     checked_java()
-    raise typer.Exit(analyse_folder(RunFolder(folder), master, _progress, as_json=as_json, out=print_out))
+    code = analyse_folder(RunFolder(folder), master, _progress, as_json=as_json, out=print_out, figures=figures)
+    raise typer.Exit(code)
+
+
+@app.command()
+def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False) -> None:
+    """Write the report and the exports of a run again, from its tables; no broker and no Spark needed.
+
+    Writes `report.html`, `summary.md`, `csv/` and `hlog/` into the run folder, and shows the result.
+
+    Example: `streamgauge report runs/20260101-120000-baseline --figures`
+    """
+    from streamgauge.cli.run import report as report_folder
+    from streamgauge.domain.runfolder import RunFolder
+
+    report_folder(RunFolder(folder), _progress, as_json=as_json, out=print_out, figures=figures)
 
 
 @app.command()
@@ -115,6 +133,33 @@ def scenarios(
         print_out(yaml_text(load_scenario(name, settings or [])))
 
 
+@app.command()
+def doctor(as_json: _Json = False) -> None:
+    """Look at this machine as a place to measure on: what was found, what it means, and what mends it.
+
+    Example: `streamgauge doctor`
+
+    Exit codes: 0 nothing is missing, though there may be warnings; 1 something is missing that a run cannot do without.
+    """
+    from streamgauge.cli.doctor import doctor as look
+
+    raise typer.Exit(look(Path("runs"), as_json=as_json, out=print_out))
+
+
+@app.command()
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where run folders were made.")] = Path("runs"),
+    as_json: _Json = False,
+) -> None:
+    """List the runs of a folder, the newest last: verdict, rate, response time, and what is missing of the messages.
+
+    Example: `streamgauge runs` or `streamgauge runs --json`
+    """
+    from streamgauge.cli.runs import runs as list_runs
+
+    list_runs(folder, as_json=as_json, out=print_out)
+
+
 def print_out(text: str) -> None:
     """Print to standard output, which carries results and nothing else."""
     typer.echo(text)
@@ -127,17 +172,14 @@ def _progress(text: str) -> None:
 
 def main() -> None:
     """Run the command line; a foreseen error is one message and an exit code, never a traceback."""
-    from streamgauge.cli.broker import app as broker
-
-    app.add_typer(broker, name="broker")
     try:
         app(standalone_mode=True)
     except BadInput as error:
         _fail(error)
-        sys.exit(BAD_INPUT)
+        sys.exit(Exit.BAD_INPUT)
     except StreamgaugeError as error:
         _fail(error)
-        sys.exit(FAILED)
+        sys.exit(Exit.FAILED)
 
 
 def _fail(error: StreamgaugeError) -> None:

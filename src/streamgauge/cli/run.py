@@ -1,42 +1,50 @@
-"""The commands `run` and `analyse`: conduct, analyse, report, exit code."""
+"""The commands `run`, `analyse` and `report`: conduct, analyse, show, exit code."""
 
 import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from streamgauge.cli.conduct import Request, conduct
 from streamgauge.domain.errors import RunFailed
+from streamgauge.domain.exits import Exit
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.verdict import exit_code
 from streamgauge.engine.supervise import Interrupts
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
 
-INTERRUPTED = 130
 Progress = Callable[[str], None]
 
 
-def run(request: Request, progress: Progress, *, as_json: bool, out: Callable[[str], None]) -> int:
+def run(
+    request: Request, progress: Progress, *, as_json: bool, out: Callable[[str], None], figures: bool = False
+) -> int:
     """Carry a scenario out, analyse and show it; returns the exit code."""
     interrupts = Interrupts()
     with _noted(interrupts, progress):
         folder = conduct(request, interrupts, progress)
     if interrupts.count > 1:
         progress(f"stopped at once; what was recorded is kept: streamgauge analyse {folder.root}")
-        return INTERRUPTED
-    return analyse(folder, None, progress, as_json=as_json, out=out)
+        return Exit.INTERRUPTED
+    return analyse(folder, None, progress, as_json=as_json, out=out, figures=figures)
 
 
 def analyse(
-    folder: RunFolder, master: str | None, progress: Progress, *, as_json: bool, out: Callable[[str], None]
+    folder: RunFolder,
+    master: str | None,
+    progress: Progress,
+    *,
+    as_json: bool,
+    out: Callable[[str], None],
+    figures: bool = False,
 ) -> int:
     """Answer from the rows of a run folder and show the result; returns the exit code that the run deserves."""
     # Spark is heavy, and no other command needs it.
     from streamgauge.pipeline.run import analyse as answer
     from streamgauge.report.result import write_result
-    from streamgauge.report.terminal import summary
 
     facts = read_facts(folder)
     for path, reason in close_left_open(folder):
@@ -45,15 +53,43 @@ def analyse(
         answer(folder, master=master, progress=progress)
     except KeyboardInterrupt:
         progress(f"analysis interrupted; the rows are kept: streamgauge analyse {folder.root}")
-        return INTERRUPTED
+        return Exit.INTERRUPTED
     except RunFailed as error:
         raise type(error)(
             f"{error}\nThe rows are kept in {folder.root}; try again: streamgauge analyse {folder.root}"
         ) from error
     result = write_result(folder)
-    out(json.dumps(result, indent=2) if as_json else summary(result, folder.root))
+    _show(folder, result, progress, as_json=as_json, out=out, figures=figures)
     held = all(each["held"] for each in result.get("expectations", []))
     return exit_code(facts.ending, valid=bool(result["verdict"]["valid"]), expectations_held=held)
+
+
+def report(
+    folder: RunFolder, progress: Progress, *, as_json: bool, out: Callable[[str], None], figures: bool = False
+) -> None:
+    """Write the report of a run again from what its analysis left, and show the result."""
+    from streamgauge.report.publish import result_of
+
+    _show(folder, result_of(folder, progress), progress, as_json=as_json, out=out, figures=figures)
+
+
+def _show(
+    folder: RunFolder,
+    result: dict[str, Any],
+    progress: Progress,
+    *,
+    as_json: bool,
+    out: Callable[[str], None],
+    figures: bool,
+) -> None:
+    """Write all that people read; the result is shown in any case."""
+    from streamgauge.report.publish import publish
+    from streamgauge.report.terminal import summary
+
+    try:
+        publish(folder, result, progress, figures=figures)
+    finally:
+        out(json.dumps(result, indent=2) if as_json else summary(result, folder.root))
 
 
 @contextmanager

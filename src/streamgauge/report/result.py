@@ -4,16 +4,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import ValidationError
 
-from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.expect import expectations
-from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.verdict import Check, valid
 from streamgauge.domain.verdict.evidence import Evidence, Row
 from streamgauge.report import sections
+from streamgauge.report.files import read_facts, reading, whole
 
 FORMAT: Final = 1
 """Version of result.json; what is added later does not change it."""
@@ -38,7 +36,7 @@ def assemble(folder: RunFolder) -> dict[str, Any]:
 
     Raises AnalysisError where run.json or a table is there and cannot be read.
     """
-    run = Evidence(_facts(folder), _tables(folder))
+    run = Evidence(read_facts(folder), _tables(folder))
     result: dict[str, Any] = {
         "format": FORMAT,
         "run": run.facts.model_dump(mode="json", exclude={"format"}),
@@ -60,12 +58,8 @@ def assemble(folder: RunFolder) -> dict[str, Any]:
 def write_result(folder: RunFolder) -> dict[str, Any]:
     """Write result.json, whole or not at all; returns the result."""
     result = assemble(folder)
-    temporary = folder.result.with_name("_result.json")
-    try:
-        temporary.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        temporary.replace(folder.result)
-    except OSError as error:
-        raise AnalysisError(f"{folder.result} cannot be written: {error.strerror}") from error
+    with whole(folder.result) as unfinished:
+        unfinished.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     return result
 
 
@@ -75,20 +69,11 @@ def verdict(run: Evidence) -> dict[str, Any]:
     return {"valid": valid([Check(**row) for row in rows]) if rows else None, "checks": [dict(row) for row in rows]}
 
 
-def _facts(folder: RunFolder) -> RunFacts:
-    try:
-        return RunFacts.model_validate_json(folder.facts.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise AnalysisError(f"{folder.facts} cannot be read: {error}") from error
-
-
 def _tables(folder: RunFolder) -> dict[str, list[Row]]:
     return {name: _rows(folder, name) for name in TABLES if folder.table(name).exists()}
 
 
 def _rows(folder: RunFolder, name: str) -> list[Row]:
-    try:
+    with reading(folder.table(name)):
         rows: list[Row] = pq.read_table(folder.table(name)).to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise AnalysisError(f"{folder.table(name)} cannot be read: {error}; analyse the run again") from error
     return rows

@@ -1,0 +1,43 @@
+"""The command `doctor`: what this machine is as a place to measure on."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.exits import Exit
+from streamgauge.domain.fitness import Machine, findings, is_ready
+from streamgauge.kafka.jars import cache_folder, parse_list
+from streamgauge.kafka.java import find_java
+from streamgauge.record.probe import probe
+from streamgauge.report.fitness import diagnosis
+
+
+def doctor(runs: Path, *, as_json: bool, out: Callable[[str], None], look: Callable[[Path], Machine] = probe) -> Exit:
+    """Look at the machine and say what was found; FAILED where something is missing that a run cannot do without."""
+    found = findings(replace(look(runs), **_java(os.environ), **_jars(os.environ)))
+    ready = is_ready(found)
+    if as_json:
+        out(json.dumps({"ready": ready, "findings": [asdict(each) for each in found]}, indent=2))
+    else:
+        out(diagnosis(found))
+    return Exit.DONE if ready else Exit.FAILED
+
+
+def _java(environ: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        java = find_java(environ)
+    except BadInput as error:
+        return {"java_fault": "; ".join(fault.what for fault in error.faults)}
+    return {"java_version": java.version, "java_path": str(java.path)}
+
+
+def _jars(environ: Mapping[str, str]) -> dict[str, Any]:
+    """How many of the broker's jars would have to be fetched; their sums are checked when a broker starts."""
+    folder = cache_folder(environ)
+    listed = parse_list(files("streamgauge.kafka").joinpath("jars.txt").read_text(encoding="utf-8"))
+    return {"jars_folder": str(folder), "jars_missing": sum(not (folder / jar.file_name).is_file() for jar in listed)}

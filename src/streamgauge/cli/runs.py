@@ -1,0 +1,53 @@
+"""The command `runs`: the runs of a folder, side by side."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.report.page import plain
+from streamgauge.report.runs import RunRow, newest_last, run_row, runs_table
+
+
+def runs(folder: Path, *, as_json: bool, out: Callable[[str], None]) -> None:
+    """List the runs of a folder; raises BadInput where it cannot be looked into."""
+    rows = newest_last([_row(RunFolder(path)) for path in _subfolders(folder) if _is_run(RunFolder(path))])
+    if as_json:
+        out(json.dumps([asdict(row) for row in rows], indent=2))
+    else:
+        out(runs_table(rows) if rows else f"no runs in {plain(str(folder))}")
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    mend = "Name the folder that runs were put into, or make a first one: `streamgauge run baseline`"
+    try:
+        return [path for path in folder.iterdir() if path.is_dir()]
+    except OSError as error:
+        what = (
+            "there is no such folder" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+        )
+        raise BadInput.single(f"DIR {plain(str(folder))}", what, mend) from error
+
+
+def _is_run(folder: RunFolder) -> bool:
+    """Whether a run put it there, even one that was killed, or whose files were lost."""
+    with suppress(PermissionError):
+        return any(path.exists() for path in (folder.facts, folder.result, folder.events))
+    return False
+
+
+def _row(folder: RunFolder) -> RunRow:
+    return run_row(folder.root.name, _content(folder.facts), _content(folder.result))
+
+
+def _content(path: Path) -> bytes | None:
+    """What is in a file; nothing, which is no JSON, where it is there and cannot be read."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return b""

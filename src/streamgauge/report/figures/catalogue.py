@@ -1,0 +1,59 @@
+"""All figures of a report, in their order, and how they are saved."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import vl_convert
+
+from streamgauge.report.figures import distribution, machine, over_time, partitions
+from streamgauge.report.figures.figure import Figure, Result, Row, Source
+from streamgauge.report.figures.theme import file_config, sized
+from streamgauge.report.figures.timeline import source_of
+from streamgauge.report.files import whole
+
+FIGURES: Final[Sequence[Callable[[Source], Figure]]] = (
+    over_time.rates,
+    over_time.latency,
+    distribution.percentiles,
+    distribution.heat_map,
+    distribution.delivered_within,
+    over_time.outstanding,
+    over_time.ack_latency,
+    over_time.lateness,
+    machine.cpu,
+    machine.pauses,
+    partitions.load,
+    partitions.latency,
+)
+TABLES: Final = ("latency", "throughput", "percentiles", "heat", "resources", "gc")
+"""What figures look at beside the result."""
+
+FILE_WIDTH: Final = 760
+PNG_SCALE: Final = 2.0
+
+
+def figures(result: Result, tables: Mapping[str, Sequence[Row]]) -> list[Figure]:
+    """Every figure of a run; one that cannot be drawn says why."""
+    source = source_of(result, tables)
+    return [figure(source) for figure in FIGURES]
+
+
+def save(drawn: Iterable[Figure], folder: Path) -> list[Path]:
+    """Write each figure as SVG, PNG and PDF; returns the files. Raises AnalysisError where they cannot be written."""
+    written = []
+    for figure in drawn:
+        if figure.missing is not None:
+            continue
+        spec = {**sized(figure.whole_spec(), width=FILE_WIDTH, config=file_config()), "title": figure.title}
+        svg = vl_convert.vegalite_to_svg(spec)
+        for kind, content in (
+            ("svg", svg.encode()),
+            ("png", vl_convert.svg_to_png(svg, scale=PNG_SCALE)),
+            ("pdf", vl_convert.svg_to_pdf(svg)),
+        ):
+            path = folder / f"{figure.name}.{kind}"
+            with whole(path) as unfinished:
+                unfinished.write_bytes(content)
+            written.append(path)
+    return written

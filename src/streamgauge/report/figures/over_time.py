@@ -1,0 +1,147 @@
+"""Figures over the time of the run: rates, what is outstanding, latency, lateness of the schedule."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import altair as alt
+
+from streamgauge.report.figures.figure import (
+    LEGEND,
+    TIMELINE,
+    Figure,
+    Source,
+    faded,
+    legend_selects,
+    over_phases,
+    over_time,
+    seconds_axis,
+    series_color,
+)
+from streamgauge.report.figures.theme import COLORS
+from streamgauge.report.figures.timeline import (
+    KINDS,
+    LATENESS_SERIES,
+    PATHS,
+    RATES,
+    latency_series,
+    seconds_per_point,
+)
+
+HEIGHT: Final = 240
+_DASH: Final = [4, 3]
+_BY_FIGURE: Final = [COLORS["green"], COLORS["blue"], COLORS["red"]]
+
+
+def rates(source: Source) -> Figure:
+    """Messages a second: asked, sent, acknowledged, received."""
+    name, title = "rates", "Rates over time"
+    about = "Each stage by its own clock. Where received stays below sent, consumers fall behind."
+    series = _present(source, RATES)
+    if not series:
+        return Figure(name, title, about, missing=_nothing(source, "neither load nor consumers"))
+    colors = {"asked": "grey", "sent": "blue", "acked": "orange", "received": "green"}
+    lines = _lines(source, series, [COLORS[colors[each]] for each in series], "messages/s", dashed=["asked"])
+    return Figure(name, title, about + _points(source), lines, over_time(source))
+
+
+def outstanding(source: Source) -> Figure:
+    """Messages sent and not yet processed, and errors."""
+    name, title = "outstanding", "Outstanding messages over time"
+    about = "Sent and not yet processed, at the end of each second: it rises while consumers are too slow, and falls "
+    about += "as they catch up. Errors are messages that failed or were never sent."
+    series = _present(source, ["outstanding"])
+    if not series:
+        return Figure(name, title, about, missing=_nothing(source, "only runs that both send and consume have them"))
+    errors = [each for each in _present(source, ["errors"]) if any(row[each] for row in source.timeline)]
+    lines = _lines(source, [*series, *errors], [COLORS["violet"], COLORS["red"]], "messages")
+    return Figure(name, title, about + _points(source), lines, over_time(source))
+
+
+def latency(source: Source) -> Figure:
+    """Median, p99 and maximum of each second, response and service."""
+    return _latency(source, "end_to_end", "latency", "End-to-end latency over time")
+
+
+def ack_latency(source: Source) -> Figure:
+    """The same for acknowledgements."""
+    return _latency(source, "ack", "ack-latency", "Acknowledgement latency over time")
+
+
+def _latency(source: Source, path: str, name: str, title: str) -> Figure:
+    about = "Response time (solid) counts from the moment a message was due, service time (dashed) from when it was "
+    about += "sent. Where they part, messages waited before they were sent. The scale is logarithmic."
+    words = PATHS[path]
+    series = _present(source, latency_series(words))
+    if not series:
+        return Figure(name, title, about, missing=_nothing(source, "there is no such latency in this run"))
+    service = [each for each in series if KINDS[1] in each]
+    colors = [_BY_FIGURE[("p50", "p99", "max").index(each.rsplit(" ", 1)[1])] for each in series]
+    lines = _lines(source, series, colors, "ms", prefix=f"{words} ", dashed=service, log=True)
+    return Figure(name, title, about + _points(source), lines, over_time(source))
+
+
+def lateness(source: Source) -> Figure:
+    """How late messages were sent, by second."""
+    name, title = "lateness", "Lateness of the schedule"
+    about = "How long after its due time a message was handed to the client. It is the instrument's own error, unless "
+    about += "the client's queue was full."
+    series = _present(source, LATENESS_SERIES)
+    if not series:
+        return Figure(name, title, about, missing=_nothing(source, "the load has no schedule"))
+    lines = _lines(source, series, _BY_FIGURE, "ms", prefix="lateness ", log=True)
+    return Figure(name, title, about + _points(source), lines, over_time(source))
+
+
+def _lines(
+    source: Source,
+    series: Sequence[str],
+    colors: Sequence[str],
+    unit: str,
+    *,
+    prefix: str = "",
+    dashed: Sequence[str] = (),
+    log: bool = False,
+) -> alt.TopLevelMixin:
+    """One line for each series of the timeline, over the shade of what is not measured.
+
+    All series begin with `prefix`, which the legend leaves out.
+    """
+    chosen = legend_selects()
+    # What is zero has no place on a logarithmic scale.
+    scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True)
+    keep = "isValid(datum.value) && datum.value > 0" if log else "isValid(datum.value)"
+    shown = [each.removeprefix(prefix) for each in series]
+    dash = alt.Scale(domain=shown, range=[_DASH if each in dashed else [1, 0] for each in series])
+    lines = (
+        alt.Chart(alt.NamedData(TIMELINE))
+        .transform_fold(list(series), as_=["series", "value"])
+        .transform_filter(keep)
+        .transform_calculate(series=f"slice(datum.series, {len(prefix)})")
+        .mark_line(interpolate="linear")
+        .encode(
+            seconds_axis(),
+            alt.Y("value:Q", title=unit, scale=scale),
+            series_color(shown, colors),
+            alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=LEGEND),
+            opacity=faded(chosen),
+            tooltip=[alt.Tooltip("s:Q", title="second"), "series:N", alt.Tooltip("value:Q", title=unit)],
+        )
+        .add_params(chosen)
+    )
+    return over_phases(source, lines).properties(height=HEIGHT)
+
+
+def _present(source: Source, names: Sequence[str]) -> list[str]:
+    """The series that have a value anywhere."""
+    rows = source.timeline
+    return [name for name in names if any(row[name] is not None for row in rows)]
+
+
+def _nothing(source: Source, why: str) -> str:
+    return why if source.result["timeline"] else "there is no second to show"
+
+
+def _points(source: Source) -> str:
+    """What a point is where it is not one second."""
+    seconds = seconds_per_point(len(source.result["timeline"]))
+    return "" if seconds == 1 else f" Each point stands for {seconds} s: rates by their mean, the rest by its worst."

@@ -1,0 +1,79 @@
+"""Figures by partition: how the load was spread, and whether one of them was slower."""
+
+from typing import Final
+
+import altair as alt
+
+from streamgauge.report.figures.figure import Figure, Row, Source, rounded, series_color
+from streamgauge.report.figures.theme import COLORS
+from streamgauge.report.figures.timeline import FIGURES, KINDS, PATHS
+
+HEIGHT: Final = 200
+MOST_PARTITIONS: Final = 200
+_COLORS: Final = ("green", "blue", "red")
+
+
+def load(source: Source) -> Figure:
+    """Messages of each partition."""
+    name, title = "partition-load", "Load by partition"
+    about = "Messages acknowledged in the measure phase, or received where nothing was sent."
+    found = source.rows("throughput", scope="partition")
+    if not found:
+        return Figure(name, title, about, missing="no message is known to have reached a partition")
+    rows = [{"partition": _partition(row, source), "messages": row["acked"] or row["received"]} for row in found]
+    chart = (
+        alt.Chart(alt.NamedData("partition_load"))
+        .mark_bar(color=COLORS["blue"])
+        .encode(
+            alt.X("partition:N", sort=None, axis=alt.Axis(labelAngle=0, labelOverlap="greedy")),
+            alt.Y("messages:Q"),
+            tooltip=["partition:N", alt.Tooltip("messages:Q", format=",")],
+        )
+        .properties(height=HEIGHT)
+    )
+    return Figure(name, title, about + _cut(found), chart, {"partition_load": rows[:MOST_PARTITIONS]})
+
+
+def latency(source: Source) -> Figure:
+    """Median, p99 and maximum of each partition."""
+    name, title = "partition-latency", "Latency by partition"
+    metric = next((each for each in _metrics() if source.rows("latency", scope="partition", metric=each)), None)
+    if metric is None:
+        return Figure(name, title, "", missing="there is no latency by partition")
+    path, _, kind = metric.rpartition("_")
+    about = f"{PATHS[path].capitalize()} {kind} time in the measure phase. One partition that stands out has a leader "
+    about += "or a consumer in trouble."
+    found = source.rows("latency", scope="partition", metric=metric)
+    rows = [
+        {"partition": _partition(row, source), "series": figure, "ms": rounded(row[f"{figure}_ms"])}
+        for row in found[:MOST_PARTITIONS]
+        for figure in FIGURES
+        if row[f"{figure}_ms"] and row[f"{figure}_ms"] > 0
+    ]
+    chart = (
+        alt.Chart(alt.NamedData("partition_latency"))
+        .mark_tick(thickness=3)
+        .encode(
+            alt.X("partition:N", sort=None, axis=alt.Axis(labelAngle=0, labelOverlap="greedy")),
+            alt.Y("ms:Q", title="ms", scale=alt.Scale(type="log", nice=False)),
+            series_color(FIGURES, [COLORS[each] for each in _COLORS], alt.Legend(orient="top", symbolType="square")),
+            tooltip=["partition:N", "series:N", alt.Tooltip("ms:Q", title="ms")],
+        )
+        .properties(height=HEIGHT)
+    )
+    return Figure(name, title, about + _cut(found), chart, {"partition_latency": rows})
+
+
+def _metrics() -> list[str]:
+    return [f"{path}_{kind}" for path in PATHS for kind in KINDS]
+
+
+def _partition(row: Row, source: Source) -> str:
+    """The number of a partition, and its topic where there are several."""
+    topics = {topic["id"]: topic["name"] for topic in source.result["run"]["topics"]}
+    number = str(row["partition"])
+    return f"{topics.get(row['topic'], row['topic'])} {number}" if len(topics) > 1 else number
+
+
+def _cut(rows: list[Row]) -> str:
+    return f" The first {MOST_PARTITIONS} of {len(rows)} are shown." if len(rows) > MOST_PARTITIONS else ""

@@ -1,0 +1,36 @@
+"""Tables as text: at most 100 columns, in colour where standard output is a terminal that wants it."""
+
+import io
+from typing import Final
+
+from rich.console import Console, RenderableType
+
+MIN_WIDTH: Final = 80
+MAX_WIDTH: Final = 100
+
+
+def page(*parts: RenderableType, colour: bool | None = None, width: int | None = None) -> str:
+    """The parts one below the other, as wide as the terminal within limits, and as wide as may be in a pipe.
+
+    Strings are shown as they stand, without markup, and never broken: they are there to be copied. `colour` and `width`
+    override what the terminal says.
+    """
+    terminal = Console()
+    wide = max(MIN_WIDTH, min(MAX_WIDTH, terminal.width)) if terminal.is_terminal else MAX_WIDTH
+    console = Console(
+        file=io.StringIO(),
+        force_terminal=terminal.is_terminal if colour is None else colour,
+        width=width or wide,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part, soft_wrap=isinstance(part, str))
+    return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
+
+
+def plain(text: str) -> str:
+    """Text from outside, fit for a terminal: whatever would move its cursor or change its colours is a `?`."""
+    return "".join(character if character.isprintable() else "?" for character in text)

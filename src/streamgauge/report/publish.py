@@ -1,0 +1,96 @@
+"""All that a run folder has for people and their programs, written from result and tables; no broker, no Spark."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+
+from streamgauge.domain.errors import BadInput, StreamgaugeError
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.report.csv_files import write_csv
+from streamgauge.report.figures import catalogue
+from streamgauge.report.figures.figure import Row
+from streamgauge.report.files import reading, whole
+from streamgauge.report.hlog import write_hlog
+from streamgauge.report.html import to_html
+from streamgauge.report.markdown import write_markdown
+from streamgauge.report.result import FORMAT, write_result
+
+Result = dict[str, Any]
+Progress = Callable[[str], None]
+_SECTIONS: Final = ("run", "verdict", "throughput", "latency", "delivery", "resources", "timeline")
+"""Without these a file is no result."""
+_LATER: Final[Mapping[str, Any]] = {"expectations": [], "lateness": None}
+"""Sections that a result may lack."""
+
+
+def result_of(folder: RunFolder, progress: Progress) -> Result:
+    """The result of a run folder: from its tables, or as it was written where they cannot tell it any more.
+
+    Raises BadInput where the folder has neither, and what is wrong with the tables where there is no result.json.
+    """
+    if folder.facts.exists() and folder.table("verdict").exists():
+        try:
+            return write_result(folder)
+        except StreamgaugeError as error:
+            if not folder.result.exists():
+                raise
+            progress(f"{error}\nresult.json is shown as it was written")
+    if folder.result.exists():
+        return read_result(folder.result)
+    where = str(folder.root)
+    if not folder.facts.exists():
+        raise BadInput.single(where, "not a run folder: it has no run.json", "Name a folder made by `streamgauge run`")
+    raise BadInput.single(where, "this run has not been analysed", f"Say: streamgauge analyse {folder.root}")
+
+
+def read_result(path: Path) -> Result:
+    """A result.json that is there; raises BadInput where it cannot be shown."""
+    where = str(path)
+    try:
+        result = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise BadInput.single(where, f"cannot be read: {error}", "Analyse the run again") from error
+    version = result.get("format") if isinstance(result, dict) else None
+    if not isinstance(version, int) or not all(isinstance(result.get(name), dict | list) for name in _SECTIONS):
+        raise BadInput.single(where, "is not a result of streamgauge", "Analyse the run again")
+    if version > FORMAT:
+        what = f"format {version} is newer than this version reads ({FORMAT})"
+        raise BadInput.single(where, what, "Use a newer version of streamgauge")
+    return {**_LATER, **result}
+
+
+def publish(folder: RunFolder, result: Result, progress: Progress, *, figures: bool = False) -> list[Path]:
+    """Write report.html, summary.md, csv/ and hlog/, and with `figures` also figures/; returns the files.
+
+    A table that cannot be read is told and left out: whatever does not need it is still written.
+    """
+    progress("writing the report")
+    drawn = catalogue.figures(result, tables_of(folder, progress))
+    with whole(folder.report) as unfinished:
+        unfinished.write_text(to_html(result, drawn), encoding="utf-8")
+    written = [folder.report, write_markdown(folder, result)]
+    for write in (write_csv, write_hlog):
+        try:
+            written += write(folder)
+        except StreamgaugeError as error:
+            progress(str(error))
+    if figures:
+        progress("drawing the figures as files")
+        written += catalogue.save(drawn, folder.figures)
+    return written
+
+
+def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:
+    """The tables that figures are drawn from; one that cannot be read is told and left out."""
+    found: dict[str, list[Row]] = {}
+    for name in catalogue.TABLES:
+        if folder.table(name).exists():
+            try:
+                with reading(folder.table(name)):
+                    found[name] = pq.read_table(folder.table(name)).to_pylist()
+            except StreamgaugeError as error:
+                progress(str(error))
+    return found

@@ -1,0 +1,225 @@
+"""A folder of runs as a table: one row for each, made of what its run.json and result.json say."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from rich.table import Table
+from rich.text import Text
+
+from streamgauge.domain.events import FORMAT_VERSION
+from streamgauge.domain.figures import UNKNOWN, per_second, significant, whole
+from streamgauge.domain.runfolder import RunFacts
+from streamgauge.report.page import page, plain
+from streamgauge.report.result import FORMAT
+from streamgauge.report.words import JUDGEMENTS
+
+NOT_ANALYSED: Final = "not analysed"
+NOT_READABLE: Final = "not readable"
+
+_STYLES: Final = {"VALID": "bold green", "NOT VALID": "bold red", "NOT JUDGED": "bold yellow", NOT_READABLE: "bold red"}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run; None is what is not known or does not apply."""
+
+    id: str
+    """The name of its folder."""
+    scenario: str | None = None
+    created: str | None = None
+    ending: str | None = None
+    verdict: str = NOT_ANALYSED
+    rate_of: str | None = None
+    """`received`, or `sent` where nobody receives."""
+    per_second: float | None = None
+    response: str | None = None
+    """Which response time: `end-to-end`, or `ack` where there is none."""
+    p50_ms: float | None = None
+    p50_is_least: bool = False
+    """Whether messages that never came may make it more."""
+    p99_ms: float | None = None
+    p99_is_least: bool = False
+    missing: int | None = None
+    """Messages that were lost or undelivered."""
+    held: int | None = None
+    expectations: int | None = None
+    faults: tuple[str, ...] = ()
+    """Why something of it cannot be read."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+
+
+class _Verdict(_Part):
+    valid: bool | None
+
+
+class _Throughput(_Part):
+    received_per_second: float | None
+    sent_per_second: float | None
+
+
+class _Figures(_Part):
+    p50_ms: float | None
+    p50_hi_ms: float | None = None
+    p99_ms: float | None
+    p99_hi_ms: float | None = None
+
+    def is_least(self, name: str) -> bool:
+        """Whether an upper end is told, be it a number or null for infinite."""
+        return f"{name}_hi_ms" in self.model_fields_set
+
+
+class _Kinds(_Part):
+    response: _Figures | None
+
+
+class _Latency(_Part):
+    end_to_end: _Kinds
+    ack: _Kinds
+
+
+class _Delivery(_Part):
+    lost: int | None
+    undelivered: int | None
+
+
+class _Expectation(_Part):
+    held: bool
+
+
+class _Result(_Part):
+    """Of result.json what a row tells."""
+
+    verdict: _Verdict
+    throughput: _Throughput
+    latency: _Latency
+    delivery: _Delivery
+    expectations: list[_Expectation]
+
+
+class _UnreadableError(Exception):
+    """A file does not say what it should; the text says why."""
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def run_row(name: str, facts: bytes | None, result: bytes | None) -> RunRow:
+    """The row of a run folder of this name, from the content of its run.json and result.json, None where missing."""
+    row, faults = RunRow(name), []
+    try:
+        row = _with_facts(row, _read(RunFacts, facts, FORMAT_VERSION))
+    except _UnreadableError as error:
+        faults.append(f"run.json {error}")
+    try:
+        row = row if result is None else _with_result(row, _read(_Result, result, FORMAT))
+    except _UnreadableError as error:
+        faults.append(f"result.json {error}")
+    return replace(row, verdict=NOT_READABLE, faults=tuple(faults)) if faults else row
+
+
+def newest_last(rows: Sequence[RunRow]) -> list[RunRow]:
+    """By when they were created, then by name; those of which that is not known come first."""
+    return sorted(rows, key=lambda row: (row.created or "", row.id))
+
+
+def _read(model: type[Model], content: bytes | None, known: int) -> Model:
+    """The content as the model; raises _UnreadableError, also for a format that this version does not know."""
+    if content is None:
+        raise _UnreadableError("is missing")
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise _UnreadableError("cannot be read as JSON") from error
+    if not isinstance(document, dict):
+        raise _UnreadableError("is not a JSON object")
+    if document.get("format", known) != known:
+        raise _UnreadableError(f"has format {document['format']!r}; this version reads {known}")
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise _UnreadableError(f"does not say what it should: {where}: {first['msg']}") from error
+
+
+def _with_facts(row: RunRow, facts: RunFacts) -> RunRow:
+    return replace(row, scenario=facts.name, created=facts.created, ending=facts.ending)
+
+
+def _with_result(row: RunRow, result: _Result) -> RunRow:
+    rates = {"received": result.throughput.received_per_second, "sent": result.throughput.sent_per_second}
+    rate_of = next((stage for stage, rate in rates.items() if rate is not None), None)
+    row = replace(
+        row,
+        verdict=JUDGEMENTS[result.verdict.valid],
+        rate_of=rate_of,
+        per_second=rates[rate_of] if rate_of else None,
+        missing=_missing(result.delivery),
+        held=sum(each.held for each in result.expectations),
+        expectations=len(result.expectations),
+    )
+    responses = {"end-to-end": result.latency.end_to_end.response, "ack": result.latency.ack.response}
+    for words, figures in responses.items():
+        if figures and figures.p50_ms is not None:
+            return replace(
+                row,
+                response=words,
+                p50_ms=figures.p50_ms,
+                p50_is_least=figures.is_least("p50"),
+                p99_ms=figures.p99_ms,
+                p99_is_least=figures.is_least("p99"),
+            )
+    return row
+
+
+def _missing(delivery: _Delivery) -> int | None:
+    """What is known to be missing; that nothing is can be said only where both counts are known."""
+    known = [count for count in (delivery.lost, delivery.undelivered) if count is not None]
+    return sum(known) if len(known) == 2 or any(known) else None
+
+
+def runs_table(rows: Sequence[RunRow], *, colour: bool | None = None, width: int | None = None) -> str:
+    """The rows as text of at most 100 columns: two lines for each run, and one more for what cannot be read of it."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for head in ("Run", "Verdict", "Rate", "p50 / p99, ms", "Delivery"):
+        table.add_column(head, overflow="fold", no_wrap=head != "Run")
+    for row in rows:
+        table.add_row(*_cells(row))
+    return page(table, colour=colour, width=width)
+
+
+def _cells(row: RunRow) -> list[Text]:
+    about = ", ".join(plain(each) for each in (row.scenario, row.created) if each)
+    run = Text(plain(row.id)).append(f"\n{about}" if about else "", style="dim")
+    for fault in row.faults:
+        run.append(f"\n{plain(fault)}", style="red")
+    ending = row.ending or ("without an end" if row.created else "")
+    held = f"{row.held} of {row.expectations} held" if row.expectations else ""
+    figures = (_figure(row.p50_ms, is_least=row.p50_is_least), _figure(row.p99_ms, is_least=row.p99_is_least))
+    response = " / ".join(figures) if row.response else UNKNOWN
+    return [
+        run,
+        _two_lines(Text(row.verdict, style=_STYLES.get(row.verdict, "")), ending),
+        _two_lines(Text(per_second(row.per_second)), row.rate_of or ""),
+        _two_lines(Text(response), row.response or ""),
+        _two_lines(_delivery(row.missing), held, style="bold red" if row.held != row.expectations else "dim"),
+    ]
+
+
+def _delivery(missing: int | None) -> Text:
+    text = UNKNOWN if missing is None else f"{whole(missing)} missing" if missing else "none missing"
+    return Text(text, style="bold red" if missing else "")
+
+
+def _figure(value: float | None, *, is_least: bool) -> str:
+    return f"{'> ' if is_least else ''}{significant(value)}"
+
+
+def _two_lines(first: Text, second: str, style: str = "dim") -> Text:
+    return Text("").append(first).append(f"\n{second}" if second else "", style=style)

@@ -1,0 +1,186 @@
+"""The words and figures that terminal and summary.md share: plain text without layout, from the result alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streamgauge.domain.figures import UNKNOWN, listed, milliseconds, percent, significant, whole
+
+Result = Mapping[str, Any]
+
+FEW_WORKERS: Final = 4
+"""More workers of one role than these are told by their range."""
+
+JUDGEMENTS: Final = {True: "VALID", False: "NOT VALID", None: "NOT JUDGED"}
+GRAVEST_FIRST: Final = ("fail", "warn", "unknown")
+"""The statuses of checks that did not pass."""
+STAGES: Final = ("asked", "sent", "acked", "received")
+PERCENTILES: Final = ("p50", "p99", "p99_9", "max")
+"""The figures of a latency that are shown."""
+FIGURE_HEADS: Final = tuple(name.replace("_", ".") for name in PERCENTILES)
+
+_STATUS_WORDS: Final = {"pass": "passed", "fail": "failed", "warn": "warned", "unknown": "unknown"}
+_PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end", "processing": "processing"}
+_GOOD: Final = {"sent": "sent", "acked": "acknowledged", "delivered_once": "delivered once"}
+_TROUBLES: Final = {
+    "failed": "failed to send",
+    "unsent": "never sent",
+    "lost": "lost",
+    "undelivered": "undelivered",
+    "expired": "expired",
+    "unknown": "undecided",
+    "duplicate_producer": "written twice",
+    "duplicate_consumer": "received twice",
+    "reordered": "reordered",
+    "corrupt": "corrupt",
+    "foreign": "foreign",
+    "unrecorded": "unrecorded",
+    "unacked_received": "received though not acknowledged",
+    "aborted": "aborted",
+}
+_TROUBLES_IN_SHORT: Final = {
+    "failed": "failed",
+    "lost": "lost",
+    "undelivered": "undelivered",
+    "duplicate_consumer": "repeated",
+    "reordered": "reordered",
+    "corrupt": "corrupt",
+}
+_GRAVE: Final = frozenset({"failed", "unsent", "lost", "undelivered", "expired", "corrupt", "unrecorded"})
+
+
+def ending(run: Result) -> str:
+    """How the run ended."""
+    return run["ending"] or "without an end"
+
+
+def checks_counted(checks: Sequence[Result]) -> str:
+    """How many checks passed, failed and so on; empty where there are none."""
+    counts = {status: sum(check["status"] == status for check in checks) for status in _STATUS_WORDS}
+    return ", ".join(f"{count} {_STATUS_WORDS[status]}" for status, count in counts.items() if count)
+
+
+def troubled_checks(checks: Sequence[Result]) -> list[Result]:
+    """What did not pass, the gravest first."""
+    return [check for status in GRAVEST_FIRST for check in checks if check["status"] == status]
+
+
+def what_was_run(run: Result) -> str:
+    """The scenario in one line."""
+    scenario = run["scenario"]
+    load, consume, topic = scenario.get("load"), scenario.get("consume"), scenario.get("topic")
+    chain = []
+    if isinstance(load, Mapping):
+        rate = "as fast as possible" if load.get("rate") == "max" else load.get("rate", UNKNOWN)
+        chain.append(f"{load.get('producers', UNKNOWN)} producers, {rate}, {load.get('size', UNKNOWN)} bytes")
+    if isinstance(topic, Mapping):
+        chain.append(f"{topic.get('partitions', UNKNOWN)} partitions")
+    if isinstance(consume, Mapping):
+        chain.append(f"{consume.get('consumers', UNKNOWN)} consumers")
+    return " -> ".join(chain)
+
+
+def on_what(run: Result, measured_seconds: float | None) -> str:
+    """How long was measured, and on which broker."""
+    broker = run["broker"]
+    where = "embedded broker" if broker["embedded"] else broker["bootstrap"]
+    version = f" {broker['version']}" if broker["version"] else ""
+    measured = f"measured {measured_seconds:.3g} s" if measured_seconds else "nothing was measured"
+    return f"{measured}, Kafka{version}, {where}"
+
+
+def megabytes(throughput: Result) -> str | None:
+    """How many bytes a second were sent, or received where nothing was sent; None where there is no such figure."""
+    rate = throughput["sent_mb_per_second"] or throughput["received_mb_per_second"]
+    return f"{significant(rate)} MB/s" if rate else None
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyLine:
+    """One latency: which, its figures, and why one of them is lacking."""
+
+    path: str
+    kind: str
+    figures: tuple[str, ...]
+    reason: str = ""
+
+
+def latency_lines(latency: Result) -> list[LatencyLine]:
+    """One line for each latency that the run has, or could have; of polls where it has none of messages."""
+    lines = []
+    for path, words in _PATHS.items():
+        kinds = {kind: latency[path][kind] for kind in ("response", "service")}
+        if any(figures and figures["p50_ms"] is not None for figures in kinds.values()):
+            lines += [_latency_line(words, kind, figures) for kind, figures in kinds.items()]
+    return lines or [_latency_line("poll", "", latency["poll"])]
+
+
+def _latency_line(path: str, kind: str, figures: Result | None) -> LatencyLine:
+    """Marked with `>` where messages that never came may make it more."""
+    if figures is None:
+        return LatencyLine(path, kind, (UNKNOWN,) * len(PERCENTILES))
+    marks = ("> " if f"{name}_hi_ms" in figures else "" for name in PERCENTILES)
+    cells = tuple(mark + significant(figures[f"{name}_ms"]) for mark, name in zip(marks, PERCENTILES, strict=True))
+    lacking = next((name for name in PERCENTILES if figures[f"{name}_ms"] is None), None)
+    return LatencyLine(path, kind, cells, figures["reasons"].get(f"{lacking}_ms", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One count of the delivery in words."""
+
+    count: str
+    words: str
+    grave: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.words}"
+
+
+def went_well(delivery: Result) -> list[Account]:
+    """How far messages got, as far as that is known."""
+    good = {"received": "received"} if delivery["sent"] is None else _GOOD
+    return [Account(whole(delivery[name]), words) for name, words in good.items() if delivery[name] is not None]
+
+
+def troubles(delivery: Result) -> list[Account]:
+    """Every class of trouble that is not empty."""
+    found = {name: words for name, words in _TROUBLES.items() if delivery[name]}
+    return [Account(whole(delivery[name]), words, name in _GRAVE) for name, words in found.items()]
+
+
+def no_troubles(delivery: Result) -> str:
+    """Which troubles are known to be none; empty where that is not known of any."""
+    empty = [words for name, words in _TROUBLES_IN_SHORT.items() if delivery[name] == 0]
+    return f"none {listed(empty, 'or')}" if empty else ""
+
+
+def cores(processes: Sequence[Result]) -> list[tuple[str, str]]:
+    """Each role, in the number that there are of it, and the cores that it used."""
+    return [told for role in ("producer", "consumer", "broker") if (told := _cores(processes, role))]
+
+
+def _cores(processes: Sequence[Result], role: str) -> tuple[str, str] | None:
+    used = [row["cpu_cores"] for row in processes if row["role"] == role and row["cpu_cores"] is not None]
+    if not used:
+        return None
+    if len(used) > FEW_WORKERS:
+        return f"{len(used)} {role}s", f"{min(used):.2f} to {max(used):.2f}"
+    return f"{role}{'s' if len(used) > 1 else ''}", " + ".join(f"{each:.2f}" for each in used)
+
+
+def spare(resources: Result) -> str:
+    """What the machine had to spare, and what it did not get; empty where that is not known."""
+    host = resources["host"]
+    return f"{percent(host['idle_share'])} idle, {percent(host['steal_share'])} stolen" if host else ""
+
+
+def pauses(resources: Result) -> str:
+    """Pauses of the brokers' collectors; empty where there was nothing to look at."""
+    seen = resources["garbage_collection"]
+    return f"{whole(seen['pauses'])} collector pauses, longest {milliseconds(seen['longest_ms'])}" if seen else ""
+
+
+def held(expectations: Sequence[Result]) -> str:
+    """How many expectations held."""
+    return f"{sum(each['held'] for each in expectations)} of {len(expectations)} held"

@@ -1,0 +1,222 @@
+"""Figures: what each draws from which rows, and what it says where there is nothing to draw."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import vl_convert
+
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.report.figures import catalogue
+from streamgauge.report.figures.figure import Figure, rounded
+from streamgauge.report.figures.timeline import MOST_POINTS, phases, timeline
+from streamgauge.report.publish import tables_of
+from streamgauge.report.result import assemble
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+Make = Callable[..., RunFolder]
+
+NAMES = [
+    "rates", "latency", "percentiles", "heat", "cdf", "outstanding", "ack-latency", "lateness", "cpu", "gc",
+    "partition-load", "partition-latency",
+]  # fmt: skip
+
+
+def drawn(folder: RunFolder) -> dict[str, Figure]:
+    return {figure.name: figure for figure in catalogue.figures(assemble(folder), tables_of(folder, print))}
+
+
+def without(table: str, **wanted: Any) -> Callable[[Row, Tables], None]:
+    def change(_facts: Row, tables: Tables) -> None:
+        tables[table] = [row for row in tables[table] if any(row.get(key) != value for key, value in wanted.items())]
+
+    return change
+
+
+def test_a_healthy_run_has_every_figure(make: Make) -> None:
+    """Each with a chart whose data are all there."""
+    figures = drawn(make())
+    assert list(figures) == NAMES
+    for figure in figures.values():
+        assert figure.missing is None, figure.name
+        assert figure.about
+        assert figure.title
+        named = {node["name"] for node in _walk(figure.spec()) if isinstance(node, dict) and set(node) == {"name"}}
+        assert named == set(figure.data), figure.name
+
+
+def _walk(node: object) -> Iterator[object]:
+    yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _walk(child)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_compiles(make: Make, name: str) -> None:
+    """Vega-Lite accepts it, data and all, without a warning, and what it draws is not empty."""
+    figure = drawn(make())[name]
+    scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True))
+    assert '"marktype": "line"' in scene or '"marktype": "rect"' in scene
+    json.dumps(figure.whole_spec(), allow_nan=False)
+
+
+def no_load(facts: Row, tables: Tables) -> None:
+    facts["scenario"]["load"] = False
+    for row in tables["throughput"]:
+        row |= {"sent": 0, "acked": 0, "due": 0, "outstanding": None}
+    tables["latency"] = [row for row in tables["latency"] if row["metric"] == "poll"]
+    tables["percentiles"], tables["heat"], tables["lateness"] = [], [], []
+
+
+def given_cluster(facts: Row, tables: Tables) -> None:
+    facts["broker"] |= {"embedded": False, "processes": []}
+    tables["gc"] = []
+
+
+def older(_facts: Row, tables: Tables) -> None:
+    del tables["percentiles"], tables["heat"]
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "missing"),
+    [
+        (no_load, "latency", "there is no such latency in this run"),
+        (no_load, "percentiles", "there is no latency in this run"),
+        (no_load, "heat", "there is no latency in this run"),
+        (no_load, "outstanding", "only runs that both send and consume have them"),
+        (no_load, "lateness", "the load has no schedule"),
+        (older, "percentiles", "the run was analysed by an older version; analyse it again"),
+        (older, "heat", "the run was analysed by an older version; analyse it again"),
+        (older, "cdf", "the run was analysed by an older version; analyse it again"),
+        (given_cluster, "gc", "only embedded brokers can be looked at"),
+        (without("gc", process="broker-1"), "gc", "there was no pause"),
+        (without("resources", scope="interval"), "cpu", "no use of resources was recorded"),
+        (without("throughput", scope="partition"), "partition-load", "no message is known to have reached a partition"),
+        (without("latency", scope="partition"), "partition-latency", "there is no latency by partition"),
+        (without("throughput", scope="window"), "rates", "there is no second to show"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_says_why(make: Make, change: Any, name: str, missing: str) -> None:
+    """And has no chart."""
+    figure = drawn(make(change))[name]
+    assert figure.missing == missing
+    assert figure.chart is None
+    assert figure.spec() == {}
+
+
+def test_messages_that_never_came_open_a_band(make: Make) -> None:
+    """To infinity: up to twice the highest value that is known; the curve of shares ends below them."""
+
+    def censored(_facts: Row, tables: Tables) -> None:
+        for row in tables["percentiles"]:
+            if row["percent"] >= 90:
+                row |= {"censored": True, "hi_ms": None}
+
+    figures = drawn(make(censored))
+    points = [row for row in figures["percentiles"].data["percentiles"] if row["series"] == "end-to-end response"]
+    assert [(point["ms"], point["top"], point["infinite"]) for point in points] == [
+        (1.0, None, False),
+        (6.0, None, False),
+        (10.0, 22.0, True),
+        (11.0, 22.0, True),
+    ]
+    # 1 in 1, 2, 10; the last message is where the next point would be.
+    assert [point["one_in"] for point in points] == [1.0, 2.0, 10.0, 20.0]
+
+
+def test_the_heat_map_takes_the_end_to_end_time_if_there_is_one(make: Make) -> None:
+    """A cell that begins at zero begins at half its end, because the scale has no zero."""
+    heat = drawn(make())["heat"]
+    assert heat.data["heat"][0] == {"from": -2, "to": -1, "above": 0.005, "le": 0.01, "count": 9}
+    assert len(heat.data["heat"]) == 24
+    assert "end-to-end response time" in json.dumps(heat.spec())
+
+
+def test_the_heat_map_of_a_run_that_only_sends_is_of_acknowledgements(make: Make) -> None:
+    """What else."""
+    only_acks = without("heat", metric="end_to_end_response"), without("heat", metric="end_to_end_service")
+    assert "ack response time" in json.dumps(drawn(make(*only_acks))["heat"].spec())
+
+
+def test_a_second_is_a_point_and_phases_are_shades(make: Make) -> None:
+    """Rates, counts and latencies under the names of the legends; four significant digits."""
+    folder = make(lambda facts, _: facts["phases"].insert(0, {"name": "warmup", "from_ns": -(2 * 10**9), "to_ns": 0}))
+    result = assemble(folder)
+    rows = timeline(result, pq.read_table(folder.table("latency")).to_pylist())
+    assert [row["s"] for row in rows] == list(range(-2, 10))
+    assert rows[3]["asked"] == rows[3]["sent"] == rows[3]["received"] == 10_000
+    assert rows[3]["outstanding"] == 40
+    assert rows[3]["end-to-end response p99"] == rounded(6.0 * (0.5 + 4 / 8))
+    assert rows[3]["lateness max"] == 18.0
+    assert phases(result) == [{"from": -2.0, "to": 0.0, "phase": "warmup"}]
+
+
+def test_a_long_run_is_drawn_with_fewer_points(make: Make) -> None:
+    """Rates by their mean, everything else by its worst; the figure says so."""
+    result = assemble(make())
+    second = result["timeline"][5]
+    seconds = 2 * MOST_POINTS
+    result["timeline"] = [
+        {**second, "second": at, "sent_per_second": 100.0 * (at % 2), "outstanding": at, "ack": _ack(at)}
+        for at in range(seconds)
+    ]
+    rows = timeline(result, [])
+    assert len(rows) == MOST_POINTS
+    assert rows[1]["s"] == 2
+    assert (rows[1]["sent"], rows[1]["outstanding"], rows[1]["ack response max"]) == (50.0, 3, 4.0)
+    assert rows[1]["ack service p50"] is None
+    about = next(iter(catalogue.figures(result, {}))).about
+    assert about.endswith("Each point stands for 2 s: rates by their mean, the rest by its worst.")
+
+
+def _ack(at: int) -> Row:
+    return {"response": {"p50_ms": 1.0, "p99_ms": 2.0, "max_ms": 1.0 + at}, "service": None}
+
+
+def test_processors_are_thinned_by_their_mean(make: Make) -> None:
+    """Weighted by how long each look was."""
+
+    def long(_facts: Row, tables: Tables) -> None:
+        look = {"process": "producer-0", "role": "producer", "scope": "interval"}
+        tables["resources"] = [row for row in tables["resources"] if row["scope"] == "measure"]
+        tables["resources"] += [
+            {**look, "second": float(at), "cpu_cores": float(at % 2), "duration_ns": 3 if at % 2 else 1}
+            for at in range(1200)
+        ]
+
+    rows = drawn(make(long))["cpu"].data["cpu"]
+    assert len(rows) == 600
+    assert rows[0] == {"s": 1.0, "series": "producer-0", "cores": 0.75}
+
+
+def test_partitions_of_several_topics_are_named(make: Make) -> None:
+    """And a cluster of a thousand partitions does not fill the page."""
+
+    def many(facts: Row, tables: Tables) -> None:
+        facts["topics"].append({"id": 1, "name": "other"})
+        row = next(row for row in tables["throughput"] if row["scope"] == "partition")
+        tables["throughput"] += [{**row, "topic": 1, "partition": number} for number in range(300)]
+
+    figure = drawn(make(many))["partition-load"]
+    assert figure.about.endswith("The first 200 of 312 are shown.")
+    partitions = [row["partition"] for row in figure.data["partition_load"]]
+    assert partitions[0] == "streamgauge-baseline 0"
+    assert partitions[12] == "other 0"
+    assert len(partitions) == 200
+
+
+def test_figures_are_saved_as_pictures(make: Make, tmp_path: Path) -> None:
+    """As SVG, PNG and PDF; one that cannot be drawn is left out."""
+    figures = [figure for name, figure in drawn(make(given_cluster)).items() if name in {"gc", "rates"}]
+    written = catalogue.save(figures, tmp_path / "figures")
+    assert [path.name for path in written] == ["rates.svg", "rates.png", "rates.pdf"]
+    svg, png, pdf = (path.read_bytes() for path in written)
+    assert svg.startswith(b"<svg")
+    assert b"Rates over time" in svg
+    assert png.startswith(b"\x89PNG")
+    assert pdf.startswith(b"%PDF")
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["rates.pdf", "rates.png", "rates.svg"]

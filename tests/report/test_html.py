@@ -1,0 +1,174 @@
+"""The report as text: verdict first, everything that came from outside escaped, no network, whatever is missing."""
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.report import html
+from streamgauge.report.figures.catalogue import figures
+from streamgauge.report.html import cards, to_html
+from streamgauge.report.publish import tables_of
+from streamgauge.report.result import assemble
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+Make = Callable[..., RunFolder]
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{7*7}}"
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The charting library takes seconds to bundle and a megabyte to read; the browser's tests have it."""
+    monkeypatch.setattr(html, "bundle", lambda: "/* bundle */")
+
+
+class Page(HTMLParser):
+    """What a browser would make of the text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.scripts: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        last = self.tags[-1] if self.tags else ""
+        {"script": self.scripts, "style": []}.get(last, self.words).append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def report(folder: RunFolder) -> str:
+    result = assemble(folder)
+    return to_html(result, figures(result, tables_of(folder, print)))
+
+
+def test_the_verdict_comes_first_then_the_summary_then_figures_then_configuration(make: Make) -> None:
+    """In the order in which they are read."""
+    text = Page(report(make())).text
+    order = ["VALID baseline", "checks: ", "Throughput, received", "Summary", "Figures", "Rates over time"]
+    order += ["Resources", "Checks Check", "Configuration", "partitions: 12", "Machine and versions", "3.11.7"]
+    found = [text.index(word) for word in order]
+    assert found == sorted(found)
+
+
+def evil(facts: Row, tables: Tables) -> None:
+    facts |= {"name": EVIL, "reasons": [EVIL], "command": [EVIL], "ending": "failed"}
+    facts["scenario"] |= {"name": EVIL, "about": EVIL, EVIL: {EVIL: EVIL}, "expect": {EVIL: 0}}
+    facts |= {"machine": {EVIL: EVIL}, "versions": {EVIL: EVIL}}
+    facts["broker"] |= {"bootstrap": EVIL, "embedded": False, "version": EVIL}
+    facts["topics"] = [{"id": number, "name": EVIL} for number in (0, 1)]
+    facts["groups"][0]["name"] = EVIL
+    for row in (*tables["resources"], *tables["gc"]):
+        row["process"] = EVIL
+
+
+def test_all_that_came_from_outside_is_escaped(make: Make) -> None:
+    """Names, reasons, commands, topics, processes: as text, never as markup, and not as a template either."""
+    plain, page = Page(report(make())), Page(report(make(evil)))
+    assert page.tags.count("script") == plain.tags.count("script")
+    assert "img" not in page.tags
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert "{{7*7}}" in page.text
+    assert page.text.count("alert(1)") > 10
+    data = [script for script in page.scripts if script.startswith("{")]
+    assert len(data) == 2
+    assert not any("<" in script for script in data)
+    assert any(EVIL in json.dumps(json.loads(script), ensure_ascii=False).replace('\\"', '"') for script in data)
+
+
+def test_nothing_is_asked_of_any_network(make: Make) -> None:
+    """No address is loaded, and a policy in the page forbids it besides."""
+    page = Page(report(make()))
+    assert not [value for name, value in page.attributes if name in {"src", "srcset"}]
+    assert [value for name, value in page.attributes if name == "href"] == ["data:,"]
+    policy = next(value or "" for name, value in page.attributes if (value or "").startswith("default-src"))
+    assert policy.startswith("default-src 'none';")
+
+
+def test_data_are_in_the_page_once(make: Make) -> None:
+    """However many figures are drawn from them, column by column."""
+    specs, data = (json.loads(script) for script in Page(report(make())).scripts if script.startswith("{"))
+    sharing = [name for name, drawing in specs.items() if "timeline" in drawing["names"]]
+    assert len(sharing) > 3
+    assert data["timeline"]["s"] == list(range(-2, 10))
+    assert all("datasets" not in drawing["spec"] for drawing in specs.values())
+
+
+def failing(_facts: Row, tables: Tables) -> None:
+    for row in tables["delivery"]:
+        row["lost"] = 7
+
+
+def unjudged(_facts: Row, tables: Tables) -> None:
+    kept = {"scope", "group", "negative_latencies"}
+    tables["delivery"] = [{name: row[name] if name in kept else None for name in row} for row in tables["delivery"]]
+
+
+def censored(_facts: Row, tables: Tables) -> None:
+    for row in tables["latency"]:
+        row |= {"censored": 5, "p99_censored": True, "p99_hi_ms": None}
+
+
+def unscheduled(_facts: Row, tables: Tables) -> None:
+    for row in tables["latency"]:
+        if row["metric"].endswith("response"):
+            row |= {"p50_ms": None, "p99_ms": None, "reason": "the load has no schedule"}
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "value", "tone"),
+    [
+        (None, "Throughput, received", "10,000/s", ""),
+        (None, "End-to-end p99", "6.00 ms", ""),
+        (None, "Delivery", "none lost", "good"),
+        (None, "Expectations", "2 of 2 held", "good"),
+        (failing, "Delivery", "7 lost", "bad"),
+        (failing, "Expectations", "1 of 2 held", "bad"),
+        (unjudged, "Delivery", "-", "doubt"),
+        (censored, "End-to-end p99", "> 6.00 ms", ""),
+        (unscheduled, "Acknowledgement p99", "6.00 ms", ""),
+    ],
+)
+def test_a_card_says_the_same_as_the_result(make: Make, change: Any, name: str, value: str, tone: str) -> None:
+    """And whether that is good."""
+    (card,) = [card for card in cards(assemble(make(change) if change else make())) if card.name == name]
+    assert (card.value, card.tone) == (value, tone)
+
+
+@pytest.mark.parametrize("missing", ["verdict", "latency", "throughput", "delivery", "resources", "cdf", "lateness"])
+def test_a_table_that_is_missing_leaves_the_rest(make: Make, missing: str) -> None:
+    """The report is still one, and says what it does not know."""
+    folder = make()
+    folder.table(missing).unlink()
+    text = Page(report(folder)).text
+    assert "baseline" in text
+    assert ("NOT JUDGED" in text) == (missing == "verdict")
+
+
+def test_checks_that_failed_are_told_before_the_figures(make: Make) -> None:
+    """With what was seen and what to do."""
+
+    def late(facts: Row, tables: Tables) -> None:
+        facts["ending"] = "interrupted"
+        tables["throughput"] = [{**row, "sent": row["sent"] // 2} for row in tables["throughput"]]
+
+    text = Page(report(make(late))).text
+    assert text.startswith("NOT VALID: baseline - Streamgauge")
+    rate = re.search(r"fail rate instrument (asked 10,000/s, sent 5,000/s[^.]*)", text)
+    assert rate
+    assert rate.start() < text.index("Summary")

@@ -1,0 +1,144 @@
+"""Everything that a run folder has for people is written from what is there, also where something is not."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from streamgauge.domain.errors import BadInput, StreamgaugeError
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.report import html
+from streamgauge.report.publish import publish, result_of
+from streamgauge.report.result import write_result
+from streamgauge.report.terminal import summary
+
+Make = Callable[..., RunFolder]
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = Path(html.__file__).with_name("result.schema.json")
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "bundle", lambda: "/* bundle */")
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+def names(paths: list[Path], folder: RunFolder) -> set[str]:
+    return {str(path.relative_to(folder.root)) for path in paths}
+
+
+def test_a_run_has_a_report_a_summary_csv_and_logs(make: Make, told: list[str]) -> None:
+    """And figures if they are wanted; nothing unfinished stays."""
+    folder = make()
+    written = names(publish(folder, write_result(folder), told.append), folder)
+    assert {"report.html", "summary.md", "csv/latency.csv", "csv/verdict.csv"} <= written
+    assert told == ["writing the report"]
+    assert not folder.figures.exists()
+    pictures = names(publish(folder, write_result(folder), told.append, figures=True), folder) - written
+    assert len(pictures) == 36
+    assert {"figures/rates.svg", "figures/rates.png", "figures/rates.pdf"} <= pictures
+    assert not list(folder.root.rglob("_*"))
+
+
+def test_terminal_markdown_html_and_json_say_the_same_numbers(make: Make, told: list[str]) -> None:
+    """Formatted by the same rules."""
+    folder = make()
+    result = write_result(folder)
+    publish(folder, result, told.append)
+    texts = [summary(result), folder.summary.read_text(), folder.report.read_text()]
+    assert json.loads(folder.result.read_text()) == result
+    for figure in ("10,000/s", "6.00", "18.0", "120,000", "2 of 2 held"):
+        assert [figure in text for text in texts] == [True] * 3, figure
+
+
+def test_a_table_that_cannot_be_read_is_told_and_left_out(make: Make, told: list[str]) -> None:
+    """The rest is there."""
+    folder = make()
+    result = write_result(folder)
+    folder.table("heat").write_bytes(b"PAR1 and no more")
+    written = names(publish(folder, result, told.append), folder)
+    assert "report.html" in written
+    assert any("heat.parquet cannot be read" in text for text in told)
+    assert "analyse it again" in folder.report.read_text()
+
+
+def test_where_tables_are_broken_the_result_is_shown_as_it_was_written(make: Make, told: list[str]) -> None:
+    """A truncated folder still has its report."""
+    folder = make()
+    result = write_result(folder)
+    folder.table("throughput").write_bytes(b"")
+    assert result_of(folder, told.append) == result
+    assert "result.json is shown as it was written" in told[0]
+    folder.result.unlink()
+    with pytest.raises(StreamgaugeError, match="cannot be read"):
+        result_of(folder, told.append)
+
+
+def test_a_folder_of_a_newer_format_is_shown_as_far_as_it_is_known(make: Make, told: list[str]) -> None:
+    """By its result.json, if that is known; the reason is told."""
+    folder = make()
+    result = write_result(folder)
+    facts = json.loads(folder.facts.read_text()) | {"format": 99}
+    folder.facts.write_text(json.dumps(facts))
+    assert result_of(folder, told.append) == result
+    assert "format 99 is newer than this version reads (1)" in told[0]
+
+
+def change_result(**changes: Any) -> Callable[[RunFolder], object]:
+    return lambda folder: folder.result.write_text(json.dumps(json.loads(folder.result.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("break_it", "message"),
+    [
+        (lambda folder: folder.result.unlink(), "this run has not been analysed. Say: streamgauge analyse"),
+        (lambda folder: (folder.result.unlink(), folder.facts.unlink()), "not a run folder: it has no run.json"),
+        (lambda folder: folder.result.write_text("{"), "cannot be read: Expecting property name"),
+        (lambda folder: folder.result.write_bytes(b"\xff\xfe\x00"), "cannot be read"),
+        (lambda folder: folder.result.write_text("[]"), "is not a result of streamgauge"),
+        (lambda folder: folder.result.write_text('{"format": 1}'), "is not a result of streamgauge"),
+        (change_result(format=2), "format 2 is newer than this version reads (1)"),
+        (change_result(format="1"), "is not a result of streamgauge"),
+        (change_result(latency=None), "is not a result of streamgauge"),
+    ],
+)
+def test_without_tables_a_bad_result_is_one_clear_message(make: Make, break_it: Any, message: str) -> None:
+    """Where, what, how to mend it."""
+    folder = make()
+    write_result(folder)
+    shutil.rmtree(folder.tables)
+    break_it(folder)
+    with pytest.raises(BadInput) as caught:
+        result_of(folder, lambda _: None)
+    assert message in str(caught.value)
+    assert str(folder.root) in str(caught.value)
+
+
+@pytest.mark.parametrize("made_by", sorted(path.name for path in GOLDEN.iterdir() if path.is_dir()))
+@pytest.mark.parametrize("tables", [True, False])
+def test_what_an_older_version_left_is_still_reported(
+    tmp_path: Path, made_by: str, tables: bool, told: list[str]
+) -> None:
+    """From its tables, and from its result.json alone; the result keeps today's schema."""
+    folder = RunFolder(tmp_path / "run")
+    shutil.copytree(GOLDEN / made_by, folder.root)
+    before = json.loads(folder.result.read_text())
+    if not tables:
+        shutil.rmtree(folder.tables)
+    result = result_of(folder, told.append)
+    jsonschema.validate(result, json.loads(SCHEMA.read_text()))
+    assert result["throughput"] == before["throughput"]
+    assert result["delivery"]["delivered_once"] == 1000
+    written = names(publish(folder, result, told.append), folder)
+    assert {"report.html", "summary.md"} <= written
+    assert ("csv/latency.csv" in written) == tables
+    assert "analysed by an older version" in folder.report.read_text()
+    assert "1,000 delivered once" in summary(result)

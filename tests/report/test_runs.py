@@ -1,0 +1,223 @@
+"""A folder of runs as a table: what a row tells, what it says where a file is broken, and how it looks."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.report.result import write_result
+from streamgauge.report.runs import NOT_ANALYSED, NOT_READABLE, RunRow, newest_last, run_row, runs_table
+
+Row = dict[str, Any]
+Make = Callable[..., RunFolder]
+Contents = tuple[bytes, bytes]
+
+ID = "20260101-120000-baseline"
+HEALTHY = RunRow(
+    id=ID,
+    scenario="baseline",
+    created="2026-01-01T12:00:00Z",
+    ending="finished",
+    verdict="VALID",
+    rate_of="received",
+    per_second=10_000.0,
+    response="end-to-end",
+    p50_ms=3.0,
+    p99_ms=6.0,
+    missing=0,
+    held=2,
+    expectations=2,
+)
+BARE = RunRow(id=ID, scenario="baseline", created="2026-01-01T12:00:00Z", ending="finished")
+
+
+@pytest.fixture
+def contents(make: Make) -> Contents:
+    """run.json and result.json of a healthy run."""
+    folder = make()
+    write_result(folder)
+    return folder.facts.read_bytes(), folder.result.read_bytes()
+
+
+def changed(content: bytes, path: str, value: Any) -> bytes:
+    """The document with one value replaced; `...` takes it away."""
+    document = json.loads(content)
+    *way, last = path.split(".")
+    inner = document
+    for step in way:
+        inner = inner[step]
+    inner[last] = value
+    if value is ...:
+        del inner[last]
+    return json.dumps(document).encode()
+
+
+def test_a_row_tells_what_the_files_say(contents: Contents) -> None:
+    assert run_row(ID, *contents) == HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        ("verdict.valid", False, {"verdict": "NOT VALID"}),
+        ("verdict.valid", None, {"verdict": "NOT JUDGED"}),
+        ("throughput.received_per_second", None, {"rate_of": "sent"}),
+        ("throughput", {"received_per_second": None, "sent_per_second": None}, {"rate_of": None, "per_second": None}),
+        ("throughput.received_per_second", 0, {"per_second": 0.0}),
+        ("latency.end_to_end.response", None, {"response": "ack"}),
+        ("latency.end_to_end.response.p50_ms", None, {"response": "ack"}),
+        ("latency.end_to_end.response.p99_ms", None, {"p99_ms": None}),
+        ("latency.end_to_end.response.p99_hi_ms", None, {"p99_is_least": True}),
+        ("latency.end_to_end.response.p50_hi_ms", 9.0, {"p50_is_least": True}),
+        ("delivery.lost", 12, {"missing": 12}),
+        ("delivery.undelivered", 3, {"missing": 3}),
+        ("delivery.lost", None, {"missing": None}),
+        ("delivery", {"lost": None, "undelivered": 3}, {"missing": 3}),
+        ("delivery", {"lost": 2, "undelivered": 3}, {"missing": 5}),
+        ("expectations", [], {"held": 0, "expectations": 0}),
+        ("expectations", [{"held": True}, {"held": False}], {"held": 1}),
+        ("something", {"of": "a later version"}, {}),
+    ],
+)
+def test_a_row_follows_the_result(contents: Contents, path: str, value: Any, expected: Row) -> None:
+    facts, result = contents
+
+    assert run_row(ID, facts, changed(result, path, value)) == replace(HEALTHY, **expected)
+
+
+def test_without_any_response_time_there_is_none(contents: Contents) -> None:
+    """As in a run as fast as possible."""
+    facts, result = contents
+    for path in ("end_to_end", "ack"):
+        result = changed(result, f"latency.{path}.response", None)
+
+    assert run_row(ID, facts, result) == replace(HEALTHY, response=None, p50_ms=None, p99_ms=None)
+
+
+def test_a_run_that_was_killed_has_no_ending_and_no_result(contents: Contents) -> None:
+    facts = changed(contents[0], "ending", None)
+
+    assert run_row(ID, facts, None) == replace(BARE, ending=None, verdict=NOT_ANALYSED)
+
+
+BROKEN = {
+    "empty": (b"", "cannot be read as JSON"),
+    "cut off": (b'{"format": 1, "id', "cannot be read as JSON"),
+    "not text": (b"\xff\xfe\x00\x80", "cannot be read as JSON"),
+    "too deep": (b"[" * 100_000, "cannot be read as JSON"),
+    "a list": (b"[1]", "is not a JSON object"),
+    "a later format": (b'{"format": 2}', "has format 2; this version reads 1"),
+    "no format at all": (b'{"format": "x"}', "has format 'x'; this version reads 1"),
+}
+
+
+@pytest.mark.parametrize(("content", "fault"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_one_row_that_says_so(contents: Contents, content: bytes, fault: str) -> None:
+    """What the other file says is told all the same."""
+    facts, result = contents
+    lost: Row = {"scenario": None, "created": None, "ending": None}
+
+    assert run_row(ID, content, result) == replace(HEALTHY, **lost, verdict=NOT_READABLE, faults=(f"run.json {fault}",))
+    assert run_row(ID, facts, content) == replace(BARE, verdict=NOT_READABLE, faults=(f"result.json {fault}",))
+    assert run_row(ID, content, content).faults == (f"run.json {fault}", f"result.json {fault}")
+
+
+def test_a_file_that_lacks_something_names_it(contents: Contents) -> None:
+    facts, result = contents
+    said = "does not say what it should"
+
+    assert run_row(ID, changed(facts, "broker.embedded", ...), None).faults == (
+        f"run.json {said}: broker.embedded: Field required",
+    )
+    assert (
+        run_row(ID, facts, changed(result, "latency.ack", 3)).faults[0].startswith(f"result.json {said}: latency.ack:")
+    )
+    assert run_row(ID, facts, changed(result, "throughput.sent_per_second", float("nan"))).faults
+
+
+def test_without_run_json_the_result_is_told(contents: Contents) -> None:
+    row = run_row(ID, None, contents[1])
+
+    assert (row.verdict, row.faults) == (NOT_READABLE, ("run.json is missing",))
+    assert row.per_second == 10_000
+
+
+def test_the_newest_is_last() -> None:
+    """What has no date comes first, where it is out of the way."""
+    early, late = RunRow("z", created="2026-01-01T00:00:00Z"), RunRow("a", created="2026-01-02T00:00:00Z")
+    twin, unknown = RunRow("b", created="2026-01-02T00:00:00Z"), RunRow("m")
+
+    assert newest_last([twin, late, unknown, early]) == [unknown, early, late, twin]
+
+
+TROUBLED = replace(
+    HEALTHY,
+    id="20260102-120000-smoke",
+    scenario="smoke",
+    ending="interrupted",
+    verdict="NOT VALID",
+    rate_of="sent",
+    response="ack",
+    p99_ms=1_234.0,
+    p99_is_least=True,
+    missing=12,
+    held=1,
+)
+BROKEN_ROW = RunRow(
+    "20260103", verdict=NOT_READABLE, faults=("run.json is missing", "result.json is not a JSON object")
+)
+KILLED = RunRow("20260104", scenario="x", created="2026-01-04T12:00:00Z")
+
+TABLE = """\
+Run                               Verdict         Rate      p50 / p99, ms   Delivery
+20260101-120000-baseline          VALID           10,000/s  3.00 / 6.00     none missing
+baseline, 2026-01-01T12:00:00Z    finished        received  end-to-end      2 of 2 held
+20260102-120000-smoke             NOT VALID       10,000/s  3.00 / > 1,234  12 missing
+smoke, 2026-01-01T12:00:00Z       interrupted     sent      ack             1 of 2 held
+20260103                          not readable    -         -               -
+run.json is missing
+result.json is not a JSON object
+20260104                          not analysed    -         -               -
+x, 2026-01-04T12:00:00Z           without an end"""
+ROWS = [HEALTHY, TROUBLED, BROKEN_ROW, KILLED]
+
+
+def test_the_table_is_read_at_a_glance() -> None:
+    assert runs_table(ROWS, colour=False, width=100) == TABLE
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_lines_keep_to_the_width(width: int) -> None:
+    """Whatever names are like, nothing is cut off."""
+    rows = [*ROWS, replace(TROUBLED, id="a-long-name-" * 20, scenario="another-one-" * 20)]
+    text = runs_table(rows, colour=False, width=width)
+
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for row in rows:
+        assert row.verdict in text
+
+
+def test_names_are_no_markup_and_move_no_cursor() -> None:
+    """A folder may be called anything."""
+    text = runs_table([RunRow("[bold]a[/bold]:smile:", scenario="\x1b[2J\nb\r"), RunRow("\udcff")], colour=False)
+
+    assert "[bold]a[/bold]:smile:" in text
+    assert "?[2J?b?" in text
+    assert text.replace("\n", "").isprintable()
+
+
+def test_colour_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None into a file or pipe; NO_COLOR takes it away on a terminal too."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    green = "\x1b[1;32mVALID"
+
+    assert "\x1b" not in runs_table(ROWS)
+    assert green in runs_table(ROWS, colour=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert green not in runs_table(ROWS, colour=True)
