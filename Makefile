@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak lock clean
+.PHONY: help demo test check docs bench soak lock clean
 
 help: ## list these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
@@ -18,11 +18,14 @@ test: check ## prove the repository: checks, and every test but the long ones
 	$(BIN)/pytest -m "(kafka or spark or e2e) and not soak"
 
 check: $(READY) ## the fast part: format, lint, types, imports, tests without broker and Spark
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -m "not kafka and not spark and not e2e and not soak"
+
+docs: $(READY) ## print docs/reference from the code
+	$(BIN)/python -m tools.reference
 
 bench: $(READY) ## measure the tool itself (an hour; the figures of docs/performance.md)
 	$(BIN)/python -m benchmarks

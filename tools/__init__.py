@@ -1,0 +1,1 @@
+"""What the repository needs beside the program."""

@@ -1,0 +1,60 @@
+"""The page of the checks of the verdict, from their docstrings."""
+
+import inspect
+import re
+from collections import ChainMap
+from collections.abc import Iterable
+
+from streamgauge.domain.verdict import RULES, delivery, evidence, machine, pace, record, window
+from streamgauge.domain.verdict.rule import Rule
+from tools.reference.markdown import code, document, sentence, table
+
+INTRO = """\
+The verdict asks each of these questions that arises in a run. A check of the **instrument** asks whether the
+measurement may be believed: if one fails, the result is not valid. A check of the **system** says what the measured
+system did, and makes no measurement invalid. A check is `unknown` where what it looks at is missing; that makes nothing
+invalid, and is no pass either. `result.json` holds each check with its evidence and advice, and so does the table
+`verdict`."""
+
+LABELS = ("Looks at", "Warns when", "Fails when", "To do")
+_CONSTANTS = ChainMap(*(vars(module) for module in (delivery, evidence, machine, pace, record, window)))
+_LABELLED = re.compile(rf"^({'|'.join(LABELS)}): ", re.MULTILINE)
+
+
+def page() -> str:
+    """Every check: the question, what it looks at, when it warns and fails, and what to do."""
+    overview = table(
+        ("check", "about", "asks"),
+        ((f"[{code(each.name)}](#{each.name})", about(each), question(each)) for each in RULES),
+    )
+    return document("Checks of the verdict", INTRO, overview, *(text for each in RULES for text in _section(each)))
+
+
+def about(rule: Rule) -> str:
+    """Whom a rule may be about."""
+    return " or ".join(rule.about)
+
+
+def question(rule: Rule) -> str:
+    """What a rule asks."""
+    return sentence(_filled(rule).partition("\n\n")[0])
+
+
+def labelled(rule: Rule) -> dict[str, str]:
+    """The labelled parts of a rule's docstring."""
+    parts = _LABELLED.split(_filled(rule))
+    return {label: sentence(text) for label, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def _section(rule: Rule) -> Iterable[str]:
+    background = _LABELLED.split(_filled(rule))[0].split("\n\n")[1:]
+    yield f"## {rule.name}"
+    yield sentence(f"{question(rule)} About the {about(rule)}.")
+    yield from (sentence(text) for text in background if text.strip())
+    yield "\n".join(f"- {label}: {text[:1].lower()}{text[1:]}" for label, text in labelled(rule).items())
+
+
+def _filled(rule: Rule) -> str:
+    """A rule's docstring, with the values of the constants that it names."""
+    text = inspect.cleandoc(rule.doc).format_map(_CONSTANTS)
+    return re.sub(r"(?<=\d)%", " %", text)

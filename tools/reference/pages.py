@@ -1,0 +1,18 @@
+"""All pages by the name of their file."""
+
+from tools.reference import checks, commands, exit_codes, result, rows, scenario
+
+FOLDER = "docs/reference"
+
+
+def pages() -> dict[str, str]:
+    """The text of every page."""
+    return {
+        "checks.md": checks.page(),
+        "commands.md": commands.page(),
+        "events.md": rows.events_page(),
+        "exit-codes.md": exit_codes.page(),
+        "result.md": result.page(),
+        "scenario.md": scenario.page(),
+        "tables.md": rows.tables_page(),
+    }

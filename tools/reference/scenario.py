@@ -1,0 +1,60 @@
+"""The page of the scenario, from its model."""
+
+from collections.abc import Mapping
+
+from streamgauge.cli.scenario_file import shipped
+from streamgauge.domain.quantities import DURATION_NS, MAX_DURATION_NS, RATE_FACTOR, SIZE_BYTES, format_duration
+from streamgauge.domain.scenario import OWNED_SETTINGS, Scenario
+from tools.reference.fields import sections
+from tools.reference.markdown import block, code, document, sentence, table
+
+EXAMPLE = "baseline"
+COLUMNS = ("field", "form", "default", "limits", "description")
+
+INTRO = """\
+A scenario says what to do, as a YAML file. `--set PATH=VALUE` changes one field for one run, like
+`--set load.rate=20k/s`; below `client`, `configs` and `expect` the rest of the path is one name, dots and all, like
+`--set load.client.linger.ms=1`."""
+COMMANDS = """\
+streamgauge scenarios baseline   # one with every default written out
+streamgauge scenarios --schema   # the JSON Schema of scenario files, for editors"""
+
+
+def page() -> str:
+    """Every field of a scenario, and how values are written."""
+    return document(
+        "Scenario",
+        INTRO,
+        block("sh", COMMANDS),
+        f"The shipped `{EXAMPLE}`:",
+        block("yaml", shipped()[EXAMPLE]),
+        *sections(Scenario.model_json_schema(), COLUMNS),
+        "## Forms",
+        table(("form", "is written", "units", "examples"), forms()),
+        "## Settings that the run decides",
+        "Below `load.client` and `consume.client` these are refused.",
+        table(("setting", "instead"), ((code(name), sentence(mend)) for name, mend in OWNED_SETTINGS.items())),
+    )
+
+
+def forms() -> list[tuple[str, str, str, str]]:
+    """How durations, sizes and rates are written."""
+    duration = f"A number and a unit; 0 needs none. At most {format_duration(MAX_DURATION_NS)}."
+    size = "Bytes, or a number and a unit in any case."
+    rate = "A number, a factor in any case, and `/s`, `/m`, `/min` or `/h`; without, `/s`. `max`: as fast as possible."
+    return [
+        ("duration", duration, ", ".join(map(code, DURATION_NS)), _examples("duration")),
+        ("size", size, _factors(SIZE_BYTES), _examples("size")),
+        ("rate", rate, _factors(RATE_FACTOR), _examples("rate")),
+    ]
+
+
+def _factors(units: Mapping[str, int]) -> str:
+    return ", ".join(f"{code(unit)} {factor:,}" for unit, factor in units.items() if unit)
+
+
+def _examples(form: str) -> str:
+    """The examples that the schema gives for a form."""
+    schema = Scenario.model_json_schema()
+    fields = [field for each in (schema, *schema["$defs"].values()) for field in each.get("properties", {}).values()]
+    return ", ".join(code(each) for each in next(field["examples"] for field in fields if field.get("x-form") == form))
