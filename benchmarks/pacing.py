@@ -18,7 +18,7 @@ from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.pacing import constant
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer
-from streamgauge.engine.live import Live, Order
+from streamgauge.engine.live import Latencies, Live, Order
 from streamgauge.engine.produce import LARGEST_BLOCK, Producer
 from streamgauge.engine.worker import set_timer_slack
 from streamgauge.record.parts import open_sink
@@ -73,7 +73,14 @@ def _fake(rate: int, seconds: int) -> Float64s:
         sink = open_sink(Path(folder), "sent", "producer-0", {"topic": 0, "producer": 0, "transaction": None})
         client = FakeProducer(FakeLog(12), ClientSpec("producer-0", "t", {}), keep=False)
         recipe = Recipe(0, 7, "mixed", 512, 42, in_headers=False, scheduled=True)
-        producer = Producer(client, Composer(recipe, LARGEST_BLOCK), sink, live.slots[0], lambda: live.order)
+        producer = Producer(
+            client,
+            Composer(recipe, LARGEST_BLOCK),
+            sink,
+            live.slots[0],
+            Latencies(live.latencies[0], 0),
+            lambda: live.order,
+        )
         start_ns = monotonic_ns() + NS_PER_SECOND // 5
         producer.run(constant(rate, 0, 1), start_ns, start_ns + seconds * NS_PER_SECOND, NS_PER_SECOND)
         sink.close()

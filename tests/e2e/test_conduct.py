@@ -20,6 +20,7 @@ from streamgauge.cli.conduct import Request, conduct
 from streamgauge.cli.scenario_file import load_scenario
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
 from streamgauge.domain.errors import BadInput
+from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFacts, RunFolder
 from streamgauge.engine.supervise import Interrupts
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
@@ -42,6 +43,7 @@ class Run:
     thread: threading.Thread
     said: list[str]
     folders: list[RunFolder]
+    looks: list[Look]
 
     def await_said(self, text: str) -> None:
         """Wait until the run has said so."""
@@ -84,9 +86,11 @@ def begin(tmp_path: Path, java: Java) -> Iterator[Callable[..., Run]]:
         topic = f"topic.name=e2e-{os.getpid()}-{monotonic_ns()}"
         scenario = load_scenario(name, ["phases.warmup=500ms", "phases.drain=10s", topic, *settings])
         request = Request(scenario, tmp_path, ["test"], java, bootstrap=bootstrap)
-        interrupts, said, folders = Interrupts(), list[str](), list[RunFolder]()
-        thread = threading.Thread(target=lambda: folders.append(conduct(request, interrupts, said.append)))
-        runs.append(Run(request, interrupts, thread, said, folders))
+        interrupts, said, folders, looks = Interrupts(), list[str](), list[RunFolder](), list[Look]()
+        thread = threading.Thread(
+            target=lambda: folders.append(conduct(request, interrupts, said.append, looks.append))
+        )
+        runs.append(Run(request, interrupts, thread, said, folders, looks))
         thread.start()
         return runs[-1]
 
@@ -107,7 +111,8 @@ def latency_ms(rows: list[dict[str, Any]], end: str, begin: str) -> Any:
 
 def test_what_was_sent_is_what_was_received(broker: EmbeddedBroker, begin: Callable[..., Run]) -> None:
     """Exactly: every message that was due, once, intact, with the offset that its report named."""
-    folder, facts = begin(broker.bootstrap, "phases.measure=2s", "load.rate=2k/s").end()
+    run = begin(broker.bootstrap, "phases.measure=2s", "load.rate=2k/s")
+    folder, facts = run.end()
 
     sent, received, lag = (rows(folder, kind) for kind in ("sent", "received", "lag"))
     key = ("producer", "seq", "partition", "offset", "due_ns", "sent_ns")
@@ -125,6 +130,12 @@ def test_what_was_sent_is_what_was_received(broker: EmbeddedBroker, begin: Calla
             positions[row["partition"]] = max(row["position"], positions.get(row["partition"], 0))
     assert sum(row["end"] for row in ends) == sum(positions.values()) == 5_000
     assert {row["process"] for row in rows(folder, "resources")} >= {"producer-0", "consumer-1", "supervisor", "host"}
+    # Those who watched saw the same in the end.
+    last = run.looks[-1]
+    assert (last.sent, last.acked, last.received, last.outstanding) == (5_000, 5_000, 5_000, 0)
+    assert last.total("producer", "message_bytes") == last.total("consumer", "message_bytes") == 5_000 * 512
+    assert last.ack.sum() == last.end_to_end.sum() == 5_000
+    assert {"starting", "measure", "ending"} <= {look.stage for look in run.looks}
 
 
 @dataclass

@@ -11,7 +11,7 @@ from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block
 from streamgauge.engine.consume import Consumer, Reading
 from streamgauge.engine.fake import FakeConsumer, FakeLog, FakeTime
-from streamgauge.engine.live import Live, Order, Slot
+from streamgauge.engine.live import Latencies, Live, Order, Slot
 
 TAG = 7
 NO_HEAD = bytes(stamp.SIZE)
@@ -53,8 +53,9 @@ def consume(records: list[tuple[bytes, bytes]], reading: Reading) -> tuple[Block
     live, time = Live.create(1, 2), FakeTime()
     client = FakeConsumer(log, [0, 1], sleep=time.sleep)
     received, polls = Blocks(), Blocks()
+    latencies = Latencies(live.latencies[0], time.now_ns())
     consumer = Consumer(
-        client, reading, received, polls, live.slots[0], live.positions[0], lambda: live.order, time.now_ns
+        client, reading, received, polls, live.slots[0], live.positions[0], latencies, lambda: live.order, time.now_ns
     )
     for _ in range(3):
         consumer.turn()

@@ -12,7 +12,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.pacing import Pacer, constant
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
-from streamgauge.engine.live import Live, Order, Slot, State
+from streamgauge.engine.live import Latencies, Live, Order, Slot, State
 from streamgauge.engine.produce import BLOCK, LARGEST_BLOCK, Producer
 
 START = 10 * NS_PER_SECOND
@@ -67,13 +67,15 @@ class Story:
             FakeLog(4), spec, self.queue_limit, self.stopped, now_ns=time.now_ns, sleep=time.sleep
         )
         recipe = Recipe(0, 7, "zeros", 64, 42, in_headers=False, scheduled=self.rate is not None)
-        self.slot = Live.create(1, 4).slots[0]
+        self.live = Live.create(1, 4)
+        self.slot = self.live.slots[0]
         pacer: Pacer | None = None if self.rate is None else constant(self.rate, 0, 1)
         producer = Producer(
             self.client,
             Composer(recipe, LARGEST_BLOCK),
             rows,
             self.slot,
+            Latencies(self.live.latencies[0], START),
             lambda: self.order(time.at_ns),
             time.now_ns,
             time.sleep,

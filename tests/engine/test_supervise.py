@@ -1,8 +1,16 @@
 """What the supervisor decides, as tables."""
 
+import os
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 
-from streamgauge.engine.live import Live, Order, PollGap, Slot, gap_of_last_second
+from streamgauge.domain.blocks import NULL_INT64
+from streamgauge.domain.look import live_buckets
+from streamgauge.engine.live import Latencies, Live, Order, PollGap, Slot, gap_of_last_second
+from streamgauge.engine.observe import Observed, Observer
 from streamgauge.engine.supervise import is_group_complete, phases
 
 SECOND = 1_000_000_000
@@ -74,4 +82,52 @@ def test_the_longest_gap_between_polls_is_kept_by_second() -> None:
     gap.begin(round(12.6 * SECOND))
     assert gap_of_last_second(slot, round(13.5 * SECOND)) == pytest.approx(1.4 * SECOND)
     assert slot[Slot.MESSAGES] == 0
+    live.close()
+
+
+def test_latencies_are_counted_by_whoever_measures_them() -> None:
+    """From the due time, or from the sent time where nothing was due; what is not known is left out."""
+    live = Live.create(2, 3)
+    latencies = Latencies(live.latencies[1], 0)
+    ended, due, sent = (np.array(values) for values in ([9_000_000, NULL_INT64], [1_000_000] * 2, [8_000_000] * 2))
+    latencies.take(ended, due, sent, 2, SECOND // 20)
+    assert live.latencies.sum() == 0
+    latencies.take(5_000_000, None, np.array([4_000_000, NULL_INT64, 4_500_000]), 3, SECOND // 10)
+    latencies.take(5_000_000, None, None, 3, SECOND // 10)
+    expected = live_buckets(np.array([8_000_000, 1_000_000, 500_000]))
+
+    assert np.flatnonzero(live.latencies[1]).tolist() == sorted(expected.tolist())
+    assert live.latencies.sum() == 3
+    assert live.slots.sum() == live.positions.sum() == live.control.sum() == 0
+    live.close()
+
+
+def test_a_look_sees_counters_latencies_and_processes() -> None:
+    """Of every role what it has; a process that is gone uses nothing, and is told if it did not end in order."""
+    live = Live.create(2, 3)
+    live.slots[0, [Slot.MESSAGES, Slot.KNOWN, Slot.FAILED, Slot.BYTES, Slot.BLOCKED_NS]] = [10, 8, 1, 700, 5]
+    live.slots[1, Slot.MESSAGES] = 6
+    live.latencies[:, 3] = [4, 2]
+    ended = [subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"]) for code in (0, 3)]
+    for process in ended:
+        process.wait()
+    observed = [
+        Observed("producer-0", "producer", ended[0].pid, 0, ended[0]),
+        Observed("consumer-0", "consumer", ended[1].pid, 1, ended[1]),
+        Observed("broker-1", "broker", os.getpid()),
+    ]
+    observer = Observer(live, 5 * SECOND)
+    before = observer.look("starting", observed, 7)
+    live.control[[1, 2]] = [100, 20 * SECOND]
+    look = observer.look("measure", observed, 8)
+
+    assert (before.start_ns, before.measure_ns, before.end_ns) == (None, None, None)
+    assert (look.start_ns, look.measure_ns, look.end_ns) == (100, 100 + 5 * SECOND, 20 * SECOND)
+    assert (look.sent, look.acked, look.failed, look.received, look.outstanding) == (10, 7, 1, 6, 3)
+    assert (look.ack[3], look.end_to_end[3]) == (4, 2)
+    assert [worker.alive for worker in look.workers] == [True, False, True]
+    assert [worker.cpu_ns is None for worker in look.workers] == [True, True, False]
+    assert (look.workers[0].message_bytes, look.workers[0].blocked_ns) == (700, 5)
+    assert (look.workers[1].known, look.workers[1].blocked_ns) == (None, None)
+    assert look.idle_ns
     live.close()

@@ -14,16 +14,17 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.errors import BadInput, BrokerError, RecordError, StreamgaugeError
 from streamgauge.domain.events import UNSENT
+from streamgauge.domain.look import Look
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.runfolder import BrokerFacts, Numbered, RunFacts, RunFolder
 from streamgauge.domain.scenario import Scenario, Setting, document
+from streamgauge.domain.secrets import masked
 from streamgauge.engine.produce import never_sent
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.schedule import CHUNK, Schedule
 from streamgauge.engine.supervise import Interrupts, Outcome, Supervisor
 from streamgauge.engine.worker import ProducerJob
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.client_config import masked
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
 from streamgauge.kafka.prime import PRIME_SECONDS, prime
@@ -48,6 +49,11 @@ class Request:
     keep_broker: bool = False
     allow_reset: bool = False
 
+    @property
+    def asked_per_second(self) -> float | None:
+        """The asked rate; None without a load, and without a schedule."""
+        return self.scenario.load.rate_per_second if self.scenario.load else None
+
 
 @dataclass(frozen=True, slots=True)
 class _Target:
@@ -61,8 +67,13 @@ class _Target:
     """Why the cluster is known to be gone."""
 
 
-def conduct(request: Request, interrupts: Interrupts, progress: Progress) -> RunFolder:
-    """Carry a scenario out; returns the folder with its rows and run.json. Raises BadInput before anything starts."""
+def conduct(
+    request: Request, interrupts: Interrupts, progress: Progress, watch: Callable[[Look], None] | None = None
+) -> RunFolder:
+    """Carry a scenario out; returns the folder with its rows and run.json. Raises BadInput before anything starts.
+
+    `watch` is shown how the run stands, once in a second.
+    """
     pair = clock.clock_pair()
     run_id = f"{clock.local_stamp(pair.wall_ns)}-{request.scenario.name}"
     folder = make_folder(request.out, run_id)
@@ -76,7 +87,7 @@ def conduct(request: Request, interrupts: Interrupts, progress: Progress) -> Run
             ends.begin()
             _record_lag(folder, ends, "start")
             plan = plan_of(request.scenario, identity, target.connection, folder.root, target.watched)
-            outcome = Supervisor(plan, ends, interrupts, progress).conduct()
+            outcome = Supervisor(plan, ends, interrupts, progress, watch).conduct()
             _record_rest(folder, plan.producers, outcome)
             answers = outcome.cluster_answers and _record_final_lag(folder, ends, outcome)
             if answers and not target.facts.embedded:

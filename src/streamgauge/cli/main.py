@@ -22,6 +22,7 @@ app.add_typer(broker, name="broker")
 
 _RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `run` made.", show_default=False)]
 _Figures = Annotated[bool, typer.Option("--figures", help="Save each figure as SVG, PNG and PDF, too.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Tell nothing on the way: only the result, and errors.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
 
@@ -45,6 +46,14 @@ def run(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders are made.")] = Path("runs"),
     as_json: _Json = False,
     figures: _Figures = False,
+    quiet: _Quiet = False,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(metavar="PORT", min=0, max=65535, help="Serve Prometheus metrics while it runs; 0 for any port."),
+    ] = None,
+    metrics_address: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where metrics are served; loopback unless told otherwise.")
+    ] = "127.0.0.1",
     keep_broker: Annotated[bool, typer.Option(help="Leave the embedded broker running.")] = False,
     allow_reset: Annotated[
         bool, typer.Option(help="Allow `topic.reset` to delete a topic of the given cluster.")
@@ -57,6 +66,7 @@ def run(
     Exit codes: 0 done and valid; 1 failed; 2 bad input; 3 an expectation is broken; 4 not valid as a measurement; 130
     interrupted.
     """
+    from streamgauge.cli.display import display_of, metrics_of
     from streamgauge.cli.request import request_of
     from streamgauge.cli.run import run as run_request
 
@@ -70,7 +80,9 @@ def run(
         keep_broker=keep_broker,
         allow_reset=allow_reset,
     )
-    raise typer.Exit(run_request(request, _progress, as_json=as_json, out=print_out, figures=figures))
+    display = display_of(request.asked_per_second, quiet=quiet)
+    metrics = None if metrics_port is None else metrics_of(request, metrics_address, metrics_port)
+    raise typer.Exit(run_request(request, display, as_json=as_json, out=print_out, figures=figures, metrics=metrics))
 
 
 @app.command()
@@ -81,32 +93,35 @@ def analyse(
     ] = None,
     as_json: _Json = False,
     figures: _Figures = False,
+    quiet: _Quiet = False,
 ) -> None:
     """Answer again from the rows of a run folder; no broker needed.
 
     Example: `streamgauge analyse runs/20260101-120000-baseline`
     """
+    from streamgauge.cli.display import display_of
     from streamgauge.cli.request import checked_java
     from streamgauge.cli.run import analyse as analyse_folder
     from streamgauge.domain.runfolder import RunFolder
 
     checked_java()
-    code = analyse_folder(RunFolder(folder), master, _progress, as_json=as_json, out=print_out, figures=figures)
-    raise typer.Exit(code)
+    say = display_of(quiet=quiet).say
+    raise typer.Exit(analyse_folder(RunFolder(folder), master, say, as_json=as_json, out=print_out, figures=figures))
 
 
 @app.command()
-def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False) -> None:
+def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False, quiet: _Quiet = False) -> None:
     """Write the report and the exports of a run again, from its tables; no broker and no Spark needed.
 
     Writes `report.html`, `summary.md`, `csv/` and `hlog/` into the run folder, and shows the result.
 
     Example: `streamgauge report runs/20260101-120000-baseline --figures`
     """
+    from streamgauge.cli.display import display_of
     from streamgauge.cli.run import report as report_folder
     from streamgauge.domain.runfolder import RunFolder
 
-    report_folder(RunFolder(folder), _progress, as_json=as_json, out=print_out, figures=figures)
+    report_folder(RunFolder(folder), display_of(quiet=quiet).say, as_json=as_json, out=print_out, figures=figures)
 
 
 @app.command()
@@ -163,11 +178,6 @@ def runs(
 def print_out(text: str) -> None:
     """Print to standard output, which carries results and nothing else."""
     typer.echo(text)
-
-
-def _progress(text: str) -> None:
-    """Tell what goes on, on standard error."""
-    typer.echo(typer.style(text, dim=True), err=True)
 
 
 def main() -> None:

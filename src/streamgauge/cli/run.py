@@ -3,29 +3,46 @@
 import json
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
 from streamgauge.cli.conduct import Request, conduct
 from streamgauge.domain.errors import RunFailed
 from streamgauge.domain.exits import Exit
+from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.verdict import exit_code
 from streamgauge.engine.supervise import Interrupts
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
+from streamgauge.watch.display import Display
+from streamgauge.watch.metrics import Metrics
 
 Progress = Callable[[str], None]
 
 
 def run(
-    request: Request, progress: Progress, *, as_json: bool, out: Callable[[str], None], figures: bool = False
+    request: Request,
+    display: Display,
+    *,
+    as_json: bool,
+    out: Callable[[str], None],
+    figures: bool = False,
+    metrics: Metrics | None = None,
 ) -> int:
     """Carry a scenario out, analyse and show it; returns the exit code."""
-    interrupts = Interrupts()
-    with _noted(interrupts, progress):
-        folder = conduct(request, interrupts, progress)
+    interrupts, progress = Interrupts(), display.say
+
+    def watch(look: Look) -> None:
+        display.show(look)
+        if metrics:
+            metrics.show(look)
+
+    with metrics or nullcontext(), display, _noted(interrupts, progress):
+        if metrics:
+            progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
+        folder = conduct(request, interrupts, progress, watch)
     if interrupts.count > 1:
         progress(f"stopped at once; what was recorded is kept: streamgauge analyse {folder.root}")
         return Exit.INTERRUPTED

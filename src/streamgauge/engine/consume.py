@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from streamgauge.domain import clock, stamp
 from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block, Fetched
 from streamgauge.domain.pacing import Int64s
-from streamgauge.engine.live import Order, PollGap, Slot
+from streamgauge.engine.live import Latencies, Order, PollGap, Slot
 from streamgauge.engine.ports import ConsumerClient, Sink
 
 LIMIT: Final = 2_000
@@ -41,6 +41,7 @@ class Consumer:
     polls: Sink
     slot: Int64s
     positions: Int64s
+    latencies: Latencies
     order: Callable[[], Order]
     now_ns: Callable[[], int] = clock.monotonic_ns
     _poll: int = 0
@@ -74,14 +75,18 @@ class Consumer:
 
     def _record(self, fetched: Fetched, received_ns: int) -> None:
         """Record first, then store: what a commit covers is always in the rows."""
-        self.received.append(rows(fetched, self.reading, self._poll, received_ns), fetched.count)
+        block = rows(fetched, self.reading, self._poll, received_ns)
+        self.received.append(block, fetched.count)
         # Within one poll the offsets of a partition rise, and the last assignment to an index is the one that stays.
         self.positions[fetched.partition] = fetched.offset + 1
         touched = np.unique(fetched.partition)
         self.client.store(touched, self.positions[touched])
         self.slot[Slot.MESSAGES] += fetched.count
+        self.slot[Slot.BYTES] += int(fetched.size_bytes.sum())
+        self.latencies.take(received_ns, block["due_ns"], block["sent_ns"], fetched.count, received_ns)
 
     def _record_polls(self) -> None:
+        self.latencies.count()
         if self._rows:
             columns = np.array(self._rows, np.int64).T
             names = ("poll", "started_ns", "returned_ns", "count")

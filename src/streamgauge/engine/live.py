@@ -9,12 +9,14 @@ import os
 import tempfile
 from enum import IntEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.domain.blocks import NULL_INT64, Values
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.look import BUCKETS, live_buckets
 
 
 class Order(IntEnum):
@@ -58,6 +60,10 @@ class Slot(IntEnum):
     """Longest gap between polls in the last even second of the monotonic clock."""
     GAP_ODD_NS = 7
     """The same for the last odd second: a reader takes the second that is over."""
+    FAILED = 8
+    """Producer: messages whose fate is that they failed, and those that the client refused."""
+    BYTES = 9
+    """Bytes of value of the messages acknowledged, or received."""
 
 
 class State(IntEnum):
@@ -75,6 +81,8 @@ _ORDERS: Final = tuple(Order)
 _CELLS: Final = 8
 _SLOTS: Final = 16
 _ERROR_BYTES: Final = 512
+COUNT_EVERY_NS: Final = NS_PER_SECOND // 10
+"""Latencies are counted ten times a second."""
 
 
 class Live:
@@ -84,10 +92,14 @@ class Live:
         self.descriptor = descriptor
         self.shape = (workers, partitions)
         self._map = mmap.mmap(descriptor, _size(workers, partitions))
-        numbers = np.frombuffer(self._map, np.int64, _CELLS + workers * (_SLOTS + partitions))
-        self.control: NDArray[np.int64] = numbers[:_CELLS]
-        self.slots: NDArray[np.int64] = numbers[_CELLS : _CELLS + workers * _SLOTS].reshape(workers, _SLOTS)
-        self.positions: NDArray[np.int64] = numbers[_CELLS + workers * _SLOTS :].reshape(workers, partitions)
+        numbers = np.frombuffer(self._map, np.int64, _CELLS + workers * (_SLOTS + BUCKETS + partitions))
+        widths = np.cumsum([_CELLS, workers * _SLOTS, workers * BUCKETS])
+        control, slots, latencies, positions = np.split(numbers, widths)
+        self.control: NDArray[np.int64] = control
+        self.slots: NDArray[np.int64] = slots.reshape(workers, _SLOTS)
+        self.latencies: NDArray[np.int64] = latencies.reshape(workers, BUCKETS)
+        """How many latencies of each worker fell into each live bucket: of acknowledgement, or end to end."""
+        self.positions: NDArray[np.int64] = positions.reshape(workers, partitions)
         """Next offset that each worker would read in each partition; 0 where it never read."""
         self._errors_at = numbers.nbytes
 
@@ -130,7 +142,35 @@ class Live:
 
 
 def _size(workers: int, partitions: int) -> int:
-    return 8 * (_CELLS + workers * (_SLOTS + partitions)) + workers * _ERROR_BYTES
+    return 8 * (_CELLS + workers * (_SLOTS + BUCKETS + partitions)) + workers * _ERROR_BYTES
+
+
+class Latencies:
+    """Counts latencies in a worker's cells, some hundred messages at a time: counting a few costs as much."""
+
+    def __init__(self, cells: NDArray[np.int64], now_ns: int) -> None:
+        self._cells = cells
+        self._waiting: list[tuple[Values, NDArray[Any], int]] = []
+        self._counted_ns = now_ns
+
+    def take(self, ended_ns: Values, due_ns: Values, sent_ns: Values, count: int, now_ns: int) -> None:
+        """Take columns of rows: latency is counted from the due time, or from the sent time without a schedule."""
+        begun_ns = due_ns if isinstance(due_ns, np.ndarray) else sent_ns
+        if isinstance(begun_ns, np.ndarray):
+            self._waiting.append((ended_ns, begun_ns, count))
+        if now_ns - self._counted_ns >= COUNT_EVERY_NS:
+            self._counted_ns = now_ns
+            self.count()
+
+    def count(self) -> None:
+        """Count what was taken."""
+        if not self._waiting:
+            return
+        ended_ns = np.concatenate([np.broadcast_to(np.asarray(ended), count) for ended, _, count in self._waiting])
+        begun_ns = np.concatenate([begun for _, begun, _ in self._waiting])
+        self._waiting.clear()
+        known = (begun_ns != NULL_INT64) & (ended_ns != NULL_INT64)
+        self._cells += np.bincount(live_buckets((ended_ns - begun_ns)[known]), minlength=BUCKETS)
 
 
 class PollGap:

@@ -15,7 +15,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import UNSENT
 from streamgauge.domain.pacing import Int64s, Pacer
 from streamgauge.engine.compose import Composer
-from streamgauge.engine.live import Order, PollGap, Slot, State
+from streamgauge.engine.live import Latencies, Order, PollGap, Slot, State
 from streamgauge.engine.ports import ProducerClient, Sink
 from streamgauge.engine.schedule import Schedule
 
@@ -49,6 +49,7 @@ class Producer:
     composer: Composer
     sink: Sink
     slot: Int64s
+    latencies: Latencies
     order: Callable[[], Order]
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
@@ -63,6 +64,8 @@ class Producer:
 
     def run(self, pacer: Pacer | None, start_ns: int, end_ns: int, drain_ns: int) -> None:
         """Send the load, flush for at most `drain_ns`, and record the fate of every message that was due."""
+        # Nothing was polled while the worker waited for the start; that is no gap.
+        self._gap.end(self.now_ns())
         if pacer is None:
             self._record_at = UNPACED_RECORD_AT
             self._send_unpaced(start_ns, end_ns)
@@ -161,8 +164,17 @@ class Producer:
         block, count = self._read
         self._read = None
         self.sink.append(block, count)
-        self.slot[Slot.KNOWN] += count
+        self._count(block, count)
         return count
+
+    def _count(self, block: Block, count: int) -> None:
+        """Tell those who watch."""
+        errors = block["error"]
+        self.slot[Slot.KNOWN] += count
+        if isinstance(errors, Sequence):
+            self.slot[Slot.FAILED] += sum(error is not None for error in errors)
+        self.slot[Slot.BYTES] += int(np.sum(np.asarray(block["size_bytes"], np.int64)))
+        self.latencies.take(block["acked_ns"], block["due_ns"], block["sent_ns"], count, self.now_ns())
 
     def _wait_until(self, at_ns: int, spin_ns: int) -> None:
         """Wait, serving delivery reports meanwhile, until `at_ns` or until the load is stopped."""
@@ -186,12 +198,14 @@ class Producer:
         self._serve(0.0)
         while self._record(1):
             pass
+        self.latencies.count()
         self.slot[Slot.STATE] = State.FLUSHED
 
     def _record_refused(self, refused: Refused, seqs: Int64s, due_ns: Int64s | None) -> None:
         """Record the messages of a block that the client refused for good."""
         places = np.asarray([place for place, _ in refused.failed])
         errors = [error for _, error in refused.failed]
+        self.slot[Slot.FAILED] += len(errors)
         self._record_never_sent(seqs[places], None if due_ns is None else due_ns[places], errors)
 
     def _record_unsent(self, schedule: Schedule, stopped_ns: int) -> None:

@@ -15,8 +15,10 @@ import numpy as np
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError, WorkerError
+from streamgauge.domain.look import Look, Stage
 from streamgauge.domain.runfolder import Ending, Phase, WorkerFacts
 from streamgauge.engine.live import Cell, Live, Order, Slot, State
+from streamgauge.engine.observe import Observed, Observer
 from streamgauge.engine.ports import OpenSink
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.worker import ConsumerJob, ProducerJob, SamplerJob, WorkerSpec
@@ -30,6 +32,8 @@ FINISH_NS: Final = 60 * NS_PER_SECOND
 ABORT_NS: Final = 10 * NS_PER_SECOND
 FLUSH_MARGIN_NS: Final = 5 * NS_PER_SECOND
 TICK_SECONDS: Final = 0.02
+LOOK_NS: Final = NS_PER_SECOND
+"""Between two looks that are shown."""
 _START: Final = "from streamgauge.engine.worker import main; main()"
 
 
@@ -120,14 +124,20 @@ class _Worker:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Conducts one run. `progress` is told in words what begins; `interrupts` is asked at every tick."""
+    """Conducts one run. `progress` is told in words what begins, and `watch` is shown a look once in a second.
+
+    `interrupts` is asked at every tick.
+    """
 
     plan: Plan
     ends: Ends
     interrupts: Interrupts
     progress: Callable[[str], None]
+    watch: Callable[[Look], None] | None = None
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
+    _observer: Observer | None = None
+    _look_ns: int = 0
     _workers: list[_Worker] = field(default_factory=list)
     _outcome: Outcome = field(default_factory=Outcome)
 
@@ -135,6 +145,7 @@ class Supervisor:
         """Run the plan to its end; every worker is gone when this returns, and what they wrote is in the folder."""
         plan = self.plan
         live = Live.create(len(plan.producers) + len(plan.consumers) + 1, plan.partitions)
+        self._observer = Observer(live, plan.warmup_ns) if self.watch else None
         with contextlib.closing(live):
             try:
                 self._start(live)
@@ -197,7 +208,21 @@ class Supervisor:
                 late = [w.name for w, state in zip(self._workers, states, strict=True) if state < State.READY]
                 what = ", ".join(late) or "the consumer group"
                 raise WorkerError(f"{what} did not get ready within {READY_NS // NS_PER_SECOND} s")
-            self.sleep(TICK_SECONDS)
+            self._tick("starting")
+
+    def _tick(self, stage: Stage) -> None:
+        """Wait a little; once in a second, show who watches how the run stands."""
+        if self.now_ns() >= self._look_ns:
+            self._look_ns = self.now_ns() + LOOK_NS
+            self._look(stage)
+        self.sleep(TICK_SECONDS)
+
+    def _look(self, stage: Stage) -> None:
+        """Show who watches how the run stands."""
+        if self._observer and self.watch:
+            observed = [Observed(w.name, w.role, w.process.pid, w.index, w.process) for w in self._workers]
+            observed += [Observed(other.name, other.role, other.pid) for other in self.plan.others]
+            self.watch(self._observer.look(stage, observed, self.now_ns()))
 
     def _is_group_complete(self, live: Live) -> bool:
         assigned = [int(live.slots[w.index, Slot.ASSIGNED]) for w in self._workers if w.role == "consumer"]
@@ -218,7 +243,7 @@ class Supervisor:
         while self.now_ns() < end_ns and not self._must_stop(live):
             if targets and self._is_read(live, targets):
                 break
-            self.sleep(TICK_SECONDS)
+            self._tick("warmup" if self.now_ns() < measure_ns else "measure")
         if not plan.producers:
             # Nobody else ends the load of a run that only reads.
             live.give(Order.STOP_LOAD)
@@ -251,7 +276,7 @@ class Supervisor:
         self.progress("draining")
         limit_ns = self.now_ns() + plan.drain_ns + FLUSH_MARGIN_NS
         while self.now_ns() < limit_ns and self._goes_on(live) and not self._is_flushed(live):
-            self.sleep(TICK_SECONDS)
+            self._tick("drain")
         live.give(Order.STOP_LOAD)
         if plan.producers and plan.consumers and self._alive("consumer"):
             self._outcome.drained = self._await_read(live, self.now_ns() + plan.drain_ns)
@@ -262,7 +287,7 @@ class Supervisor:
     def _await_read(self, live: Live, limit_ns: int) -> bool:
         targets = self.ends.log_ends()
         while not (read := self._is_read(live, targets)) and self.now_ns() < limit_ns and self._goes_on(live):
-            self.sleep(TICK_SECONDS)
+            self._tick("drain")
         return read
 
     def _goes_on(self, live: Live) -> bool:
@@ -303,13 +328,14 @@ class Supervisor:
             if self.interrupts.count >= 2 and live.order < Order.ABORT:
                 live.give(Order.ABORT)
                 limit_ns = min(limit_ns, self.now_ns() + ABORT_NS)
-            self.sleep(TICK_SECONDS)
+            self._tick("ending")
         for worker in self._workers:
             if worker.process.poll() is None:
                 worker.process.kill()
                 self._outcome.reasons.append(f"{worker.name} did not end by itself and was killed")
             worker.process.wait()
             worker.ended_ns = worker.ended_ns or self.now_ns()
+        self._look("ending")
         self._outcome.workers = [worker.facts(live) for worker in self._workers]
         for worker, facts in zip(self._workers, self._outcome.workers, strict=True):
             if facts.died and self._outcome.ending == "finished":

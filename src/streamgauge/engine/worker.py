@@ -26,7 +26,7 @@ from streamgauge.domain.errors import StreamgaugeError
 from streamgauge.domain.pacing import Int64s, Pacer
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.consume import Consumer, Reading
-from streamgauge.engine.live import Cell, Live, Order, Slot, State
+from streamgauge.engine.live import Cell, Latencies, Live, Order, Slot, State
 from streamgauge.engine.ports import OpenConsumer, OpenProducer, OpenSink, Sink
 from streamgauge.engine.produce import LARGEST_BLOCK, Producer
 from streamgauge.engine.sample import Sampler, Watched
@@ -50,7 +50,8 @@ class ProducerJob:
         recipe = self.recipe
         constants = {"topic": self.topic, "producer": recipe.producer, "transaction": None}
         with contextlib.closing(self.open_client(self.client)) as client, context.sink("sent", constants) as sink:
-            producer = Producer(client, Composer(recipe, LARGEST_BLOCK), sink, context.slot, context.order)
+            composer = Composer(recipe, LARGEST_BLOCK)
+            producer = Producer(client, composer, sink, context.slot, context.latencies(), context.order)
             context.ready()
             context.await_go()
             cells = context.live.control
@@ -81,7 +82,9 @@ class ConsumerJob:
             context.sink("lag", {**numbers, "moment": "final"}) as lag,
         ):
             positions = context.live.positions[context.index]
-            consumer = Consumer(client, self.reading, received, polls, context.slot, positions, context.order)
+            consumer = Consumer(
+                client, self.reading, received, polls, context.slot, positions, context.latencies(), context.order
+            )
             client.hold(held=self.hold)
             context.ready()
             consumer.run(Order.GO)
@@ -142,6 +145,10 @@ class Context:
         """Its cells."""
         cells: Int64s = self.live.slots[self.spec.index]
         return cells
+
+    def latencies(self) -> Latencies:
+        """Its cells for latencies."""
+        return Latencies(self.live.latencies[self.spec.index], clock.monotonic_ns())
 
     def order(self) -> Order:
         """What the supervisor wants now."""

@@ -1,4 +1,4 @@
-"""Settings with which any cluster is reached: read from a properties file, masked wherever they are written."""
+"""Settings with which any cluster is reached, read from a properties file."""
 
 import logging
 import re
@@ -10,10 +10,10 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaException
 
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.scenario import OWNED_SETTINGS, Setting
+from streamgauge.domain.scenario import OWNED_SETTINGS
+from streamgauge.domain.secrets import without_secrets
 
 BOOTSTRAP: Final = "bootstrap.servers"
-MASK: Final = "***"
 _TOGETHER: Final = "Failed to create"
 """How librdkafka begins when each setting is right by itself, but not all of them together."""
 _SEE: Final = "See librdkafka's CONFIGURATION.md"
@@ -26,11 +26,9 @@ _JAVA_NAMES: Final = {
     "sasl.login.callback.handler.class": "Leave it out and set `sasl.oauthbearer.method=oidc`",
 }
 """Names of the Java client that people bring along."""
-_SECRET: Final = re.compile(
-    r"passw|passphrase|secret|token|credential|jaas|private|assertion|\.pem\b|ssl[._]key"
-    r"|sasl\.(?!mechanisms?\b)",
-    re.IGNORECASE,
-)
+_FILES: Final = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location", "ssl.crl.location")
+_PROBE: Final = "probe"
+"""What tells librdkafka to look for authorities by itself."""
 # Clients that are only made to be refused say nothing.
 _quiet: Final = logging.getLogger("streamgauge.kafka.client_config")
 _quiet.setLevel(logging.CRITICAL)
@@ -43,10 +41,9 @@ def read_client_config(path: Path) -> dict[str, str]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput.single(
-            f"--client-config {path}", f"cannot be read: {error}", "Name a properties file"
-        ) from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadInput.single(f"--client-config {path}", f"cannot be read: {reason}", "Name a properties file") from error
     settings = list(_settings(text))
     faults = [Fault(f"{path}:{line}", *fault) for line, fault in _faults(settings)]
     config = {name: value for _, name, value in settings}
@@ -55,28 +52,6 @@ def read_client_config(path: Path) -> dict[str, str]:
     if faults:
         raise BadInput(faults)
     return config
-
-
-def is_secret(name: str) -> bool:
-    """Whether the value of a setting of this name must not be written anywhere; in doubt it must not."""
-    return _SECRET.search(name) is not None
-
-
-def masked(config: Mapping[str, Setting]) -> dict[str, Setting]:
-    """The settings with `***` in place of every secret, fit to be written and shown."""
-    return {key: MASK if is_secret(key) else value for key, value in config.items()}
-
-
-def mask_command(argv: Sequence[str]) -> list[str]:
-    """A command line with `***` in place of what follows `=` in every argument that speaks of a secret."""
-    return [_mask_argument(argument) for argument in argv]
-
-
-def _mask_argument(argument: str) -> str:
-    option, assignment = ("--set=", argument[6:]) if argument.startswith("--set=") else ("", argument)
-    name, equals, _ = assignment.partition("=")
-    # A value may be a mapping with names of its own: `load.client={sasl.password: x}`.
-    return f"{option}{name}={MASK}" if equals and is_secret(assignment) else argument
 
 
 def _settings(text: str) -> Iterator[tuple[int, str, str]]:
@@ -99,6 +74,8 @@ def _faults(settings: Sequence[tuple[int, str, str]]) -> Iterator[tuple[int, tup
             yield line, (f"{name} is decided by the run", f"Leave it out: {OWNED_SETTINGS[name]}")
         elif name in _JAVA_NAMES:
             yield line, (f"{name} is a setting of the Java client", _JAVA_NAMES[name])
+        elif name in _FILES and value != _PROBE and not Path(value).exists():
+            yield line, (f"{name} names a file that is not there", "Name one by its full path")
         elif (refusal := _refusal({name: value})) and not refusal.startswith(_TOGETHER):
             yield line, (refusal if name in refusal else f"{name}: {refusal}", _SEE)
         seen.setdefault(name, line)
@@ -109,5 +86,8 @@ def _refusal(config: Mapping[str, str]) -> str | None:
     try:
         ck.Producer(dict(config), logger=_quiet)
     except KafkaException as error:
-        return str(error.args[0].str()).strip()
+        return without_secrets(str(error.args[0].str()).strip(), config)
+    except (TypeError, ValueError) as error:
+        # Settings that are functions in Python, like `error_cb`.
+        return without_secrets(str(error), config)
     return None

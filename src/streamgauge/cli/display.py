@@ -1,0 +1,37 @@
+"""Which way of telling what goes on fits where standard error leads."""
+
+import os
+import sys
+from collections.abc import Mapping
+
+import typer
+from rich.console import Console
+
+from streamgauge.cli.conduct import Request
+from streamgauge.watch.display import Display, Lines, Quiet
+from streamgauge.watch.metrics import Metrics
+from streamgauge.watch.view import View
+
+
+def display_of(asked: float | None = None, *, quiet: bool = False) -> Display:
+    """Nothing, a live view on a terminal, or lines; `asked` is the rate that a load was asked for."""
+    if quiet:
+        return Quiet()
+    if is_live(os.environ, terminal=sys.stderr.isatty()):
+        return View(asked, Console(stderr=True, highlight=False, markup=False, emoji=False))
+    return Lines(asked, _line)
+
+
+def metrics_of(request: Request, address: str, port: int) -> Metrics:
+    """The endpoint that tells how a run goes."""
+    asked = request.asked_per_second
+    return Metrics(request.scenario.name, asked, scheduled=asked is not None, address=address, port=port)
+
+
+def is_live(environment: Mapping[str, str], *, terminal: bool) -> bool:
+    """Whether a view that is drawn over itself can be read: not in CI, and not on a terminal that cannot do it."""
+    return terminal and not environment.get("CI") and environment.get("TERM") not in {"dumb", "unknown"}
+
+
+def _line(text: str) -> None:
+    typer.echo(typer.style(text, dim=True), err=True)

@@ -1,0 +1,87 @@
+"""Looks at a run while it runs: the shared cells, and what the workers' processes use."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import psutil
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.histogram import Int64s
+from streamgauge.domain.look import Look, Stage, WorkerLook
+from streamgauge.engine.live import Cell, Live, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One worker, or another process that takes part; `index` is its row of the shared cells."""
+
+    name: str
+    role: str
+    pid: int
+    index: int | None = None
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, or ended in order."""
+        return self.process is None or self.process.poll() in (None, 0)
+
+
+@dataclass(slots=True)
+class Observer:
+    """Takes looks at one run."""
+
+    live: Live
+    measure_ns: int
+    """How long after its start a run measures."""
+    _processes: dict[int, psutil.Process] = field(default_factory=dict)
+
+    def look(self, stage: Stage, observed: Sequence[Observed], now_ns: int) -> Look:
+        """The run as it is now."""
+        start_ns = int(self.live.control[Cell.START_NS]) or None
+        times = psutil.cpu_times()
+        idle = times.idle + getattr(times, "iowait", 0.0)
+        return Look(
+            at_ns=now_ns,
+            stage=stage,
+            start_ns=start_ns,
+            measure_ns=start_ns + self.measure_ns if start_ns else None,
+            end_ns=int(self.live.control[Cell.LOAD_END_NS]) or None,
+            workers=[self._worker(each) for each in observed],
+            ack=self._latencies(observed, "producer"),
+            end_to_end=self._latencies(observed, "consumer"),
+            idle_ns=round(idle * NS_PER_SECOND),
+            cores=psutil.cpu_count() or 1,
+        )
+
+    def _worker(self, each: Observed) -> WorkerLook:
+        look = WorkerLook(each.name, each.role, each.alive, cpu_ns=self._cpu_ns(each.pid))
+        if each.index is None:
+            return look
+        slot = self.live.slots[each.index].tolist()
+        sends = each.role == "producer"
+        return WorkerLook(
+            each.name,
+            each.role,
+            each.alive,
+            messages=slot[Slot.MESSAGES],
+            known=slot[Slot.KNOWN] if sends else None,
+            failed=slot[Slot.FAILED],
+            message_bytes=slot[Slot.BYTES],
+            blocked_ns=slot[Slot.BLOCKED_NS] if sends else None,
+            cpu_ns=look.cpu_ns,
+        )
+
+    def _cpu_ns(self, pid: int) -> int | None:
+        """Processor time of a process so far; None when it is gone."""
+        try:
+            times = self._processes.setdefault(pid, psutil.Process(pid)).cpu_times()
+        except psutil.Error:
+            return None
+        return round((times.user + times.system) * NS_PER_SECOND)
+
+    def _latencies(self, observed: Sequence[Observed], role: str) -> Int64s:
+        rows = [each.index for each in observed if each.role == role and each.index is not None]
+        counts: Int64s = self.live.latencies[rows].sum(axis=0)
+        return counts

@@ -1,0 +1,82 @@
+"""Who tells the user what goes on: a live view on a terminal, lines in a pipe, or nobody."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol, Self
+
+from streamgauge.domain.look import Look
+from streamgauge.domain.progress import Progress, in_one_line, progress
+
+LINE_SECONDS = 10.0
+"""Between two lines of a log; a warning comes at once."""
+
+
+class Display(AbstractContextManager["Display"], Protocol):
+    """Tells in words what begins, and shows how the run stands. Begins and ends as a context."""
+
+    def say(self, text: str) -> None:
+        """What begins or happened, in words."""
+        ...
+
+    def show(self, look: Look) -> None:
+        """How the run stands now."""
+        ...
+
+
+class Quiet:
+    """Says nothing."""
+
+    def say(self, text: str) -> None:
+        """Nothing."""
+
+    def show(self, look: Look) -> None:
+        """Nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left to do."""
+
+
+class Lines:
+    """One line now and then, and one for each new warning: for pipes, logs and CI."""
+
+    def __init__(self, asked: float | None, write: Callable[[str], None], every: float = LINE_SECONDS) -> None:
+        self._asked = asked
+        self._write = write
+        self._every_ns = round(every * 1e9)
+        self._look: Look | None = None
+        self._said: Progress | None = None
+        self._line_ns: int | None = None
+        self._warned: set[str] = set()
+
+    def say(self, text: str) -> None:
+        """The text as a line."""
+        self._write(text)
+
+    def show(self, look: Look) -> None:
+        """A line where the last is old enough, and the warnings that are new."""
+        said = progress(self._asked, self._look, look, self._said)
+        self._look, self._said = look, said
+        for warning in said.warnings:
+            if (kind := _kind(warning)) not in self._warned:
+                self._warned.add(kind)
+                self._write(f"warning: {warning}")
+        if self._line_ns is None:
+            # The first look has no rates yet.
+            self._line_ns = look.at_ns
+        elif look.at_ns - self._line_ns >= self._every_ns and look.stage in {"warmup", "measure", "drain"}:
+            self._line_ns = look.at_ns
+            self._write(in_one_line(said))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left to do."""
+
+
+def _kind(warning: str) -> str:
+    """A warning without its numbers: the same one again is not new."""
+    return "".join(character for character in warning if not character.isdigit())
