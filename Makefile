@@ -6,15 +6,15 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench soak lock clean
+.PHONY: help demo test check browser docs bench soak lock clean
 
 help: ## list these commands
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
 
 demo: $(READY) ## run the scenario `baseline`, shortened, on an embedded broker
 	$(BIN)/streamgauge run baseline --set phases.warmup=3s --set phases.measure=10s
 
-test: check ## prove the repository: checks, and every test but the long ones
+test: check browser ## prove the repository: checks, and every test but the long ones
 	$(BIN)/pytest -m "(kafka or spark or e2e) and not soak"
 
 check: $(READY) ## the fast part: format, lint, types, imports, tests without broker and Spark
@@ -23,6 +23,16 @@ check: $(READY) ## the fast part: format, lint, types, imports, tests without br
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -m "not kafka and not spark and not e2e and not soak"
+
+browser: ## find the browser that tests of reports need, and install it where that is possible
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+		command -v $$name >/dev/null && exit 0; \
+	done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
+	else \
+		echo "No browser was found for the tests of reports. On Debian or Ubuntu: sudo apt-get install chromium"; exit 1; \
+	fi
 
 docs: $(READY) ## print docs/reference from the code
 	$(BIN)/python -m tools.reference

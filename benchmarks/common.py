@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from streamgauge.cli.conduct import Request, conduct
 from streamgauge.cli.scenario_file import load_scenario
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
+from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFacts, RunFolder
 from streamgauge.engine.supervise import Interrupts
 from streamgauge.kafka.admin import Cluster
@@ -109,13 +110,13 @@ class Ran:
 
 
 @contextmanager
-def run(scenario: str, bootstrap: str, *settings: str) -> Iterator[Ran]:
+def run(scenario: str, bootstrap: str, *settings: str, watch: Callable[[Look], None] | None = None) -> Iterator[Ran]:
     """A run against a broker; CPU counts every worker and this process."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as out:
         resolved = load_scenario(scenario, settings)
         request = Request(resolved, Path(out), [], find_java(os.environ), bootstrap=bootstrap)
         before = os.times()
-        folder = conduct(request, Interrupts(), lambda _text: None)
+        folder = conduct(request, Interrupts(), lambda _text: None, watch)
         after = os.times()
         facts = read_facts(folder)
         if facts.ending != "finished":

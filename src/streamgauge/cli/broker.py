@@ -149,4 +149,4 @@ def _owner(entry: Entry) -> str:
 
 def _progress(text: str) -> None:
     """Tell what goes on, on standard error."""
-    typer.echo(typer.style(text, dim=True), err=True)
+    typer.echo(text, err=True)

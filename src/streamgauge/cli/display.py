@@ -34,4 +34,4 @@ def is_live(environment: Mapping[str, str], *, terminal: bool) -> bool:
 
 
 def _line(text: str) -> None:
-    typer.echo(typer.style(text, dim=True), err=True)
+    typer.echo(text, err=True)

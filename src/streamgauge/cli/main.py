@@ -20,6 +20,15 @@ app = typer.Typer(
 )
 app.add_typer(broker, name="broker")
 
+
+def _shipped_or_file(incomplete: str) -> list[str]:
+    """What a scenario may be called: a shipped name, or a YAML file that is there."""
+    from streamgauge.cli.scenario_file import shipped
+
+    files = [str(path) for pattern in ("*.yaml", "*.yml") for path in Path().glob(pattern)]
+    return [name for name in (*shipped(), *sorted(files)) if name.startswith(incomplete)]
+
+
 _RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `run` made.", show_default=False)]
 _Figures = Annotated[bool, typer.Option("--figures", help="Save each figure as SVG, PNG and PDF, too.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Tell nothing on the way: only the result, and errors.")]
@@ -29,7 +38,13 @@ _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on
 @app.command()
 def run(
     scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="A shipped scenario, or a YAML file.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="A shipped scenario, or a YAML file.",
+            show_default=False,
+            autocompletion=_shipped_or_file,
+        ),
     ],
     settings: Annotated[
         list[str] | None,
@@ -127,7 +142,13 @@ def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False
 @app.command()
 def scenarios(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Print this one, fully resolved.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Print this one, fully resolved.",
+            show_default=False,
+            autocompletion=_shipped_or_file,
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change one value before printing.")
@@ -193,7 +214,12 @@ def main() -> None:
 
 
 def _fail(error: StreamgaugeError) -> None:
-    typer.echo(typer.style("error: ", fg="red", bold=True) + str(error), err=True)
+    from rich.console import Console
+    from rich.text import Text
+
+    # Colour only where standard error is a terminal, and NO_COLOR does not forbid it.
+    console = Console(stderr=True, highlight=False, emoji=False)
+    console.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
 
 
 if __name__ == "__main__":
