@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,7 +53,7 @@ def test_the_main_job(tmp_path: Path) -> None:
     """`run baseline` on a broker of its own: what was sent is what was received, and nothing is left behind."""
     before = {process.pid for process in psutil.process_iter()}
 
-    done = call("run", "baseline", "--json", "--out", str(tmp_path), *short())
+    done = call("run", "baseline", "--json", "--figures", "--out", str(tmp_path), *short())
 
     assert done.returncode in {0, 4}, done.stderr
     result = json.loads(done.stdout)
@@ -75,6 +77,10 @@ def test_the_main_job(tmp_path: Path) -> None:
     assert all(each["held"] for each in result["expectations"])
     left = [each for each in psutil.process_iter(["cmdline"]) if each.pid not in before]
     assert not any("kafka.Kafka" in (each.info["cmdline"] or []) for each in left)
+    for name in ("report.html", "summary.md", "csv/latency.csv", "hlog/end_to_end_response.hlog", "figures/rates.svg"):
+        assert (root / name).stat().st_size > 0, name
+    again = call("report", str(root), "--quiet", "--json")
+    assert (again.returncode, again.stderr, json.loads(again.stdout)) == (0, "", result)
 
 
 @pytest.mark.kafka
@@ -83,6 +89,10 @@ def test_ctrl_c_stops_drains_analyses_and_says_so(broker: EmbeddedBroker, tmp_pa
     """Exit 130, with a result of what was measured; `analyse` gives the same again."""
     topic = f"topic.name=ctrl-c-{os.getpid()}"
     command = ["run", "baseline", "--json", "--bootstrap", broker.bootstrap, "--out", str(tmp_path)]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command += ["--metrics-port", str(port)]
     settings = short("phases.measure=60s", topic)
     with subprocess.Popen(
         [*STREAMGAUGE, *command, *settings], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -91,11 +101,17 @@ def test_ctrl_c_stops_drains_analyses_and_says_so(broker: EmbeddedBroker, tmp_pa
         while not has_received(tmp_path) and monotonic_ns() < limit_ns:
             sleep_seconds(0.05)
         sleep_seconds(2)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            metrics = answer.read().decode()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert process.returncode == 130, err
     assert "again to stop at once" in err
+    assert f"metrics at http://127.0.0.1:{port}/metrics" in err
+    assert 'streamgauge_stage{stage="measure"} 1.0' in metrics
+    received = next(line for line in metrics.splitlines() if line.startswith('streamgauge_messages_total{stage="rec'))
+    assert float(received.split()[-1]) > 1_000
     result = json.loads(out)
     folder = RunFolder(next(tmp_path.iterdir()))
     assert read_facts(folder).ending == "interrupted"
