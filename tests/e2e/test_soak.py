@@ -1,5 +1,8 @@
-"""Long runs: nothing grows, nothing is lost, over several parts of a million rows."""
+"""Long runs: nothing grows, nothing is lost, over several parts of a million rows; analysis on a Spark cluster."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,3 +45,20 @@ def test_five_minutes_lose_nothing_and_grow_nothing(broker: EmbeddedBroker, java
     for process in {row["process"] for row in rows}:
         sizes = [row["rss_bytes"] for row in rows if row["process"] == process and row["at_ns"] > minute_ns]
         assert max(sizes[-20:]) - min(sizes[:20]) < GROWTH_BYTES, process
+
+
+def test_a_cluster_answers_what_one_machine_answers(broker: EmbeddedBroker, java: Java, tmp_path: Path) -> None:
+    """Two executors in processes of their own: the same result, to the last digit."""
+    scenario = load_scenario("baseline", ["phases.warmup=1s", "phases.measure=5s", "topic.name=cluster"])
+    folder = conduct(
+        Request(scenario, tmp_path, [], java, bootstrap=broker.bootstrap), Interrupts(), lambda _text: None
+    )
+
+    answers = []
+    for master in ([], ["--master", "local-cluster[2,1,1024]"]):
+        command = [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder.root), "--json", "--quiet"]
+        done = subprocess.run([*command, *master], capture_output=True, text=True, timeout=600, check=False)
+        assert done.returncode in {0, 4}, done.stderr
+        answers.append(json.loads(done.stdout))
+    assert answers[0]["delivery"]["delivered_once"] == 60_000
+    assert answers[0] == answers[1]
