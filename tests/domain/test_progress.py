@@ -21,7 +21,13 @@ def counted(milliseconds: float, count: int) -> Any:
 
 def look(second: float, sent: int = 0, received: int = 0, **changes: Any) -> Look:
     """A run with one producer and one consumer, started at 0, measured from 5 s to 15 s."""
-    producer: dict[str, Any] = {"known": sent, "failed": 0, "blocked_ns": 0, "cpu_ns": round(second * 0.3 * SECOND), "alive": True}
+    producer: dict[str, Any] = {
+        "known": sent,
+        "failed": 0,
+        "blocked_ns": 0,
+        "cpu_ns": round(second * 0.3 * SECOND),
+        "alive": True,
+    }
     producer |= {name: changes.pop(name) for name in tuple(changes) if name in producer}
     workers = [
         WorkerLook("producer-0", "producer", messages=sent, **producer),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.domain.secrets import is_secret, mask_command, mask_setting, masked
+from streamgauge.domain.secrets import is_secret, mask_command, mask_setting, masked, without_secrets
 
 SECRETS = [
     "sasl.password",
@@ -68,3 +68,24 @@ COMMANDS = {
 @pytest.mark.parametrize(("typed", "shown"), COMMANDS.items())
 def test_a_command_line_is_shown_without_its_secrets(typed: str, shown: str) -> None:
     assert mask_command(typed.split()) == shown.split()
+
+
+SETTINGS = {
+    "load.rate=5": "load.rate=5",
+    "load.client.sasl.password=hunter2": "load.client.sasl.password=***",
+    "load.client.sasl.password hunter2": "load.client.sasl.password ***",
+    "load.client.sasl.password:hunter2": "load.client.sasl.password ***",
+    "load.rate": "load.rate",
+}
+
+
+@pytest.mark.parametrize(("typed", "shown"), SETTINGS.items())
+def test_a_setting_is_shown_without_its_secret_even_where_it_is_none(typed: str, shown: str) -> None:
+    assert mask_setting(typed) == shown
+
+
+def test_what_others_say_of_settings_repeats_no_secret() -> None:
+    """Short values only where they are quoted, as they stand in other words."""
+    config = {"sasl.password": "hunter2", "ssl.key.password": "in", "linger.ms": "five"}
+
+    assert without_secrets('five hunter2 "in" linger', config) == "five *** *** linger"

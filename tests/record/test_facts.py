@@ -45,7 +45,7 @@ def test_keys_of_a_later_version_of_the_same_format_are_passed_over(tmp_path: Pa
         (None, "not a run folder: it has no readable run.json"),
         ("", "run.json does not say what it should"),
         ('{"format": 1}', "run.json does not say what it should: id: Field required"),
-        (facts(format=99).model_dump_json(), "format 99 of the run folder is newer than this version reads"),
+        (facts(format=99).model_dump_json(), "format 99 is newer than this version reads"),
     ],
 )
 def test_what_cannot_be_read_is_told(tmp_path: Path, text: str | None, expected: str) -> None:

@@ -109,6 +109,22 @@ def test_data_are_in_the_page_once(make: Make) -> None:
     assert all("datasets" not in drawing["spec"] for drawing in specs.values())
 
 
+def test_a_figure_is_given_the_columns_that_it_shows(make: Make) -> None:
+    """Of data that figures share; a browser would take long to copy the others for every point."""
+    specs, data = (json.loads(script) for script in Page(report(make())).scripts if script.startswith("{"))
+    given = {name: drawing["names"].get("timeline") for name, drawing in specs.items()}
+    assert given["rates"] == ["s", "asked", "sent", "acked", "received"]
+    assert given["outstanding"] == ["s", "outstanding"]
+    assert given["cpu"] is None
+    assert all(set(columns or ()) <= set(data["timeline"]) for columns in given.values())
+
+
+def test_marks_have_no_names_of_their_own(make: Make) -> None:
+    """A figure is named as a whole and its data are a table; a name for every point would take long to draw."""
+    specs = next(json.loads(script) for script in Page(report(make())).scripts if script.startswith("{"))
+    assert {drawing["spec"]["config"]["aria"] for drawing in specs.values()} == {False}
+
+
 def failing(_facts: Row, tables: Tables) -> None:
     for row in tables["delivery"]:
         row["lost"] = 7

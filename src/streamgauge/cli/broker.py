@@ -84,6 +84,8 @@ def stop(
 
     Example: `streamgauge broker stop --all`
     """
+    if name and every:
+        raise BadInput.single("NAME", "has no meaning with --all", "Leave one of them out")
     registry.sweep()
     running = registry.listing()
     chosen = [entry for entry in running if entry.owner is None] if every else _chosen(name, running)

@@ -115,11 +115,11 @@ def analyse(
     Example: `streamgauge analyse runs/20260101-120000-baseline`
     """
     from streamgauge.cli.display import display_of
-    from streamgauge.cli.request import checked_java
+    from streamgauge.cli.request import check_analysis
     from streamgauge.cli.run import analyse as analyse_folder
     from streamgauge.domain.runfolder import RunFolder
 
-    checked_java()
+    check_analysis(RunFolder(folder), master)
     say = display_of(quiet=quiet).say
     raise typer.Exit(analyse_folder(RunFolder(folder), master, say, as_json=as_json, out=print_out, figures=figures))
 
@@ -163,6 +163,8 @@ def scenarios(
 
     if schema:
         print_out(schema_text())
+    elif name is None and settings:
+        raise BadInput.single("--set", "has no meaning without a NAME", "Say: streamgauge scenarios baseline --set ...")
     elif name is None:
         print_out(described())
     else:
@@ -217,9 +219,12 @@ def _fail(error: StreamgaugeError) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from streamgauge.report.page import plain
+
+    text = "\n".join(map(plain, str(error).split("\n")))
     # Colour only where standard error is a terminal, and NO_COLOR does not forbid it.
     console = Console(stderr=True, highlight=False, emoji=False)
-    console.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
 
 
 if __name__ == "__main__":

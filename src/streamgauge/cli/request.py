@@ -1,17 +1,27 @@
 """From command-line options to a checked request: everything that can be wrong is found before anything starts."""
 
+import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from streamgauge.cli.conduct import Request
-from streamgauge.cli.scenario_file import load_scenario
+from streamgauge.cli.scenario_file import read_scenario
 from streamgauge.cli.wiring import check_settings
+from streamgauge.domain.address import is_spark_master, parse_bootstrap
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.kafka.client_config import mask_command, read_client_config
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.secrets import mask_command
+from streamgauge.domain.shown import shown
+from streamgauge.kafka.client_config import read_client_config
 from streamgauge.kafka.java import Java, find_java
+from streamgauge.record.facts import read_facts
+from streamgauge.report.schema import expectation_faults
 
 _BOOTSTRAP = "bootstrap.servers"
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 def checked_java() -> Java:
@@ -33,37 +43,88 @@ def request_of(
     allow_reset: bool,
 ) -> Request:
     """The request that the options make; raises BadInput with all faults of all options."""
-    faults: list[Fault] = []
-    connection: dict[str, str] = {}
-    try:
-        resolved = load_scenario(scenario, settings)
-        check_settings(resolved)
-    except BadInput as error:
-        faults += error.faults
-    try:
-        connection = read_client_config(client_config) if client_config else {}
-    except BadInput as error:
-        faults += error.faults
-    bootstrap = bootstrap or connection.pop(_BOOTSTRAP, None)
-    connection.pop(_BOOTSTRAP, None)
-    if client_config and not bootstrap and not faults:
-        mend = f"Say --bootstrap HOST:PORT, or write {_BOOTSTRAP} into the file"
-        faults.append(Fault(f"--client-config {client_config}", "names no cluster", mend))
-    if keep_broker and bootstrap:
+    faults = _Faults()
+    resolved, wrong = read_scenario(scenario, settings)
+    faults += wrong
+    known = faults.of(read_client_config, client_config) if client_config else {}
+    connection = dict(known or {})
+    address = _cluster(
+        bootstrap, client_config, connection.pop(_BOOTSTRAP, None), faults, file_is_read=known is not None
+    )
+    if resolved:
+        faults.of(check_settings, resolved, connection)
+        faults += expectation_faults(resolved.expect)
+        if address is None and resolved.topic.replication > 1:
+            what = f"{resolved.topic.replication}: the embedded broker is a single one"
+            faults.append(Fault("topic.replication", what, "Write 1, or name a cluster with --bootstrap"))
+    if keep_broker and address:
         faults.append(Fault("--keep-broker", "has no meaning with --bootstrap", "Leave one of them out"))
-    try:
-        java = checked_java()
-    except BadInput as error:
-        faults += error.faults
-    if faults:
+    faults += _unwritable(out)
+    java = faults.of(checked_java)
+    if faults or resolved is None or java is None:
         raise BadInput(faults)
     return Request(
         scenario=resolved,
         out=out,
         command=mask_command(command),
         java=java,
-        bootstrap=bootstrap,
+        bootstrap=address,
         connection=connection,
         keep_broker=keep_broker,
         allow_reset=allow_reset,
     )
+
+
+def check_analysis(folder: RunFolder, master: str | None) -> None:
+    """Raise BadInput with all that an analysis lacks, before Spark is started for nothing."""
+    faults = _Faults()
+    faults.of(read_facts, folder)
+    if master is not None and not is_spark_master(master):
+        what = f"{shown('--master', master)} is not the address of a Spark master"
+        faults.append(Fault("--master", what, "Write spark://HOST:PORT, local[4], yarn or k8s://..."))
+    faults.of(checked_java)
+    if faults:
+        raise BadInput(faults)
+
+
+class _Faults(list[Fault]):
+    """Faults as they are found."""
+
+    def of(self, check: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs) -> _Found | None:
+        """What a check finds; None where it finds faults, which are kept."""
+        try:
+            return check(*given, **named)
+        except BadInput as error:
+            self.extend(error.faults)
+            return None
+
+
+def _cluster(
+    asked: str | None, file: Path | None, in_file: str | None, faults: _Faults, *, file_is_read: bool
+) -> str | None:
+    """The addresses of the cluster, as they were written where something is wrong with them; None for none."""
+    text, where = (asked, "--bootstrap") if asked is not None else (in_file or None, f"{file}: {_BOOTSTRAP}")
+    if text is None:
+        if file and file_is_read:
+            mend = f"Say --bootstrap HOST:PORT, or write {_BOOTSTRAP} into the file"
+            faults.append(Fault(f"--client-config {file}", "names no cluster", mend))
+        return "" if file else None
+    try:
+        return parse_bootstrap(text)
+    except ValueError as error:
+        what, _, mend = str(error).partition("; ")
+        faults.append(Fault(where, f"{shown(where, text)}: {what}", mend[:1].upper() + mend[1:]))
+        return text
+
+
+def _unwritable(out: Path) -> list[Fault]:
+    """Why run folders cannot be made in a folder, which need not be there yet."""
+    place = next((each for each in (out, *out.parents) if os.path.lexists(each)), Path())
+    reason = None
+    if place.is_symlink() and not place.exists():
+        reason = "a link that leads nowhere"
+    elif not place.is_dir():
+        reason = os.strerror(errno.ENOTDIR)
+    elif not os.access(place, os.W_OK | os.X_OK):
+        reason = os.strerror(errno.EACCES)
+    return [] if reason is None else [Fault(f"--out {out}", f"cannot be written: {reason}", "Name another folder")]

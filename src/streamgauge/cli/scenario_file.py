@@ -2,17 +2,24 @@
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from streamgauge.cli.yaml_text import Flaw, YamlError, read_yaml
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.scenario import Scenario, document, parse
+from streamgauge.domain.scenario import Scenario, document, examine
+from streamgauge.domain.secrets import mask_setting
+from streamgauge.domain.shown import one_line
 
 _SUFFIX = ".yaml"
+_SUFFIXES = (_SUFFIX, ".yml")
+_LARGEST_BYTES = 256 << 10
+_LIKE = "Write e.g. --set load.rate=20k/s"
 _FREE_KEYS = ("client", "configs", "expect")
 """Below these, what is left of a path is one key, dots and all: `load.client.linger.ms`."""
 
@@ -27,67 +34,100 @@ def shipped() -> dict[str, str]:
 def load_scenario(name: str, settings: Sequence[str] = ()) -> Scenario:
     """The scenario of this name or path with `path=value` settings applied.
 
-    Raises BadInput with every fault of the settings, or of the scenario that they make.
+    Raises BadInput with every fault of the settings, and of the scenario that they make.
     """
-    mapping = _parse_yaml(_text_of(name), name)
+    scenario, faults = read_scenario(name, settings)
+    if scenario is None or faults:
+        raise BadInput(faults)
+    return scenario
+
+
+def read_scenario(name: str, settings: Sequence[str] = ()) -> tuple[Scenario | None, list[Fault]]:
+    """The scenario as far as it is right, to be looked at further, and every fault of it and its settings."""
     faults: list[Fault] = []
+    try:
+        mapping = _parse_mapping(_text_of(name), _place(name))
+    except BadInput as error:
+        mapping, faults = None, list(error.faults)
     for setting in settings:
         try:
-            _apply(mapping, setting)
+            _apply({} if mapping is None else mapping, setting)
         except BadInput as error:
             faults += error.faults
-    if faults:
-        raise BadInput(faults)
-    return parse(mapping, name)
+    if mapping is None:
+        return None, faults
+    scenario, wrong = examine(mapping, _place(name))
+    return scenario, faults + wrong
 
 
 def _text_of(name: str) -> str:
     known = shipped()
     if name in known:
         return known[name]
+    if not name:
+        raise _unknown(name, known)
     path = Path(name)
-    if path.suffix not in {".yaml", ".yml"} and not path.exists():
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean `{close[0]}`?" if close else f"Shipped scenarios: {', '.join(known)}; or name a YAML file"
-        raise BadInput.single(name, "no scenario of this name", hint)
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_BYTES + 1)
+        text = content.decode("utf-8")
+    except (OSError, ValueError) as error:
+        if path.suffix not in _SUFFIXES and not os.path.lexists(path):
+            raise _unknown(name, known) from error
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadInput.single(name, f"cannot be read: {reason}", "Name a readable YAML file") from error
+        raise BadInput.single(_place(name), f"cannot be read: {reason}", "Name a readable YAML file") from error
+    if len(content) > _LARGEST_BYTES:
+        what = f"is larger than {_LARGEST_BYTES >> 10} KiB, which no scenario is"
+        raise BadInput.single(_place(name), what, "Name a YAML file with a scenario")
+    return text
 
 
-def _parse_yaml(text: str, where: str) -> dict[str, Any]:
+def _unknown(name: str, known: Iterable[str]) -> BadInput:
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"Did you mean `{close[0]}`?" if close else f"Shipped scenarios: {', '.join(known)}; or name a YAML file"
+    return BadInput.single(_place(name), "no scenario of this name", hint)
+
+
+def _place(name: str) -> str:
+    return one_line(name) or "SCENARIO"
+
+
+def _parse_mapping(text: str, where: str) -> dict[str, Any]:
     try:
-        mapping = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise BadInput.single(place, f"not YAML: {problem}", "Correct the line; indent with spaces") from error
+        mapping = read_yaml(text)
+    except YamlError as error:
+        raise BadInput([_flawed(where, flaw) for flaw in error.flaws]) from error
     if not isinstance(mapping, dict):
         raise BadInput.single(where, "not a mapping of keys to values", "Begin with `name: my-scenario`")
     return mapping
 
 
+def _flawed(where: str, flaw: Flaw) -> Fault:
+    place = where if flaw.line is None else f"{where}:{flaw.line}:{flaw.column}"
+    return Fault(place, f"not YAML: {one_line(flaw.what)}", flaw.mend)
+
+
 def _apply(mapping: dict[str, Any], setting: str) -> None:
-    """Set one value in a nested mapping; keys that do not exist are made, for `parse` to judge."""
+    """Set one value in a nested mapping; keys that do not exist are made, for `examine` to judge."""
     path, equals, text = setting.partition("=")
+    where = f"--set {one_line(mask_setting(setting))}"
     if not equals or not path.strip():
-        raise BadInput.single(f"--set {setting}", "not of the form path=value", "Write e.g. --set load.rate=20k/s")
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise BadInput([Fault(f"--set {setting}", "the value is not YAML", "Quote it")]) from error
+        raise BadInput.single(where, "not of the form path=value", _LIKE)
     keys = _split(path.strip())
+    if not all(keys):
+        raise BadInput.single(where, "the path has an empty part", _LIKE)
+    try:
+        value = read_yaml(text)
+    except YamlError as error:
+        raise BadInput([Fault(where, f"the value is not YAML: {one_line(error.flaws[0].what)}", "Quote it")]) from error
     place = mapping
     for depth, key in enumerate(keys[:-1]):
         below = place.setdefault(key, {})
         if below is None or below is False:
             below = place[key] = {}
         if not isinstance(below, Mapping):
-            where = ".".join(keys[: depth + 1])
-            raise BadInput.single(f"--set {setting}", f"{where} is a single value", f"Set {where} itself")
+            upper = ".".join(keys[: depth + 1])
+            raise BadInput.single(where, f"{upper} is a single value", f"Set {upper} itself")
         place = place[key]
     place[keys[-1]] = value
 

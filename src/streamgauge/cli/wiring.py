@@ -15,7 +15,7 @@ from streamgauge.engine.consume import Reading
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.supervise import Plan
 from streamgauge.engine.worker import ConsumerJob, ProducerJob
-from streamgauge.kafka.clients import KafkaConsumer, KafkaProducer, consumer_faults, producer_faults
+from streamgauge.kafka.clients import NO_SETTINGS, KafkaConsumer, KafkaProducer, consumer_faults, producer_faults
 from streamgauge.record.parts import open_sink
 
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
@@ -36,13 +36,13 @@ class Identity:
     group: str
 
 
-def check_settings(scenario: Scenario) -> None:
+def check_settings(scenario: Scenario, connection: Settings = NO_SETTINGS) -> None:
     """Ask the client about the scenario's settings before anything starts; raises BadInput with all faults."""
     faults = []
     if scenario.load:
-        faults += producer_faults("load.client", scenario.load.client)
+        faults += producer_faults("load.client", scenario.load.client, connection)
     if scenario.consume:
-        faults += consumer_faults("consume.client", scenario.consume.client)
+        faults += consumer_faults("consume.client", scenario.consume.client, connection)
     if faults:
         raise BadInput(faults)
 

@@ -1,14 +1,18 @@
 """The run folder as others may read it: the model of run.json, and its paths."""
 
+import json
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from streamgauge.domain.events import FORMAT_VERSION
 from streamgauge.domain.paths import RunFolder as RunFolder
 
 PhaseName = Literal["warmup", "measure", "drain"]
 Ending = Literal["finished", "interrupted", "failed"]
+_NOT_FACTS = "run.json does not say what it should"
+_SHOWN = 3
+"""Faults of a run.json that are told: nobody writes one by hand."""
 
 
 class _Facts(BaseModel):
@@ -100,3 +104,27 @@ class RunFacts(_Facts):
     def phase(self, name: PhaseName) -> Phase | None:
         """The phase of this name; None when the run never got that far."""
         return next((phase for phase in self.phases if phase.name == name), None)
+
+
+def parse_facts(content: bytes) -> RunFacts:
+    """What a run.json says; ValueError, fit to be shown, where it does not say what it should.
+
+    The remedy follows after a semicolon where it is another than to restore the file.
+    """
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{_NOT_FACTS}: it is {'not JSON' if content.strip() else 'empty'}") from error
+    if not isinstance(document, dict):
+        raise ValueError(f"{_NOT_FACTS}: it is not an object")  # noqa: TRY004 - one kind of error for all
+    version = document.get("format", FORMAT_VERSION)
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise ValueError(
+            f"format {version} is newer than this version reads ({FORMAT_VERSION}); use a newer version of streamgauge"
+        )
+    try:
+        return RunFacts.model_validate(document)
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
+        more = f" (and {len(wrong) - _SHOWN} more)" if len(wrong) > _SHOWN else ""
+        raise ValueError(f"{_NOT_FACTS}: {', '.join(wrong[:_SHOWN])}{more}") from error

@@ -5,7 +5,8 @@ back into a mapping that parses to the same value.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -31,11 +32,15 @@ from streamgauge.domain.quantities import (
     parse_rate_per_second,
     parse_size_bytes,
 )
+from streamgauge.domain.shown import shown
 
 DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
 """`message.max.bytes` of the client when nobody sets it."""
 SLOWEST, FASTEST = 0.001, 100_000_000
 """Rates that can be asked for, in messages a second."""
+MAX_SIZE_BYTES = 100 << 20
+_KAFKAS_OWN = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+_ACKS = ("acks", "request.required.acks")
 
 
 def _rate(value: object) -> float | str:
@@ -50,18 +55,40 @@ def _positive_rate(value: float | str) -> float | str:
     return value
 
 
+def _size(value: object) -> int:
+    size = parse_size_bytes(value)
+    if size > MAX_SIZE_BYTES:
+        raise ValueError("more than 100MiB; write a smaller size")
+    return size
+
+
+def _topic_name(value: str) -> str:
+    if value in {".", ".."}:
+        raise ValueError("Kafka takes no topic of this name; write another")
+    if value in _KAFKAS_OWN:
+        raise ValueError("a topic of Kafka's own; name another")
+    return value
+
+
 def _off(value: object) -> object:
+    """What is left empty is not meant to be off: perhaps all that was below it is a comment."""
+    if value is None:
+        raise ValueError("nothing is said; write `off`, or leave the key out for the defaults")
     return None if value is False or value == "off" else value
 
 
 def _verify(value: object) -> object:
     """YAML 1.1 reads a bare `off` as false."""
+    if value is not False and not isinstance(value, str):
+        raise ValueError("no share; write all, off, or a share like 1/16")
     return "off" if value is False else value
 
 
 def _setting(value: object) -> object:
     if not isinstance(value, str | int | float | bool):
         raise ValueError("not a single value; write a text, a number, true or false")  # noqa: TRY004 - for pydantic
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not a number; write a finite one")
     return value
 
 
@@ -74,7 +101,7 @@ Duration = Annotated[
 ]
 Size = Annotated[
     int,
-    BeforeValidator(parse_size_bytes),
+    BeforeValidator(_size),
     WithJsonSchema({"type": ["integer", "string"], "x-form": "size", "examples": [512, "1KiB"]}),
 ]
 Rate = Annotated[
@@ -96,6 +123,11 @@ Setting = Annotated[str | int | float | bool, BeforeValidator(_setting)]
 ClientSettings = dict[str, Setting]
 
 
+TopicName = Annotated[
+    str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$"), AfterValidator(_topic_name)
+]
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -103,15 +135,15 @@ class _Part(BaseModel):
 class Topic(_Part):
     """The topic that carries the load; made when it does not exist."""
 
-    name: str | None = Field(default=None, min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$")
-    """Name; `streamgauge-<name of the scenario>` when left out."""
-    partitions: int = Field(default=12, ge=1, le=10_000)
+    name: TopicName | None = None
+    """Name: letters, digits, `.`, `_` and `-`; `streamgauge-<name of the scenario>` when left out."""
+    partitions: int = Field(default=12, ge=1, le=10_000, strict=True)
     """Number of partitions."""
-    replication: int = Field(default=1, ge=1, le=32)
+    replication: int = Field(default=1, ge=1, le=32, strict=True)
     """Replicas of each partition."""
     configs: dict[str, Setting] = {}
     """Topic configuration by Kafka's names, like `retention.ms`."""
-    reset: bool = False
+    reset: bool = Field(default=False, strict=True)
     """Delete an existing topic of this name first; on a cluster of yours only with `--allow-reset`."""
 
 
@@ -120,9 +152,9 @@ class Load(_Part):
 
     rate: Rate = Field(default="10k/s", validate_default=True)
     """Messages a second of all producers together, like `10k/s`; `max` sends as fast as the client takes them."""
-    producers: int = Field(default=2, ge=1, le=256)
+    producers: int = Field(default=2, ge=1, le=256, strict=True)
     """Producers, each a process of its own."""
-    size: Size = Field(default=512, ge=0, le=100 << 20)
+    size: Size = Field(default=512, ge=0, le=MAX_SIZE_BYTES)
     """Bytes of value, at most 100MiB."""
     payload: PayloadKind = "mixed"
     """What the value contains besides the stamp."""
@@ -147,7 +179,7 @@ class Load(_Part):
 class Consume(_Part):
     """Who reads the topic."""
 
-    consumers: int = Field(default=2, ge=1, le=256)
+    consumers: int = Field(default=2, ge=1, le=256, strict=True)
     """Consumers of one group, each a process of its own."""
     start: Literal["auto", "earliest", "latest"] = "auto"
     """Where the group starts: `latest` is the log end before the load, `earliest` the log start; `auto` is latest, or
@@ -172,7 +204,7 @@ class Scenario(_Part):
     """One scenario, resolved: every default filled in."""
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[a-z0-9][a-z0-9._-]*$")
-    """Short name, in lower case."""
+    """Short name: lower-case letters, digits, `.`, `_` and `-`; it begins with a letter or digit."""
     about: str = ""
     """One sentence for people."""
     topic: Topic = Topic()
@@ -183,7 +215,7 @@ class Scenario(_Part):
     phases: Phases = Phases()
     verify: Annotated[str, BeforeValidator(_verify)] = Field(default="all", pattern=r"^(all|off|1/[1-9][0-9]{0,8})$")
     """Share of messages whose checksum consumers verify: `all`, `1/16` (every sixteenth), or `off`."""
-    seed: int = Field(default=42, ge=0, lt=1 << 63)
+    seed: int = Field(default=42, ge=0, lt=1 << 63, strict=True)
     """Seed of all that is random; the same seed gives the same payloads."""
     expect: dict[str, Setting] = {}
     """What the result must say: path to a value or a bound, like `{latency.ack.response.p99_ms: "<= 20"}`."""
@@ -206,6 +238,10 @@ class Scenario(_Part):
         return self.phases.warmup + self.phases.measure
 
 
+_KEY = "[key]"
+"""How pydantic ends the path of a key that is wrong itself."""
+_QUOTES = "Write it in quotes, where YAML takes it for something else"
+
 OWNED_SETTINGS: Mapping[str, str] = {
     "bootstrap.servers": "name the cluster with --bootstrap",
     "group.id": "every run makes a group of its own",
@@ -218,16 +254,49 @@ OWNED_SETTINGS: Mapping[str, str] = {
 
 def parse(mapping: object, source: str = "scenario") -> Scenario:
     """The scenario that a mapping says; raises BadInput with every fault, each with place, value and remedy."""
+    scenario, faults = examine(mapping, source)
+    if scenario is None or faults:
+        raise BadInput(faults)
+    return scenario
+
+
+def examine(mapping: object, source: str = "scenario") -> tuple[Scenario | None, list[Fault]]:
+    """The scenario as far as a mapping says one, and every fault of the mapping.
+
+    What is wrong is left out of the scenario, so that the rest can be looked at; with any fault it is not to be run.
+    """
     if not isinstance(mapping, Mapping):
-        raise BadInput.single(source, "not a mapping of keys to values", "Begin with `name: my-scenario`")
+        return None, [Fault(source, "not a mapping of keys to values", "Begin with `name: my-scenario`")]
+    faults: list[Fault] = []
     try:
         scenario = Scenario.model_validate(mapping)
     except ValidationError as error:
-        raise BadInput([_fault(detail) for detail in error.errors()]) from error
-    faults = list(_contradictions(scenario))
-    if faults:
-        raise BadInput(faults)
-    return scenario
+        details = error.errors(include_url=False)
+        faults = [_fault(detail) for detail in details]
+        rest = _rest(mapping, details)
+        if rest is None:
+            return None, faults
+        scenario = rest
+    wrong = {fault.where for fault in faults}
+    return scenario, faults + [fault for fault in _contradictions(scenario) if fault.where not in wrong]
+
+
+def _rest(mapping: Mapping[str, Any], details: Sequence[ErrorDetails]) -> Scenario | None:
+    """The scenario without what is wrong, defaults in its place."""
+    for detail in details:
+        mapping = _without(mapping, detail["loc"])
+    try:
+        return Scenario.model_validate({"name": "unnamed", **mapping})
+    except ValidationError:
+        return None
+
+
+def _without(mapping: Mapping[Any, Any], path: Sequence[int | str]) -> Mapping[Any, Any]:
+    """A mapping without what a path leads to, as far as it leads anywhere."""
+    key, below = path[0], mapping.get(path[0])
+    if isinstance(below, Mapping) and len(path) > 1 and path[1] in below:
+        return {**mapping, key: _without(below, path[1:])}
+    return {each: value for each, value in mapping.items() if each != key}
 
 
 def document(scenario: Scenario) -> dict[str, Any]:
@@ -247,6 +316,7 @@ def _contradictions(scenario: Scenario) -> Iterator[Fault]:
         yield Fault("phases.drain", "0s gives no message the time to arrive", "Write a duration like 30s")
     if scenario.load:
         yield from _owned("load.client", scenario.load.client)
+        yield from _acks(scenario.load.client)
         yield from _too_large(scenario.load)
         if scenario.load.stamp == "value" and scenario.load.size < stamp.SIZE:
             yield Fault(
@@ -265,12 +335,19 @@ def _expected(expect: Mapping[str, Setting]) -> Iterator[Fault]:
             parse_bound(wanted)
         except ValueError as error:
             what, _, mend = str(error).partition("; ")
-            yield Fault(f"expect.{path}", f"{wanted!r}: {what}", mend[:1].upper() + mend[1:])
+            yield Fault(f"expect.{path}", f"{shown(path, wanted)}: {what}", mend[:1].upper() + mend[1:])
 
 
 def _owned(where: str, settings: ClientSettings) -> Iterator[Fault]:
     for key in settings.keys() & OWNED_SETTINGS.keys():
         yield Fault(f"{where}.{key}", "is decided by the run", f"Leave it out: {OWNED_SETTINGS[key]}")
+
+
+def _acks(settings: ClientSettings) -> Iterator[Fault]:
+    """The client takes any number; brokers refuse every message that asks for another one."""
+    for key in _ACKS:
+        if key in settings and str(settings[key]) not in {"0", "1", "-1", "all"}:
+            yield Fault(f"load.client.{key}", f"{shown(key, settings[key])}: no broker knows it", "Write 0, 1 or all")
 
 
 def _too_large(load: Load) -> Iterator[Fault]:
@@ -287,17 +364,41 @@ def _fault(detail: ErrorDetails) -> Fault:
     """One error of pydantic in the words of the scenario."""
     # The discriminating step that a union adds to a path says nothing to a user.
     path = [str(step) for step in detail["loc"] if step not in {"Load", "Consume"} and not _is_wrapper(step)]
+    kind = detail["type"]
+    if path[-1:] == [_KEY]:
+        path.pop()
+        kind = "invalid_key"
     where = ".".join(path) or "scenario"
-    if detail["type"] == "extra_forbidden":
-        return Fault(where, "no such key", _did_you_mean(path))
-    if detail["type"] in {"model_type", "dict_type"}:
-        return Fault(where, f"{detail['input']!r}: not a mapping", f"Write it as `{path[-1]}: {{key: value}}`")
-    if detail["type"] == "missing":
-        return Fault(where, "is missing", "Add it")
-    message = detail["msg"].removeprefix("Value error, ")
+    given = shown(where, detail["input"])
+    match kind:
+        case "extra_forbidden":
+            what, mend = "no such key", _did_you_mean(path)
+        case "model_type" | "dict_type":
+            what, mend = f"{given}: not a mapping", f"Write it as `{path[-1]}: {{key: value}}`"
+        case "missing":
+            what, mend = "is missing", "Add it"
+        case "invalid_key":
+            what, mend = "a key must be a text", _QUOTES
+        case "string_type":
+            what, mend = f"{given}: should be a text", _QUOTES
+        case "string_pattern_mismatch":
+            what, mend = f"{given}: not in a form that is allowed here", _allowed(path)
+        case "int_type" | "int_parsing" | "int_from_float":
+            what, mend = f"{given}: should be a whole number", _allowed(path)
+        case "bool_type":
+            what, mend = f"{given}: should be true or false", _allowed(path)
+        case _:
+            what, mend = _in_its_own_words(detail["msg"])
+            what, mend = f"{given}: {what}", mend or _allowed(path)
+    return Fault(where, what, mend)
+
+
+def _in_its_own_words(message: str) -> tuple[str, str]:
+    """What is wrong and, where it is said, what mends it, from pydantic or from a validator of ours."""
+    for begin in ("Value error, ", "Input ", "String "):
+        message = message.removeprefix(begin)
     what, _, mend = message.partition("; ")
-    given = detail["input"]
-    return Fault(where, f"{given!r}: {what}", (mend[:1].upper() + mend[1:]) or _allowed(path))
+    return what, mend[:1].upper() + mend[1:]
 
 
 def _is_wrapper(step: int | str) -> bool:

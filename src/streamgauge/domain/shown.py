@@ -25,6 +25,7 @@ class _Short(reprlib.Repr):
 
 
 _short: Final = _Short()
+_short.maxlevel = 3
 
 
 def shown(name: str, value: object) -> str:
@@ -34,7 +35,7 @@ def shown(name: str, value: object) -> str:
     if value is None or isinstance(value, bool):
         return _WORDS[value]
     text = _short.repr(value)
-    return MASK if is_secret(text) else text
+    return MASK if is_secret(text) else text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}..."
 
 
 def one_line(text: str) -> str:

@@ -26,7 +26,13 @@ _JAVA_NAMES: Final = {
     "sasl.login.callback.handler.class": "Leave it out and set `sasl.oauthbearer.method=oidc`",
 }
 """Names of the Java client that people bring along."""
-_FILES: Final = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location", "ssl.crl.location")
+_FILES: Final = (
+    "ssl.ca.location",
+    "ssl.certificate.location",
+    "ssl.key.location",
+    "ssl.keystore.location",
+    "ssl.crl.location",
+)
 _PROBE: Final = "probe"
 """What tells librdkafka to look for authorities by itself."""
 # Clients that are only made to be refused say nothing.
@@ -43,7 +49,9 @@ def read_client_config(path: Path) -> dict[str, str]:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadInput.single(f"--client-config {path}", f"cannot be read: {reason}", "Name a properties file") from error
+        raise BadInput.single(
+            f"--client-config {path}", f"cannot be read: {reason}", "Name a properties file"
+        ) from error
     settings = list(_settings(text))
     faults = [Fault(f"{path}:{line}", *fault) for line, fault in _faults(settings)]
     config = {name: value for _, name, value in settings}

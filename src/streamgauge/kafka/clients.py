@@ -17,6 +17,8 @@ from streamgauge.domain import stamp
 from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Refused
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError, Fault
+from streamgauge.domain.secrets import without_secrets
+from streamgauge.domain.shown import shown
 from streamgauge.domain.stamp import Stamps
 
 QUEUE_LIMIT: Final = "queue.buffering.max.messages"
@@ -28,7 +30,12 @@ _METADATA_SECONDS: Final = 15.0
 _CLOSE_SECONDS: Final = 5.0
 _SEE_CONFIGURATION: Final = "Names and values are those of librdkafka's CONFIGURATION.md"
 
+_NO_SUCH: Final = "No such configuration property"
+_TOGETHER: Final = "Failed to create"
+"""How librdkafka begins when each setting is right by itself, but not all of them together."""
+
 Settings = Mapping[str, str | int | float | bool]
+NO_SETTINGS: Final[Settings] = {}
 _log = logging.getLogger("streamgauge.kafka")
 
 
@@ -315,23 +322,36 @@ class KafkaConsumer:
         self._errors[f"{error.name()}: {error.str()}"] = None
 
 
-def producer_faults(where: str, settings: Settings) -> list[Fault]:
-    """What librdkafka has against these settings of a producer, one fault for each; opens no connection."""
-    return _faults(where, settings, ck.Producer, {})
+def producer_faults(where: str, settings: Settings, connection: Settings = NO_SETTINGS) -> list[Fault]:
+    """What librdkafka has against these settings of a producer, one fault for each; opens no connection.
+
+    `connection` is what the client is given beside them.
+    """
+    return _faults(where, settings, ck.Producer, connection)
 
 
-def consumer_faults(where: str, settings: Settings) -> list[Fault]:
-    """What librdkafka has against these settings of a consumer, one fault for each; opens no connection."""
-    return _faults(where, settings, ck.Consumer, {"group.id": "check"})
+def consumer_faults(where: str, settings: Settings, connection: Settings = NO_SETTINGS) -> list[Fault]:
+    """What librdkafka has against these settings of a consumer, one fault for each; opens no connection.
+
+    `connection` is what the client is given beside them.
+    """
+    return _faults(where, settings, ck.Consumer, {**connection, "group.id": "check"})
 
 
 def _faults(where: str, settings: Settings, kind: type[Any], needed: Settings) -> list[Fault]:
-    """Each setting alone, then all together for what contradicts each other."""
+    """Each setting alone, then those that are right all together, for what contradicts each other."""
     faults = []
+    right = dict(settings)
     for name, value in settings.items():
-        if text := _refusal(kind, {**needed, name: value}):
-            faults.append(Fault(f"{where}.{name}", f"{value!r}: {text}", _SEE_CONFIGURATION))
-    if not faults and (text := _refusal(kind, {**needed, **settings})):
+        text = _refusal(kind, {**needed, name: value})
+        if text and text.startswith(_NO_SUCH):
+            faults.append(Fault(f"{where}.{name}", text, _SEE_CONFIGURATION))
+        elif text and not text.startswith(_TOGETHER):
+            faults.append(Fault(f"{where}.{name}", f"{shown(name, value)}: {text}", _SEE_CONFIGURATION))
+        else:
+            continue
+        del right[name]
+    if text := _refusal(kind, {**needed, **right}):
         faults.append(Fault(where, text, _SEE_CONFIGURATION))
     return faults
 
@@ -340,9 +360,9 @@ def _refusal(kind: type[Any], settings: Settings) -> str | None:
     try:
         kind(dict(settings), logger=_log)
     except KafkaException as error:
-        return _text(error)
+        return without_secrets(" ".join(_text(error).split()), settings)
     except (TypeError, ValueError) as error:
-        return str(error)
+        return without_secrets(str(error), settings)
     return None
 
 

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from pydantic import ValidationError
 
 from streamgauge.domain.clock import utc_text
 from streamgauge.domain.errors import BadInput, RecordError
-from streamgauge.domain.events import FORMAT_VERSION
-from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.domain.runfolder import RunFacts, RunFolder, parse_facts
 
 _PACKAGES = ("streamgauge", "confluent-kafka", "numpy", "pyarrow", "pyspark")
 
@@ -32,20 +30,16 @@ def read_facts(folder: RunFolder) -> RunFacts:
     """run.json of a folder; raises BadInput where there is none that this version can read."""
     where = str(folder.root)
     try:
-        text = folder.facts.read_text(encoding="utf-8")
-    except OSError as error:
+        content = folder.facts.read_bytes()
+    except (OSError, ValueError) as error:
         what = "not a run folder: it has no readable run.json"
         raise BadInput.single(where, what, "Name a folder made by `streamgauge run`") from error
     try:
-        facts = RunFacts.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        what = f"run.json does not say what it should: {'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise BadInput.single(where, what, "Restore the file; the events beside it are not affected") from error
-    if facts.format > FORMAT_VERSION:
-        what = f"format {facts.format} of the run folder is newer than this version reads ({FORMAT_VERSION})"
-        raise BadInput.single(where, what, "Use a newer version of streamgauge")
-    return facts
+        return parse_facts(content)
+    except ValueError as error:
+        what, _, mend = str(error).partition("; ")
+        mend = mend[:1].upper() + mend[1:] or "Restore the file; the events beside it are not affected"
+        raise BadInput.single(where, what, mend) from error
 
 
 def versions() -> dict[str, str]:

@@ -1,15 +1,16 @@
 """What exports share: files that are written whole or not at all, and run folders that are read or refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-from pydantic import ValidationError
+import pyarrow.parquet as pq
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.events import FORMAT_VERSION
-from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.domain.runfolder import RunFacts, RunFolder, parse_facts
+from streamgauge.domain.tables import TABLES
 
 
 @contextmanager
@@ -36,18 +37,30 @@ def reading(table: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise AnalysisError(f"{table} cannot be read: {error}; analyse the run again") from error
+        why = str(error).partition("\n")[0]
+        raise AnalysisError(f"{table} cannot be read: {why}; analyse the run again") from error
+
+
+def rows_of(folder: RunFolder, name: str) -> list[Mapping[str, Any]]:
+    """The rows of a gold table, with a null for each column that it was made without.
+
+    Raises AnalysisError where it cannot be read, or lacks what its rows must have.
+    """
+    path, columns = folder.table(name), TABLES[name].columns
+    with reading(path):
+        table = pq.read_table(path)
+    absent = [column for column in columns if column.name not in table.column_names]
+    if lacking := next((column.name for column in absent if not column.nullable), None):
+        raise AnalysisError(f"{path} cannot be read: it has no column `{lacking}`; analyse the run again")
+    nulls = dict.fromkeys(column.name for column in absent)
+    return [{**row, **nulls} for row in table.to_pylist()]
 
 
 def read_facts(folder: RunFolder) -> RunFacts:
     """run.json; raises AnalysisError where it cannot be read, or is of a format that this version does not know."""
     try:
-        facts = RunFacts.model_validate_json(folder.facts.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise AnalysisError(f"{folder.facts} cannot be read: {error}") from error
-    if facts.format > FORMAT_VERSION:
-        raise AnalysisError(
-            f"{folder.facts}: format {facts.format} is newer than this version reads ({FORMAT_VERSION}); "
-            "use a newer version of streamgauge"
-        )
-    return facts
+        return parse_facts(folder.facts.read_bytes())
+    except OSError as error:
+        raise AnalysisError(f"{folder.facts} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise AnalysisError(f"{folder.facts}: {error}") from error

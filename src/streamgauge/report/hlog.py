@@ -31,7 +31,7 @@ NS_PER_US: Final = 1_000
 US_PER_MS: Final = 1_000
 UNMEASURED: Final = "unmeasured"
 
-_COLUMNS: Final = ["metric", "second", "measured", "censored", "bucket", "count"]
+_COLUMNS: Final = ["second", "measured", "censored", "bucket", "count"]
 _LEGEND: Final = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
 
 
@@ -44,14 +44,17 @@ def write_hlog(folder: RunFolder) -> list[Path]:
     if not table.exists():
         return []
     with reading(table):
-        windows = pq.read_table(table, columns=_COLUMNS, filters=pc.field("second").is_valid())
-    if not windows.num_rows:
+        first = pc.min(pq.read_table(table, columns=["second"])["second"]).as_py()
+    if first is None:
         return []
-    first = pc.min(windows["second"]).as_py()
     start_ns = _wall_ns(read_facts(folder), first)
     written = []
     for metric in METRICS:
-        rows = windows.filter(pc.field("metric") == metric)
+        # One metric at a time: all together may be more than a gigabyte.
+        with reading(table):
+            rows = pq.read_table(
+                table, columns=_COLUMNS, filters=(pc.field("metric") == metric) & pc.field("second").is_valid()
+            )
         if rows.num_rows:
             target = folder.hlog / f"{metric}.hlog"
             with whole(target) as unfinished, unfinished.open("w", encoding="ascii") as file:
@@ -94,7 +97,8 @@ def _intervals(second: Int64s, measured: Int64s, bucket: Int64s, count: Int64s) 
     window = second << 1 | measured
     order = np.argsort(window, kind="stable")
     window, bucket, count = window[order], bucket[order], count[order]
-    known, place = np.unique(bucket, return_inverse=True)
+    known = np.unique(bucket)
+    place = np.searchsorted(known, bucket)
     encoder = _Encoder(microseconds(known))
     edges = np.flatnonzero(np.diff(window, prepend=-1, append=-1))
     for begin, end in pairwise(edges.tolist()):

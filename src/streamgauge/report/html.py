@@ -140,19 +140,20 @@ def _flat(facts: Mapping[str, Any], head: str = "") -> list[tuple[str, str]]:
 
 
 def _drawing(figure: Figure) -> dict[str, Any]:
-    """A chart as wide as the page, and the names of the data that the page gives it."""
-    return {"spec": sized(figure.spec(), width="container", config=page_config()), "names": list(figure.data)}
+    """A chart as wide as the page, and the names of the data that the page gives it, each with its columns."""
+    names = {name: list(rows[0]) if rows else [] for name, rows in figure.data.items()}
+    return {"spec": sized(figure.spec(), width="container", config=page_config()), "names": names}
 
 
 def _columns(figures: Sequence[Figure]) -> dict[str, dict[str, list[Any]]]:
     """All data of all figures, each once, column by column: the names of columns are not repeated in every row."""
-    together: dict[str, Sequence[Row]] = {}
+    together: dict[str, dict[str, list[Any]]] = {}
     for figure in figures:
-        together |= figure.data
-    return {
-        name: {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
-        for name, rows in together.items()
-    }
+        for name, rows in figure.data.items():
+            known = together.setdefault(name, {})
+            new = [column for column in (rows[0] if rows else ()) if column not in known]
+            known |= {column: [row[column] for row in rows] for column in new}
+    return together
 
 
 def _script(value: object) -> Markup:

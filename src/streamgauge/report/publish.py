@@ -5,23 +5,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow.parquet as pq
-
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.report.csv_files import write_csv
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.figure import Row
-from streamgauge.report.files import reading, whole
+from streamgauge.report.files import rows_of, whole
 from streamgauge.report.hlog import write_hlog
 from streamgauge.report.html import to_html
 from streamgauge.report.markdown import write_markdown
 from streamgauge.report.result import FORMAT, write_result
+from streamgauge.report.schema import misfit
 
 Result = dict[str, Any]
 Progress = Callable[[str], None]
-_SECTIONS: Final = ("run", "verdict", "throughput", "latency", "delivery", "resources", "timeline")
-"""Without these a file is no result."""
 _LATER: Final[Mapping[str, Any]] = {"expectations": [], "lateness": None}
 """Sections that a result may lack."""
 
@@ -31,19 +28,27 @@ def result_of(folder: RunFolder, progress: Progress) -> Result:
 
     Raises BadInput where the folder has neither, and what is wrong with the tables where there is no result.json.
     """
-    if folder.facts.exists() and folder.table("verdict").exists():
+    where, again = str(folder.root), f"Say: streamgauge analyse {folder.root}"
+    if _is_there(folder.facts) and _is_there(folder.table("verdict")):
         try:
             return write_result(folder)
         except StreamgaugeError as error:
             if not folder.result.exists():
-                raise
+                raise BadInput.single(where, str(error), again) from error
             progress(f"{error}\nresult.json is shown as it was written")
-    if folder.result.exists():
+    if _is_there(folder.result):
         return read_result(folder.result)
-    where = str(folder.root)
-    if not folder.facts.exists():
+    if not _is_there(folder.facts):
         raise BadInput.single(where, "not a run folder: it has no run.json", "Name a folder made by `streamgauge run`")
-    raise BadInput.single(where, "this run has not been analysed", f"Say: streamgauge analyse {folder.root}")
+    raise BadInput.single(where, "this run has not been analysed", again)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a file can be found; a name that no file can have is none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def read_result(path: Path) -> Result:
@@ -51,15 +56,16 @@ def read_result(path: Path) -> Result:
     where = str(path)
     try:
         result = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput.single(where, f"cannot be read: {error}", "Analyse the run again") from error
     version = result.get("format") if isinstance(result, dict) else None
-    if not isinstance(version, int) or not all(isinstance(result.get(name), dict | list) for name in _SECTIONS):
-        raise BadInput.single(where, "is not a result of streamgauge", "Analyse the run again")
-    if version > FORMAT:
+    if isinstance(version, int) and version > FORMAT:
         what = f"format {version} is newer than this version reads ({FORMAT})"
         raise BadInput.single(where, what, "Use a newer version of streamgauge")
-    return {**_LATER, **result}
+    whole_result = {**_LATER, **result} if isinstance(result, dict) else result
+    if wrong := misfit(whole_result):
+        raise BadInput.single(where, f"is not a result of streamgauge: {wrong}", "Analyse the run again")
+    return dict(whole_result)
 
 
 def publish(folder: RunFolder, result: Result, progress: Progress, *, figures: bool = False) -> list[Path]:
@@ -89,8 +95,7 @@ def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:
     for name in catalogue.TABLES:
         if folder.table(name).exists():
             try:
-                with reading(folder.table(name)):
-                    found[name] = pq.read_table(folder.table(name)).to_pylist()
+                found[name] = rows_of(folder, name)
             except StreamgaugeError as error:
                 progress(str(error))
     return found

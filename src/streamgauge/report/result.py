@@ -4,14 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-import pyarrow.parquet as pq
-
 from streamgauge.domain.expect import expectations
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.verdict import Check, valid
 from streamgauge.domain.verdict.evidence import Evidence, Row
 from streamgauge.report import sections
-from streamgauge.report.files import read_facts, reading, whole
+from streamgauge.report.files import read_facts, rows_of, whole
 
 FORMAT: Final = 1
 """Version of result.json; what is added later does not change it."""
@@ -70,10 +68,4 @@ def verdict(run: Evidence) -> dict[str, Any]:
 
 
 def _tables(folder: RunFolder) -> dict[str, list[Row]]:
-    return {name: _rows(folder, name) for name in TABLES if folder.table(name).exists()}
-
-
-def _rows(folder: RunFolder, name: str) -> list[Row]:
-    with reading(folder.table(name)):
-        rows: list[Row] = pq.read_table(folder.table(name)).to_pylist()
-    return rows
+    return {name: rows_of(folder, name) for name in TABLES if folder.table(name).exists()}

@@ -15,6 +15,7 @@ from streamgauge.report.figures.figure import (
     phases_of,
     rounded,
     series_color,
+    tip,
 )
 from streamgauge.report.figures.theme import COLORS
 from streamgauge.report.figures.timeline import KINDS, PATHS
@@ -50,7 +51,7 @@ def percentiles(source: Source) -> Figure:
         .mark_area(fillOpacity=0.25, strokeOpacity=0)
         .encode(x, y, alt.Y2("top:Q"), color)
     )
-    tips = [alt.Tooltip("series:N"), alt.Tooltip("percent:Q", format=".6~f"), alt.Tooltip("ms:Q", title="ms")]
+    tips = [tip("series"), tip("percent"), tip("ms")]
     lines = (
         base.transform_filter("datum.ms > 0")
         .mark_line()
@@ -78,7 +79,7 @@ def delivered_within(source: Source) -> Figure:
             alt.Y("percent:Q", title="% of messages", scale=alt.Scale(domain=[0, 100])),
             _colors(rows),
             opacity=faded(chosen),
-            tooltip=["series:N", alt.Tooltip("ms:Q", title="ms"), alt.Tooltip("percent:Q", format=".6~f")],
+            tooltip=[tip("series"), tip("ms"), tip("percent")],
         )
         .add_params(chosen)
         .properties(height=HEIGHT)
@@ -124,7 +125,7 @@ def heat_map(source: Source) -> Figure:
                 scale=alt.Scale(type="log", scheme="viridis"),
                 legend=alt.Legend(orient="top", symbolType="square", gradientLength=200),
             ),
-            tooltip=["from:Q", "to:Q", alt.Tooltip("above:Q", title="above, ms"), alt.Tooltip("le:Q"), "count:Q"],
+            tooltip=[tip("from"), tip("to"), tip("above", "above, ms"), tip("le", "at most, ms"), tip("count")],
         )
         .properties(height=HEIGHT)
     )

@@ -35,7 +35,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure. `chart` refers to its data by name, and `data` holds them.
+    """One figure. `chart` refers to its data by name, and `data` holds them; figures may share rows and their columns.
 
     Exactly one of `chart` and `missing` is there.
     """
@@ -59,9 +59,10 @@ class Figure:
         return {**self.spec(), "datasets": {name: list(rows) for name, rows in self.data.items()}}
 
 
-def over_time(source: Source) -> dict[str, Sequence[Row]]:
-    """The data of a figure over time."""
-    return {TIMELINE: source.timeline, **phases_of(source)}
+def over_time(source: Source, series: Sequence[str]) -> dict[str, Sequence[Row]]:
+    """The data of a figure over time: of what figures share, the columns that this one shows."""
+    columns = ("s", *series)
+    return {TIMELINE: [{name: row[name] for name in columns} for row in source.timeline], **phases_of(source)}
 
 
 def phases_of(source: Source) -> dict[str, Sequence[Row]]:
@@ -101,6 +102,11 @@ def legend_selects() -> alt.Parameter:
 def faded(chosen: alt.Parameter) -> Any:
     """Opacity of a series while others are chosen."""
     return alt.when(chosen).then(alt.value(1.0)).otherwise(alt.value(0.12))
+
+
+def tip(name: str, title: str | None = None) -> alt.Tooltip:
+    """A value as the data have it, which are rounded: to format it anew in every point takes a browser long."""
+    return alt.Tooltip(f"{name}:N", title=title or name)
 
 
 def series_color(series: Sequence[str], colors: Sequence[str], legend: alt.Legend = LEGEND) -> alt.Color:

@@ -16,6 +16,7 @@ from streamgauge.report.figures.figure import (
     rounded,
     seconds_axis,
     series_color,
+    tip,
 )
 from streamgauge.report.figures.theme import PALETTE
 
@@ -44,7 +45,7 @@ def cpu(source: Source) -> Figure:
             alt.Y("cores:Q", title="cores"),
             series_color(series, [PALETTE[at % len(PALETTE)] for at in range(len(series))]),
             opacity=faded(chosen),
-            tooltip=[alt.Tooltip("s:Q", title="second"), "series:N", alt.Tooltip("cores:Q", format=".2f")],
+            tooltip=[tip("s", "second"), tip("series"), tip("cores")],
         )
         .add_params(chosen)
     )
@@ -73,7 +74,7 @@ def pauses(source: Source) -> Figure:
             seconds_axis(),
             alt.Y("ms:Q", title="ms"),
             series_color(series, PALETTE, alt.Legend(orient="top", symbolType="square")),
-            tooltip=[alt.Tooltip("s:Q", title="second"), "series:N", "kind:N", alt.Tooltip("ms:Q", title="ms")],
+            tooltip=[tip("s", "second"), tip("series"), tip("kind"), tip("ms")],
         )
     )
     chart = over_phases(source, sticks).properties(height=HEIGHT)

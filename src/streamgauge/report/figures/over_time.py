@@ -16,6 +16,7 @@ from streamgauge.report.figures.figure import (
     over_time,
     seconds_axis,
     series_color,
+    tip,
 )
 from streamgauge.report.figures.theme import COLORS
 from streamgauge.report.figures.timeline import (
@@ -41,7 +42,7 @@ def rates(source: Source) -> Figure:
         return Figure(name, title, about, missing=_nothing(source, "neither load nor consumers"))
     colors = {"asked": "grey", "sent": "blue", "acked": "orange", "received": "green"}
     lines = _lines(source, series, [COLORS[colors[each]] for each in series], "messages/s", dashed=["asked"])
-    return Figure(name, title, about + _points(source), lines, over_time(source))
+    return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
 def outstanding(source: Source) -> Figure:
@@ -52,9 +53,9 @@ def outstanding(source: Source) -> Figure:
     series = _present(source, ["outstanding"])
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "only runs that both send and consume have them"))
-    errors = [each for each in _present(source, ["errors"]) if any(row[each] for row in source.timeline)]
-    lines = _lines(source, [*series, *errors], [COLORS["violet"], COLORS["red"]], "messages")
-    return Figure(name, title, about + _points(source), lines, over_time(source))
+    series += [each for each in _present(source, ["errors"]) if any(row[each] for row in source.timeline)]
+    lines = _lines(source, series, [COLORS["violet"], COLORS["red"]], "messages")
+    return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
 def latency(source: Source) -> Figure:
@@ -77,7 +78,7 @@ def _latency(source: Source, path: str, name: str, title: str) -> Figure:
     service = [each for each in series if KINDS[1] in each]
     colors = [_BY_FIGURE[("p50", "p99", "max").index(each.rsplit(" ", 1)[1])] for each in series]
     lines = _lines(source, series, colors, "ms", prefix=f"{words} ", dashed=service, log=True)
-    return Figure(name, title, about + _points(source), lines, over_time(source))
+    return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
 def lateness(source: Source) -> Figure:
@@ -89,7 +90,7 @@ def lateness(source: Source) -> Figure:
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "the load has no schedule"))
     lines = _lines(source, series, _BY_FIGURE, "ms", prefix="lateness ", log=True)
-    return Figure(name, title, about + _points(source), lines, over_time(source))
+    return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
 def _lines(
@@ -124,7 +125,7 @@ def _lines(
             series_color(shown, colors),
             alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=LEGEND),
             opacity=faded(chosen),
-            tooltip=[alt.Tooltip("s:Q", title="second"), "series:N", alt.Tooltip("value:Q", title=unit)],
+            tooltip=[tip("s", "second"), tip("series"), tip("value", unit)],
         )
         .add_params(chosen)
     )

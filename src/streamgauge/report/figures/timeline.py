@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from streamgauge.report.figures.figure import Result, Row, Source, rounded
 
-MOST_POINTS: Final = 1800
-"""Longer runs are drawn with so many points: half an hour has one for each second."""
+MOST_POINTS: Final = 1_900
+"""Longer runs are drawn with at most so many points: half an hour, warm-up and drain included, has one a second."""
 
 PATHS: Final = {"end_to_end": "end-to-end", "ack": "ack"}
 KINDS: Final = ("response", "service")

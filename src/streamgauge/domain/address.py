@@ -1,0 +1,43 @@
+"""Addresses as people write them: of a cluster, and of a Spark master."""
+
+import re
+from typing import Final
+
+_SAY: Final = "write HOST:PORT, like localhost:9092, and commas between several"
+_HOST: Final = r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?\])"
+_ADDRESS: Final = re.compile(rf"{_HOST}:(\d{{1,5}})")
+_LAST_PORT: Final = 65535
+
+_MASTER: Final = re.compile(
+    r"local|local\[(?:\*|[1-9]\d*)(?:,\s*[1-9]\d*)?\]|local-cluster\[\d+,\s*\d+,\s*\d+\]|yarn"
+    rf"|spark://{_HOST}:\d{{1,5}}(?:,{_HOST}:\d{{1,5}})*|k8s://\S+"
+)
+
+
+def parse_bootstrap(text: str) -> str:
+    """The addresses of a cluster, without spaces; ValueError, with the remedy, for what is no list of HOST:PORT."""
+    addresses = [address.strip() for address in text.split(",")]
+    if not any(addresses):
+        raise ValueError(f"no address; {_SAY}")
+    for address in addresses:
+        _check(address)
+    return ",".join(addresses)
+
+
+def is_spark_master(text: str) -> bool:
+    """Whether a text is the address of a Spark master, as Spark writes them."""
+    return _MASTER.fullmatch(text) is not None
+
+
+def _check(address: str) -> None:
+    if not address:
+        raise ValueError(f"an address is missing between commas; {_SAY}")
+    if "://" in address:
+        raise ValueError("an address has no protocol; write HOST:PORT, and `security.protocol` in --client-config")
+    found = _ADDRESS.fullmatch(address)
+    if found is None and re.fullmatch(_HOST, address):
+        raise ValueError(f"the port is missing; {_SAY}")
+    if found is None:
+        raise ValueError(f"not an address; {_SAY}")
+    if not 1 <= int(found.group(1)) <= _LAST_PORT:
+        raise ValueError(f"ports lie between 1 and {_LAST_PORT}; {_SAY}")

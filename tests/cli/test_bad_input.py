@@ -1,0 +1,698 @@
+"""Bad input gets one clear message: where, what, how to mend it, all faults at once, exit 2, before anything starts.
+
+Everything goes through the program's own `main`. A message never holds a traceback or a secret, and nothing is made.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.report.conftest import FACTS, healthy_tables, write_folder
+
+from streamgauge.cli import broker, conduct, request
+from streamgauge.cli.main import main
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.kafka.java import Java
+from streamgauge.report import html
+from streamgauge.report.result import write_result
+
+SECRET: Final = "hunter2"
+SEE: Final = "librdkafka's CONFIGURATION.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a call of the program said."""
+
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Said]
+
+
+def _never(*_: object, **__: object) -> Any:
+    raise AssertionError("something was started")
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls `main` in a folder of its own; whatever would start something fails the test."""
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"COLUMNS": "200", "NO_COLOR": "1", "JAVA_HOME": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(request, "find_java", lambda _: Java(tmp_path / "bin" / "java", "17.0.1", 17))
+    monkeypatch.setattr(conduct, "start_broker", _never)
+    monkeypatch.setattr(conduct, "Cluster", _never)
+    monkeypatch.setattr(broker, "start_broker", _never)
+
+    def run(*arguments: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["streamgauge", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return Said(int(ended.value.code or 0), said.out, said.err)
+
+    return run
+
+
+def refused(call: Call, *arguments: str, faults: int | None = 1) -> str:
+    """The message with which a call is refused: so many faults, each on a line of its own, and nothing else."""
+    before = sorted(Path().rglob("*"))
+
+    said = call(*arguments)
+
+    assert said.code == 2, said
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    assert SECRET not in said.err
+    assert all(each.isprintable() or each == "\n" for each in said.err)
+    assert sorted(Path().rglob("*")) == before
+    if faults is not None:
+        assert said.err.startswith("error: ")
+        assert len(said.err.splitlines()) == faults, said.err
+        assert len(said.err) < 600 * faults
+    return said.err
+
+
+def holds(message: str, fragments: tuple[str, ...]) -> None:
+    assert [fragment for fragment in fragments if fragment not in message] == [], message
+
+
+NOT_A_MAPPING: Final = ("mine.yaml: not a mapping of keys to values.", "Begin with `name: my-scenario`")
+ALLOWED_NAME: Final = ("not in a form that is allowed here", "lower-case letters, digits")
+NOT_A_RATE: Final = ("not a rate", "Write messages a second like 10k/s")
+NOT_A_SIZE: Final = ("not a size", "Write whole bytes like 512, or a unit")
+NOT_A_DURATION: Final = ("not a duration", "Write a number and a unit", "like 30s")
+DIGITS: Final = "9" * 5000
+BOMB: Final = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+MERGES: Final = BOMB.replace("[x, x]", "{x: 1}").replace("[*", "{<<: [*").replace("]\n", "]}\n")
+
+FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
+    # What is no scenario at all.
+    ("", NOT_A_MAPPING),
+    ("# only a comment\n", NOT_A_MAPPING),
+    ("null\n", NOT_A_MAPPING),
+    ("- a\n- b\n", NOT_A_MAPPING),
+    ("5\n", NOT_A_MAPPING),
+    ("just words\n", NOT_A_MAPPING),
+    (b"\xff\xfe\x00", ("mine.yaml: cannot be read: it is not UTF-8 text.", "Name a readable YAML file")),
+    (b"name: x\n\x89PNG\r\n\x1a\n", ("mine.yaml: cannot be read: it is not UTF-8 text.",)),
+    (b"\x00\x01\x02\x03", ("mine.yaml:1:1: not YAML: the character U+0000 is not allowed. Remove it",)),
+    ("name: x\nabout: \x1b[31m\n", ("mine.yaml:2:8:", "the character U+001B is not allowed. Remove it")),
+    ("a" * 300_000, ("mine.yaml: is larger than 256 KiB", "Name a YAML file with a scenario")),
+    # What is no YAML, or more than plain values.
+    ("name: x\n\tload: 1\n", ("mine.yaml:2:1: not YAML: found character '\\t'", "indent with spaces")),
+    ("name: [a\n", ("mine.yaml:2:1: not YAML: expected ',' or ']'", "Correct the line")),
+    ("name: 'a\n", ("mine.yaml:2:1: not YAML: found unexpected end of stream", "Correct the line")),
+    ("name: x: y\n", ("mine.yaml:1:8: not YAML: mapping values are not allowed here", "Correct the line")),
+    ("name: x\n---\nname: y\n", ("mine.yaml:2:1: not YAML: but found another document",)),
+    ("name: *nothing\n", ("mine.yaml:1:7: not YAML: found undefined alias 'nothing'",)),
+    ("name: x\n? [a]\n: 3\n", ("mine.yaml:2:3: not YAML: found unhashable key.", "plain texts and numbers")),
+    ("name: x\nname: y\n", ("mine.yaml:2:1: not YAML: `name` is there already, in line 1. Keep one of them",)),
+    ("name: x\nload: {rate: 1, rate: 2}\n", ("mine.yaml:2:17:", "`rate` is there already, in line 2. Keep one")),
+    ("name: !!python/object/apply:os.system [ls]\n", ("mine.yaml:1:7:", "tag !!python/object/apply:os.system is not")),
+    ("name: !!python/name:os.system\n", ("mine.yaml:1:7:", "is not taken here. Write keys and values as plain")),
+    ("!scenario\nname: x\n", ("mine.yaml:1:1:", "the tag !scenario is not taken here")),
+    ("name: x\nseed: !!int five\n", ("mine.yaml:2:7:", "the tag !!int is not taken here")),
+    ("name: x\nabout: " + "[" * 5000 + "]" * 5000, ("mine.yaml: not YAML: nested too deeply. Write it with fewer",)),
+    (f"name: x\nload: {{rate: {DIGITS}}}\n", ("mine.yaml:2:14:", "a number of 5000 digits")),
+    (f"name: x\nseed: 0x{'f' * 5000}\n", ("mine.yaml:2:7:", "a number of 5002 digits")),
+    ("name: x\nseed: 0b_\n", ("mine.yaml:2:7: not YAML: not a number",)),
+    ("about: &n [*n]\nname: x\n", ("about: [[", "should be a text")),
+    # Names.
+    ("about: no name\n", ("name: is missing. Add it",)),
+    ("name: Upper Case\n", ("name: 'Upper Case': ", *ALLOWED_NAME)),
+    ("name: a/b\n", ("name: 'a/b': ", *ALLOWED_NAME)),
+    ("name: ../x\n", ("name: '../x': ", *ALLOWED_NAME)),
+    ('name: "a\\e[31m"\n', ("name: 'a\\x1b[31m': ", *ALLOWED_NAME)),
+    ('name: "x\\n"\n', ("name: 'x\\n': ", *ALLOWED_NAME)),
+    ("name: ''\n", ("name: '': should have at least 1 character", "lower-case letters")),
+    (f"name: {'a' * 101}\n", ("name: 'aaaa", "should have at most 100 characters")),
+    ("name: 5\n", ("name: 5: should be a text. Write it in quotes",)),
+    ("name: null\n", ("name: null: should be a text",)),
+    ("name: x\nabout: [a]\n", ("about: ['a']: should be a text",)),
+    # Keys.
+    ("name: x\nlaod: {}\n", ("laod: no such key. Did you mean `load`?",)),
+    ("name: x\nzzz: 1\n", ("zzz: no such key. Known keys here: name, about, topic, load",)),
+    ("name: x\nload: {sise: 10}\n", ("load.sise: no such key. Did you mean `size`?",)),
+    ("name: x\nphases: {meassure: 10s}\n", ("phases.meassure: no such key. Did you mean `measure`?",)),
+    ("name: x\n1: 2\n", ("1: a key must be a text. Write it in quotes",)),
+    ("name: x\nload: {client: {1: 2}}\n", ("load.client.1: a key must be a text. Write it in quotes",)),
+    # Parts.
+    ("name: x\nload:\n", ("load: null: nothing is said. Write `off`, or leave the key out",)),
+    ("name: x\nconsume: null\n", ("consume: null: nothing is said. Write `off`, or leave",)),
+    ("name: x\nload: []\n", ("load: []: not a mapping. Write it as `load: {key: value}`",)),
+    ("name: x\nload: on\n", ("load: true: not a mapping. Write it as `load: {key: value}`",)),
+    ("name: x\ntopic: orders\n", ("topic: 'orders': not a mapping. Write it as `topic: {key: value}`",)),
+    ("name: x\ntopic: null\n", ("topic: null: not a mapping.",)),
+    ("name: x\nphases: [5s]\n", ("phases: ['5s']: not a mapping. Write it as `phases: {key: value}`",)),
+    ("name: x\nload: off\nconsume: off\n",
+     ("load, consume: both are off, so nothing", "Leave at least one of them on")),
+    # The topic.
+    ("name: x\ntopic: {name: a/b}\n", ("topic.name: 'a/b': not in a form that is allowed", "letters, digits, `.`")),
+    ("name: x\ntopic: {name: .}\n", ("topic.name: '.': Kafka takes no topic of this name. Write another",)),
+    ("name: x\ntopic: {name: ..}\n", ("topic.name: '..': Kafka takes no topic of this name.",)),
+    ("name: x\ntopic: {name: __consumer_offsets}\n",
+     ("topic.name: '__consumer_offsets': a topic of Kafka's own. Name",)),
+    ("name: x\ntopic: {name: ''}\n", ("topic.name: '': should have at least 1 character",)),
+    (f"name: x\ntopic: {{name: {'t' * 250}}}\n", ("topic.name: 'ttt", "should have at most 249 characters")),
+    ("name: x\ntopic: {partitions: 0}\n", ("topic.partitions: 0: should be greater than or equal to 1",)),
+    ("name: x\ntopic: {partitions: 10001}\n", ("topic.partitions: 10001: should be less than or equal to 10000",)),
+    ("name: x\ntopic: {partitions: 1e9}\n", ("topic.partitions: '1e9': should be a whole number",)),
+    ("name: x\ntopic: {replication: 3}\n", ("topic.replication: 3: the embedded broker is a single one. Write 1",)),
+    ("name: x\ntopic: {reset: maybe}\n", ("topic.reset: 'maybe': should be true or false",)),
+    ("name: x\ntopic: {configs: {retention.ms: [1]}}\n",
+     ("topic.configs.retention.ms: [1]: not a single value. Write",)),
+    # The load.
+    ("name: x\nload: {rate: fast}\n", ("load.rate: 'fast': ", *NOT_A_RATE)),
+    ("name: x\nload: {rate: 10 MB/s}\n", ("load.rate: '10 MB/s': ", *NOT_A_RATE)),
+    ("name: x\nload: {rate: -5}\n", ("load.rate: -5: ", *NOT_A_RATE)),
+    ("name: x\nload: {rate: .inf}\n", ("load.rate: inf: ", *NOT_A_RATE)),
+    ("name: x\nload: {rate: .nan}\n", ("load.rate: nan: ", *NOT_A_RATE)),
+    ("name: x\nload: {rate: null}\n", ("load.rate: null: ", *NOT_A_RATE)),
+    ("name: x\nload: {rate: yes}\n", ("load.rate: true: ", *NOT_A_RATE)),
+    ("name: x\nload: {rate: 2026-13-45}\n", ("load.rate: '2026-13-45': ", *NOT_A_RATE)),
+    ("name: x\nload: {rate: 0}\n", ("load.rate: 0: a rate lies between 0.001/s and 100,000,000/s",)),
+    (f"name: x\nload: {{rate: '{DIGITS}'}}\n", ("load.rate: '999", "a rate lies between 0.001/s")),
+    ("name: x\nload: {size: 10q}\n", ("load.size: '10q': ", *NOT_A_SIZE)),
+    ("name: x\nload: {size: -1}\n", ("load.size: -1: ", *NOT_A_SIZE)),
+    ("name: x\nload: {size: '1.5'}\n", ("load.size: '1.5': not a whole number of bytes. Write a size like",)),
+    ("name: x\nload: {size: 200MiB}\n", ("load.size: '200MiB': more than 100MiB. Write a smaller size",)),
+    (f"name: x\nload: {{size: '{DIGITS}GiB'}}\n", ("load.size: '999", "more than 100MiB. Write a smaller size")),
+    ("name: x\nload: {size: 2MiB}\n",
+     ("load.size: 2097152 bytes are more than the client sends", "Write a smaller size")),
+    ("name: x\nload: {producers: 0}\n", ("load.producers: 0: should be greater than or equal to 1",)),
+    ("name: x\nload: {producers: 1.5}\n", ("load.producers: 1.5: should be a whole number",)),
+    ("name: x\nload: {producers: yes}\n", ("load.producers: true: should be a whole number",)),
+    ("name: x\nload: {producers: '2'}\n", ("load.producers: '2': should be a whole number",)),
+    ("name: x\nload: {payload: xml}\n", ("load.payload: 'xml': should be", "Write one of random, zeros, text, json")),
+    ("name: x\nload: {stamp: value, size: 10}\n", ("load.stamp: a value of 10 bytes has no room", "`stamp: headers`")),
+    ("name: x\nload: {client: null}\n", ("load.client: null: not a mapping. Write it as `client: {key: value}`",)),
+    ("name: x\nload: {client: {lingr.ms: 5}}\n",
+     ('load.client.lingr.ms: No such configuration property: "lingr.ms"', SEE)),
+    ("name: x\nload: {client: {linger.ms: soon}}\n", ("load.client.linger.ms: 'soon': Invalid value", SEE)),
+    ("name: x\nload: {client: {linger.ms: .nan}}\n", ("load.client.linger.ms: nan: not a number. Write a finite one",)),
+    ("name: x\nload: {client: {linger.ms: null}}\n", ("load.client.linger.ms: null: not a single value. Write",)),
+    ("name: x\nload: {client: {acks: 7}}\n", ("load.client.acks: 7: no broker knows it. Write 0, 1 or all",)),
+    ("name: x\nload: {client: {client.id: me}}\n", ("load.client.client.id: is decided by the run. Leave it out",)),
+    ("name: x\nload: {client: {error_cb: me}}\n", ("load.client.error_cb: 'me': expected error_cb property", SEE)),
+    ("name: x\nload: {client: {acks: 1, enable.idempotence: true}}\n",
+     ("load.client: Failed to create", "`acks` must be")),
+    # Who reads, how long, and the rest.
+    ("name: x\nconsume: {consumers: -1}\n", ("consume.consumers: -1: should be greater than or equal to 1",)),
+    ("name: x\nconsume: {start: middle}\n", ("consume.start: 'middle': should be 'auto', 'earliest' or 'latest'",)),
+    ("name: x\nconsume: {client: {fetch.min.bytes: -1}}\n",
+     ("consume.client.fetch.min.bytes: -1: ", "outside allowed range")),
+    ("name: x\nphases: {measure: 30}\n", ("phases.measure: 30: ", *NOT_A_DURATION)),
+    ("name: x\nphases: {measure: 5d}\n", ("phases.measure: '5d': ", *NOT_A_DURATION)),
+    ("name: x\nphases: {warmup: -1s}\n", ("phases.warmup: '-1s': ", *NOT_A_DURATION)),
+    ("name: x\nphases: {measure: .nan}\n", ("phases.measure: nan: ", *NOT_A_DURATION)),
+    ("name: x\nphases: {measure: 0s}\n", ("phases.measure: 0s leaves nothing to measure. Write a duration like 30s",)),
+    ("name: x\nphases: {drain: 0s}\n", ("phases.drain: 0s gives no message the time to arrive.",)),
+    ("name: x\nphases: {measure: 8760h}\n", ("phases.measure: '8760h': longer than 7 days. Write a shorter",)),
+    ("name: x\nverify: 1/0\n", ("verify: '1/0': not in a form", "`all`, `1/16` (every sixteenth), or `off`")),
+    ("name: x\nverify: yes\n", ("verify: true: no share. Write all, off, or a share like 1/16",)),
+    ("name: x\nseed: -1\n", ("seed: -1: should be greater than or equal to 0",)),
+    ("name: x\nseed: 1.5\n", ("seed: 1.5: should be a whole number",)),
+    (f"name: x\nseed: {1 << 63}\n", ("seed: 9223372036854775808: should be less than 9223372036854775808",)),
+    # What is expected.
+    ("name: x\nexpect: [a]\n", ("expect: ['a']: not a mapping. Write it as `expect: {key: value}`",)),
+    ("name: x\nexpect: {delivery.lost: =< 5}\n", ("expect.delivery.lost: '=< 5': not a bound. Write one of < <=",)),
+    ("name: x\nexpect: {delivery.lost: <= few}\n", ("expect.delivery.lost: '<= few': not a bound.",)),
+    ("name: x\nexpect: {delivery.lost: .nan}\n", ("expect.delivery.lost: nan: not a number. Write a finite one",)),
+    ("name: x\nexpect: {delivery: {lost: 0}}\n", ("expect.delivery: {'lost': 0}: not a single value. Write",)),
+    ("name: x\nexpect: {delivery.lots: 0}\n", ("expect.delivery.lots: delivery has no `lots`. Did you mean `lost`?",)),
+    ("name: x\nexpect: {delivery: 0}\n", ("expect.delivery: is not a single value. Known here: measure, groups",)),
+    ("name: x\nexpect: {latency.ack.p99_ms: <= 5}\n", ("latency.ack has no `p99_ms`. Known here: response, service",)),
+    ("name: x\nexpect: {latency.ack.response.p98_ms: 5}\n", ("has no `p98_ms`. Did you mean `p9",)),
+    ("name: x\nexpect: {timeline.first.second: 0}\n",
+     ("timeline has no `first`. Write the number of one of its items",)),
+    ("name: x\nexpect: {delivery.lost.more: 0}\n", ("delivery.lost has no `more`. Leave out what comes after it",)),
+    ("name: x\nexpect: {delivery.lost: none}\n", ("expect.delivery.lost: 'none': it is never that. It is a number",)),
+    ("name: x\nexpect: {run.ending: done}\n", ("'done': it is never that. It is `failed` or `finished` or",)),
+    ("name: x\nexpect: {'': 0}\n", ("expect.: the result has no ``. Known here: format, run",)),
+    # Secrets.
+    (f"name: x\nload: {{client: {{sasl.password: [{SECRET}]}}}}\n",
+     ("load.client.sasl.password: ***: not a single value",)),
+    (f"name: x\nload: {{client: {{sasl.pasword: {SECRET}}}}}\n", ("load.client.sasl.pasword: No such configuration",)),
+    (f"name: x\nload: {{client: {{pasword: {SECRET}}}}}\n", ("load.client.pasword: No such configuration property",)),
+    (f"name: x\nload: {{client: 'sasl.password={SECRET}'}}\n", ("load.client: ***: not a mapping",)),
+    (f"name: x\nload: {{client: {{sasl.oauthbearer.method: {SECRET}}}}}\n",
+     ("load.client.sasl.oauthbearer.method: ***",)),
+    (f"name: x\nload: ['sasl.password={SECRET}']\n", ("load: ***: not a mapping",)),
+]  # fmt: skip
+
+
+def _title(value: object) -> str | None:
+    return None if isinstance(value, tuple) else ascii(value)[1:60]
+
+
+@pytest.mark.parametrize(("content", "fragments"), FILES, ids=_title)
+def test_a_wrong_scenario(call: Call, content: str | bytes, fragments: tuple[str, ...]) -> None:
+    Path("mine.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    holds(refused(call, "run", "mine.yaml", "--out", "out"), fragments)
+
+
+@pytest.mark.parametrize("bomb", [BOMB, MERGES], ids=["lists", "merges"])
+def test_aliases_that_multiply_are_told_in_a_few_words(call: Call, bomb: str) -> None:
+    """A few hundred bytes that stand for gigabytes."""
+    Path("mine.yaml").write_text(f"{bomb}name: *i\n")
+
+    holds(refused(call, "run", "mine.yaml", faults=10), ("name: ", "should be a text", "b: no such key"))
+
+
+SETTINGS: list[tuple[str, tuple[str, ...]]] = [
+    ("load.rate", ("--set load.rate: not of the form path=value. Write e.g. --set load.rate=20k/s",)),
+    ("", ("--set : not of the form path=value. Write e.g.",)),
+    ("=5", ("--set =5: not of the form path=value. Write e.g.",)),
+    (" =5", ("not of the form path=value. Write e.g.",)),
+    ("load..rate=5", ("--set load..rate=5: the path has an empty part. Write e.g.",)),
+    (".rate=5", ("--set .rate=5: the path has an empty part.",)),
+    ("load.client.=5", ("--set load.client.=5: the path has an empty part.",)),
+    ("load.rate.x=1", ("--set load.rate.x=1: load.rate is a single value. Set load.rate itself",)),
+    ("load.client.acks", ("not of the form path=value",)),
+    ("laod.rate=1", ("laod: no such key. Did you mean `load`?",)),
+    ("load.spede=1", ("load.spede: no such key. Known keys here: rate, producers",)),
+    ("load.rate=", ("load.rate: null: ", *NOT_A_RATE)),
+    ("load.rate=[1", ("--set load.rate=[1: the value is not YAML: expected ',' or ']'", "Quote it")),
+    ("load.rate=\x1b[31m", ("--set load.rate=?[31m: the value is not YAML", "Quote it")),
+    ("load.rate=!!python/object:os.system x", ("the tag !!python/object:os.system is not taken here. Quote it",)),
+    (f"load.rate={DIGITS}", ("--set load.rate=999", "a number of 5000 digits. Quote it")),
+    ("load={rate: 1, rate: 2}", ("the value is not YAML: `rate` is there already",)),
+    ("load=5", ("load: 5: not a mapping. Write it as `load: {key: value}`",)),
+    ("phases=", ("phases: null: not a mapping.",)),
+    ("name=a/b", ("name: 'a/b': ", *ALLOWED_NAME)),
+    ("consume.client.group.id=g", ("consume.client.group.id: is decided by the run. Leave it out",)),
+    ("load.client.a.b.c=1", ('load.client.a.b.c: No such configuration property: "a.b.c"',)),
+    ("expect.delivery.lots=0", ("expect.delivery.lots: delivery has no `lots`. Did you mean `lost`?",)),
+    ("expect.delivery.lost=<= few", ("expect.delivery.lost: '<= few': not a bound. Write one of",)),
+    (f"load.client.sasl.password=[{SECRET}]", ("load.client.sasl.password: ***: not a single value.",)),
+    (f"load.client.sasl.password={{{SECRET}", ("--set load.client.sasl.password=***: the value is not YAML",)),
+    (f"load.client.sasl.password {SECRET}", ("--set load.client.sasl.password ***: not of the form path=value",)),
+    (f"load.client={{sasl.password: {SECRET}, a: [1]}}", ("load.client.a: [1]: not a single value",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("setting", "fragments"), SETTINGS, ids=_title)
+def test_a_wrong_setting(call: Call, setting: str, fragments: tuple[str, ...]) -> None:
+    holds(refused(call, "run", "baseline", "--out", "out", "--set", setting), fragments)
+
+
+ADDRESS: Final = "Write HOST:PORT, like localhost:9092, and commas between several"
+CALLS: list[tuple[list[str], tuple[str, ...]]] = [
+    # Which scenario.
+    (["run", "basline"], ("basline: no scenario of this name. Did you mean `baseline`?",)),
+    (["run", "nothing-like-it"],
+     ("nothing-like-it: no scenario", "Shipped scenarios: baseline, ", "or name a YAML file")),
+    (["run", ""], ("SCENARIO: no scenario of this name. Shipped scenarios",)),
+    (["run", "\x1b[31mred"], ("?[31mred: no scenario of this name",)),
+    (["run", "x" * 5000], ("xxx...: no scenario of this name",)),
+    (["run", "x" * 5000 + ".yaml"], ("cannot be read: File name too long. Name a readable YAML file",)),
+    (["run", "nowhere.yaml"], ("nowhere.yaml: cannot be read: No such file or directory. Name a readable",)),
+    (["run", "folder"], ("folder: cannot be read: Is a directory. Name a readable YAML file",)),
+    (["run", "dangling"], ("dangling: cannot be read: No such file or directory. Name a readable",)),
+    (["run", "loop.yaml"], ("loop.yaml: cannot be read: Too many levels of symbolic links",)),
+    (["scenarios", "basline"], ("basline: no scenario of this name. Did you mean `baseline`?",)),
+    (["scenarios", "folder"], ("folder: cannot be read: Is a directory.",)),
+    (["scenarios", "baseline", "--set", "load.rate"], ("--set load.rate: not of the form path=value",)),
+    (["scenarios", "baseline", "--set", "phases.measure=30"], ("phases.measure: 30: ", *NOT_A_DURATION)),
+    (["scenarios", "--set", "load.rate=5"], ("--set: has no meaning without a NAME. Say: streamgauge scenarios",)),
+    # Which cluster.
+    (["run", "baseline", "--bootstrap", ""], ("--bootstrap: '': no address.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "localhost"], ("--bootstrap: 'localhost': the port is missing.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "localhost:"], ("--bootstrap: 'localhost:': not an address.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "localhost:kafka"], ("'localhost:kafka': not an address.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "localhost:99999"], ("ports lie between 1 and 65535.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "localhost:0"], ("ports lie between 1 and 65535.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "local host:9092"], ("'local host:9092': not an address.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "a:9092 b:9092"], ("'a:9092 b:9092': not an address.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "a:9092;b:9092"], ("'a:9092;b:9092': not an address.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "a:9092,,b:9092"], ("an address is missing between commas.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "a:9092,b"], ("'a:9092,b': the port is missing.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "::1"], ("'::1': not an address.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "http://h:9092"],
+     ("an address has no protocol. Write HOST:PORT, and `security",)),
+    (["run", "baseline", "--bootstrap", "h\x1b[2J:9092"], ("'h\\x1b[2J:9092': not an address.",)),
+    (["run", "baseline", "--keep-broker", "--bootstrap", "h:1"],
+     ("--keep-broker: has no meaning with --bootstrap. Leave",)),
+    (["run", "baseline", "--client-config", "nowhere"],
+     ("--client-config nowhere: cannot be read: No such file", "Name a")),
+    (["run", "baseline", "--client-config", "folder"], ("--client-config folder: cannot be read: Is a directory.",)),
+    (["run", "baseline", "--client-config", "dangling"], ("--client-config dangling: cannot be read: No such file",)),
+    # Where to.
+    (["run", "baseline", "--out", "file"], ("--out file: cannot be written: Not a directory. Name another folder",)),
+    (["run", "baseline", "--out", "file/below"], ("--out file/below: cannot be written: Not a directory.",)),
+    (["run", "baseline", "--out", "dangling"], ("--out dangling: cannot be written: a link that leads nowhere.",)),
+    (["run", "baseline", "--out", "loop.yaml/x"], ("--out loop.yaml/x: cannot be written: a link that leads",)),
+    (["run", "baseline", "--out", "x" * 300], ("cannot be written: File name too long. Name another folder",)),
+    # Brokers.
+    (["broker", "start", "--heap", "lots"], ("--heap: 'lots' is not a size as Java writes it. Write one like `512m`",)),
+    (["broker", "start", "--name", "a/b"], ("--name: 'a/b' is not a name. Use letters, digits",)),
+    (["broker", "stop", "nobody"], ("NAME: no broker nobody runs. Running: none",)),
+    (["broker", "stop", "nobody", "--all"], ("NAME: has no meaning with --all. Leave one of them out",)),
+    # Runs.
+    (["runs", "nowhere"], ("DIR nowhere: there is no such folder. Name the folder that runs were put into",)),
+    (["runs", "file"], ("DIR file: cannot be read: Not a directory.",)),
+    (["runs", "dangling"], ("DIR dangling: there is no such folder.",)),
+    (["runs", "x" * 300], ("cannot be read: File name too long. Name the folder",)),
+    *[
+        ([command, where],
+         (f"{shown}: not a run folder: it has no ", "run.json. Name a folder made by `streamgauge run`"))
+        for command in ("analyse", "report")
+        for where, shown in (("nowhere", "nowhere"), ("file", "file"), ("folder", "folder"), ("dangling", "dangling"),
+                             ("", "."), ("x" * 300, "x" * 300))
+    ],
+    (["analyse", "healthy", "--master", "spark"], ("--master: 'spark' is not the address of a Spark master. Write",)),
+    (["analyse", "healthy", "--master", "spark://host"], ("--master: 'spark://host' is not the address", "local[4]")),
+    (["analyse", "healthy", "--master", "local[x]"], ("--master: 'local[x]' is not the address of a Spark",)),
+    (["analyse", "healthy", "--master", "local[0]"], ("--master: 'local[0]' is not the address of a Spark",)),
+    (["analyse", "healthy", "--master", ""], ("--master: '' is not the address of a Spark master",)),
+]  # fmt: skip
+
+
+def _arguments(value: object) -> str | None:
+    return ascii(" ".join(map(str, value)))[1:60] if isinstance(value, list) else None
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Path:
+    """What calls stumble over."""
+    (tmp_path / "file").write_text("no scenario and no run\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    (tmp_path / "healthy").mkdir()
+    (tmp_path / "healthy" / "run.json").write_text(json.dumps(FACTS))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("arguments", "fragments"), CALLS, ids=_arguments)
+def test_a_wrong_call(call: Call, ground: Path, arguments: list[str], fragments: tuple[str, ...]) -> None:
+    holds(refused(call, *arguments), fragments)
+
+
+USAGE: list[tuple[list[str], str]] = [
+    (["run"], "Missing argument 'SCENARIO'"),
+    (["run", "baseline", "saturate"], "Got unexpected extra argument(s) (saturate)"),
+    (["run", "baseline", "--sett", "x=1"], "No such option: --sett"),
+    (["run", "baseline", "--out"], "Option '--out' requires an argument"),
+    (["run", "baseline", "--json=5"], "Option '--json' does not take a value"),
+    (["nonsense"], "No such command 'nonsense'"),
+    (["anlyse", "x"], "No such command 'anlyse'. Did you mean 'analyse'"),
+    (["--nonsense"], "No such option: --nonsense"),
+    (["broker", "restart"], "No such command 'restart'. Did you mean"),
+    (["broker", "start", "--data", "file"], "Invalid value for '--data': dir 'file' is a file"),
+    (["analyse"], "Missing argument 'RUN'"),
+    (["report", "a", "b"], "Got unexpected extra argument(s) (b)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "expected"), USAGE, ids=_arguments)
+def test_wrong_words_on_the_command_line(call: Call, ground: Path, arguments: list[str], expected: str) -> None:
+    """In the words of the library that reads them."""
+    said = " ".join(refused(call, *arguments, faults=None).split())
+
+    assert expected in said
+    assert "Usage" in said or "Error" in said
+
+
+CLUSTER: Final = "bootstrap.servers=h:9092\n"
+CONFIGS: list[tuple[str | bytes, tuple[str, ...]]] = [
+    ("", ("--client-config c: names no cluster. Say --bootstrap HOST:PORT, or write bootstrap.servers into the file",)),
+    ("linger.ms=5\n", ("--client-config c: names no cluster. Say --bootstrap HOST:PORT",)),
+    ("bootstrap.servers=\n", ("--client-config c: names no cluster.",)),
+    ("bootstrap.servers=h\n", ("c: bootstrap.servers: 'h': the port is missing.", ADDRESS)),
+    ("bootstrap.servers=h:1:2\n", ("c: bootstrap.servers: 'h:1:2': not an address.", ADDRESS)),
+    (b"\xff\xfe\x00", ("--client-config c: cannot be read: it is not UTF-8 text. Name a properties file",)),
+    (f"{CLUSTER}linger.ms\n", ("c:2: is not a setting. Write it as name=value",)),
+    (f"{CLUSTER}=5\n", ("c:2: is not a setting. Write it as name=value",)),
+    (f"{CLUSTER}lingr.ms=5\n", ('c:2: No such configuration property: "lingr.ms"', SEE)),
+    (f"{CLUSTER}linger.ms=soon\n", ("c:2: linger.ms: Invalid value", SEE)),
+    (f"{CLUSTER}security.protocol=FOO\n", ('c:2: Invalid value "FOO" for configuration property "security.protocol"',)),
+    (f"{CLUSTER}linger.ms=5\nlinger.ms=6\n", ("c:3: linger.ms is set already in line 2. Keep one of them",)),
+    (f"{CLUSTER}group.id=g\n", ("c:2: group.id is decided by the run. Leave it out: every run makes a group",)),
+    (f"{CLUSTER}error_cb=f\n", ("c:2: expected error_cb property as a callable function", SEE)),
+    (f"{CLUSTER}ssl.truststore.location=/x\n",
+     ("c:2: ssl.truststore.location is a setting of the Java client. Write",)),
+    (f"{CLUSTER}ssl.ca.location=/nowhere/ca.pem\n", ("c:2: ssl.ca.location names a file that is not there. Name one",)),
+    (f"{CLUSTER}enable.idempotence=true\n", ("load.client: Failed to create producer: `acks` must be set to `all`",)),
+    (f"{CLUSTER}security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n", ("sasl.username and sasl.password must be set",)),
+    # Secrets.
+    (f"{CLUSTER}sasl.password={SECRET}\nlingr.ms=5\n", ('c:3: No such configuration property: "lingr.ms"',)),
+    (f"{CLUSTER}sasl.password {SECRET}\n", ("c:2: is not a setting. Write it as name=value",)),
+    (f"{CLUSTER}={SECRET}\n", ("c:2: is not a setting.",)),
+    (f"{CLUSTER}sasl.pasword={SECRET}\n", ('c:2: No such configuration property: "sasl.pasword"',)),
+    (f"{CLUSTER}sasl.jaas.config=Plain password={SECRET};\n",
+     ("c:2: sasl.jaas.config is a setting of the Java", "Write")),
+    (f"{CLUSTER}sasl.oauthbearer.method={SECRET}\n", ('c:2: Invalid value *** for', '"sasl.oauthbearer.method"')),
+    (f"{CLUSTER}security.protocol=SSL\nssl.key.pem={SECRET}\n",
+     ("--client-config c: Failed to create", "ssl.key.pem failed")),
+    (f"sasl.password={SECRET}\nbootstrap.servers=h\n", ("c: bootstrap.servers: 'h': the port is missing",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "fragments"), CONFIGS, ids=_title)
+def test_a_wrong_client_config(call: Call, content: str | bytes, fragments: tuple[str, ...]) -> None:
+    Path("c").write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    holds(refused(call, "run", "baseline", "--out", "out", "--client-config", "c"), fragments)
+
+
+RESTORE: Final = "Restore the file; the events beside it are not affected"
+NOT_FACTS: Final = "run: run.json does not say what it should: "
+RUN_JSON: list[tuple[str | bytes, tuple[str, ...]]] = [
+    ("", (f"{NOT_FACTS}it is empty. ", RESTORE)),
+    ("not json", (f"{NOT_FACTS}it is not JSON. ", RESTORE)),
+    (json.dumps(FACTS)[:-20], (f"{NOT_FACTS}it is not JSON. ", RESTORE)),
+    (b"\xff\xfe\x00", (f"{NOT_FACTS}it is not JSON. ", RESTORE)),
+    ("[" * 100_000, (f"{NOT_FACTS}it is not JSON. ", RESTORE)),
+    ("[]", (f"{NOT_FACTS}it is not an object. ", RESTORE)),
+    ("null", (f"{NOT_FACTS}it is not an object. ", RESTORE)),
+    ("{}", (f"{NOT_FACTS}id: Field required, name: Field required", "(and 10 more)", RESTORE)),
+    (json.dumps(FACTS | {"phases": 5}), (f"{NOT_FACTS}phases: Input should be a valid list. ", RESTORE)),
+    (json.dumps(FACTS | {"format": 99}), ("run: format 99 is newer than this version reads (1). Use a newer version",)),
+    ('{"format": 99}', ("run: format 99 is newer than this version reads (1). Use a newer version of streamgauge",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "fragments"), RUN_JSON, ids=_title)
+def test_a_run_folder_that_cannot_be_analysed(call: Call, content: str | bytes, fragments: tuple[str, ...]) -> None:
+    Path("run").mkdir()
+    Path("run", "run.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    holds(refused(call, "analyse", "run"), fragments)
+    assert "run: this run has not been analysed. Say: streamgauge analyse run" in refused(call, "report", "run")
+
+
+TOGETHER: list[tuple[str, list[str], list[str]]] = [
+    (
+        "name: A B\nload: {rate: x, size: y, spede: 1}\nphases: {measure: z}\nfase: {}\n",
+        [],
+        ["name: 'A B'", "load.rate: 'x'", "load.size: 'y'", "load.spede: no", "phases.measure: 'z'",
+         "fase: no such key"],
+    ),
+    (
+        # Faults of a field, between fields, of the client, of an expectation.
+        "name: x\nload: {rate: x, client: {lingr.ms: 1, acks: 7}}\nphases: {drain: 0s}\nexpect: {delivery.lots: 0}\n",
+        [],
+        ["load.rate: 'x'", "phases.drain: 0s gives", "load.client.acks: 7", "load.client.lingr.ms: No",
+         "expect.delivery.lots"],
+    ),
+    (
+        "name: x\nname: y\nload: {rate: 1, rate: 2}\n",
+        [],
+        ["mine.yaml:2:1: not YAML: `name`", "mine.yaml:3:17: not YAML: `rate`"],
+    ),
+    (
+        "name: x\ntopic: {partitions: 0}\n",
+        ["--set", "a", "--set", "b=[", "--set", "load.rate=x"],
+        ["--set a: not of the form", "--set b=[: the value", "topic.partitions: 0", "load.rate: 'x'"],
+    ),
+    (
+        "name: x\nseed: x\nload: {client: {acks: all, enable.idempotence: true}}\n",
+        ["--bootstrap", "h", "--client-config", "nowhere", "--out", "mine.yaml", "--keep-broker"],
+        ["seed: 'x'", "--client-config nowhere: cannot", "--bootstrap: 'h'", "--keep-broker: has",
+         "--out mine.yaml: cannot"],
+    ),
+    (
+        "- no mapping\n",
+        ["--set", "a", "--bootstrap", "h"],
+        ["mine.yaml: not a mapping", "--set a: not of the form", "--bootstrap: 'h'"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "options", "begins"), TOGETHER)
+def test_all_faults_are_told_at_once(call: Call, content: str, options: list[str], begins: list[str]) -> None:
+    """Nobody has to call five times."""
+    Path("mine.yaml").write_text(content)
+
+    lines = refused(call, "run", "mine.yaml", *options, faults=len(begins)).removeprefix("error: ").splitlines()
+
+    for begin in begins:
+        assert [line for line in lines if line.startswith(begin)], (begin, lines)
+
+
+def test_all_that_an_analysis_lacks_is_told_at_once(call: Call, ground: Path) -> None:
+    lines = refused(call, "analyse", "folder", "--master", "here", faults=2).splitlines()
+
+    assert "folder: not a run folder" in lines[0]
+    assert "--master: 'here'" in lines[1]
+
+
+def test_the_table_is_large() -> None:
+    """And what is right is not refused, or all of this would prove nothing."""
+    assert len(FILES) + len(SETTINGS) + len(CALLS) + len(USAGE) + len(CONFIGS) + len(RUN_JSON) > 250
+
+
+RIGHT: list[list[str]] = [
+    ["run", "baseline"],
+    ["run", "baseline", "--bootstrap", "localhost:9092"],
+    ["run", "baseline", "--bootstrap", "[::1]:9092, kafka-1.example:9093"],
+    ["run", "baseline", "--set", "topic.replication=3", "--bootstrap", "h:1"],
+    ["run", "baseline", "--client-config", "right", "--out", "a/b/c"],
+    ["run", "mine.yaml"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", RIGHT, ids=_arguments)
+def test_what_is_right_is_taken(call: Call, arguments: list[str]) -> None:
+    """It gets as far as to be started."""
+    Path("right").write_text("bootstrap.servers=h:9092\nsasl.password=hunter2\n")
+    Path("mine.yaml").write_text(
+        "name: 2026-01-01\nload: &l {client: &c {linger.ms: 1}}\nconsume: {client: {<<: {fetch.min.bytes: 2}}}\n"
+        "expect: {latency.ack.response.p99_9_hi_ms: <= 20, run.scenario.load.rate: 10k/s, timeline.0.errors: 0}\n"
+    )
+
+    with pytest.raises(AssertionError, match="something was started"):
+        call(*arguments)
+
+
+@pytest.fixture
+def analysed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """A run that was analysed."""
+    monkeypatch.setattr(html, "bundle", lambda: "/* bundle */")
+    folder = write_folder(tmp_path / "run", deepcopy(FACTS), healthy_tables())
+    write_result(folder)
+    return folder
+
+
+def _cut(name: str) -> Callable[[RunFolder], object]:
+    return lambda folder: os.truncate(folder.table(name), folder.table(name).stat().st_size // 2)
+
+
+def _foreign(name: str) -> Callable[[RunFolder], object]:
+    return lambda folder: pq.write_table(pa.table({"x": [1]}), folder.table(name))
+
+
+def _strange_events(folder: RunFolder) -> None:
+    for kind, name in (("strange", "part-0.parquet"), ("sent", "_open-0"), ("received", "part-0.parquet")):
+        place = folder.events / kind / "worker=x"
+        place.mkdir(parents=True)
+        (place / name).write_bytes(b"PAR1")
+
+
+def _as_folder(folder: RunFolder) -> None:
+    folder.table("gc").unlink()
+    folder.table("gc").mkdir()
+
+
+def _facts(**changes: object) -> Callable[[RunFolder], object]:
+    return lambda folder: folder.facts.write_text(json.dumps(FACTS | changes))
+
+
+AS_WRITTEN: Final = "result.json is shown as it was written"
+DAMAGED: list[tuple[str, Callable[[RunFolder], object], tuple[str, ...]]] = [
+    ("a figure's table cut off", _cut("heat"), ("heat.parquet cannot be read", "analyse the run again")),
+    ("a table of the result cut off", _cut("latency"), ("latency.parquet cannot be read", AS_WRITTEN)),
+    ("an empty table", lambda folder: folder.table("delivery").write_bytes(b""),
+     ("delivery.parquet cannot", AS_WRITTEN)),
+    ("a folder for a table", _as_folder, ("gc.parquet cannot be read", AS_WRITTEN)),
+    ("a table of another shape", _foreign("latency"),
+     ("latency.parquet cannot be read: it has no column `metric`", AS_WRITTEN)),
+    ("a verdict of another shape", _foreign("verdict"),
+     ("verdict.parquet cannot be read: it has no column", AS_WRITTEN)),
+    ("no tables", lambda folder: shutil.rmtree(folder.tables), ()),
+    ("no verdict", lambda folder: folder.table("verdict").unlink(), ()),
+    ("no run.json", lambda folder: folder.facts.unlink(), ()),
+    ("run.json cut off", lambda folder: os.truncate(folder.facts, 100),
+     ("run.json does not say what it should", AS_WRITTEN)),
+    ("run.json of another shape", _facts(phases=5), ("phases: Input should be a valid list", AS_WRITTEN)),
+    ("run.json of a later format", _facts(format=99), ("format 99 is newer than this version reads", AS_WRITTEN)),
+    ("events of an unknown kind, cut off, left open", _strange_events, ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("damage", "told"), [pytest.param(*each[1:], id=each[0]) for each in DAMAGED])
+def test_a_report_of_what_is_damaged_shows_what_is_there(
+    call: Call, analysed: RunFolder, damage: Callable[[RunFolder], object], told: tuple[str, ...]
+) -> None:
+    """And says what is not; the result on disk is never made worse."""
+    before = json.loads(analysed.result.read_text())
+    damage(analysed)
+
+    said = call("report", "run")
+
+    assert said.code == 0, said
+    assert "Traceback" not in said.err
+    holds(said.err, told)
+    holds(said.out, ("baseline, finished", "sent 10,000/s", "Delivery", "120,000"))
+    assert {"report.html", "summary.md"} <= {path.name for path in analysed.root.iterdir()}
+    assert json.loads(analysed.result.read_text())["latency"] == before["latency"]
+
+
+def _result(**changes: object) -> Callable[[RunFolder], object]:
+    return lambda folder: folder.result.write_text(json.dumps(json.loads(folder.result.read_text()) | changes))
+
+
+AGAIN: Final = "Analyse the run again"
+RESULTS: list[tuple[Callable[[RunFolder], object], tuple[str, ...]]] = [
+    (lambda folder: folder.result.write_text(""), ("result.json: cannot be read: ", AGAIN)),
+    (lambda folder: os.truncate(folder.result, 500), ("result.json: cannot be read: ", AGAIN)),
+    (lambda folder: folder.result.write_bytes(b"\xff\xfe\x00"), ("result.json: cannot be read: ", AGAIN)),
+    (lambda folder: folder.result.write_text("[" * 100_000), ("result.json: cannot be read: ", AGAIN)),
+    (lambda folder: folder.result.write_text("[]"), ("is not a result of streamgauge: it is not object", AGAIN)),
+    (_result(run={}), ("is not a result of streamgauge: run has no `id`", AGAIN)),
+    (_result(delivery={"sent": 1}), ("is not a result of streamgauge: delivery has no `", AGAIN)),
+    (_result(timeline=[{}]), ("is not a result of streamgauge: timeline.0 has no `second`", AGAIN)),
+    (_result(latency={"ack": 5}), ("is not a result of streamgauge: latency has no `end_to_end`", AGAIN)),
+    (_result(expectations=[5]), ("is not a result of streamgauge: expectations.0 is not object", AGAIN)),
+    (_result(verdict={"valid": "yes", "checks": []}), ("verdict.valid is not boolean or null", AGAIN)),
+    (_result(format=2), ("format 2 is newer than this version reads (1). Use a newer version",)),
+    (_result(format="1"), ("is not a result of streamgauge: format is not 1", AGAIN)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("damage", "fragments"), RESULTS)
+def test_a_result_that_cannot_be_shown(
+    call: Call, analysed: RunFolder, damage: Callable[[RunFolder], object], fragments: tuple[str, ...]
+) -> None:
+    """Where there is nothing else to show."""
+    shutil.rmtree(analysed.tables)
+    damage(analysed)
+
+    holds(refused(call, "report", "run"), ("run/result.json: ", *fragments))
+
+
+@pytest.mark.parametrize("damage", [_cut("polls"), _foreign("lateness"), lambda folder: os.truncate(folder.facts, 100)])
+def test_where_nothing_can_be_shown_the_remedy_is_told(
+    call: Call, analysed: RunFolder, damage: Callable[[RunFolder], object]
+) -> None:
+    analysed.result.unlink()
+    damage(analysed)
+
+    assert "Say: streamgauge analyse run" in refused(call, "report", "run")
