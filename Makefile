@@ -22,7 +22,7 @@ check: $(READY) ## the fast part: format, lint, types, imports, tests without br
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m "not kafka and not spark and not e2e and not soak"
+	$(BIN)/pytest -n logical -m "not kafka and not spark and not e2e and not soak"
 
 browser: ## find the browser that tests of reports need, and install it where that is possible
 	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \

@@ -209,7 +209,7 @@ def at_start(**figures: float) -> Change:
     return lambda run: run.row("latency", scope="window", second=1).update(figures)
 
 
-def each_window(**figures: float) -> Change:
+def each_window(**figures: float | None) -> Change:
     def change(run: Run) -> None:
         for row in run.tables["latency"]:
             if row["scope"] == "window":
@@ -265,6 +265,7 @@ def nothing_measured(run: Run) -> None:
 
 CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("ending", (), ("instrument", "pass")),
+    ("ending", (facts(reasons=["group g was not removed"]),), ("instrument", "warn")),
     ("ending", (facts(ending="interrupted"),), ("instrument", "warn")),
     ("ending", (facts(ending="failed", reasons=["no producer is left"]),), ("instrument", "fail")),
     ("ending", (facts(ending=None),), ("instrument", "fail")),
@@ -405,6 +406,7 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
         ("instrument", "pass"),
     ),
     ("start_transient", (measured_for(4),), ("instrument", "unknown")),
+    ("start_transient", (each_window(max_ms=None),), ("instrument", "unknown")),
     ("start_transient", (missing("latency"),), None),
     ("samples", (), ("instrument", "pass")),
     ("samples", (few_samples(10_000),), ("instrument", "pass")),

@@ -1,14 +1,13 @@
 """The report in a real browser: figures are there, nothing is asked of anybody, and it fits a phone."""
 
 import math
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
+from tools.browser import browser
 
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.report.publish import publish
@@ -22,21 +21,14 @@ Make = Callable[..., RunFolder]
 
 HALF_AN_HOUR = 1800
 MOST_BYTES = 4_000_000
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 EVIL = "</script><script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="module", name="browser")
+def _browser() -> Iterator[Browser]:
     """Debian's chromium, or what is like it."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    assert path, "no browser was found. On Debian or Ubuntu: apt-get install chromium"
-    with sync_playwright() as playwright:
-        # The sandbox of the browser does not work for root; what is opened here is our own page.
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        started = playwright.chromium.launch(executable_path=path, args=arguments)
+    with browser() as started:
         yield started
-        started.close()
 
 
 class Seen:

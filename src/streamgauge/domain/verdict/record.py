@@ -14,12 +14,14 @@ def ending(run: Evidence) -> Check:
     """How the run ended.
 
     Looks at: `ending` and `reasons` of run.json.
-    Warns when: the run was interrupted; what was measured until then stands.
+    Warns when: the run was interrupted; what was measured until then stands. Or something was left behind.
     Fails when: it failed, was killed, or goes on.
     To do: mend the cause, which the reasons and the folder's logs tell, and run again.
     """
     how = run.facts.ending
     reasons = "; ".join(run.facts.reasons)
+    if how == "finished" and reasons:
+        return Check("ending", "instrument", "warn", f"the run finished; {reasons}", "What was measured stands.")
     if how == "finished":
         return passed("ending", "instrument", "the run finished")
     if how == "interrupted":

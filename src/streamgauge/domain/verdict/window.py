@@ -37,6 +37,8 @@ def start_transient(run: Evidence) -> Check | None:
         seen = f"{whole(len(windows))} windows of one second, {WINDOWS_NEEDED} are needed"
         return unknown("start_transient", "instrument", seen, "Measure for longer: phases.measure of at least 5s.")
     later = [row for row in windows if 2 * row["second"] >= len(windows)]
+    if largest(later, "max_ms") is None:
+        return unknown("start_transient", "instrument", "nothing of the later half was delivered", "See the delivery.")
     total = run.latency(metric)
     p99, later_p99 = total["p99_ms"], largest(later, "p99_ms") or 0.0
     p99_9, later_max = total.get("p99_9_ms"), largest(later, "max_ms") or 0.0

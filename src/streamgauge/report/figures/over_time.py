@@ -113,6 +113,8 @@ def _lines(
     keep = "isValid(datum.value) && datum.value > 0" if log else "isValid(datum.value)"
     shown = [each.removeprefix(prefix) for each in series]
     dash = alt.Scale(domain=shown, range=[_DASH if each in dashed else [1, 0] for each in series])
+    # Where all lines are whole, nothing has to be looked up for every point.
+    dashes = [alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=LEGEND)] if dashed else []
     lines = (
         alt.Chart(alt.NamedData(TIMELINE))
         .transform_fold(list(series), as_=["series", "value"])
@@ -123,7 +125,7 @@ def _lines(
             seconds_axis(),
             alt.Y("value:Q", title=unit, scale=scale),
             series_color(shown, colors),
-            alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=LEGEND),
+            *dashes,
             opacity=faded(chosen),
             tooltip=[tip("s", "second"), tip("series"), tip("value", unit)],
         )

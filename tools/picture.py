@@ -1,0 +1,44 @@
+"""docs/images/report.png: the top of a real report, down to its second figure: `python -m tools.picture RUN`."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from streamgauge.domain.runfolder import RunFolder
+from tools.browser import browser
+
+PICTURE: Final = Path(__file__).parents[1] / "docs" / "images" / "report.png"
+WIDTH: Final = 1100
+MOST_BYTES: Final = 250_000
+MARGIN: Final = 16
+
+_END: Final = """() => {
+  for (const details of document.querySelectorAll("details")) details.style.display = "none";
+  return document.querySelectorAll("figure")[1].getBoundingClientRect().bottom + scrollY;
+}"""
+"""Hides the tables below figures, which a picture cannot open, and tells where the second figure ends."""
+
+
+def picture(folder: RunFolder, to: Path) -> None:
+    """Draw the report of a run, in light colours, and save its top."""
+    with browser() as started:
+        page = started.new_page(viewport={"width": WIDTH, "height": 2_000}, color_scheme="light")
+        page.goto(folder.report.resolve().as_uri())
+        page.wait_for_function("document.documentElement.dataset.figures")
+        height = page.evaluate(_END) + MARGIN
+        to.parent.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=to, full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
+
+
+def main(arguments: list[str]) -> None:
+    """Make the picture of the run that is named, and refuse one that is too heavy for a README."""
+    if len(arguments) != 1 or not RunFolder(Path(arguments[0])).report.exists():
+        raise SystemExit("say: python -m tools.picture RUN, a run folder with its report.html")
+    picture(RunFolder(Path(arguments[0])), PICTURE)
+    size = PICTURE.stat().st_size
+    if size > MOST_BYTES:
+        raise SystemExit(f"{PICTURE.name} has {size:,} bytes, more than {MOST_BYTES:,}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
