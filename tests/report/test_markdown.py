@@ -68,7 +68,7 @@ Checks: 1 passed, 2 failed, 1 warned.
 | consumers | 0.12 + 0.12 cores |
 | broker | 0.44 cores |
 | machine | 38 % idle, 0.12 % stolen |
-| garbage collection | 2 collector pauses, longest 2.50 ms |
+| garbage collection | 2 GC pauses, longest 2.50 ms |
 
 ### Expected: 1 of 3 held
 

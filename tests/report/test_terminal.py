@@ -30,7 +30,7 @@ Latency, ms                         p50   p99  p99.9   max
 Delivery     120,000 sent, 120,000 acknowledged, 120,000 delivered once
              none failed, lost, undelivered, repeated, reordered or corrupt
 Resources    cores: producers 0.21 + 0.22, consumers 0.12 + 0.12, broker 0.44
-             machine 38 % idle, 0.12 % stolen, 2 collector pauses, longest 2.50 ms
+             machine 38 % idle, 0.12 % stolen, 2 GC pauses, longest 2.50 ms
 Expected     2 of 2 held
 Files        runs/20260101-120000-baseline"""
 
@@ -58,7 +58,7 @@ Latency, ms                         p50     p99   p99.9   max
 Delivery     120,000 sent, 120,000 acknowledged, 119,988 delivered once
              12 lost
 Resources    cores: producers 0.21 + 0.22, consumers 0.12 + 0.12, broker 0.44
-             machine 38 % idle, 0.12 % stolen, 2 collector pauses, longest 2.50 ms
+             machine 38 % idle, 0.12 % stolen, 2 GC pauses, longest 2.50 ms
 Expected     0 of 2 held
              delivery.lost wanted 0: found 12
              latency.end_to_end.response.p99_ms wanted <= 20: with the messages that never came it

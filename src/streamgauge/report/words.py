@@ -178,7 +178,7 @@ def spare(resources: Result) -> str:
 def pauses(resources: Result) -> str:
     """Pauses of the brokers' collectors; empty where there was nothing to look at."""
     seen = resources["garbage_collection"]
-    return f"{whole(seen['pauses'])} collector pauses, longest {milliseconds(seen['longest_ms'])}" if seen else ""
+    return f"{whole(seen['pauses'])} GC pauses, longest {milliseconds(seen['longest_ms'])}" if seen else ""
 
 
 def held(expectations: Sequence[Result]) -> str:

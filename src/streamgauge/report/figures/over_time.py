@@ -6,7 +6,6 @@ from typing import Final
 import altair as alt
 
 from streamgauge.report.figures.figure import (
-    LEGEND,
     TIMELINE,
     Figure,
     Source,
@@ -29,6 +28,8 @@ from streamgauge.report.figures.timeline import (
 )
 
 HEIGHT: Final = 240
+FEW_SERIES: Final = 4
+"""So many entries of a legend fit into one line of a phone; more get a line for each kind."""
 _DASH: Final = [4, 3]
 _BY_FIGURE: Final = [COLORS["green"], COLORS["blue"], COLORS["red"]]
 
@@ -113,8 +114,9 @@ def _lines(
     keep = "isValid(datum.value) && datum.value > 0" if log else "isValid(datum.value)"
     shown = [each.removeprefix(prefix) for each in series]
     dash = alt.Scale(domain=shown, range=[_DASH if each in dashed else [1, 0] for each in series])
+    legend = alt.Legend(orient="top", columns=len(series) if len(series) <= FEW_SERIES else len(series) // len(KINDS))
     # Where all lines are whole, nothing has to be looked up for every point.
-    dashes = [alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=LEGEND)] if dashed else []
+    dashes = [alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=legend)] if dashed else []
     lines = (
         alt.Chart(alt.NamedData(TIMELINE))
         .transform_fold(list(series), as_=["series", "value"])
@@ -124,7 +126,7 @@ def _lines(
         .encode(
             seconds_axis(),
             alt.Y("value:Q", title=unit, scale=scale),
-            series_color(shown, colors),
+            series_color(shown, colors, legend),
             *dashes,
             opacity=faded(chosen),
             tooltip=[tip("s", "second"), tip("series"), tip("value", unit)],
