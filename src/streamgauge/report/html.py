@@ -46,7 +46,7 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         troubles=words.troubles(delivery),
         clean=words.no_troubles(delivery),
         groups=delivery["groups"],
-        expectations=[{**each, "said": each["reason"] or f"found {each['found']}"} for each in result["expectations"]],
+        expectations=[{**each, "said": words.found(each)} for each in result["expectations"]],
         processes=[_process(row) for row in resources["processes"]],
         spare=[line for line in (words.spare(resources), words.pauses(resources)) if line],
         figures=figures,

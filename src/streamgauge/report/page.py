@@ -15,20 +15,25 @@ def page(*parts: RenderableType, colour: bool | None = None, width: int | None =
     Strings are shown as they stand, without markup, and never broken: they are there to be copied. `colour` and `width`
     override what the terminal says.
     """
-    terminal = Console()
-    wide = max(MIN_WIDTH, min(MAX_WIDTH, terminal.width)) if terminal.is_terminal else MAX_WIDTH
-    console = Console(
-        file=io.StringIO(),
-        force_terminal=terminal.is_terminal if colour is None else colour,
-        width=width or wide,
-        highlight=False,
-        emoji=False,
-        markup=False,
-    )
+    wide = None if Console().is_terminal else MAX_WIDTH
+    console = console_of(colour, width or wide)
     with console.capture() as captured:
         for part in parts:
             console.print(part, soft_wrap=isinstance(part, str))
     return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
+
+
+def console_of(colour: bool | None, width: int | None) -> Console:
+    """A console that only captures: in colour and as wide as standard output, within limits, unless told otherwise."""
+    terminal = Console()
+    return Console(
+        file=io.StringIO(),
+        force_terminal=terminal.is_terminal if colour is None else colour,
+        width=width or max(MIN_WIDTH, min(MAX_WIDTH, terminal.width)),
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
 
 
 def plain(text: str) -> str:

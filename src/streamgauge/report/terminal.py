@@ -1,20 +1,18 @@
 """The result on one screen: the verdict first, then what was run, what was measured, and where it is kept."""
 
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from streamgauge.domain.figures import UNKNOWN, per_second
 from streamgauge.report import words
+from streamgauge.report.page import console_of
 from streamgauge.report.words import Result
 
-MIN_WIDTH: Final = 80
-MAX_WIDTH: Final = 100
 GAP: Final = 2
 
 _WIDEST: Final = "Latency, ms"
@@ -27,15 +25,7 @@ def summary(result: Result, folder: Path | None = None, *, colour: bool | None =
 
     `folder` is named as the place of the files; `colour` and `width` override what the terminal says.
     """
-    terminal = Console()
-    console = Console(
-        file=io.StringIO(),
-        force_terminal=terminal.is_terminal if colour is None else colour,
-        width=width or max(MIN_WIDTH, min(MAX_WIDTH, terminal.width)),
-        highlight=False,
-        emoji=False,
-        markup=False,
-    )
+    console = console_of(colour, width)
     with console.capture() as captured:
         console.print(screen(result))
         # A path is there to be copied: it is never broken.
@@ -134,6 +124,5 @@ def _expected(expectations: Sequence[Result]) -> Text:
     out = Text(words.held(expectations))
     for each in expectations:
         if not each["held"]:
-            found = each["reason"] or f"found {each['found']}"
-            out.append(f"\n{each['path']} wanted {each['wanted']}: {found}", style="bold red")
+            out.append(f"\n{each['path']} wanted {each['wanted']}: {words.found(each)}", style="bold red")
     return out

@@ -184,3 +184,8 @@ def pauses(resources: Result) -> str:
 def held(expectations: Sequence[Result]) -> str:
     """How many expectations held."""
     return f"{sum(each['held'] for each in expectations)} of {len(expectations)} held"
+
+
+def found(expectation: Result) -> str:
+    """What was found in place of what was wanted, or why nothing was."""
+    return expectation["reason"] or f"found {expectation['found']}"

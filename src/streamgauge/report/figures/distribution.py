@@ -18,7 +18,7 @@ from streamgauge.report.figures.figure import (
     tip,
 )
 from streamgauge.report.figures.theme import COLORS
-from streamgauge.report.figures.timeline import KINDS, PATHS
+from streamgauge.report.figures.timeline import KINDS, METRICS, PATHS
 
 HEIGHT: Final = 280
 CURVE: Final = "percentiles"
@@ -91,7 +91,7 @@ def heat_map(source: Source) -> Figure:
     """Where messages were, in time and in latency."""
     name, title = "heat", "Heat map of latency"
     about = "How many messages took how long, and when. Two bands are two populations, which no percentile shows."
-    metric = next((each for each in _heat_metrics() if source.rows(HEAT, metric=each)), None)
+    metric = next((each for each in METRICS if source.rows(HEAT, metric=each)), None)
     if metric is None:
         return Figure(name, title, about, missing=_why(source))
     rows = [
@@ -165,15 +165,8 @@ def _colors(rows: Sequence[Row]) -> alt.Color:
     return series_color(series, [COLORS[each] for each in _COLORS], alt.Legend(orient="top", columns=2))
 
 
-def _heat_metrics() -> list[str]:
-    """In the order in which they are wanted."""
-    return [f"{path}_{kind}" for path in PATHS for kind in KINDS]
-
-
 def _why(source: Source) -> str:
     """Why there is nothing to draw."""
-    has_latency = any(source.result["latency"][path][kind] for path in PATHS for kind in KINDS)
-    counted = has_latency and any(
-        (source.result["latency"][path][kind] or {}).get("count") for path in PATHS for kind in KINDS
-    )
+    latencies = source.result["latency"]
+    counted = any((latencies[path][kind] or {}).get("count") for path in PATHS for kind in KINDS)
     return _NOT_ANALYSED if counted else "there is no latency in this run"

@@ -6,7 +6,7 @@ import altair as alt
 
 from streamgauge.report.figures.figure import Figure, Row, Source, rounded, series_color
 from streamgauge.report.figures.theme import COLORS
-from streamgauge.report.figures.timeline import FIGURES, KINDS, PATHS
+from streamgauge.report.figures.timeline import FIGURES, METRICS, PATHS
 
 HEIGHT: Final = 200
 MOST_PARTITIONS: Final = 200
@@ -37,7 +37,7 @@ def load(source: Source) -> Figure:
 def latency(source: Source) -> Figure:
     """Median, p99 and maximum of each partition."""
     name, title = "partition-latency", "Latency by partition"
-    metric = next((each for each in _metrics() if source.rows("latency", scope="partition", metric=each)), None)
+    metric = next((each for each in METRICS if source.rows("latency", scope="partition", metric=each)), None)
     if metric is None:
         return Figure(name, title, "", missing="there is no latency by partition")
     path, _, kind = metric.rpartition("_")
@@ -62,10 +62,6 @@ def latency(source: Source) -> Figure:
         .properties(height=HEIGHT)
     )
     return Figure(name, title, about + _cut(found), chart, {"partition_latency": rows})
-
-
-def _metrics() -> list[str]:
-    return [f"{path}_{kind}" for path in PATHS for kind in KINDS]
 
 
 def _partition(row: Row, source: Source) -> str:

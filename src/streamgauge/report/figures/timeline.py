@@ -10,6 +10,8 @@ MOST_POINTS: Final = 1_900
 
 PATHS: Final = {"end_to_end": "end-to-end", "ack": "ack"}
 KINDS: Final = ("response", "service")
+METRICS: Final = [f"{path}_{kind}" for path in PATHS for kind in KINDS]
+"""In the order in which a figure that shows only one of them takes it."""
 FIGURES: Final = ("p50", "p99", "max")
 RATES: Final = ("asked", "sent", "acked", "received")
 
