@@ -17,7 +17,9 @@ from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.consume import Reading, rows
 from streamgauge.engine.fake import FakeConsumer, FakeLog, FakeProducer
 from streamgauge.engine.ports import ConsumerClient, ProducerClient
-from streamgauge.kafka.clients import KafkaConsumer, KafkaProducer, consumer_faults, producer_faults
+from streamgauge.kafka.consumer import KafkaConsumer
+from streamgauge.kafka.producer import KafkaProducer
+from streamgauge.kafka.settings import consumer_faults, producer_faults
 
 TAG = 77
 PARTITIONS = 4

@@ -15,7 +15,9 @@ from streamgauge.engine.consume import Reading
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.supervise import Plan
 from streamgauge.engine.worker import ConsumerJob, ProducerJob
-from streamgauge.kafka.clients import NO_SETTINGS, KafkaConsumer, KafkaProducer, consumer_faults, producer_faults
+from streamgauge.kafka.consumer import KafkaConsumer
+from streamgauge.kafka.producer import KafkaProducer
+from streamgauge.kafka.settings import NO_SETTINGS, consumer_faults, producer_faults
 from streamgauge.record.parts import open_sink
 
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
