@@ -1,0 +1,142 @@
+"""What fields of a scenario are made of: durations, sizes, rates, settings, and parts that are one of several."""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    PlainSerializer,
+    Tag,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+
+from streamgauge.domain.quantities import (
+    format_duration,
+    format_rate,
+    parse_duration_ns,
+    parse_rate_per_second,
+    parse_size_bytes,
+)
+
+SLOWEST, FASTEST = 0.001, 100_000_000
+"""Rates that can be asked for, in messages a second."""
+MAX_SIZE_BYTES = 100 << 20
+
+
+def _rate(value: object) -> float | str:
+    if isinstance(value, str) and value.strip() == "max":
+        return "max"
+    return parse_rate_per_second(value)
+
+
+def _positive_rate(value: float | str) -> float | str:
+    if isinstance(value, float) and not SLOWEST <= value <= FASTEST:
+        raise ValueError(f"a rate lies between {SLOWEST}/s and {FASTEST:,}/s")
+    return value
+
+
+def _size(value: object) -> int:
+    size = parse_size_bytes(value)
+    if size > MAX_SIZE_BYTES:
+        raise ValueError("more than 100MiB; write a smaller size")
+    return size
+
+
+def off_is_none(value: object) -> object:
+    """What is left empty is not meant to be off: perhaps all that was below it is a comment."""
+    if value is None:
+        raise ValueError("nothing is said; write `off`, or leave the key out for the defaults")
+    return None if value is False or value == "off" else value
+
+
+def share_as_text(value: object) -> object:
+    """YAML 1.1 reads a bare `off` as false."""
+    if value is not False and not isinstance(value, str):
+        raise ValueError("no share; write all, off, or a share like 1/16")
+    return "off" if value is False else value
+
+
+def _setting(value: object) -> object:
+    if not isinstance(value, str | int | float | bool):
+        raise ValueError("not a single value; write a text, a number, true or false")  # noqa: TRY004 - for pydantic
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not a number; write a finite one")
+    return value
+
+
+# A default of these is written as people write values, which is how the JSON Schema shows it, and then validated.
+Duration = Annotated[
+    int,
+    BeforeValidator(parse_duration_ns),
+    PlainSerializer(format_duration, return_type=str),
+    WithJsonSchema({"type": "string", "x-form": "duration", "examples": ["30s", "4ms", "800us"]}),
+]
+Size = Annotated[
+    int,
+    BeforeValidator(_size),
+    WithJsonSchema({"type": ["integer", "string"], "x-form": "size", "examples": [512, "1KiB"]}),
+]
+Rate = Annotated[
+    float | Literal["max"],
+    BeforeValidator(_rate),
+    AfterValidator(_positive_rate),
+    PlainSerializer(lambda rate: rate if rate == "max" else format_rate(rate), return_type=str),
+    WithJsonSchema(
+        {
+            "type": ["number", "string"],
+            "x-form": "rate",
+            "examples": ["10k/s", 200, "max"],
+            "minimum": SLOWEST,
+            "maximum": FASTEST,
+        }
+    ),
+]
+Setting = Annotated[str | int | float | bool, BeforeValidator(_setting)]
+ClientSettings = dict[str, Setting]
+
+PLAIN, MADE = "(plain)", "(made)"
+"""Tags of a value that is either plain or a mapping; they stand in paths of pydantic's errors and are not shown."""
+
+
+class Part(BaseModel):
+    """A mapping of a scenario whose keys are known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class OneOf(Part):
+    """A mapping of which exactly one key is given: one thing out of several."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and len(given) != 1:
+            known = ", ".join(cls.model_fields)
+            what = f"{len(given)} ways at once" if given else "nothing is said"
+            raise ValueError(f"{what}; write one of {known}")
+        return given
+
+    @model_serializer(mode="wrap")
+    def _chosen(self, dump: Any) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if value is not None}
+
+    @property
+    def chosen(self) -> tuple[str, Any]:
+        """Name and value of what is given."""
+        return next((name, value) for name in type(self).model_fields if (value := getattr(self, name)) is not None)
+
+
+def _plain_or_made(value: object) -> str:
+    return MADE if isinstance(value, Mapping | BaseModel) else PLAIN
+
+
+def plain_or(plain: Any, made: type[BaseModel]) -> Any:
+    """The type of a field that is written as a plain value, or as a mapping."""
+    return Annotated[Annotated[plain, Tag(PLAIN)] | Annotated[made, Tag(MADE)], Discriminator(_plain_or_made)]
