@@ -71,7 +71,7 @@ def _fake(rate: int, seconds: int) -> Float64s:
         live = Live.create(1, 1)
         live.give(Order.GO)
         sink = open_sink(Path(folder), "sent", "producer-0", {"topic": 0, "producer": 0, "transaction": None})
-        client = FakeProducer(FakeLog(12), ClientSpec("producer-0", "t", {}), keep=False)
+        client = FakeProducer(FakeLog(12), ClientSpec("producer-0", ("t",), {}), keep=False)
         recipe = Recipe(0, 7, "mixed", 512, 42, in_headers=False, scheduled=True)
         producer = Producer(
             client,

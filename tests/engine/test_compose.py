@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from streamgauge.domain import payload, stamp
+from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.payload import PayloadKind
+from streamgauge.domain.stamp import Stamps
 from streamgauge.engine.compose import FEW, Composer, Recipe
+
+
+def made(composer: Composer, seqs: Int64s, due_ns: Int64s | None, sent_ns: int) -> tuple[list[bytes], Stamps]:
+    block = composer.compose(seqs, due_ns, sent_ns)
+    return [value for value in block.values if value is not None], block.stamps
 
 
 @pytest.mark.parametrize("kind", ["mixed", "zeros", "logline"])
@@ -18,7 +25,7 @@ def test_a_value_is_stamp_and_body(kind: PayloadKind, size: int) -> None:
     period = payload.period_of(size - stamp.SIZE)
     seqs = np.array([0, 5, period, period + 5, 10**12])
 
-    values, _ = composer.compose(seqs, seqs * 10, 99)
+    values, _ = made(composer, seqs, seqs * 10, 99)
 
     for seq, value in zip(seqs.tolist(), values, strict=True):
         head = stamp.decode(value[: stamp.SIZE])[0]
@@ -41,7 +48,7 @@ def test_in_headers_the_value_is_the_body(size: int) -> None:
     """Untouched, and the checksum covers all of it."""
     composer = Composer(Recipe(0, 7, "text", size, 1, in_headers=True, scheduled=False), 4)
 
-    values, stamps = composer.compose(np.arange(4), None, 5)
+    values, stamps = made(composer, np.arange(4), None, 5)
 
     for place, value in enumerate(values):
         assert value == payload.body("text", 1, 0, place, size)
@@ -54,7 +61,7 @@ def test_a_block_may_be_smaller_than_the_last() -> None:
     composer = Composer(Recipe(0, 7, "random", 64, 1, in_headers=False, scheduled=True), 8)
     composer.compose(np.arange(8), np.arange(8), 1)
 
-    values, stamps = composer.compose(np.array([100]), np.array([3]), 2)
+    values, stamps = made(composer, np.array([100]), np.array([3]), 2)
 
     assert len(values) == len(stamps) == 1
     assert stamp.decode(values[0][: stamp.SIZE])["seq"].tolist() == [100]
@@ -67,8 +74,8 @@ def test_one_by_one_and_in_a_block_are_the_same(in_headers: bool) -> None:
     composer = Composer(Recipe(5, 9, "mixed", 300, 42, in_headers=in_headers, scheduled=True), count)
     seqs = np.arange(10**10, 10**10 + count)
 
-    apart = [composer.compose(seqs[at : at + 1], seqs[at : at + 1] * 3, 77) for at in range(count)]
-    values, stamps = composer.compose(seqs, seqs * 3, 77)
+    apart = [made(composer, seqs[at : at + 1], seqs[at : at + 1] * 3, 77) for at in range(count)]
+    values, stamps = made(composer, seqs, seqs * 3, 77)
 
     assert [value for few, _ in apart for value in few] == values
     assert b"".join(few.tobytes() for _, few in apart) == stamps.tobytes()

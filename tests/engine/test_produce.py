@@ -62,7 +62,7 @@ class Story:
     def run(self) -> Rows:
         """Run to the end of the load."""
         time, rows = FakeTime(START - NS_PER_SECOND, jumps=self.jumps), Rows()
-        spec = ClientSpec("producer-0", "t", {})
+        spec = ClientSpec("producer-0", ("t",), {})
         self.client = FakeProducer(
             FakeLog(4), spec, self.queue_limit, self.stopped, now_ns=time.now_ns, sleep=time.sleep
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from streamgauge.domain import stamp
-from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.blocks import ClientSpec, Outgoing
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.domain.scenario import Setting
@@ -49,10 +49,10 @@ class FakeGround:
     log: FakeLog = field(default_factory=lambda: FakeLog(PARTITIONS))
 
     def producer(self, *, in_header: bool = False, limit: int = 10_000) -> ProducerClient:
-        return FakeProducer(self.log, ClientSpec("p", "t", {}, in_header), limit)
+        return FakeProducer(self.log, ClientSpec("p", ("t",), {}, in_header), limit)
 
     def stuck_producer(self, limit: int) -> ProducerClient:
-        return FakeProducer(self.log, ClientSpec("p", "t", {}), limit, stopped=lambda _now: True)
+        return FakeProducer(self.log, ClientSpec("p", ("t",), {}), limit, stopped=lambda _now: True)
 
     def consumer(self, *, in_header: bool = False) -> ConsumerClient:
         return FakeConsumer(self.log, list(range(PARTITIONS)))
@@ -72,7 +72,7 @@ class KafkaGround:
             "linger.ms": 1,
             "queue.buffering.max.messages": limit,
         }
-        return KafkaProducer(ClientSpec("p", self.topic, settings, in_header))
+        return KafkaProducer(ClientSpec("p", (self.topic,), settings, in_header))
 
     def stuck_producer(self, limit: int) -> ProducerClient:
         # It lingers for longer than the test lasts: nothing leaves the queue.
@@ -82,7 +82,7 @@ class KafkaGround:
             "message.timeout.ms": 120_000,
             "queue.buffering.max.messages": limit,
         }
-        return KafkaProducer(ClientSpec("p", self.topic, settings))
+        return KafkaProducer(ClientSpec("p", (self.topic,), settings))
 
     def consumer(self, *, in_header: bool = False) -> ConsumerClient:
         self.groups += 1
@@ -92,7 +92,7 @@ class KafkaGround:
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 1,
         }
-        return KafkaConsumer(ClientSpec("c", self.topic, settings, in_header))
+        return KafkaConsumer(ClientSpec("c", (self.topic,), settings, in_header))
 
 
 @pytest.fixture(params=["fake", "mock", pytest.param("kafka", marks=pytest.mark.kafka)])
@@ -109,7 +109,7 @@ def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
         yield KafkaGround(request.getfixturevalue("broker").bootstrap, topic)
 
 
-def compose(first: int, count: int, *, in_header: bool = False, due: int | None = 5) -> tuple[list[bytes], Any]:
+def compose(first: int, count: int, *, in_header: bool = False, due: int | None = 5) -> Outgoing:
     recipe = Recipe(3, TAG, "text", 100, 42, in_header, scheduled=due is not None)
     composer = Composer(recipe, count)
     seqs = np.arange(first, first + count, dtype=np.int64)
@@ -163,8 +163,8 @@ def test_every_message_is_acknowledged_and_received_intact(ground: Ground, in_he
     """Stamps in values and in headers; partition and offset of the report are those of the delivery."""
     producer = ground.producer(in_header=in_header)
     for first in range(0, 300, 100):
-        values, stamps = compose(first, 100, in_header=in_header)
-        refused = producer.send(values, stamps)
+        block = compose(first, 100, in_header=in_header)
+        refused = producer.send(block)
         assert (list(refused.no_room), list(refused.failed)) == ([], [])
     told = fates(producer, 300)
 
@@ -185,9 +185,9 @@ def test_every_message_is_acknowledged_and_received_intact(ground: Ground, in_he
 def test_a_full_queue_refuses_and_loses_nothing(ground: Ground) -> None:
     """What found no room is named by its place; what was taken waits for its fate."""
     producer = ground.stuck_producer(10)
-    values, stamps = compose(0, 25)
+    block = compose(0, 25)
 
-    refused = producer.send(values, stamps)
+    refused = producer.send(block)
 
     assert list(refused.no_room) == list(range(10, 25))
     assert list(refused.failed) == []
@@ -205,7 +205,7 @@ def test_a_full_queue_refuses_and_loses_nothing(ground: Ground) -> None:
 def test_fates_come_in_blocks(ground: Ground) -> None:
     """Nothing before there are as many as asked for."""
     producer = ground.producer()
-    producer.send(*compose(0, 20, due=None))
+    producer.send(compose(0, 20, due=None))
     limit_ns = monotonic_ns() + PATIENCE_NS
     while producer.in_flight() and monotonic_ns() < limit_ns:
         producer.serve(0.05)
@@ -220,7 +220,7 @@ def test_fates_come_in_blocks(ground: Ground) -> None:
 def test_a_held_consumer_takes_nothing(ground: Ground) -> None:
     """Until it is let go, whether its partitions came before or after."""
     producer = ground.producer()
-    producer.send(*compose(0, 50))
+    producer.send(compose(0, 50))
     fates(producer, 50)
     consumer = ground.consumer()
     consumer.hold(held=True)
@@ -241,7 +241,7 @@ def test_positions_follow_what_was_read(ground: Ground) -> None:
     """Next offset of every partition of the member; together they are what was sent."""
     producer = ground.producer()
     for first in range(0, 40, 10):
-        producer.send(*compose(first, 10))
+        producer.send(compose(first, 10))
         fates(producer, 10)
     consumer = ground.consumer()
     received(consumer, 40)
@@ -264,8 +264,8 @@ def mock_cluster() -> Iterator[str]:
 
 def test_without_acknowledgements_neither_offset_nor_time_is_known(mock_cluster: str) -> None:
     """acks 0: the message counts as acknowledged, and what nobody said is null."""
-    producer = KafkaProducer(ClientSpec("p", "t", {"bootstrap.servers": mock_cluster, "acks": 0}))
-    producer.send(*compose(0, 10))
+    producer = KafkaProducer(ClientSpec("p", ("t",), {"bootstrap.servers": mock_cluster, "acks": 0}))
+    producer.send(compose(0, 10))
 
     told = fates(producer, 10)
 
@@ -282,7 +282,7 @@ def test_foreign_messages_carry_no_stamp(mock_cluster: str) -> None:
         plain.produce("t", value, partition=0)
     plain.flush(10)
     settings = {"bootstrap.servers": mock_cluster, "group.id": "g", "auto.offset.reset": "earliest"}
-    consumer = KafkaConsumer(ClientSpec("c", "t", settings, stamp_in_header=None))
+    consumer = KafkaConsumer(ClientSpec("c", ("t",), settings, stamp_in_header=None))
     sizes: list[int] = []
     ours: list[bool] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
@@ -299,14 +299,14 @@ def test_foreign_messages_carry_no_stamp(mock_cluster: str) -> None:
 def test_where_nobody_told_where_the_stamps_are_each_message_tells(mock_cluster: str) -> None:
     """Stamps in values, in headers and nowhere, mixed in one topic, as a consumer finds them that only reads."""
     plain = ck.Producer({"bootstrap.servers": mock_cluster})
-    (in_value,), _ = compose(0, 1)
-    (body,), stamps = compose(1, 1, in_header=True)
-    header = [(stamp.HEADER_KEY, stamps[0].tobytes())]
+    (in_value,) = compose(0, 1).values
+    apart = compose(1, 1, in_header=True)
+    (body,), header = apart.values, [(stamp.HEADER_KEY, apart.stamps[0].tobytes())]
     for value, headers in ((in_value, []), (body, header), (b"short", []), (None, header), (b"x" * 100, [])):
         plain.produce("t", value, headers=headers, partition=0)
     assert plain.flush(10) == 0
     settings = {"bootstrap.servers": mock_cluster, "group.id": "mixed", "auto.offset.reset": "earliest"}
-    consumer = KafkaConsumer(ClientSpec("c", "t", settings, stamp_in_header=None))
+    consumer = KafkaConsumer(ClientSpec("c", ("t",), settings, stamp_in_header=None))
     found: list[tuple[bool, bool, int]] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
     while len(found) < 5 and monotonic_ns() < limit_ns:
@@ -322,7 +322,7 @@ def test_where_nobody_told_where_the_stamps_are_each_message_tells(mock_cluster:
 
 def test_a_cluster_that_cannot_be_reached_is_one_clear_error() -> None:
     """No traceback of a library, and no endless wait."""
-    spec = ClientSpec("producer-0", "t", {"bootstrap.servers": "127.0.0.1:1"})
+    spec = ClientSpec("producer-0", ("t",), {"bootstrap.servers": "127.0.0.1:1"})
 
     with pytest.raises(BrokerError, match="producer-0"):
         KafkaProducer(spec, metadata_seconds=0.5)

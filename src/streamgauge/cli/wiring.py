@@ -73,7 +73,7 @@ def _producers(scenario: Scenario, load: Load, identity: Identity, connection: S
             open_client=KafkaProducer,
             client=ClientSpec(
                 worker=f"producer-{number}",
-                topic=scenario.topic_name,
+                topics=(scenario.topic_name,),
                 settings={**settings, "client.id": f"{identity.id}-producer-{number}"},
                 stamp_in_header=load.stamped_in_headers,
             ),
@@ -101,7 +101,7 @@ def _consumers(scenario: Scenario, consume: Consume, identity: Identity, connect
             open_client=KafkaConsumer,
             client=ClientSpec(
                 worker=f"consumer-{number}",
-                topic=scenario.topic_name,
+                topics=(scenario.topic_name,),
                 settings={
                     **settings,
                     # Every partition has a committed offset; without one something is wrong and must not be hidden.

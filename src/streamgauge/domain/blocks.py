@@ -26,11 +26,31 @@ class ClientSpec:
     """What a client needs to know; plain values that can be sent to another process."""
 
     worker: str
-    topic: str
+    topics: tuple[str, ...]
+    """Every topic of the run; a topic's place here is its number in run.json and in the rows."""
     settings: Mapping[str, str | int | float | bool]
     """Settings of the client by librdkafka's names, complete."""
     stamp_in_header: bool | None = False
     """Whether stamps travel in a record header; None where a consumer has to look in both places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Messages to be handed to a client, all sent now; what a column does not say, it says with None."""
+
+    values: Sequence[bytes | None]
+    """None for a tombstone."""
+    stamps: Stamps
+    """One per message: those in the values, or those that travel in headers."""
+    keys: Sequence[bytes | None] | None = None
+    topics: Sequence[int] | None = None
+    """Number of each message's topic; None where all go to the first."""
+    partitions: Sequence[int] | None = None
+    """None where the client's partitioner decides."""
+
+    def __len__(self) -> int:
+        """Messages in the block."""
+        return len(self.values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.domain import clock, stamp
-from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Refused
+from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Outgoing, Refused
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.stamp import Stamps
 
 _EMPTY_HEAD = bytes(stamp.SIZE)
 Record = tuple[bytes, bytes]
@@ -90,8 +89,9 @@ class FakeProducer:
         """How many messages the queue still takes."""
         return self.queue_limit - self._in_flight
 
-    def send(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
+    def send(self, block: Outgoing) -> Refused:
         """Take what there is room for."""
+        values, stamps = [value or b"" for value in block.values], block.stamps
         taken = max(0, min(len(values), self.room()))
         if taken:
             self._queue.append((values[:taken], stamps[:taken].tobytes()))

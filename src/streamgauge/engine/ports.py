@@ -4,19 +4,18 @@
 many messages cross them, never one message at a time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Refused
-from streamgauge.domain.stamp import Stamps
+from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Outgoing, Refused
 
 
 class ProducerClient(Protocol):
-    """A client that sends to one topic and tells the fate of every message that it took."""
+    """A client that sends and tells the fate of every message that it took."""
 
     @property
     def queue_limit(self) -> int:
@@ -27,8 +26,8 @@ class ProducerClient(Protocol):
         """How many messages the local queue still takes; an estimate that `send` may contradict."""
         ...
 
-    def send(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
-        """Hand over a block; `stamps` are those of the values, for clients that put them into headers."""
+    def send(self, block: Outgoing) -> Refused:
+        """Hand over a block."""
         ...
 
     def serve(self, timeout_seconds: float) -> None:

@@ -118,8 +118,7 @@ class Producer:
     def _hand_over(self, seqs: Int64s, due_ns: Int64s | None) -> None:
         """Hand over a block; what finds no room is stamped again and tried again, in its order."""
         while True:
-            values, stamps = self.composer.compose(seqs, due_ns, self.now_ns())
-            refused = self.client.send(values, stamps)
+            refused = self.client.send(self.composer.compose(seqs, due_ns, self.now_ns()))
             if refused.failed:
                 self._record_refused(refused, seqs, due_ns)
             if not refused.no_room:

@@ -23,7 +23,7 @@ class KafkaConsumer:
     """A member of a consumer group; offsets are stored only when the caller says that their rows are recorded."""
 
     def __init__(self, spec: ClientSpec) -> None:
-        self._topic = spec.topic
+        self._topic = spec.topics[0]
         self._in_header = spec.stamp_in_header
         self._partitions: set[int] = set()
         self._held = False
@@ -34,7 +34,7 @@ class KafkaConsumer:
         try:
             self._client = ck.Consumer(settings, logger=log)
             self._client.subscribe(
-                [spec.topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+                list(spec.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
             )
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error

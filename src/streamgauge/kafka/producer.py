@@ -10,7 +10,7 @@ import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from streamgauge.domain import stamp
-from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, ClientSpec, Refused
+from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, ClientSpec, Outgoing, Refused
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.domain.stamp import Stamps
@@ -25,7 +25,7 @@ class KafkaProducer:
     """Sends blocks to one topic and tells the fate of every message by what its delivery report carries."""
 
     def __init__(self, spec: ClientSpec, metadata_seconds: float = _METADATA_SECONDS) -> None:
-        self._topic = spec.topic
+        self._topic = spec.topics[0]
         self._in_header = bool(spec.stamp_in_header)
         self._acks_none = str(spec.settings.get("acks", "")) == "0"
         self._limit = int(spec.settings.get(QUEUE_LIMIT, _QUEUE_LIMIT_DEFAULT))
@@ -39,7 +39,7 @@ class KafkaProducer:
         try:
             self._client = ck.Producer(settings, logger=log)
             # The first message must not wait for what can be known before: who leads which partition.
-            self._client.list_topics(spec.topic, timeout=metadata_seconds)
+            self._client.list_topics(spec.topics[0], timeout=metadata_seconds)
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error
 
@@ -56,9 +56,9 @@ class KafkaProducer:
         """Messages taken whose delivery report was not served."""
         return self._taken - self._told - len(self._messages)
 
-    def send(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
+    def send(self, block: Outgoing) -> Refused:
         """Hand a block over to librdkafka's queue."""
-        return self._send_headers(values, stamps) if self._in_header else self._send_values(values)
+        return self._send_headers(block.values, block.stamps) if self._in_header else self._send_values(block.values)
 
     def serve(self, timeout_seconds: float) -> None:
         """Serve delivery reports."""
@@ -100,7 +100,7 @@ class KafkaProducer:
 
         return delivered
 
-    def _send_values(self, values: Sequence[bytes]) -> Refused:
+    def _send_values(self, values: Sequence[bytes | None]) -> Refused:
         """One call for each message, which is cheaper than a batch of dictionaries that the client looks into."""
         produce, topic, taken = self._client.produce, self._topic, 0
         failed: list[tuple[int, str]] = []
@@ -118,7 +118,7 @@ class KafkaProducer:
             self._taken += taken
         return Refused(failed=failed) if failed else ALL_TAKEN
 
-    def _send_headers(self, values: Sequence[bytes], stamps: Stamps) -> Refused:
+    def _send_headers(self, values: Sequence[bytes | None], stamps: Stamps) -> Refused:
         """One call for each message: a batch takes no headers, and a delivery report returns none."""
         report = self._reporter()
         failed: list[tuple[int, str]] = []
