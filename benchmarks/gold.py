@@ -19,7 +19,7 @@ from streamgauge.domain.histogram import Int64s, bucket_of, upper_edge_ns
 from streamgauge.domain.latency import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
 from streamgauge.domain.runfolder import RunFacts, RunFolder
 from streamgauge.domain.shapes import curve, heat
-from streamgauge.domain.tables import DELIVERY_COUNTS, METRICS, TABLES
+from streamgauge.domain.tables import DELIVERY_COUNTS, METRICS, TABLES, UNPLACED
 from streamgauge.domain.verdict import checks
 from streamgauge.record.arrow import arrow_schema
 
@@ -29,6 +29,8 @@ SHAPES: Final = 32
 SPREAD: Final = 0.55
 """Standard deviation of the logarithm: a p99 of three and a half medians."""
 MEDIANS_US: Final = {"ack": 4_300, "end_to_end": 4_800, "processing": 6_000, "lateness": 12, "poll": 9_000}
+PRESENT: Final = [metric for metric in METRICS if metric not in {"batch", "flush_wait", "since_record_time"}]
+"""What a plain load has."""
 WAVE_BUCKETS: Final = 128
 """How far the wave moves a latency up and down: by a half."""
 WAVE_SECONDS: Final = 600
@@ -82,7 +84,7 @@ class _Counted:
 def make(folder: RunFolder, long: Long) -> int:
     """Write run.json and all gold tables; returns the rows of `latency_buckets`."""
     rng = np.random.default_rng(long.seed)
-    counted = {metric: _counted(long, metric, rng) for metric in METRICS}
+    counted = {metric: _counted(long, metric, rng) for metric in PRESENT}
     about = _facts(long)
     tables = _tables(long, counted)
     judged = checks(about, tables)
@@ -126,14 +128,14 @@ def _shape(rng: np.random.Generator, median_ns: int, messages: int) -> Buckets:
 
 def _bucket_table(long: Long, counted: dict[str, _Counted]) -> pa.Table:
     """By window, and by partition but for what has none."""
-    return pa.concat_tables([table for metric in METRICS for table in _bucket_tables(long, metric, counted[metric])])
+    return pa.concat_tables([table for metric in PRESENT for table in _bucket_tables(long, metric, counted[metric])])
 
 
 def _bucket_tables(long: Long, metric: str, each: _Counted) -> Iterator[pa.Table]:
     second = np.repeat(long.windows, np.diff(each.edges))
     columns = {"second": second, "measured": second >= 0, "bucket": each.bucket, "count": each.count}
     yield _table(metric, columns, len(second))
-    if metric in {"lateness", "poll"}:
+    if metric in UNPLACED:
         return
     of_one = _of_partition(long, each)
     for partition in range(long.partitions):
@@ -165,14 +167,14 @@ def _tables(long: Long, counted: dict[str, _Counted]) -> dict[str, list[Row]]:
     latencies = {metric: _latency(buckets) for metric, buckets in whole.items()}
     return {
         "throughput": list(_throughput(long)),
-        "latency": [row for metric in METRICS for row in _latencies(long, metric, counted[metric])],
+        "latency": [row for metric in PRESENT for row in _latencies(long, metric, counted[metric])],
         "cdf": [
             {"metric": metric, "le_ms": edge, "share": share}
             for metric, latency in latencies.items()
             for edge, share in latency.cdf
         ],
         "percentiles": [row for metric, buckets in whole.items() for row in _curve(metric, buckets)],
-        "heat": [row for metric in METRICS if "_" in metric for row in _heat(long, metric, counted[metric])],
+        "heat": [row for metric in PRESENT if metric not in UNPLACED for row in _heat(long, metric, counted[metric])],
         "delivery": [
             _delivery("run", long.plan.messages),
             _delivery("measure", long.seconds * long.rate),
@@ -220,7 +222,7 @@ def _latencies(long: Long, metric: str, each: _Counted) -> Iterator[Row]:
     yield _latency_row(metric, "measure", _latency(_measured(long, each)))
     for place, second in enumerate(long.windows.tolist()):
         yield _latency_row(metric, "window", _latency(each.within(place, place + 1))) | {"second": second}
-    if metric not in {"lateness", "poll"}:
+    if metric not in UNPLACED:
         of_one = _latency_row(metric, "partition", _latency(_of_partition(long, each)))
         yield from (of_one | {"topic": 0, "partition": partition} for partition in range(long.partitions))
 

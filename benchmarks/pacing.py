@@ -19,7 +19,7 @@ from streamgauge.domain.pacing import constant
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer
 from streamgauge.engine.live import Latencies, Live, Order
-from streamgauge.engine.produce import LARGEST_BLOCK, Producer
+from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Sinks, Times
 from streamgauge.engine.worker import set_timer_slack
 from streamgauge.record.parts import open_sink
 
@@ -76,13 +76,14 @@ def _fake(rate: int, seconds: int) -> Float64s:
         producer = Producer(
             client,
             Composer(recipe, LARGEST_BLOCK),
-            sink,
+            Sinks(sink),
             live.slots[0],
             Latencies(live.latencies[0], 0),
             lambda: live.order,
+            Sending(constant(rate, 0, 1)),
         )
         start_ns = monotonic_ns() + NS_PER_SECOND // 5
-        producer.run(constant(rate, 0, 1), start_ns, start_ns + seconds * NS_PER_SECOND, NS_PER_SECOND)
+        producer.run(Times(start_ns, start_ns, start_ns + seconds * NS_PER_SECOND, NS_PER_SECOND))
         sink.close()
         live.close()
         table = ds.dataset(Path(folder) / "events" / "sent").to_table(columns=["due_ns", "sent_ns"])

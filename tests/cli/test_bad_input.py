@@ -160,7 +160,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\ntopic: null\n", ("topic: null: not a mapping.",)),
     ("name: x\nphases: [5s]\n", ("phases: ['5s']: not a mapping. Write it as `phases: {key: value}`",)),
     ("name: x\nload: off\nconsume: off\n",
-     ("load, consume: both are off, so nothing", "Leave at least one of them on")),
+     ("load, consume: both are off, so nothing", "Leave one of them on, or add connections")),
     # The topic.
     ("name: x\ntopic: {name: a/b}\n", ("topic.name: 'a/b': not in a form that is allowed", "letters, digits, `.`")),
     ("name: x\ntopic: {name: .}\n", ("topic.name: '.': Kafka takes no topic of this name. Write another",)),
@@ -213,7 +213,8 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
      ("load.client: Failed to create", "`acks` must be")),
     # Who reads, how long, and the rest.
     ("name: x\nconsume: {consumers: -1}\n", ("consume.consumers: -1: should be greater than or equal to 1",)),
-    ("name: x\nconsume: {start: middle}\n", ("consume.start: 'middle': should be 'auto', 'earliest' or 'latest'",)),
+    ("name: x\nconsume: {start: middle}\n",
+     ("consume.start: 'middle': no place to start", "Write auto, earliest, latest, or a time")),
     ("name: x\nconsume: {client: {fetch.min.bytes: -1}}\n",
      ("consume.client.fetch.min.bytes: -1: ", "outside allowed range")),
     ("name: x\nphases: {measure: 30}\n", ("phases.measure: 30: ", *NOT_A_DURATION)),
@@ -317,7 +318,7 @@ CALLS: list[tuple[list[str], tuple[str, ...]]] = [
     # Which scenario.
     (["run", "basline"], ("basline: no scenario of this name. Did you mean `baseline`?",)),
     (["run", "nothing-like-it"],
-     ("nothing-like-it: no scenario", "Shipped scenarios: baseline, ", "or name a YAML file")),
+     ("nothing-like-it: no scenario", "Shipped scenarios: azul-10k, baseline, ", "or name a YAML file")),
     (["run", ""], ("SCENARIO: no scenario of this name. Shipped scenarios",)),
     (["run", "\x1b[31mred"], ("?[31mred: no scenario of this name",)),
     (["run", "x" * 5000], ("xxx...: no scenario of this name",)),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.cli.main import _shipped_or_file
+from streamgauge.cli.scenario_file import shipped
 
 PROGRAM = [sys.executable, "-m", "streamgauge.cli.main"]
 WRONG = ["analyse", "no-such-folder"]
@@ -51,9 +52,9 @@ def test_scenarios_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     for name in ("mine.yaml", "minor.yml", "notes.txt"):
         (tmp_path / name).touch()
-    assert _shipped_or_file("") == ["baseline", "saturate", "mine.yaml", "minor.yml"]
+    assert _shipped_or_file("") == [*shipped(), "mine.yaml", "minor.yml"]
     assert _shipped_or_file("sat") == ["saturate"]
-    assert _shipped_or_file("mi") == ["mine.yaml", "minor.yml"]
+    assert _shipped_or_file("min") == ["mine.yaml", "minor.yml"]
     assert _shipped_or_file("x") == []
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, Measure, Received, Sent, audit, remains
 from streamgauge.delivery.ends import Lag, LostBlock
+from streamgauge.domain.events import ABORTED, COMMITTED, UNDECIDED
 
 ALWAYS = Measure(0, 1_000_000)
 GROUP = 0
@@ -162,3 +163,55 @@ def test_the_lost_block_begins_above_the_last_record_and_ends_at_the_next_of_ano
     }
     said = audit([sent(6), sent(9, partition=0)], rows, [*starts, *READ_OUT], GROUP, ALWAYS, frozenset([9]))
     assert said.classes == {(0, 0, 6): "unknown", (0, 0, 9): "lost"}
+
+
+COMMIT, ABORT, UNSAID = 7, 8, 9
+OUTCOMES = {(0, COMMIT): COMMITTED, (0, ABORT): ABORTED, (0, UNSAID): UNDECIDED, (1, COMMIT): ABORTED}
+
+
+def transacted(transaction: int | None, deliveries: list[Received], *, error: str | None = None) -> Audit:
+    message = sent(5, error=error)._replace(transaction=transaction)
+    return audit([message], deliveries, READ_OUT, GROUP, ALWAYS, outcomes=OUTCOMES)
+
+
+@pytest.mark.parametrize(
+    ("transaction", "deliveries", "name"),
+    [
+        (None, [], "lost"),
+        (COMMIT, [], "lost"),
+        (COMMIT, [got(5)], "delivered_once"),
+        (UNSAID, [], "unknown"),
+        (UNSAID, [got(5)], "delivered_once"),
+        (UNSAID, [got(5), got(5, poll=1)], "duplicate_consumer"),
+        # No row tells how it ended.
+        (99, [], "unknown"),
+        (ABORT, [], None),
+        (ABORT, [got(5)], None),
+    ],
+)
+def test_a_message_shares_the_fate_of_its_transaction(
+    transaction: int | None, deliveries: list[Received], name: str | None
+) -> None:
+    said = transacted(transaction, deliveries)
+    assert said.classes == ({} if name is None else {(0, 0, 5): name})
+    aborted = int(transaction == ABORT)
+    assert (said.run["aborted"], said.run["aborted_received"]) == (aborted, aborted * len(deliveries))
+    assert len(said.timed) == (min(1, len(deliveries)) if name else 0)
+
+
+def test_a_message_that_failed_in_an_aborted_transaction_failed() -> None:
+    said = transacted(ABORT, [got(5)], error="_PURGE_QUEUE")
+    assert (said.run["aborted"], said.run["aborted_received"], said.run["unacked_received"]) == (0, 0, 1)
+
+
+def test_a_corrupt_delivery_of_an_aborted_message_is_one_of_it() -> None:
+    said = transacted(ABORT, [got(None, offset=5)])
+    assert (said.run["aborted_received"], said.run["corrupt"]) == (1, 1)
+
+
+def test_what_a_group_is_told_not_to_read_is_not_lost() -> None:
+    messages = [sent(5), sent(6, partition=1), sent(7, error="_MSG_TIMED_OUT", partition=1), sent(8, None, partition=1)]
+    messages.append(sent(9)._replace(partition=None, offset=None))
+    said = audit(messages, [], READ_OUT, GROUP, ALWAYS, reads=frozenset([0, 2]))
+    assert said.classes == {(0, 0, 5): "lost", (0, 0, 9): "lost"}
+    assert said.run["unread"] == 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.delivery.ends import Dead, End, Lag, LostBlock, ends, missing
+from streamgauge.delivery.ends import Dead, End, Lag, LostBlock, ends, members, missing
 
 ENDED = End(start=10, position=50, end=60)
 
@@ -76,3 +76,9 @@ def test_without_a_report_the_position_is_unknown_unless_a_consumer_died() -> No
 )
 def test_a_partition_is_read_out_when_the_position_reached_the_end(end: End, read_out: bool) -> None:
     assert end.read_out is read_out
+
+
+def test_the_dead_are_members_of_the_group_that_they_recorded_for_or_of_any() -> None:
+    """Consumer 9 read for group 1; nobody knows for whom 8 was to read."""
+    found = members(frozenset([8, 9]), (0, 1), [(0, 3), (1, 9), (1, 4)])
+    assert found == {0: frozenset([8]), 1: frozenset([8, 9])}

@@ -89,7 +89,10 @@ def test_where_the_stamp_travels(load: dict[str, Any], in_headers: bool) -> None
         ({"topic": "t"}, "topic: 't': not a mapping. Write it as `topic: {key: value}`"),
         ({"topic": {"name": "a b"}}, "topic.name: 'a b': not in a form that is allowed here. It says: Name: letters"),
         ({"topic": {"partitions": 0}}, "topic.partitions: 0: should be greater than or equal to 1"),
-        ({"consume": {"start": "middle"}}, "consume.start: 'middle': should be 'auto', 'earliest' or 'latest'"),
+        (
+            {"consume": {"start": "middle"}},
+            "consume.start: 'middle': no place to start. Write auto, earliest, latest, or a time",
+        ),
         ({"phases": {"measure": 30}}, "phases.measure: 30: not a duration. Write a number and a unit"),
         ({"phases": {"measure": "0s"}}, "phases.measure: 0s leaves nothing to measure. Write a duration"),
         ({"phases": {"drain": 0}}, "phases.drain: 0s gives no message the time to arrive."),

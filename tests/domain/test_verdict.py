@@ -231,15 +231,95 @@ def measured_for(seconds: int) -> Change:
     return change
 
 
-def paced(rate: str) -> Change:
-    return lambda run: run.facts["scenario"]["load"].update(rate=rate)
+def load(**values: Any) -> Change:
+    return lambda run: run.facts["scenario"]["load"].update(values)
+
+
+def consume(**values: Any) -> Change:
+    return lambda run: run.facts["scenario"]["consume"].update(values)
+
+
+def paced(rate: Any) -> Change:
+    return load(rate=rate)
 
 
 unpaced = paced("max")
+closed_loop = paced({"closed": {"batch": 10}})
+ramp = paced({"ramp": {"from": "1k/s", "to": "19k/s", "over": "30s"}})
+poisson = paced({"poisson": {"rate": "10k/s"}})
+flushing = load(flush=16)
+transacted = load(transactions={"messages": 100})
+slowed = consume(processing={"delay": "4ms"})
 
 
 def lingering(milliseconds: object) -> Change:
-    return lambda run: run.facts["scenario"]["load"].update(client={"linger.ms": milliseconds})
+    return load(client={"linger.ms": milliseconds})
+
+
+def due_in_a_second(count: int) -> Change:
+    """The most that was due in a second of the measure phase; in the drain, more."""
+    rows = [{"scope": "window", "second": at, "due": due} for at, due in ((3, 10), (7, count), (40, 99_999))]
+    return lambda run: run.tables["throughput"].extend(rows)
+
+
+def two_groups(least: int) -> Change:
+    rows = [{"scope": "group", "group": group, "received": count} for group, count in enumerate((MESSAGES, least))]
+
+    def change(run: Run) -> None:
+        run.tables["throughput"] += rows
+        run.row("throughput", scope="measure").update(received=MESSAGES + least)
+
+    return change
+
+
+def sharing(role: str, *numbers: int) -> Change:
+    """One process for several clients."""
+
+    def change(run: Run) -> None:
+        worker = next(each for each in run.facts["workers"] if each["role"] == role)
+        name = f"{role}-{numbers[0]}..{numbers[-1]}"
+        for row in run.tables["resources"]:
+            if row["process"] == worker["name"]:
+                row["process"] = name
+        worker.update(name=name, number=numbers[0], members=numbers)
+
+    return change
+
+
+def processed(*rows: tuple[int, float | None, float | None, float | None]) -> Change:
+    """Processed messages, their mean, what was asked and its deviation, of each delay; beside it a consumer's row."""
+    names = ("processed", "mean_ms", "asked_ms", "asked_stddev_ms")
+    phases = [{"phase": phase, **dict(zip(names, row, strict=True))} for phase, row in enumerate(rows)]
+    consumer = {"phase": None, "consumer": 0, "processed": 9, "mean_ms": 9.0, "asked_ms": 1.0, "asked_stddev_ms": None}
+    return lambda run: run.tables.update(processing=[consumer, *phases])
+
+
+def ended(**outcomes: int) -> Change:
+    rows = [{"scope": "run", "outcome": outcome, "count": count} for outcome, count in outcomes.items()]
+    return lambda run: run.tables.update(transactions=rows)
+
+
+def connecting(failed: int = 0, began: int = 300, exhausted: int = 0, under_way: float = 1.0) -> Change:
+    """Ten connections opened a second."""
+    row = {"kind": "open", "made": began - failed, "failed": failed, "exhausted": exhausted, "error": "_TRANSPORT"}
+    row |= {"asked_per_second": 10.0, "duration_ns": SECONDS * 10**9, "late_p99_ms": 1.0}
+    row |= {"under_way": under_way, "at_once": 4}
+
+    def change(run: Run) -> None:
+        run.facts["scenario"]["connections"] = {"open": "10/s"}
+        run.tables["connections"] = [row | {"scope": scope} for scope in ("run", "measure")]
+
+    return change
+
+
+def observed(p50_ms: float = 3.0, *, negative: int = 0, embedded: bool = True) -> Change:
+    def change(run: Run) -> None:
+        consume_only(run)
+        row = _latency("since_record_time", p50_ms, 9.0, 12.0, min_ms=-4.0, negative=negative, count=1_000)
+        run.tables["latency"] = [row]
+        run.facts["broker"]["embedded"] = embedded
+
+    return change
 
 
 def produce_only(run: Run) -> None:
@@ -312,6 +392,10 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("schedule", (late(p99=1500), died("producer", declared=True)), ("system", "warn")),
     # Never sent, not late: response time is moved by what was not sent.
     ("schedule", (latency("ack_response", p99_ms=9_000),), ("instrument", "pass")),
+    ("schedule", (late(p99=1500), flushing), ("system", "warn")),
+    ("schedule", (late(p99=1500), transacted), ("system", "warn")),
+    ("schedule", (late(p99=1500), ramp), ("instrument", "fail")),
+    ("schedule", (closed_loop,), None),
     ("schedule", (missing("lateness"),), ("instrument", "unknown")),
     ("schedule", (unpaced,), None),
     ("schedule", (consume_only,), None),
@@ -330,6 +414,13 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("rate", (missing("throughput"),), ("instrument", "unknown")),
     ("rate", (paced("?"),), ("instrument", "unknown")),
     ("rate", (unpaced,), None),
+    ("rate", (closed_loop,), None),
+    ("rate", (paced("closed"),), None),
+    # What a shape asks for is what was due.
+    ("rate", (ramp, measured(due=90_000, sent=90_000)), ("instrument", "pass")),
+    ("rate", (ramp, measured(due=90_000, sent=89_000)), ("instrument", "fail")),
+    ("rate", (paced("RAMP_10_from_1000_to_60"), measured(due=90_000, sent=90_050)), ("instrument", "pass")),
+    ("rate", (ramp, missing("throughput")), ("instrument", "unknown")),
     ("unsent", (), ("instrument", "pass")),
     ("unsent", (delivery(unsent=5),), ("instrument", "fail")),
     ("unsent", (delivery(unsent=5), blocked(0.9)), ("system", "fail")),
@@ -341,13 +432,30 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("linger", (lingering(0), unpaced), ("system", "warn")),
     ("linger", (lingering("0.5"),), ("system", "pass")),
     ("linger", (lingering(0), paced("900/s")), ("system", "pass")),
+    ("linger", (lingering(0), ramp, due_in_a_second(1_200)), ("system", "warn")),
+    ("linger", (lingering(0), ramp, due_in_a_second(900)), ("system", "pass")),
+    ("linger", (lingering(0), closed_loop), ("system", "pass")),
+    ("linger", (lingering(0), unpaced, flushing), ("system", "pass")),
     ("linger", (consume_only,), None),
     ("full_queue", (), ("system", "pass")),
     ("full_queue", (blocked(0.02),), ("system", "warn")),
     ("full_queue", (unpaced, blocked(0.8)), ("system", "pass")),
     ("full_queue", (unpaced, blocked(0.01)), ("instrument", "warn")),
+    ("full_queue", (closed_loop, blocked(0.0)), None),
+    ("full_queue", (unpaced, flushing, blocked(0.01)), None),
+    ("full_queue", (flushing, blocked(0.02)), ("system", "warn")),
+    ("full_queue", (ramp, blocked(0.02)), ("system", "warn")),
     ("full_queue", (missing("resources"),), ("system", "unknown")),
     ("full_queue", (consume_only,), None),
+    ("connections", (), None),
+    ("connections", (connecting(),), ("system", "pass")),
+    ("connections", (connecting(failed=2),), ("system", "fail")),
+    ("connections", (connecting(failed=2, exhausted=1),), ("instrument", "fail")),
+    ("connection_rate", (), None),
+    ("connection_rate", (connecting(),), ("instrument", "pass")),
+    ("connection_rate", (connecting(began=297),), ("instrument", "warn")),
+    ("connection_rate", (connecting(began=290),), ("instrument", "fail")),
+    ("connection_rate", (connecting(began=290, under_way=3.9),), ("system", "fail")),
     ("worker_cpu", (), ("instrument", "pass")),
     ("worker_cpu", (used("producer-1", cpu_cores=0.97),), ("instrument", "warn")),
     ("worker_cpu", (used("producer-1", cpu_cores=0.97), late(p99=3)), ("instrument", "fail")),
@@ -356,13 +464,47 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.01)), ("instrument", "warn")),
     ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.01), measured(received=9)), ("instrument", "fail")),
     ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.5), measured(received=9)), ("instrument", "warn")),
+    ("worker_cpu", (used("producer-1", cpu_cores=0.97), closed_loop), ("instrument", "fail")),
+    ("worker_cpu", (used("producer-1", cpu_cores=0.9), closed_loop), ("instrument", "pass")),
+    ("worker_cpu", (used("producer-1", cpu_cores=0.97), unpaced, flushing), ("instrument", "fail")),
+    ("worker_cpu", (used("producer-1", cpu_cores=0.97), late(p99=3), ramp), ("instrument", "fail")),
+    (
+        "worker_cpu",
+        (used("consumer-0", cpu_cores=1.2), polls(0.01), measured(received=9), slowed),
+        ("instrument", "pass"),
+    ),
+    ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.01), two_groups(9)), ("instrument", "fail")),
+    ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.01), two_groups(MESSAGES)), ("instrument", "warn")),
+    # Nobody is to receive what was aborted, or what is in partitions that nobody is to read.
+    (
+        "worker_cpu",
+        (
+            used("consumer-0", cpu_cores=1.2),
+            polls(0.01),
+            measured(received=9),
+            delivery("measure", aborted=9, unread=MESSAGES - 18),
+        ),
+        ("instrument", "warn"),
+    ),
+    (
+        "worker_cpu",
+        (used("consumer-0", cpu_cores=1.2), polls(0.01), measured(received=9), sharing("consumer", 0, 2)),
+        ("instrument", "fail"),
+    ),
+    (
+        "worker_cpu",
+        (used("consumer-0", cpu_cores=1.2), polls(0.5), measured(received=9), sharing("consumer", 0, 2)),
+        ("instrument", "warn"),
+    ),
     ("worker_cpu", (missing("resources"),), ("instrument", "unknown")),
+    ("worker_cpu", (produce_only, consume_only, missing("resources")), None),
     ("machine_cpu", (), ("instrument", "pass")),
     ("machine_cpu", (used("host", steal_share=None),), ("instrument", "pass")),
     ("machine_cpu", (used("host", steal_share=0.03),), ("instrument", "warn")),
     ("machine_cpu", (used("host", steal_share=0.2),), ("instrument", "fail")),
     ("machine_cpu", (used("host", idle_share=0.01),), ("instrument", "warn")),
     ("machine_cpu", (used("host", idle_share=0.01), unpaced), ("instrument", "pass")),
+    ("machine_cpu", (used("host", idle_share=0.01), closed_loop), ("instrument", "warn")),
     ("machine_cpu", (used("host", idle_share=0.01, cpu_cores=0.76), unpaced), ("instrument", "warn")),
     ("machine_cpu", (used("host", idle_share=0.01, cpu_cores=None), unpaced), ("instrument", "pass")),
     ("machine_cpu", (used("host", idle_share=0.4, cpu_cores=2.0),), ("instrument", "pass")),
@@ -373,6 +515,7 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("ack_polls", (gaps("producer-1", 12.0),), ("instrument", "warn")),
     ("ack_polls", (gaps("producer-1", 120.0),), ("instrument", "fail")),
     ("ack_polls", (gaps("producer-1", 120.0), unpaced), ("instrument", "warn")),
+    ("ack_polls", (gaps("producer-1", 120.0), closed_loop), ("instrument", "fail")),
     ("ack_polls", (gaps("consumer-0", 120.0),), ("instrument", "pass")),
     ("ack_polls", (missing("resources"),), ("instrument", "unknown")),
     ("ack_polls", (consume_only,), None),
@@ -380,7 +523,28 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("receive_polls", (gaps("consumer-0", 12.0),), ("instrument", "warn")),
     ("receive_polls", (gaps("consumer-0", 120.0),), ("instrument", "fail")),
     ("receive_polls", (missing("latency"),), ("instrument", "unknown")),
+    ("receive_polls", (gaps("consumer-0", 120.0), slowed), None),
+    ("receive_polls", (gaps("consumer-0", 120.0), consume(rate="1k/s")), None),
+    ("receive_polls", (gaps("consumer-0", 120.0), consume(rate="unlimited", processing=None)), ("instrument", "fail")),
     ("receive_polls", (produce_only,), None),
+    ("processing_delay", (), None),
+    ("processing_delay", (slowed,), ("instrument", "unknown")),
+    ("processing_delay", (slowed, processed((1_000, 4.079, 4.0, 0.0))), ("instrument", "pass")),
+    ("processing_delay", (slowed, processed((1_000, 3.921, 4.0, 0.0))), ("instrument", "pass")),
+    ("processing_delay", (slowed, processed((1_000, 4.09, 4.0, 0.0))), ("instrument", "warn")),
+    ("processing_delay", (slowed, processed((1_000, 3.91, 4.0, 0.0))), ("instrument", "warn")),
+    ("processing_delay", (slowed, processed((1_000, 4.5, 4.0, 0.0))), ("instrument", "fail")),
+    # The mean of a hundred exponential draws may be a tenth off; that of ten thousand may not.
+    ("processing_delay", (slowed, processed((100, 4.8, 4.0, 4.0))), ("instrument", "pass")),
+    ("processing_delay", (slowed, processed((10_000, 4.8, 4.0, 4.0))), ("instrument", "fail")),
+    ("processing_delay", (slowed, processed((1_000, 4.0, 4.0, 0.0), (1_000, 2.3, 2.0, 0.0))), ("instrument", "fail")),
+    ("processing_delay", (slowed, processed((1_000, 4.0, 4.0, 0.0), (1_000, 0.02, 0.0, 0.0))), ("instrument", "pass")),
+    ("processing_delay", (slowed, processed((1_000, 0.02, 0.0, 0.0))), None),
+    (
+        "processing_delay",
+        (consume(processing={"delay": None, "function": "a:b"}), processed((9, 1.0, None, None))),
+        None,
+    ),
     ("garbage_collection", (), ("system", "pass")),
     ("garbage_collection", (pauses((3.0, 5.0)),), ("system", "warn")),
     (
@@ -407,6 +571,13 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ),
     ("start_transient", (measured_for(4),), ("instrument", "unknown")),
     ("start_transient", (each_window(max_ms=None),), ("instrument", "unknown")),
+    ("start_transient", (at_start(p99_ms=90), latency("end_to_end_response", p99_ms=12.1), ramp), None),
+    (
+        "start_transient",
+        (at_start(p99_ms=90), latency("end_to_end_response", p99_ms=12.1), poisson),
+        ("instrument", "fail"),
+    ),
+    ("start_transient", (consume(processing={"delay": "4ms", "changes": [{"at": "9s", "delay": "0s"}]}),), None),
     ("start_transient", (missing("latency"),), None),
     ("samples", (), ("instrument", "pass")),
     ("samples", (few_samples(10_000),), ("instrument", "pass")),
@@ -442,6 +613,36 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("corrupt", (delivery(corrupt=None),), ("system", "unknown")),
     ("corrupt", (delivery(corrupt=None, checked=0),), ("system", "unknown")),
     ("corrupt", (lambda run: run.facts["scenario"].update(verify="off"),), None),
+    ("aborted_received", (), None),
+    ("aborted_received", (transacted,), ("system", "pass")),
+    ("aborted_received", (transacted, delivery(aborted=500)), ("system", "pass")),
+    ("aborted_received", (transacted, delivery(aborted=500, aborted_received=1)), ("system", "fail")),
+    (
+        "aborted_received",
+        (
+            transacted,
+            delivery(aborted=500, aborted_received=500),
+            consume(client={"isolation.level": "read_uncommitted"}),
+        ),
+        ("system", "pass"),
+    ),
+    ("aborted_received", (transacted, missing("delivery")), ("system", "unknown")),
+    ("aborted_received", (transacted, produce_only), None),
+    ("transactions", (), None),
+    ("transactions", (ended(committed=90, aborted=10, unknown=0),), ("system", "pass")),
+    ("transactions", (ended(committed=90, aborted=10, unknown=1),), ("system", "warn")),
+    ("resent", (), None),
+    ("resent", (load(resend=0),), None),
+    ("resent", (load(resend=3),), ("system", "pass")),
+    ("resent", (load(resend=3), delivery(resent=4)), ("system", "warn")),
+    ("resent", (load(resend=3), delivery(resent=None)), ("system", "unknown")),
+    ("record_clock", (), None),
+    ("record_clock", (consume_only,), None),
+    ("record_clock", (observed(),), ("instrument", "pass")),
+    ("record_clock", (observed(embedded=False),), ("instrument", "unknown")),
+    ("record_clock", (observed(0.9),), ("instrument", "warn")),
+    ("record_clock", (observed(negative=9),), ("instrument", "warn")),
+    ("record_clock", (observed(negative=10),), ("instrument", "fail")),
     ("undecided", (), ("instrument", "pass")),
     ("undecided", (delivery(unknown=4),), ("instrument", "unknown")),
     ("undecided", (delivery(unknown=None),), ("instrument", "unknown")),
@@ -474,7 +675,8 @@ def test_a_healthy_run_passes_every_check() -> None:
 
     assert {check.status for check in answers} == {"pass"}
     assert [check.name for check in answers] == list(dict.fromkeys(check.name for check in answers))
-    assert {check.name for check in answers} == {name for name, _, _ in CASES}
+    assert {check.name for check in answers} == {name for name, changes, expected in CASES if not changes and expected}
+    assert {rule.name for rule in RULES} == {name for name, _, _ in CASES}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
@@ -598,7 +800,6 @@ def test_a_folder_without_anything_is_judged() -> None:
         "ending": "fail",
         "workers": "unknown",
         "set_aside": "unknown",
-        "worker_cpu": "unknown",
         "machine_cpu": "unknown",
         "garbage_collection": "unknown",
     }

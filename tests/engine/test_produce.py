@@ -1,7 +1,8 @@
 """The produce loop on a clock that the test moves: nothing sleeps, every figure is exact."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from streamgauge.domain.pacing import Pacer, constant
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.live import Latencies, Live, Order, Slot, State
-from streamgauge.engine.produce import BLOCK, LARGEST_BLOCK, Producer
+from streamgauge.engine.produce import BLOCK, LARGEST_BLOCK, Producer, Sending, Sinks, Times
+from streamgauge.engine.stops import Flush, Transactions
+from streamgauge.engine.turns import run_together
 
 START = 10 * NS_PER_SECOND
 
@@ -55,7 +58,14 @@ class Story:
     stopped: Callable[[int], bool] = lambda _now: False
     order: Callable[[int], Order] = lambda _now: Order.GO
     drain_ns: int = NS_PER_SECOND
+    warmup: float = 0.0
+    sending: Sending = field(default_factory=Sending)
+    topics: tuple[int, ...] = (0,)
+    unlucky: set[int] = field(default_factory=set)
     client: FakeProducer = field(init=False)
+    batches: "Rows" = field(init=False)
+    transactions: "Rows" = field(init=False)
+    attempts: "Rows" = field(init=False)
     slot: Any = field(init=False)
     ended_ns: int = 0
 
@@ -64,23 +74,27 @@ class Story:
         time, rows = FakeTime(START - NS_PER_SECOND, jumps=self.jumps), Rows()
         spec = ClientSpec("producer-0", ("t",), {})
         self.client = FakeProducer(
-            FakeLog(4), spec, self.queue_limit, self.stopped, now_ns=time.now_ns, sleep=time.sleep
-        )
-        recipe = Recipe(0, 7, "zeros", 64, 42, in_headers=False, scheduled=self.rate is not None)
+            FakeLog(4), spec, self.queue_limit, self.stopped,
+            unlucky=set(self.unlucky), now_ns=time.now_ns, sleep=time.sleep,
+        )  # fmt: skip
+        recipe = Recipe(0, 7, "zeros", 64, 42, in_headers=False, scheduled=self.rate is not None, topics=self.topics)
         self.live = Live.create(1, 4)
         self.slot = self.live.slots[0]
         pacer: Pacer | None = None if self.rate is None else constant(self.rate, 0, 1)
+        self.batches, self.transactions, self.attempts = Rows(), Rows(), Rows()
         producer = Producer(
             self.client,
             Composer(recipe, LARGEST_BLOCK),
-            rows,
+            Sinks(rows, self.batches, self.transactions, self.attempts),
             self.slot,
             Latencies(self.live.latencies[0], START),
             lambda: self.order(time.at_ns),
+            replace(self.sending, pacer=pacer),
             time.now_ns,
             time.sleep,
         )
-        producer.run(pacer, START, START + round(self.seconds * NS_PER_SECOND), self.drain_ns)
+        measure_ns = START + round(self.warmup * NS_PER_SECOND)
+        producer.run(Times(START, measure_ns, measure_ns + round(self.seconds * NS_PER_SECOND), self.drain_ns))
         self.ended_ns = time.at_ns
         return rows
 
@@ -201,3 +215,163 @@ def test_an_aborted_run_keeps_what_it_knows_and_ends() -> None:
 
     assert 900 < len(rows.rows) <= 1001
     assert {row["error"] for row in rows.rows} == {None}
+
+
+def test_a_closed_loop_sends_a_batch_when_the_last_one_is_acknowledged() -> None:
+    """Each batch has a row; they lie one behind the other and hold every message."""
+    story = Story(rate=None, seconds=0.01, sending=Sending(flush=Flush(10, hurries=False)))
+
+    rows = story.run()
+
+    batches = story.batches.rows
+    assert len(batches) > 10
+    assert {row["messages"] for row in batches[:-1]} == {10}
+    assert [row["first_seq"] for row in batches] == list(range(0, 10 * len(batches), 10))
+    assert all(row["began_ns"] <= row["waited_ns"] <= row["ended_ns"] for row in batches)
+    assert all(one["ended_ns"] <= other["began_ns"] for one, other in pairwise(batches))
+    acked = {row["seq"]: row["acked_ns"] for row in rows.rows}
+    assert all(max(acked[seq] for seq in range(b["first_seq"], b["first_seq"] + 10)) <= b["ended_ns"] for b in batches)
+    assert {row["due_ns"] for row in rows.rows} == {-(1 << 63)}
+
+
+def test_a_flush_delays_nothing_that_the_schedule_wants() -> None:
+    """Flushing after every fourth message: all are sent, each with its due time."""
+    story = Story(rate=1_000.0, seconds=1.0, sending=Sending(flush=Flush(4)))
+
+    rows = story.run()
+
+    assert rows.column("seq").tolist() == list(range(1_000))
+    assert [row["messages"] for row in story.batches.rows] == [4] * 250
+
+
+def test_transactions_of_so_many_messages() -> None:
+    """Every message names its transaction; the last one is ended when the load is over."""
+    story = Story(rate=1_000.0, seconds=0.25, sending=Sending(transactions=Transactions(messages=100)))
+
+    rows = story.run()
+
+    assert [(row["transaction"], row["messages"], row["outcome"]) for row in story.transactions.rows] == [
+        (0, 100, "committed"),
+        (1, 100, "committed"),
+        (2, 50, "committed"),
+    ]
+    assert rows.column("transaction").tolist() == [0] * 100 + [1] * 100 + [2] * 50
+    assert all(row["began_ns"] < row["ended_ns"] for row in story.transactions.rows)
+
+
+def test_transactions_of_a_length_end_on_time_also_when_nothing_is_due() -> None:
+    """Two messages a second and transactions of 400 ms: those in which nothing was sent leave no row."""
+    story = Story(rate=2.0, seconds=2.0, sending=Sending(transactions=Transactions(interval_ns=400 * NS_PER_MS)))
+
+    rows = story.run()
+
+    assert rows.column("transaction").tolist() == [0, 1, 2, 3]
+    assert [row["messages"] for row in story.transactions.rows] == [1, 1, 1, 1]
+    assert all(row["ended_ns"] - row["began_ns"] < 402 * NS_PER_MS for row in story.transactions.rows)
+
+
+@pytest.mark.parametrize(("share", "aborted"), [(0.0, 0), (1.0, 10), (0.5, 5)])
+def test_a_share_of_the_transactions_is_aborted(share: float, aborted: int) -> None:
+    """As many as the seed draws."""
+    sending = Sending(transactions=Transactions(messages=10, abort_share=share))
+    story = Story(rate=1_000.0, seconds=0.1, sending=sending)
+    story.run()
+
+    outcomes = [row["outcome"] for row in story.transactions.rows]
+    assert outcomes.count("aborted") == aborted
+    assert [outcome == "committed" for outcome in outcomes] == story.client.ended[: len(outcomes)]
+
+
+@pytest.mark.parametrize("rate", [1_000.0, None])
+def test_a_message_that_failed_is_sent_again(rate: float | None) -> None:
+    """With its stamp; the row tells the fate that was final, an attempt tells of the other."""
+    story = Story(rate=rate, seconds=0.5, unlucky={0, 7, 8}, sending=Sending(resend=1, measured_messages=400))
+
+    rows = story.run()
+
+    assert rows.column("seq").tolist() == list(range(400))
+    assert [(row["seq"], row["attempt"], row["error"]) for row in story.attempts.rows] == [
+        (0, 1, "_MSG_TIMED_OUT"),
+        (7, 1, "_MSG_TIMED_OUT"),
+        (8, 1, "_MSG_TIMED_OUT"),
+    ]
+
+
+def test_every_fate_is_recorded_when_nothing_can_be_sent_again() -> None:
+    """A broker that never answers: what was given up at the end has failed, and is not kept for another attempt."""
+    story = Story(rate=100.0, seconds=1.0, queue_limit=10, stopped=lambda _now: True, sending=Sending(resend=3))
+
+    rows = story.run()
+
+    errors = [row["error"] for row in sorted(rows.rows, key=lambda row: row["seq"])]
+    assert errors == ["_PURGE_QUEUE"] * 10 + ["unsent"] * 90
+
+
+def test_without_it_a_message_that_failed_has_failed() -> None:
+    """Its row says why."""
+    story = Story(seconds=0.5, unlucky={7})
+
+    rows = story.run()
+
+    assert [(row["seq"], row["error"]) for row in rows.rows if row["error"]] == [(7, "_MSG_TIMED_OUT")]
+    assert story.attempts.rows == []
+
+
+def test_a_number_of_messages_ends_a_scheduled_load_when_the_next_would_be_due() -> None:
+    """So that the rate of the measure phase is the rate of the schedule; warm-up does not count."""
+    story = Story(rate=100.0, warmup=0.5, seconds=10.0, sending=Sending(measured_messages=200))
+
+    rows = story.run()
+
+    assert len(rows.rows) == 250
+    assert story.slot[Slot.OVER_NS] == pytest.approx(START + 2.5 * NS_PER_SECOND, abs=NS_PER_MS)
+
+
+def test_a_number_of_messages_ends_a_load_without_a_schedule() -> None:
+    """Those of the measure phase alone count."""
+    story = Story(rate=None, warmup=0.002, seconds=10.0, sending=Sending(measured_messages=1_234))
+
+    rows = story.run()
+
+    measured = rows.column("sent_ns") >= START + 2 * NS_PER_MS
+    assert measured.sum() == pytest.approx(1_234, abs=500)
+    assert story.slot[Slot.OVER_NS] == pytest.approx(rows.column("sent_ns")[-1], abs=NS_PER_MS)
+
+
+def test_topics_in_turn() -> None:
+    """Every row names its topic."""
+    story = Story(rate=1_000.0, seconds=0.1, topics=(2, 5, 7))
+
+    rows = story.run()
+
+    assert rows.column("topic").tolist() == [(2, 5, 7)[seq % 3] for seq in range(100)]
+
+
+def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
+    """One whose broker does not answer, in a closed loop, and two on a schedule, which stay on time."""
+    time, live, sinks = FakeTime(START - NS_PER_SECOND, tick_ns=200), Live.create(3, 4), [Rows() for _ in range(3)]
+    producers = []
+    for number in range(3):
+        client = FakeProducer(
+            FakeLog(4), ClientSpec("p", ("t",), {}),
+            stopped=(lambda _now: True) if number == 0 else (lambda _now: False),
+            now_ns=time.now_ns, sleep=time.sleep,
+        )  # fmt: skip
+        sending = Sending(flush=Flush(10)) if number == 0 else Sending(constant(200.0, number, 3))
+        recipe = Recipe(number, 7, "zeros", 64, 42, in_headers=False, scheduled=number > 0)
+        producers.append(
+            Producer(
+                client, Composer(recipe, LARGEST_BLOCK), Sinks(sinks[number], Rows()), live.slots[number],
+                Latencies(live.latencies[number], START), lambda: Order.GO, sending, time.now_ns, time.sleep,
+            )
+        )  # fmt: skip
+
+    run_together(producers, Times(START, START, START + NS_PER_SECOND, NS_PER_SECOND // 2), time.now_ns, time.sleep)
+
+    assert {row["error"] for row in sinks[0].rows} == {"_PURGE_QUEUE"}
+    for rows in sinks[1:]:
+        lateness = rows.column("sent_ns") - rows.column("due_ns")
+        assert len(lateness) in {66, 67}
+        assert lateness.max() < NS_PER_MS
+    assert [live.state(row) for row in range(3)] == [State.FLUSHED] * 3
+    live.close()

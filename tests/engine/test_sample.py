@@ -40,9 +40,9 @@ def test_every_process_and_the_host_are_looked_at() -> None:
     gone = psutil.Popen(["true"])
     gone.wait()
     watched = [
-        Watched("producer-0", "producer", os.getpid(), 0),
+        Watched("producer-0", "producer", os.getpid(), (0,)),
         Watched("broker-1", "broker", os.getpid()),
-        Watched("consumer-0", "consumer", gone.pid, 0),
+        Watched("consumer-0", "consumer", gone.pid, (0,)),
     ]
 
     Sampler(watched, live, looks, lambda: Order.GO).look()

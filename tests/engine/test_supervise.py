@@ -112,8 +112,8 @@ def test_a_look_sees_counters_latencies_and_processes() -> None:
     for process in ended:
         process.wait()
     observed = [
-        Observed("producer-0", "producer", ended[0].pid, 0, ended[0]),
-        Observed("consumer-0", "consumer", ended[1].pid, 1, ended[1]),
+        Observed("producer-0", "producer", ended[0].pid, (0,), ended[0]),
+        Observed("consumer-0", "consumer", ended[1].pid, (1,), ended[1]),
         Observed("broker-1", "broker", os.getpid()),
     ]
     observer = Observer(live, 5 * SECOND)

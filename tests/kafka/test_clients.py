@@ -153,7 +153,7 @@ def received(client: ConsumerClient, count: int) -> list[tuple[Any, Any, Any]]:
             continue
         block: Any = rows(fetched, Reading(TAG, 1), 0, monotonic_ns())
         assert block["intact"].tolist() == [1] * fetched.count
-        client.store(np.unique(fetched.partition), np.array([1] * len(np.unique(fetched.partition))))
+        client.store([(0, partition, 1) for partition in np.unique(fetched.partition).tolist()])
         found += zip(*(block[name].tolist() for name in ("seq", "partition", "offset")), strict=True)
     return found
 
@@ -248,8 +248,8 @@ def test_positions_follow_what_was_read(ground: Ground) -> None:
 
     positions = consumer.positions()
 
-    assert [partition for partition, _ in positions] == list(range(PARTITIONS))
-    assert sum(position or 0 for _, position in positions) == 40
+    assert [each[:2] for each in positions] == [(0, partition) for partition in range(PARTITIONS)]
+    assert sum(position or 0 for _, _, position in positions) == 40
     producer.close()
     consumer.close()
 

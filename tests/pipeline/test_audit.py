@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, Measure, Received, Sent, audit, remains
 from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
-from streamgauge.domain.events import EVENTS
+from streamgauge.domain.events import ABORTED, COMMITTED, EVENTS, UNDECIDED
 from streamgauge.pipeline import accounts, silver
 from streamgauge.pipeline.audit import Findings, findings, judgement, repeats
 from streamgauge.pipeline.audit import remains as spark_remains
@@ -28,8 +28,11 @@ pytestmark = pytest.mark.spark
 
 MEASURE = Measure(5_000, 60_000)
 GROUPS = (0, 1)
+Reads = frozenset[int] | None
 DEAD = 9
-FOUND = (*MESSAGE_CLASSES, "reordered", "corrupt", "foreign", "unrecorded", "unacked_received")
+FOUND = (*MESSAGE_CLASSES, "reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received")
+MARKER = Sent(-1, -1, -1, None, None, None, None, None)
+"""What a transaction leaves in the log: an offset without a message."""
 
 
 @dataclass(slots=True)
@@ -42,6 +45,9 @@ class History:
     sent: list[Sent] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
     lag: list[Lag] = field(default_factory=list)
+    outcomes: dict[tuple[int, int], str] = field(default_factory=dict)
+    aborts: set[tuple[int, int]] = field(default_factory=set)
+    """Producer and sequence of messages that a reader of what is committed does not see."""
 
     def chance(self, share: float) -> bool:
         """True in so many cases, in a troubled history; else never."""
@@ -64,13 +70,15 @@ class History:
     def _send(
         self, producer: int, logs: list[list[Sent | None]], bases: list[int], *, scheduled: bool, acks: bool
     ) -> None:
-        """Append messages to the logs, with failures, doubles, swaps, foreign messages and gaps."""
+        """Append messages to the logs, with failures, doubles, swaps, foreign messages, gaps and transactions."""
         partition, held = 0, list[Sent]()
+        size = self.random.choice([None, None, 5, 20])
         for seq in range(self.random.choice([0, 1, 40, 64, 65, 130])):
             if self.random.random() < 0.1:
                 partition = self.random.randrange(len(logs))
             due = seq * 1_000 + producer if scheduled else None
-            message = Sent(self.topic, producer, seq, partition, None, due, seq * 1_000 + 50, None)
+            transaction = None if size is None else self._transaction(producer, seq, seq // size, logs[partition])
+            message = Sent(self.topic, producer, seq, partition, None, due, seq * 1_000 + 50, None, transaction)
             if self.chance(0.03):
                 self.sent.append(message._replace(partition=None, sent_ns=None, error="unsent"))
                 continue
@@ -97,6 +105,18 @@ class History:
             if self.chance(0.03):
                 log.append(None)
 
+    def _transaction(self, producer: int, seq: int, number: int, log: list[Sent | None]) -> int:
+        """The number of a transaction, no other of any history the same; its first message decides how it ends."""
+        transaction = self.topic * 1_000 + number
+        known = self.outcomes.get((producer, transaction))
+        if known is None:
+            log += [MARKER] * (number > 0)
+            known = self.random.choices([COMMITTED, ABORTED, UNDECIDED], [8, 2, self.troubled])[0]
+            self.outcomes[producer, transaction] = known
+        if known == ABORTED or (known == UNDECIDED and self.random.random() < 0.5):
+            self.aborts.add((producer, seq))
+        return transaction
+
     def _read(self, group: int, logs: list[list[Sent | None]], bases: list[int]) -> None:
         """Deliver the logs to one group, with loss, redelivery, garbling, dead consumers and missing facts."""
         poll = 0
@@ -110,11 +130,18 @@ class History:
                 offset = base + place
                 if offset >= position or self.chance(0.05) or (dies and killed <= place < killed + 5):
                     continue
+                if message is MARKER or (message and self._is_hidden(message, group)):
+                    continue
                 consumer = group * 2 if place >= killed else DEAD
                 for _ in range(1 + self.chance(0.05) + self.chance(0.02)):
                     poll += 1
                     self.received.append(self._delivery(group, consumer, poll, partition, offset, message))
             self._stand(group, partition, base, len(log), position, silent=dies and self.chance(0.5))
+
+    def _is_hidden(self, message: Sent, group: int) -> bool:
+        """Whether the group does not see a message; in a troubled history the second one sees most of them."""
+        aborted = (message.producer, message.seq) in self.aborts
+        return aborted and not (self.troubled and group == 1 and self.random.random() < 0.8)
 
     def _delivery(
         self, group: int, consumer: int, poll: int, partition: int, offset: int, message: Sent | None
@@ -166,21 +193,51 @@ def frame(spark: SparkSession, kind: str, rows: Iterable[Any]) -> DataFrame:
 def silver_of(spark: SparkSession, all_of_them: Sequence[History]) -> tuple[DataFrame, DataFrame]:
     sent = frame(spark, "sent", (row for history in all_of_them for row in history.sent))
     received = frame(spark, "received", (row for history in all_of_them for row in history.received))
-    return silver.messages(sent, MEASURE), silver.deliveries(received, MEASURE, processing=False).cache()
+    return (
+        silver.messages(sent, MEASURE, outcomes_of(spark, all_of_them)),
+        silver.deliveries(received, MEASURE, processing=False).cache(),
+    )
+
+
+def outcomes_of(spark: SparkSession, all_of_them: Sequence[History]) -> DataFrame:
+    """Each third transaction that is undecided is not recorded at all."""
+    ended = [
+        {"producer": producer, "transaction": number, "outcome": outcome}
+        for history in all_of_them
+        for (producer, number), outcome in history.outcomes.items()
+        if outcome != UNDECIDED or number % 3
+    ]
+    schema = pa.schema([("producer", pa.int32()), ("transaction", pa.int32()), ("outcome", pa.string())])
+    return spark.createDataFrame(pa.Table.from_pylist(ended, schema=schema))
 
 
 def found_by_spark(
-    spark: SparkSession, all_of_them: Sequence[History], dead: frozenset[int], *, all_sound: bool
+    spark: SparkSession, all_of_them: Sequence[History], dead: frozenset[int], *, all_sound: bool, reads: Reads = None
 ) -> Findings | None:
     messages, deliveries = silver_of(spark, all_of_them)
-    lag = [row for history in all_of_them for row in history.lag]
+    lag = [row for history in all_of_them for row in lag_of(history, reads)]
     left = spark_remains(spark, deliveries, lag, dead) if dead else None
     judged = judgement(spark, ends(lag, left), left or NOBODY_DIED)
-    return findings(messages.cache(), deliveries, GROUPS, judged, DataFrame.cache, all_sound=all_sound)
+    return findings(
+        messages.cache(),
+        deliveries,
+        GROUPS,
+        judged,
+        DataFrame.cache,
+        all_sound=all_sound,
+        transactional=True,
+        reads=reads,
+    )
 
 
-def defined(history: History, group: int, dead: frozenset[int]) -> Audit:
-    return audit(history.sent, history.received, history.lag, group, MEASURE, dead)
+def lag_of(history: History, reads: Reads) -> list[Lag]:
+    """Nobody says anything of partitions that nobody is to read."""
+    return [row for row in history.lag if reads is None or row.partition in reads]
+
+
+def defined(history: History, group: int, dead: frozenset[int], reads: Reads = None) -> Audit:
+    lag = lag_of(history, reads)
+    return audit(history.sent, history.received, lag, group, MEASURE, dead, history.outcomes, reads)
 
 
 def expected_counts(said: Audit, *, measured: bool) -> Counter[str]:
@@ -188,10 +245,14 @@ def expected_counts(said: Audit, *, measured: bool) -> Counter[str]:
     return +Counter({name: counts[name] for name in FOUND})
 
 
-def spark_counts(history: History, rows: Sequence[Any], group: int, *, measured: bool) -> Counter[str]:
+def spark_counts(
+    history: History, rows: Sequence[Any], group: int, *, measured: bool, reads: Reads = None
+) -> Counter[str]:
     """Counts of one history: what was found, and delivered once whatever was not found."""
     counts = Counter(row["class"] for row in rows if row["group"] == group and (row["measured"] or not measured))
-    acked = [row for row in history.sent if row.error is None]
+    acked = [row for row in history.sent if row.error is None and row.outcome(history.outcomes) != ABORTED]
+    if reads is not None:
+        acked = [row for row in acked if row.partition is None or row.partition in reads]
     if measured:
         acked = [row for row in acked if MEASURE.covers(row.sent_ns if row.due_ns is None else row.due_ns)]
     in_doubt = sum(counts[name] for name in MESSAGE_CLASSES)
@@ -214,22 +275,26 @@ def timed(history: History, group: int, untimed: Sequence[Any]) -> Iterator[Rece
             yield row
 
 
-@pytest.mark.parametrize("dead", [frozenset[int](), frozenset([DEAD])], ids=["nobody-died", "a-consumer-died"])
+@pytest.mark.parametrize(
+    ("dead", "reads"),
+    [(frozenset[int](), None), (frozenset([DEAD]), None), (frozenset[int](), frozenset([0, 2]))],
+    ids=["nobody-died", "a-consumer-died", "told-what-to-read"],
+)
 def test_the_spark_audit_agrees_with_the_definition_on_troubled_histories(
-    spark: SparkSession, dead: frozenset[int]
+    spark: SparkSession, dead: frozenset[int], reads: Reads
 ) -> None:
     troubled = histories(400, troubled=True)
-    found = found_by_spark(spark, troubled, dead, all_sound=False)
+    found = found_by_spark(spark, troubled, dead, all_sound=False, reads=reads)
     assert found is not None
     assert found.untimed is not None
     classes, untimed = by_topic(found.classes), by_topic(found.untimed)
     planted: Counter[str] = Counter()
     for history in troubled:
         for group in GROUPS:
-            said = defined(history, group, dead)
+            said = defined(history, group, dead, reads)
             rows = classes.get(history.topic, [])
             for measured in (False, True):
-                counted = spark_counts(history, rows, group, measured=measured)
+                counted = spark_counts(history, rows, group, measured=measured, reads=reads)
                 assert counted == expected_counts(said, measured=measured), (history.topic, group, measured)
             named = {
                 (row["producer"], row["seq"]): row["class"]
@@ -250,7 +315,9 @@ def test_healthy_histories_leave_nothing_in_doubt(spark: SparkSession) -> None:
     assert found is None
     for history in healthy:
         said = defined(history, 0, frozenset())
-        assert expected_counts(said, measured=False) == +Counter(delivered_once=len(history.sent))
+        wanted = len(history.sent) - said.run["aborted"]
+        assert expected_counts(said, measured=False) == +Counter(delivered_once=wanted)
+    assert sum(defined(history, 0, frozenset()).run["aborted"] for history in healthy) > 500
 
 
 ORDERS = {
@@ -309,7 +376,8 @@ def test_without_a_load_an_offset_received_again_is_a_duplicate(spark: SparkSess
     deliveries = silver.deliveries(frame(spark, "received", rows), MEASURE, processing=False).cache()
     again = Counter((row.group, row.topic, row.partition, row.offset) for row in rows)
     expected = {key for key, count in again.items() if count > 1}
-    found = repeats(deliveries, DataFrame.cache).collect()
+    repeated = repeats(deliveries, DataFrame.cache)
+    found = repeated.classes.collect()
     assert {(row["group"], row["topic"], row["partition"], row["offset"]) for row in found} == expected
     assert len(found) == len(expected) > 100
     first = {
@@ -334,24 +402,35 @@ def test_problems_show_some_of_every_class_and_never_too_many(
 def test_the_table_says_what_the_definition_says(
     spark: SparkSession, writer: Callable[[Path], Any], tmp_path: Path
 ) -> None:
-    history = History(0, Random(2), troubled=True).build()
+    """Three topics and two groups, with transactions that end in every way, and a dead consumer in both groups."""
+    topics = [History(topic, Random(seed), troubled=True).build() for topic, seed in enumerate((27, 86, 2))]
+    history = History(0, Random(0), troubled=True)
+    for each in topics:
+        history.sent += each.sent
+        history.received += each.received
+        history.lag += each.lag
+        history.outcomes |= each.outcomes
     run = writer(tmp_path)
     run.events("sent", _columns(history.sent) | {"size_bytes": 100})
     run.events("received", _columns(history.received) | {"size_bytes": 100})
     run.events("lag", _columns(history.lag) | {"at_ns": 1})
-    workers = [{"name": f"consumer-{DEAD}", "role": "consumer", "number": DEAD, "exit_code": -9}]
+    ended = [{"producer": each[0], "transaction": each[1], "outcome": how} for each, how in history.outcomes.items()]
+    assert {each["outcome"] for each in ended} == {COMMITTED, ABORTED, UNDECIDED}
+    times = {"began_ns": 1, "ended_ns": 2, "messages": 3}
+    run.events("transactions", times | {name: [each[name] for each in ended] for name in ended[0]})
+    worker = {"name": "consumer-0..9", "role": "consumer", "number": 0, "members": [DEAD], "exit_code": -9}
     phases = [{"name": "measure", "from_ns": MEASURE.from_ns, "to_ns": MEASURE.to_ns}]
     groups = [{"id": group, "name": str(group)} for group in GROUPS]
-    folder = run.facts(groups=groups, workers=workers, phases=phases, drain_ended_ns=1_000_000)
+    folder = run.facts(groups=groups, workers=[worker], phases=phases, drain_ended_ns=1_000_000)
     analyse(folder)
     rows = pq.read_table(folder.table("delivery")).to_pylist()
     assert len(rows) == 4
     for row in rows:
         said = defined(history, row["group"], frozenset([DEAD]))
         counts = said.run if row["scope"] == "run" else said.measure
-        wanted = {name: counts.get(name, 0) for name in (*FOUND, "received")}
+        wanted = {name: counts.get(name, 0) for name in (*FOUND, "received", "aborted")}
         assert {name: row[name] for name in wanted} == wanted
-        assert row["acked"] == sum(row[name] for name in MESSAGE_CLASSES)
+        assert row["acked"] == sum(row[name] for name in (*MESSAGE_CLASSES, "aborted"))
 
 
 def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:

@@ -414,7 +414,8 @@ def test_a_run_that_only_consumes(run: Writer) -> None:
     assert (delivery["received"], delivery["duplicate_consumer"], delivery["corrupt"]) == (520, 20, 10)
     assert (delivery["foreign"], delivery["sent"], delivery["lost"], delivery["reordered"]) == (0, None, None, None)
     reasons = {each["metric"]: each["reason"] for each in rows(folder, "latency", scope="measure")}
-    assert reasons == dict.fromkeys(METRICS, "the run has no load") | {"poll": None}
+    untold = {"since_record_time": "the records do not say when they were made"}
+    assert reasons == dict.fromkeys(METRICS, "the run has no load") | {"poll": None} | untold
     poll = row(folder, "latency", metric="poll", scope="measure")
     assert (poll["count"], poll["p50_ms"], poll["selected_by"]) == (4, 200.0, "received")
     assert row(folder, "polls", consumer=0) == {
@@ -476,3 +477,356 @@ def test_what_is_no_run_is_refused_with_the_reason(run: Writer, tmp_path: Path) 
     folder.facts.write_text("{}")
     with pytest.raises(AnalysisError, match=r"not the run\.json of a run"):
         analyse(folder)
+
+
+def everything_read(messages: Messages) -> Ints:
+    return np.array([(messages.partition == number).sum() for number in range(PARTITIONS)])
+
+
+def test_batches_are_timed_from_their_first_message_and_from_the_begin_of_the_wait(run: Writer) -> None:
+    messages = Messages(500)
+    run.events("sent", messages.sent_columns() | {"due_ns": None})
+    run.events("received", messages.received_columns(messages.seq) | {"due_ns": None})
+    messages.lag(run, everything_read(messages))
+    number = np.arange(200)
+    began = 98 * SECOND + number * SECOND // 25
+    waited = began + 1_000_000
+    ended = waited + np.random.default_rng(3).lognormal(14, 1, 200).astype(np.int64)
+    batches = {"producer": 0, "batch": number, "first_seq": number * 2, "messages": number * 0 + 2}
+    run.events("batches", batches | {"began_ns": began, "waited_ns": waited, "ended_ns": ended})
+    folder = run.facts(scenario={"load": {"rate": {"closed": {"batch": 2}}}, "consume": {}}, **TIMES)
+    analyse(folder)
+    measured = (began >= M0) & (began < M1)
+    for metric, begin in (("batch", began), ("flush_wait", waited)):
+        found = row(folder, "latency", metric=metric, scope="measure")
+        check(found, (ended - begin)[measured])
+        assert (found["selected_by"], found["reason"]) == ("sent", None)
+        check(
+            row(folder, "latency", metric=metric, scope="window", second=1),
+            (ended - begin)[(began - M0) // SECOND == 1],
+        )
+        assert rows(folder, "latency", metric=metric, scope="partition") == rows(folder, "heat", metric=metric) == []
+    response = row(folder, "latency", metric="end_to_end_response", scope="measure")
+    assert response["reason"] == "closed loop: the next batch is sent when the last one is acknowledged"
+
+
+def in_transactions(messages: Messages, run: Writer) -> tuple[Ints, dict[str, Any]]:
+    """A hundred messages each: the third of four is aborted, and of the last nobody knows how it ended."""
+    transaction = messages.seq // 100
+    number = np.arange(int(transaction.max()) + 1)
+    outcome = ["aborted" if each % 4 == 2 else "committed" for each in number.tolist()]
+    outcome[-1] = "unknown"
+    began = messages.sent[number * 100]
+    ended = began + np.random.default_rng(4).lognormal(16, 0.5, len(number)).astype(np.int64)
+    columns = {"producer": 0, "transaction": number, "began_ns": began, "ended_ns": ended, "outcome": outcome}
+    run.events("transactions", columns | {"messages": number * 0 + 100})
+    return transaction, columns
+
+
+def test_aborted_messages_are_acknowledged_and_neither_lost_nor_waited_for(run: Writer) -> None:
+    messages = Messages(2_000)
+    transaction, columns = in_transactions(messages, run)
+    aborted, unknown = transaction % 4 == 2, transaction == 19
+    run.events("sent", messages.sent_columns() | {"transaction": transaction})
+    hidden = aborted | (unknown & (messages.seq % 2 == 1))
+    run.events("received", messages.received_columns(np.flatnonzero(~hidden)))
+    # A marker stands behind every transaction, so that positions and ends lie beyond the messages.
+    messages.lag(run, everything_read(messages))
+    folder = run.facts(scenario={"load": {"rate": "1k/s", "transactions": {"messages": 100}}, "consume": {}}, **TIMES)
+    analyse(folder)
+    measured = (messages.due >= M0) & (messages.due < M1)
+    for scope, inside in (("run", measured | True), ("measure", measured)):
+        delivery = row(folder, "delivery", scope=scope)
+        assert delivery["acked"] == inside.sum()
+        assert delivery["aborted"] == (inside & aborted).sum()
+        assert delivery["unknown"] == (inside & unknown & hidden).sum()
+        assert delivery["delivered_once"] == (inside & ~hidden).sum()
+        assert (delivery["lost"], delivery["aborted_received"], delivery["reordered"]) == (0, 0, 0)
+    assert row(folder, "throughput", scope="run")["acked"] == 2_000
+    assert rows(folder, "throughput", scope="window")[-1]["outstanding"] == (unknown & hidden).sum()
+    check(row(folder, "latency", metric="ack_response", scope="measure"), (messages.acked - messages.due)[measured])
+    ages = (ENDED - messages.due)[measured & unknown & hidden]
+    response = row(folder, "latency", metric="end_to_end_response", scope="measure")
+    check(response, (messages.received - messages.due)[measured & ~hidden], ages)
+    assert {each["class"] for each in rows(folder, "problems")} == {"unknown"}
+    ended, took = columns["ended_ns"], columns["ended_ns"] - columns["began_ns"]
+    for scope, inside in (("run", ended > 0), ("measure", (ended >= M0) & (ended < M1))):
+        for outcome in ("committed", "aborted", "unknown"):
+            mine = inside & (np.array(columns["outcome"]) == outcome)
+            found = row(folder, "transactions", scope=scope, outcome=outcome)
+            assert (found["count"], found["messages"]) == (mine.sum(), 100 * mine.sum())
+            assert found["max_ms"] == (took[mine].max() / 1e6 if mine.any() else None)
+            assert found["mean_messages"] == (100 if mine.any() else None)
+            assert found["per_second"] == mine.sum() * SECOND / (M1 - M0 if scope == "measure" else ENDED - 98 * SECOND)
+    assert row(folder, "transactions", scope="run", outcome="aborted")["p50_ms"] == pytest.approx(
+        expected(took[np.array(columns["outcome"]) == "aborted"])["p50_ms"]
+    )
+
+
+UNCOMMITTED = {"client": {"isolation.level": "read_uncommitted"}}
+
+
+def test_aborted_messages_that_were_received_are_counted_and_not_timed(run: Writer) -> None:
+    messages = Messages(2_000)
+    transaction, _ = in_transactions(messages, run)
+    aborted = transaction % 4 == 2
+    run.events("sent", messages.sent_columns() | {"transaction": transaction})
+    run.events("received", messages.received_columns(messages.seq))
+    messages.lag(run, everything_read(messages))
+    folder = run.facts(
+        scenario={"load": {"rate": "1k/s", "transactions": {"messages": 100}}, "consume": UNCOMMITTED}, **TIMES
+    )
+    analyse(folder)
+    delivery = row(folder, "delivery", scope="run")
+    assert (delivery["aborted"], delivery["aborted_received"]) == (500, 500)
+    assert (delivery["delivered_once"], delivery["unknown"], delivery["received"]) == (1_500, 0, 2_000)
+    measured = (messages.due >= M0) & (messages.due < M1) & ~aborted
+    check(
+        row(folder, "latency", metric="end_to_end_response", scope="measure"),
+        (messages.received - messages.due)[measured],
+    )
+    assert row(folder, "throughput", scope="run")["received"] == 2_000
+    assert rows(folder, "throughput", scope="window")[-1]["outstanding"] == 0
+    (problem,) = {each["class"] for each in rows(folder, "problems")}
+    assert problem == "aborted_received"
+
+
+def test_a_transaction_without_a_row_is_undecided(run: Writer) -> None:
+    messages = Messages(300)
+    run.events("sent", messages.sent_columns() | {"transaction": messages.seq // 100})
+    run.events("received", messages.received_columns(messages.seq[:250]))
+    messages.lag(run, everything_read(messages))
+    folder = run.facts(**TIMES)
+    analyse(folder)
+    delivery = row(folder, "delivery", scope="run")
+    assert (delivery["delivered_once"], delivery["unknown"], delivery["lost"], delivery["aborted"]) == (250, 50, 0, 0)
+    assert rows(folder, "transactions") == []
+
+
+def test_aborted_messages_are_counted_where_nobody_consumes(run: Writer) -> None:
+    messages = Messages(2_000)
+    transaction, _ = in_transactions(messages, run)
+    run.events("sent", messages.sent_columns() | {"transaction": transaction})
+    folder = run.facts(groups=[], scenario={"load": {"rate": "1k/s"}, "consume": "off"}, **TIMES)
+    analyse(folder)
+    delivery = row(folder, "delivery", scope="run", group=None)
+    assert (delivery["acked"], delivery["aborted"], delivery["aborted_received"]) == (2_000, 500, None)
+
+
+def test_messages_sent_again_are_counted_once(run: Writer) -> None:
+    messages = Messages(600)
+    messages.write(run)
+    # In the warm-up message 1 failed twice; in the measure phase 2 did, with both errors, and 3, in another topic too.
+    tries = [
+        (99, 0, 1, 1, "A"),
+        (99, 0, 1, 2, "A"),
+        (101, 0, 2, 1, "A"),
+        (102, 0, 2, 2, "B"),
+        (103, 0, 3, 1, "B"),
+        (103, 1, 3, 1, "B"),
+    ]
+    at, topic, seq, attempt, error = (list(column) for column in zip(*tries, strict=True))
+    run.events(
+        "attempts",
+        {
+            "at_ns": [each * SECOND for each in at],
+            "topic": topic,
+            "producer": 0,
+            "seq": seq,
+            "attempt": attempt,
+            "error": error,
+        },
+    )
+    folder = run.facts(**TIMES)
+    analyse(folder)
+    found = {(each["scope"], each["error"]): (each["count"], each["messages"]) for each in rows(folder, "attempts")}
+    assert found == {
+        ("run", None): (6, 4), ("run", "A"): (3, 2), ("run", "B"): (3, 3),
+        ("measure", None): (4, 3), ("measure", "A"): (1, 1), ("measure", "B"): (3, 3),
+    }  # fmt: skip
+    assert [row(folder, "delivery", scope=scope)["resent"] for scope in ("run", "measure")] == [4, 3]
+
+
+def test_a_run_without_attempts_sent_nothing_again(plain: RunFolder) -> None:
+    assert [each["resent"] for each in rows(plain, "delivery")] == [0, 0]
+    for table in ("attempts", "transactions", "processing"):
+        assert rows(plain, table) == []
+
+
+@pytest.mark.parametrize("clock", ["create", "both"])
+def test_records_of_others_are_timed_by_the_time_that_they_carry(run: Writer, clock: str) -> None:
+    messages = Messages(3_000)
+    ahead = 5 * 10**17 + 123
+    # Records are a second old; ten of them are from the future.
+    stamped = (messages.received + ahead - SECOND) // 1_000_000
+    stamped[1_000:1_010] += 5_000
+    by_broker = clock == "both"
+    append, create = (
+        [int(at) if (number % 2 == 0 and by_broker) == wanted else None for number, at in enumerate(stamped)]
+        for wanted in (True, False)
+    )
+    columns = messages.received_columns(messages.seq) | {"due_ns": None, "sent_ns": None}
+    columns |= {"append_ms": append, "created_ms": create}
+    run.events("received", columns)
+    again = {name: values[:50] if isinstance(values, np.ndarray | list) else values for name, values in columns.items()}
+    again |= {"received_ns": messages.received[:50] + SECOND, "poll": np.arange(50) + 10_000}
+    run.events("received", again, part=1)
+    facts = {"wall_ns": ahead + 77, "monotonic_ns": 77, "scenario": {"load": "off", "consume": {}}}
+    folder = run.facts(**facts, **TIMES)
+    analyse(folder)
+    measured = (messages.received >= M0) & (messages.received < M1)
+    age = messages.received + ahead - stamped * 1_000_000
+    found = row(folder, "latency", metric="since_record_time", scope="measure")
+    assert (found["count"], found["negative"], found["clock"]) == (measured.sum(), 10, clock)
+    assert found["min_ms"] == age[measured].min() / 1e6
+    assert found["p50_ms"] == expected(age[measured])["p50_ms"]
+    assert (found["selected_by"], found["max_ms"]) == ("received", age[measured].max() / 1e6)
+    assert row(folder, "delivery", scope="run")["duplicate_consumer"] == 50
+    assert (
+        row(folder, "delivery", scope="measure")["received"] == row(folder, "throughput", scope="measure")["received"]
+    )
+    assert len(rows(folder, "latency", metric="since_record_time", scope="partition")) == PARTITIONS
+
+
+def test_three_topics_and_two_groups_are_told_apart(run: Writer) -> None:
+    messages = Messages(9_000)
+    topic = messages.seq % 3
+    place = topic * PARTITIONS + messages.partition
+    for number in range(3 * PARTITIONS):
+        mine = place == number
+        messages.offset[mine] = np.arange(mine.sum())
+    run.events("sent", messages.sent_columns() | {"topic": topic})
+    # The second group is slower, and has not received the end of topic 2.
+    late = messages.received + 3_000_000
+    got = ~((topic == 2) & (messages.seq > 8_000))
+    ends = np.array([(place == number).sum() for number in range(3 * PARTITIONS)])
+    positions = np.array([(got & (place == number)).sum() for number in range(3 * PARTITIONS)])
+    for group, chosen, received, read in (
+        (0, messages.seq, messages.received, ends),
+        (1, np.flatnonzero(got), late, positions),
+    ):
+        columns = messages.received_columns(chosen) | {"topic": topic[chosen], "received_ns": received[chosen]}
+        run.events("received", columns | {"group": group, "consumer": group}, f"consumer-{group}")
+        lanes = {
+            "at_ns": ENDED,
+            "topic": np.arange(9) // PARTITIONS,
+            "group": group,
+            "partition": np.arange(9) % PARTITIONS,
+        }
+        zeros = np.zeros(9, np.int64)
+        run.events(
+            "lag", lanes | {"moment": "start", "start": zeros, "committed": zeros, "end": zeros}, f"start-{group}"
+        )
+        run.events("lag", lanes | {"moment": "final", "start": zeros, "committed": read, "end": ends}, f"final-{group}")
+        run.events("lag", lanes | {"moment": "final", "consumer": group, "position": read}, f"consumer-{group}")
+    names = [{"id": number, "name": f"t{number}"} for number in range(3)]
+    folder = run.facts(topics=names, groups=[{"id": 0, "name": "g"}, {"id": 1, "name": "h"}], **TIMES)
+    analyse(folder)
+    first, second = (row(folder, "delivery", scope="run", group=group) for group in (0, 1))
+    assert (first["delivered_once"], first["undelivered"], first["received"]) == (9_000, 0, 9_000)
+    assert (second["delivered_once"], second["undelivered"], second["received"]) == (got.sum(), (~got).sum(), got.sum())
+    assert first["lost"] == second["lost"] == first["reordered"] == second["reordered"] == 0
+    sent, acked = ((times >= M0) & (times < M1) for times in (messages.sent, messages.acked))
+    ours, theirs = (messages.received >= M0) & (messages.received < M1), got & (late >= M0) & (late < M1)
+    for number in range(3):
+        found = row(folder, "throughput", scope="topic", topic=number)
+        mine = topic == number
+        assert (found["sent"], found["acked"]) == ((sent & mine).sum(), (acked & mine).sum())
+        assert found["received"] == found["processed"] == (ours & mine).sum() + (theirs & mine).sum()
+        for partition in range(PARTITIONS):
+            part = row(folder, "throughput", scope="partition", topic=number, partition=partition)
+            assert part["sent"] == (sent & mine & (messages.partition == partition)).sum()
+    for group, counted in enumerate((ours, theirs)):
+        found = row(folder, "throughput", scope="group", group=group)
+        assert (found["sent"], found["received"], found["received_bytes"]) == (
+            sent.sum(),
+            counted.sum(),
+            100 * counted.sum(),
+        )
+    # Latency and backlog are those of the first group.
+    measured = (messages.due >= M0) & (messages.due < M1)
+    values = messages.received - messages.due
+    check(row(folder, "latency", metric="end_to_end_response", scope="measure"), values[measured])
+    part = row(folder, "latency", metric="end_to_end_response", scope="partition", topic=1, partition=2)
+    check(part, values[measured & (place == 1 * PARTITIONS + 2)])
+    assert rows(folder, "throughput", scope="window")[-1]["outstanding"] == 0
+
+
+PROCESSING = {"delay": "4ms", "changes": [{"at": "2s", "delay": "1ms", "jitter": "2ms"}]}
+
+
+@pytest.mark.parametrize(("order", "slots", "drop"), [("loop", 1, 0.1), ("slots", 5, 0.1), ("partitions", 3, 0.0)])
+def test_processing_is_told_by_consumer_and_by_the_delay_that_was_asked_for(
+    run: Writer, order: str, slots: int, drop: float
+) -> None:
+    messages = Messages(3_000)
+    run.events("sent", messages.sent_columns())
+    started = messages.received + 1_000
+    phase = (started >= M0 + 2 * SECOND).astype(np.int64)
+    took = np.where(phase == 1, 2_000_000, 4_000_000) + messages.seq * 10
+    dropped = messages.seq % 10 == 3
+    begun, done = (
+        [None if gone else int(at) for gone, at in zip(dropped, times, strict=True)]
+        for times in (started, started + took)
+    )
+    consumer = messages.seq % 2
+    columns = messages.received_columns(messages.seq) | {
+        "started_ns": begun,
+        "processed_ns": done,
+        "consumer": consumer,
+    }
+    run.events("received", columns)
+    lanes = {"at_ns": ENDED, "topic": 0, "group": 0, "moment": "final", "partition": np.array([0, 1, 2])}
+    ends = everything_read(messages)
+    run.events("lag", lanes | {"consumer": 0, "position": ends}, "consumer-0")
+    run.events("lag", lanes | {"consumer": 1, "position": ends}, "consumer-1")
+    processing = PROCESSING | {"order": order, "slots": 5, "drop": drop}
+    folder = run.facts(scenario={"load": {"rate": "1k/s"}, "consume": {"processing": processing}}, **TIMES)
+    analyse(folder)
+    at = np.where(dropped, messages.received, started + took)
+    phase = np.where(dropped, messages.received >= M0 + 2 * SECOND, phase)
+    measured = (at >= M0) & (at < M1)
+    every = measured | True
+    scopes = [
+        (None, None, every),
+        (0, None, consumer == 0),
+        (1, None, consumer == 1),
+        (None, 0, phase == 0),
+        (None, 1, phase == 1),
+    ]
+    assert [(each["consumer"], each["phase"]) for each in rows(folder, "processing")] == [scope[:2] for scope in scopes]
+    for number, delay, mine in scopes:
+        found = row(folder, "processing", consumer=number, phase=delay)
+        kept = took[mine & measured & ~dropped]
+        assert (found["processed"], found["unprocessed"]) == (len(kept), (mine & measured & dropped).sum())
+        wanted = {
+            name: value for name, value in expected(kept).items() if name in {"p50_ms", "p99_ms", "max_ms", "mean_ms"}
+        }
+        assert {name: found[name] for name in wanted} == pytest.approx(wanted)
+        asked = np.where(phase == 1, 2.0, 4.0)[mine & measured & ~dropped]
+        assert found["asked_ms"] == pytest.approx(asked.mean())
+        share = len(np.unique(consumer[mine])) * slots * (M1 - M0)
+        assert found["busy_share"] == (pytest.approx(kept.sum() / share) if delay is None else None)
+    stddevs = [row(folder, "processing", phase=delay)["asked_stddev_ms"] for delay in (0, 1)]
+    assert stddevs == [0.0, pytest.approx(2 / 12**0.5)]
+    assert row(folder, "throughput", scope="run")["processed"] == (~dropped).sum()
+    # What was dropped is done with; what is left over is not.
+    assert rows(folder, "throughput", scope="window")[-1]["outstanding"] == (0 if drop else dropped.sum())
+
+
+def test_what_consumers_are_told_not_to_read_is_not_waited_for(run: Writer) -> None:
+    messages = Messages(3_000)
+    read = messages.partition != 1
+    run.events("sent", messages.sent_columns())
+    lost = read & (messages.seq == 2_000 + np.flatnonzero(read[2_000:])[0])
+    run.events("received", messages.received_columns(np.flatnonzero(read & ~lost)))
+    messages.lag(run, everything_read(messages))
+    folder = run.facts(scenario={"load": {"rate": "1k/s"}, "consume": {"partitions": [0, 2]}}, **TIMES)
+    analyse(folder)
+    measured = (messages.due >= M0) & (messages.due < M1)
+    for scope, inside in (("run", measured | True), ("measure", measured)):
+        delivery = row(folder, "delivery", scope=scope)
+        assert (delivery["acked"], delivery["unread"]) == (inside.sum(), (inside & ~read).sum())
+        assert (delivery["delivered_once"], delivery["lost"]) == ((inside & read & ~lost).sum(), 1)
+        assert (delivery["unknown"], delivery["undelivered"]) == (0, 0)
+    assert row(folder, "latency", metric="end_to_end_response", scope="measure")["censored"] == 1

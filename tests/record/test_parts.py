@@ -87,8 +87,8 @@ def test_null_is_null_in_every_type(folder: RunFolder) -> None:
     """NULL in a block of numbers, None in a sequence of strings."""
     taken = PartSink(folder, "received", "c", {"topic": 0, "group": 0, "consumer": 0, "delivery_count": None})
     numbers = {
-        "poll": 0, "partition": 0, "received_ns": 5, "size_bytes": 1, "append_ms": None, "started_ns": None,
-        "processed_ns": None,
+        "poll": 0, "partition": 0, "received_ns": 5, "size_bytes": 1, "append_ms": None, "created_ms": None,
+        "started_ns": None, "processed_ns": None,
     }  # fmt: skip
     taken.append(
         {

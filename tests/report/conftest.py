@@ -21,6 +21,15 @@ Tables = dict[str, list[Row]]
 SECONDS = 10
 RATE = 10_000
 
+ABSENT = {
+    "processing_response": "processing is not recorded",
+    "processing_service": "processing is not recorded",
+    "batch": "the load does not wait for its reports",
+    "flush_wait": "the load does not wait for its reports",
+    "since_record_time": "the run sends what it receives",
+}
+"""Metrics that a run has not, and why."""
+
 FACTS: Row = {
     "id": "20260101-120000-baseline",
     "name": "baseline",
@@ -87,7 +96,7 @@ def used(process: str, role: str, cores: float, **more: float) -> Row:
 
 
 def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
-    metrics = [metric for metric in METRICS if not metric.startswith("processing") and metric != "lateness"]
+    metrics = [metric for metric in METRICS if metric not in {*ABSENT, "lateness"}]
     return {
         "throughput": [
             throughput("run", None, SECONDS + 2),
@@ -97,7 +106,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
         ],
         "latency": [
             *(latency(metric, 6.0, count=SECONDS * RATE) for metric in metrics),
-            *(absent(f"processing_{kind}", "processing is not recorded") for kind in ("response", "service")),
+            *(absent(metric, reason) for metric, reason in ABSENT.items()),
             *(latency(metric, 6.0, "window", second) for metric in (*metrics, "lateness") for second in seconds),
             *(
                 latency(metric, 6.0, "partition") | {"topic": 0, "partition": number}
@@ -148,9 +157,84 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
             {"process": "broker-1", "at_ns": 1, "second": second, "kind": "Young", "pause_ms": pause}
             for second, pause in ((-1.0, 90.0), (2.0, 2.5), (3.0, 1.5))
         ],
+        "transactions": [],
+        "attempts": [],
+        "processing": [],
+        "wire": [],
+        "connections": [],
         "set_aside": [],
         "problems": [],
     }
+
+
+def transacting(facts: Row, tables: Tables) -> None:
+    """A load in transactions, a tenth of which is aborted; and one whose end nobody knows."""
+    facts["scenario"]["load"]["transactions"] = {"messages": 100, "abort": 0.1}
+    took = {"per_second": 90.0, "mean_messages": 100.0, "p50_ms": 12.5, "p99_ms": 20.0, "max_ms": 31.0}
+    none = dict.fromkeys(took) | {"per_second": 0.0}
+    tables["transactions"] = [
+        {"scope": scope, "outcome": outcome, "count": count, "messages": 100 * count} | (took if count else none)
+        for scope, unknown in (("run", 1), ("measure", 0))
+        for outcome, count in (("committed", 900), ("aborted", 100), ("unknown", unknown))
+    ]
+    for row in tables["delivery"]:
+        row.update(aborted=10_000, delivered_once=row["acked"] - 10_000)
+
+
+def waiting(_facts: Row, tables: Tables) -> None:
+    """Producers wait for the reports of a batch."""
+    tables["latency"] = [row for row in tables["latency"] if row["metric"] not in {"batch", "flush_wait"}]
+    tables["latency"] += [latency("batch", 4.0), latency("flush_wait", 3.0)]
+
+
+def processing(facts: Row, tables: Tables) -> None:
+    """Two consumers that take 4 ms a message, and half of that later on."""
+    facts["scenario"]["consume"]["processing"] = {"delay": "4ms", "changes": [{"at": "5s", "delay": "2ms"}]}
+    done = {"processed": 4_000, "unprocessed": 7, "p50_ms": 4.0, "p99_ms": 4.1, "max_ms": 4.5}
+    tables["processing"] = [
+        done
+        | {"consumer": consumer, "phase": phase, "mean_ms": mean, "asked_ms": asked, "busy_share": busy}
+        | {"asked_stddev_ms": None if phase is None else 0.0}
+        for consumer, phase, mean, asked, busy in (
+            (None, None, 3.02, 3.0, 0.75),
+            (0, None, 3.02, 3.0, 0.75),
+            (1, None, 3.02, 3.0, 0.75),
+            (None, 0, 4.03, 4.0, None),
+            (None, 1, 2.01, 2.0, None),
+        )
+    ]
+
+
+def connecting(facts: Row, tables: Tables) -> None:
+    """Clients tell of themselves, and connections are opened and held beside the load."""
+    counts = dict.fromkeys(("messages", "message_bytes", "wire_bytes", "requests", "retries", "throttle_ms"), 7)
+    means = dict.fromkeys(("ratio", "messages_per_request", "rtt_ms", "rtt_p99_ms"), 2.5)
+    batches = dict.fromkeys(("batch_messages", "batch_bytes", "queue_ms"), 3.5)
+    tables["wire"] = [
+        {"scope": scope, "role": role, "worker": worker, **counts, **means, **(batches if role == "producer" else {})}
+        for scope in ("run", "measure")
+        for role in ("producer", "consumer")
+        for worker in (None, f"{role}-0")
+    ]
+    facts["scenario"]["connections"] = {"open": "10/s", "hold": {"producers": 5}}
+    done = {"scope": "measure", "duration_ns": SECONDS * 10**9, "asked_per_second": 10.0, "made": 99, "failed": 1}
+    done |= {"exhausted": 0, "error": "_TRANSPORT", "per_second": 9.9, "under_way": 0.1, "at_once": 4}
+    done |= dict.fromkeys(("p50_ms", "p99_ms", "max_ms", "late_p50_ms", "late_p99_ms", "late_max_ms"), 1.5)
+    tables["connections"] = [done | {"kind": "open", "held": None}, done | {"kind": "hold-producer", "held": 5}]
+
+
+def observing(facts: Row, tables: Tables) -> None:
+    """Nothing is sent: somebody else's records are received."""
+    facts["scenario"]["load"] = "off"
+    facts["broker"]["embedded"] = False
+    tables["lateness"] = []
+    tables["latency"] = [
+        *(absent(metric, "the run has no load") for metric in METRICS if metric not in {"poll", "since_record_time"}),
+        latency("poll", 6.0) | {"selected_by": "received"},
+        latency("since_record_time", 8.0) | {"selected_by": "received", "clock": "append", "negative": 3},
+    ]
+    for row in tables["delivery"]:
+        row.update(dict.fromkeys(set(DELIVERY_COUNTS) - {"received", "duplicate_consumer", "foreign", "corrupt"}))
 
 
 def write_folder(root: Path, facts: Row, tables: Tables, *, judged: bool = True) -> RunFolder:

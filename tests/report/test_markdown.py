@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from tests.report.conftest import processing, transacting
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.runfolder import RunFolder
@@ -210,3 +211,12 @@ def test_it_is_written_whole(make: Make) -> None:
     with pytest.raises(AnalysisError, match=r"summary.md cannot be written: "):
         write_markdown(folder, result)
     assert not (folder.root / "_summary.md").exists()
+
+
+def test_what_few_runs_have_is_one_line_each(make: Make) -> None:
+    """And nothing where there is none of it."""
+    text = to_markdown(assemble(make(transacting, processing)))
+
+    assert "- Transactions: 900 committed, 100 aborted, 90.0/s of 100 messages" in text
+    assert "- Processing: 4,000 in 3.02 ms each (asked 3.00 ms), 7 not processed" in text
+    assert "- Transactions" not in to_markdown(assemble(make()))

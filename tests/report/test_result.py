@@ -4,15 +4,18 @@ import copy
 import json
 from collections.abc import Callable
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from tests.report.conftest import connecting, observing, processing, transacting, waiting
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.latency import PERCENTILES
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.tables import DELIVERY_COUNTS
+from streamgauge.domain.verdict.asked import CLOSED_LOOP
 from streamgauge.report.result import TABLES, assemble, write_result
 
 Row = dict[str, Any]
@@ -62,6 +65,11 @@ def consume_only(facts: Row, tables: Tables) -> None:
             nothing(row, "the run has no load")
 
 
+def closed_loop(facts: Row, tables: Tables) -> None:
+    as_fast_as_possible(facts, tables)
+    facts["scenario"]["load"]["rate"] = {"closed": {"batch": 10}}
+
+
 def never_came(_facts: Row, tables: Tables) -> None:
     """Some messages were never delivered: from p99 on the percentiles are intervals, from p99.9 on without an end."""
     for row in tables["latency"]:
@@ -78,6 +86,13 @@ def few(_facts: Row, tables: Tables) -> None:
 
 def interrupted(facts: Row, _tables: Tables) -> None:
     facts.update(ending="interrupted", drained=None, phases=[])
+
+
+def from_before(_facts: Row, tables: Tables) -> None:
+    """Analysed by a version that knew less."""
+    for name in ("transactions", "attempts", "processing", "wire", "connections"):
+        del tables[name]
+    tables["latency"] = [row for row in tables["latency"] if row["metric"] not in {"batch", "since_record_time"}]
 
 
 def died(facts: Row, _tables: Tables) -> None:
@@ -118,6 +133,7 @@ def without(*names: str) -> Callable[[Row, Tables], None]:
 
 KINDS = [
     as_fast_as_possible, produce_only, consume_only, never_came, few, interrupted, died, external, cut_short, undecided,
+    transacting, waiting, processing, connecting, observing, from_before, closed_loop,
     *(without(name) for name in TABLES if name != "verdict"),
 ]  # fmt: skip
 
@@ -249,6 +265,19 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
         (few, ("latency", "ack", "service", "p99_9_ms"), "needs 10,000 samples, has 9,999"),
         (as_fast_as_possible, ("latency", "ack", "response", "p50_ms"), "the load has no schedule"),
         (as_fast_as_possible, ("throughput", "asked_per_second"), "the load is as fast as possible"),
+        (closed_loop, ("throughput", "asked_per_second"), CLOSED_LOOP),
+        (few, ("latency", "batch"), "the load does not wait for its reports"),
+        (few, ("latency", "since_record_time"), "the run sends what it receives"),
+        (few, ("transactions",), "the load has no transactions"),
+        (few, ("processing",), "consumers do no processing"),
+        (few, ("connections",), "the scenario asks for none"),
+        (produce_only, ("processing",), "nobody consumes"),
+        (consume_only, ("transactions",), "nothing is sent"),
+        (consume_only, ("lateness",), "nothing is sent"),
+        (as_fast_as_possible, ("lateness",), "the load has no schedule"),
+        (from_before, ("latency", "batch"), "the run was analysed by an older version"),
+        (from_before, ("transactions",), "the table transactions is missing"),
+        (without("latency"), ("latency", "poll"), "the table latency is missing"),
         (produce_only, ("throughput", "received_mb_per_second"), "nobody consumes"),
         (produce_only, ("delivery", "lost"), "nobody consumes"),
         (consume_only, ("throughput", "acked_per_second"), "nothing is sent"),
@@ -335,19 +364,38 @@ def _damaged(result: Row, path: tuple[Any, ...], damage: Callable[[Row, str], ob
     return damaged
 
 
-OPTIONAL = {("run", "workers", 0, "pid"), ("run", "workers", 0, "ended_ns")}
+UNDESCRIBED = {("run", "workers", 0, "pid"), ("run", "workers", 0, "ended_ns")}
+OPTIONAL = {
+    *UNDESCRIBED,
+    ("run", "workers", 0, "members"), ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
+    *(("latency", key) for key in ("batch", "flush_wait", "since_record_time", "reasons")),
+    *(
+        (*account, count)
+        for account in (("delivery",), ("delivery", "measure"), ("delivery", "groups", 0))
+        for count in ("aborted_received", "resent", "unread")
+    ),
+    *((section,) for section in ("transactions", "processing", "wire", "connections", "reasons")),
+    *(
+        ("wire", "producers", *where, figure)
+        for where in ((), ("workers", 0))
+        for figure in ("batch_messages", "batch_bytes", "queue_ms")
+    ),
+    ("connections", "hold_producer", "held"),
+}  # fmt: skip
+"""Keys that came later, so that what an older version left lacks them; and those that only some have."""
 
 
 def test_the_schema_misses_every_key_and_refuses_every_wrong_one(make: Make) -> None:
     """A key left out, a key too many and a value of a wrong type are each found, wherever they are."""
-    result = assemble(make())
+    result = assemble(make(transacting, waiting, processing, connecting))
     # One window is as good as twelve, and quicker to validate some hundreds of times.
     result["timeline"] = result["timeline"][:1]
-    paths = [path for path in _paths(result) if path not in OPTIONAL]
+    paths = [path for path in _paths(result) if path not in UNDESCRIBED]
 
     assert len(paths) > 200
     for path in paths:
-        assert not VALIDATOR.is_valid(_damaged(result, path, lambda place, key: place.pop(key))), path
+        without_it = _damaged(result, path, lambda place, key: place.pop(key))
+        assert VALIDATOR.is_valid(without_it) == (path in OPTIONAL), path
         if path[-1] not in {"scenario", "machine", "versions"}:
             assert not VALIDATOR.is_valid(_damaged(result, path, lambda place, key: place.update({key: {"x": [1]}}))), (
                 path
@@ -362,5 +410,17 @@ def test_the_schema_knows_the_words_of_the_domain() -> None:
     account = SCHEMA["$defs"]["account"]
 
     assert {f"{name}_ms" for name in PERCENTILES} <= set(latency["required"])
-    assert [name for name in account["required"] if name in DELIVERY_COUNTS] == list(DELIVERY_COUNTS)
-    assert set(account["required"]) == set(account["properties"])
+    assert [name for name in account["properties"] if name in DELIVERY_COUNTS] == list(DELIVERY_COUNTS)
+    assert set(account["properties"]) - set(account["required"]) == {"aborted_received", "resent", "unread"}
+
+
+def test_what_an_older_version_did_not_count_is_null_with_that_reason() -> None:
+    """Tables without the column, or the row."""
+    result = assemble(RunFolder(Path(__file__).parent / "golden" / "format-1"))
+
+    VALIDATOR.validate(result)
+    assert set(without_reasons(result)) == set()
+    for count in ("aborted_received", "resent", "unread"):
+        assert result["delivery"]["reasons"][count] == "the run was analysed by an older version"
+    assert result["latency"]["reasons"]["batch"] == "the run was analysed by an older version"
+    assert (result["delivery"]["aborted"], result["delivery"]["lost"]) == (0, 0)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.conftest import observing, processing, transacting, waiting
 
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.report.result import assemble
@@ -189,3 +190,61 @@ def test_a_folder_that_was_never_analysed_is_shown(make: Make) -> None:
     assert "Throughput   asked 10,000/s" in lines
     assert "Delivery     not known" in lines
     assert "Resources    -" in lines
+
+
+def lines_of(folder: RunFolder) -> list[str]:
+    return summary(assemble(folder), colour=False, width=100).splitlines()
+
+
+def test_what_few_runs_have_is_one_line_each(make: Make) -> None:
+    """How transactions ended, what was processed, how long batches took."""
+    lines = lines_of(make(transacting, waiting, processing))
+
+    told = "900 committed, 100 aborted, 90.0/s of 100 messages, p50 12.5 ms, max 31.0 ms"
+    assert f"Transactions  {told}" in lines
+    assert "Processing    4,000 in 3.02 ms each (asked 3.00 ms), 7 not processed, busy 75 % of the time" in lines
+    assert "              10,000 aborted" in lines
+    assert "              batch                 2.00  4.00   5.00  12.0" in lines
+    assert "              flush wait            1.50  3.00   3.75  9.00" in lines
+
+
+def test_the_age_of_records_says_whose_clock_it_is_from(make: Make) -> None:
+    """It is no latency that the run measured itself."""
+    lines = lines_of(make(observing))
+
+    assert "             since record time  broker  4.00  8.00   10.0  24.0" in lines
+    assert not any("poll" in line.split() for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ("closed", "closed loop"),
+        ({"closed": {"batch": 10}}, "closed batch 10"),
+        ({"ramp": {"from": "1k/s", "to": "10k/s", "over": "60s"}}, "ramp from 1k/s to 10k/s over 60s"),
+        ({"segments": {"list": [{"rate": "1k/s", "for": "10s"}] * 3, "then": "hold"}}, "segments list of 3 then hold"),
+        ({"windows": {"messages": 500, "window": "100ms", "spread": False}}, "windows messages 500 window 100ms"),
+        ("RAMP_10_from_1000_to_60", "RAMP_10_from_1000_to_60"),
+    ],
+)
+def test_a_load_is_told_in_a_few_words(make: Make, rate: Any, said: str) -> None:
+    """Whatever shape it has."""
+
+    def shaped(facts: Row, _tables: Tables) -> None:
+        facts["scenario"]["load"].update(rate=rate, size={"uniform": {"from": 100, "to": 2000}})
+
+    text = " ".join(" ".join(lines_of(make(shaped))).split())
+
+    assert f"Run 2 producers, {said}, uniform from 100 to 2000 bytes -> 12 partitions -> 2 consumers" in text
+
+
+def test_several_topics_and_groups_are_counted(make: Make) -> None:
+    """Partitions and consumers are those of each."""
+
+    def several(facts: Row, tables: Tables) -> None:
+        facts["topics"] += [{"id": 1, "name": "b"}, {"id": 2, "name": "c"}]
+        facts["groups"].append({"id": 1, "name": "h"})
+        facts["scenario"]["consume"]["processing"] = {"delay": "4ms", "jitter": "1ms"}
+
+    chain = "3 topics of 12 partitions -> 2 groups of 2 consumers, 4ms and up to 1ms more a message"
+    assert chain in " ".join(" ".join(lines_of(make(several))).split())

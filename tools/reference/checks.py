@@ -5,7 +5,17 @@ import re
 from collections import ChainMap
 from collections.abc import Iterable
 
-from streamgauge.domain.verdict import RULES, delivery, evidence, machine, pace, record, window
+from streamgauge.domain.verdict import (
+    RULES,
+    connections,
+    delivery,
+    evidence,
+    machine,
+    pace,
+    processing,
+    record,
+    window,
+)
 from streamgauge.domain.verdict.rule import Rule
 from tools.reference.markdown import code, document, sentence, table
 
@@ -17,7 +27,9 @@ invalid, and is no pass either. `result.json` holds each check with its evidence
 `verdict`."""
 
 LABELS = ("Looks at", "Warns when", "Fails when", "To do")
-_CONSTANTS = ChainMap(*(vars(module) for module in (delivery, evidence, machine, pace, record, window)))
+_CONSTANTS = ChainMap(
+    *(vars(module) for module in (connections, delivery, evidence, machine, pace, processing, record, window))
+)
 _LABELLED = re.compile(rf"^({'|'.join(LABELS)}): ", re.MULTILINE)
 
 

@@ -48,8 +48,9 @@ def form(node: Node) -> str:
 def _made_of(node: Node) -> str:
     """The form of what may hold something else."""
     if "anyOf" in node:
-        scalar = {each.get("type") for each in node["anyOf"]} == _SCALARS
-        return "single value" if scalar else " or ".join(form(each) for each in node["anyOf"])
+        types = [each.get("type") for each in node["anyOf"]]
+        scalar = all(isinstance(each, str) for each in types) and set(types) == _SCALARS
+        return "single value" if scalar else " or ".join(dict.fromkeys(form(each) for each in node["anyOf"]))
     if "items" in node:
         return f"list of {form(node['items'])}"
     if isinstance(node.get("additionalProperties"), Mapping):
@@ -90,7 +91,7 @@ def _range(node: Node) -> Iterator[str]:
 
 def _length(node: Node) -> Iterator[str]:
     if "maxLength" in node:
-        yield f"{node.get('minLength', 0)} to {node['maxLength']} characters"
+        yield f"{node.get('minLength', 0)} to {node['maxLength']} {'items' if 'items' in node else 'characters'}"
     elif node.get("minLength"):
         yield "not empty"
     if "minItems" in node:

@@ -1,6 +1,6 @@
 """The page of the scenario, from its model."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from streamgauge.cli.scenario_file import shipped
 from streamgauge.domain.quantities import DURATION_NS, MAX_DURATION_NS, RATE_FACTOR, SIZE_BYTES, format_duration
@@ -42,7 +42,12 @@ def forms() -> list[tuple[str, str, str, str]]:
     duration = f"A number and a unit; 0 needs none. At most {format_duration(MAX_DURATION_NS)}."
     size = "Bytes, or a number and a unit in any case."
     rate = "A number, a factor in any case, and `/s`, `/m`, `/min` or `/h`; without, `/s`. `max`: as fast as possible."
+    count = "A whole number, or a number and a factor in any case."
+    moment = "A date and a time in ISO 8601, with its zone."
     return [
+        ("count", count, _factors(RATE_FACTOR), _examples("count")),
+        ("moment", moment, "", _examples("moment")),
+        ("start", "`auto`, `earliest`, `latest`, or a moment.", "", _examples("start")),
         ("duration", duration, ", ".join(map(code, DURATION_NS)), _examples("duration")),
         ("size", size, _factors(SIZE_BYTES), _examples("size")),
         ("rate", rate, _factors(RATE_FACTOR), _examples("rate")),
@@ -55,6 +60,16 @@ def _factors(units: Mapping[str, int]) -> str:
 
 def _examples(form: str) -> str:
     """The examples that the schema gives for a form."""
-    schema = Scenario.model_json_schema()
-    fields = [field for each in (schema, *schema["$defs"].values()) for field in each.get("properties", {}).values()]
-    return ", ".join(code(each) for each in next(field["examples"] for field in fields if field.get("x-form") == form))
+    return ", ".join(code(each) for each in next(_all_examples(Scenario.model_json_schema(), form)))
+
+
+def _all_examples(node: object, form: str) -> Iterator[list[object]]:
+    """The examples of a form wherever they stand in a schema."""
+    if isinstance(node, Mapping):
+        if node.get("x-form") == form and "examples" in node:
+            yield node["examples"]
+        for below in node.values():
+            yield from _all_examples(below, form)
+    elif isinstance(node, list):
+        for below in node:
+            yield from _all_examples(below, form)

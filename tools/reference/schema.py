@@ -110,7 +110,11 @@ class Reader:
         target = self._definitions[name]
         if name in self._parts:
             return {"description": self.about(name), **own, "part": name}
-        about = " ".join(each["description"] for each in (target, own) if each.get("description"))
+        said = [each["description"].removesuffix(".") for each in (target, own) if each.get("description")]
+        # What one of them begins with, the other need not say again.
+        about = ". ".join(
+            each for each in dict.fromkeys(said) if not any(o != each and o.startswith(each) for o in said)
+        )
         return self._resolved({**target, **own, "description": about})
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from streamgauge.cli.wiring import Identity, plan_of, starts_earliest
+from streamgauge.cli.wiring import Identity, plan_of, start_of
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
-from streamgauge.domain.errors import BadInput, BrokerError, RecordError, StreamgaugeError
+from streamgauge.domain.errors import BadInput, BrokerError, Fault, RecordError, StreamgaugeError
 from streamgauge.domain.events import UNSENT
 from streamgauge.domain.look import Look
 from streamgauge.domain.pacing import Int64s
@@ -48,11 +48,13 @@ class Request:
     connection: Mapping[str, Setting] = field(default_factory=dict)
     keep_broker: bool = False
     allow_reset: bool = False
+    arrivals: Int64s | None = None
+    """When messages are due, in ns from the first one on, where the load replays them."""
 
     @property
     def asked_per_second(self) -> float | None:
-        """The asked rate; None without a load, and without a schedule."""
-        return self.scenario.load.rate_per_second if self.scenario.load else None
+        """The rate that is asked for on average; None without a load, and where the rate says none."""
+        return self.scenario.load.mean_rate if self.scenario.load else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +82,26 @@ def conduct(
     identity = Identity(run_id, secrets.randbits(32), f"streamgauge-{run_id}-{secrets.token_hex(3)}")
     try:
         with _target(request, folder, interrupts, progress) as target:
-            ends = _Topic(target.cluster, request.scenario, identity.group, target.ended)
-            ends.prepare(embedded=target.facts.embedded, allow_reset=request.allow_reset)
-            facts = _facts(request, identity, target, pair)
+            topics = _Topics(target.cluster, request.scenario, identity.groups(request.scenario), target.ended)
+            topics.prepare(embedded=target.facts.embedded, allow_reset=request.allow_reset)
+            facts = _facts(request, identity, target, pair, topics.made)
             write_facts(folder, facts)
-            ends.begin()
-            _record_lag(folder, ends, "start")
-            plan = plan_of(request.scenario, identity, target.connection, folder.root, target.watched)
-            outcome = Supervisor(plan, ends, interrupts, progress, watch).conduct()
+            topics.begin()
+            _record_lag(folder, topics, "start")
+            plan = plan_of(
+                request.scenario,
+                identity,
+                target.connection,
+                folder.root,
+                target.watched,
+                pair=pair,
+                arrivals=request.arrivals,
+            )
+            outcome = Supervisor(plan, topics, interrupts, progress, watch).conduct()
             _record_rest(folder, plan.producers, outcome)
-            answers = outcome.cluster_answers and _record_final_lag(folder, ends, outcome)
+            answers = outcome.cluster_answers and _record_final_lag(folder, topics, outcome)
             if answers and not target.facts.embedded:
-                ends.leave(outcome)
+                topics.leave(outcome)
             write_facts(folder, _ended(facts, outcome))
     except StreamgaugeError:
         _remove_empty(folder)
@@ -163,18 +173,33 @@ def _how_ended(broker: EmbeddedBroker) -> str | None:
 
 
 @dataclass(slots=True)
-class _Topic:
-    """The topic of the run and the group that reads it, as the supervisor asks for them."""
+class _Topics:
+    """The topics of the run and the groups that read them, as the supervisor asks for them.
+
+    Offsets of all topics stand in one list, in the order of the places: number of the topic x partitions + partition.
+    """
 
     cluster: Cluster
     scenario: Scenario
-    group: str
+    groups: Sequence[str]
     ended: Callable[[], str | None]
     """Why nothing can be asked any more; None while something can."""
+    made: dict[str, str | None] = field(default_factory=dict)
+    """The topics that this run made, and what the cluster calls each."""
 
     def prepare(self, *, embedded: bool, allow_reset: bool) -> None:
-        """Make the topic, or check the one that is there; delete only what the user allowed to be deleted."""
-        topic, name = self.scenario.topic, self.scenario.topic_name
+        """Make the topics, or check those that are there; delete only what the user allowed to be deleted."""
+        faults: list[Fault] = []
+        for name in self.scenario.topic_names:
+            try:
+                self._prepare(name, embedded=embedded, allow_reset=allow_reset)
+            except BadInput as error:
+                faults += error.faults
+        if faults:
+            raise BadInput(faults)
+
+    def _prepare(self, name: str, *, embedded: bool, allow_reset: bool) -> None:
+        topic = self.scenario.topic
         found = self.cluster.partitions_of(name)
         if found is not None and topic.reset:
             if not (embedded or allow_reset):
@@ -182,48 +207,56 @@ class _Topic:
                 raise BadInput.single("topic.reset", what, "Say --allow-reset if that is what you want")
             self.cluster.delete_topic(name)
             found = None
-        if found is None and self.scenario.load is None:
+        if found is None and self.scenario.load is None and self.scenario.consume:
             raise BadInput.single(
                 "topic.name", f"topic {name} does not exist and nothing is sent to it", "Name another"
             )
         if found is None:
             self.cluster.create_topic(name, topic.partitions, topic.replication, topic.configs)
+            self.made[name] = self.cluster.topic_id(name)
         elif found != topic.partitions:
             what = f"topic {name} exists with {found} partitions, not {topic.partitions}"
             raise BadInput.single("topic.partitions", what, f"Set topic.partitions={found}, or name another topic")
 
     def begin(self) -> None:
-        """Commit where the group starts: the audit counts from there."""
-        if self.scenario.consume:
-            name = self.scenario.topic_name
-            earliest = starts_earliest(self.scenario)
-            offsets = self.cluster.log_starts(name) if earliest else self.cluster.log_ends(name)
-            self.cluster.set_committed(self.group, name, offsets)
+        """Commit where each group starts: the audit counts from there."""
+        if not self.groups:
+            return
+        start = start_of(self.scenario)
+        for name in self.scenario.topic_names:
+            offsets = self._starts(name, start)
+            for group in self.groups:
+                self.cluster.set_committed(group, name, offsets)
+
+    def _starts(self, name: str, start: str | int) -> list[int]:
+        if isinstance(start, int):
+            return self.cluster.offsets_at(name, start)
+        return self.cluster.log_starts(name) if start == "earliest" else self.cluster.log_ends(name)
 
     def leave(self, outcome: Outcome) -> None:
-        """Remove the group, which was made for this run only."""
-        if self.scenario.consume:
+        """Remove the groups, which were made for this run only."""
+        for group in self.groups:
             try:
-                self.cluster.delete_group(self.group)
+                self.cluster.delete_group(group)
             except BrokerError as error:
-                outcome.reasons.append(f"group {self.group} was not removed: {error}")
+                outcome.reasons.append(f"group {group} was not removed: {error}")
 
     def log_starts(self) -> list[int]:
-        """Log start offset of each partition."""
+        """Log start offset of each place."""
         self._check()
-        return self.cluster.log_starts(self.scenario.topic_name)
+        return [offset for name in self.scenario.topic_names for offset in self.cluster.log_starts(name)]
 
     def log_ends(self) -> list[int]:
-        """Log end offset of each partition."""
+        """Log end offset of each place."""
         self._check()
-        return self.cluster.log_ends(self.scenario.topic_name)
+        return [offset for name in self.scenario.topic_names for offset in self.cluster.log_ends(name)]
 
-    def committed(self) -> list[int | None]:
-        """Committed offset of the group in each partition; nothing where nobody consumes."""
-        if self.scenario.consume is None:
-            return [None] * self.scenario.topic.partitions
+    def committed(self, group: int) -> list[int | None]:
+        """Committed offset of a group in each place."""
         self._check()
-        return self.cluster.committed(self.group, self.scenario.topic_name)
+        return [
+            offset for name in self.scenario.topic_names for offset in self.cluster.committed(self.groups[group], name)
+        ]
 
     def _check(self) -> None:
         """Do not wait for an answer that cannot come."""
@@ -231,50 +264,56 @@ class _Topic:
             raise BrokerError(reason)
 
 
-def _record_lag(folder: RunFolder, topic: _Topic, moment: str) -> None:
-    """Log starts, log ends and commits of every partition, as one row each."""
-    starts, ends, committed = topic.log_starts(), topic.log_ends(), topic.committed()
-    known = [NULL_INT64 if offset is None else offset for offset in committed]
-    with contextlib.closing(PartSink(folder, "lag", f"{PARENT}-{moment}", {"topic": 0}, len(ends))) as sink:
-        sink.append(
-            {
-                "at_ns": clock.monotonic_ns(),
-                "moment": moment,
-                "group": 0 if topic.scenario.consume else None,
-                "consumer": None,
-                "partition": np.arange(len(ends), dtype=np.int32),
-                "start": np.array(starts, np.int64),
-                "committed": np.array(known, np.int64),
-                "position": None,
-                "end": np.array(ends, np.int64),
-                "error": None,
-            },
-            len(ends),
-        )
+def _record_lag(folder: RunFolder, topics: _Topics, moment: str) -> None:
+    """Log starts, log ends and commits of every partition, as one row each for each group."""
+    starts, ends = topics.log_starts(), topics.log_ends()
+    partitions = topics.scenario.topic.partitions
+    places = np.arange(len(ends), dtype=np.int32)
+    with contextlib.closing(PartSink(folder, "lag", f"{PARENT}-{moment}", {}, len(ends))) as sink:
+        for group in range(len(topics.groups)) if topics.groups else (None,):
+            committed = [None] * len(ends) if group is None else topics.committed(group)
+            sink.append(
+                {
+                    "at_ns": clock.monotonic_ns(),
+                    "moment": moment,
+                    "topic": places // partitions,
+                    "group": group,
+                    "consumer": None,
+                    "partition": places % partitions,
+                    "start": np.array(starts, np.int64),
+                    "committed": np.array([NULL_INT64 if each is None else each for each in committed], np.int64),
+                    "position": None,
+                    "end": np.array(ends, np.int64),
+                    "error": None,
+                },
+                len(ends),
+            )
 
 
-def _record_final_lag(folder: RunFolder, topic: _Topic, outcome: Outcome) -> bool:
+def _record_final_lag(folder: RunFolder, topics: _Topics, outcome: Outcome) -> bool:
     """The rows without which no message can be called lost; a cluster that is gone cannot give them."""
     try:
-        _record_lag(folder, topic, "final")
+        _record_lag(folder, topics, "final")
     except (BrokerError, RecordError) as error:
         outcome.fail(f"log ends at the end of the run are not known: {error}")
         return False
     return True
 
 
-def _record_rest(folder: RunFolder, producers: Sequence[ProducerJob], outcome: Outcome) -> None:
+def _record_rest(folder: RunFolder, jobs: Sequence[ProducerJob], outcome: Outcome) -> None:
     """The messages that a producer which died would have sent: due, and never sent."""
+    members = {member.number: member for job in jobs for member in job.members}
     for number, next_seq in outcome.next_seqs.items():
-        pacer = producers[number].pacer
+        pacer, topics = members[number].sending.pacer, np.array(members[number].recipe.topics, np.int32)
         if pacer is None or not outcome.phases or outcome.load_ended_ns is None:
             continue
         schedule = Schedule(pacer, outcome.phases[0].from_ns, outcome.load_ended_ns)
-        constants = {"topic": 0, "producer": number, "transaction": None}
+        constants = {"producer": number, "transaction": None}
         with contextlib.closing(PartSink(folder, "sent", f"{PARENT}-{number}", constants)) as sink:
             for first, due_ns in _after(schedule, next_seq, outcome.load_ended_ns):
                 seqs = np.arange(first, first + len(due_ns), dtype=np.int64)
-                sink.append(never_sent(seqs, due_ns, [UNSENT] * len(seqs)), len(seqs))
+                rows = never_sent(seqs, due_ns, [UNSENT] * len(seqs))
+                sink.append({**rows, "topic": topics[seqs % len(topics)]}, len(seqs))
 
 
 def _after(schedule: Schedule, next_seq: int, ended_ns: int) -> Iterator[tuple[int, Int64s]]:
@@ -288,7 +327,9 @@ def _after(schedule: Schedule, next_seq: int, ended_ns: int) -> Iterator[tuple[i
         schedule.advance(len(due_ns))
 
 
-def _facts(request: Request, identity: Identity, target: _Target, pair: clock.ClockPair) -> RunFacts:
+def _facts(
+    request: Request, identity: Identity, target: _Target, pair: clock.ClockPair, made: Mapping[str, str | None]
+) -> RunFacts:
     scenario = request.scenario
     return RunFacts(
         id=identity.id,
@@ -302,8 +343,11 @@ def _facts(request: Request, identity: Identity, target: _Target, pair: clock.Cl
         versions={**versions(), "java": request.java.version},
         machine=machine(),
         broker=target.facts,
-        topics=[Numbered(id=0, name=scenario.topic_name, partitions=scenario.topic.partitions)],
-        groups=[Numbered(id=0, name=identity.group)] if scenario.consume else [],
+        topics=[
+            Numbered(id=number, name=name, partitions=scenario.topic.partitions, uuid=made.get(name))
+            for number, name in enumerate(scenario.topic_names)
+        ],
+        groups=[Numbered(id=number, name=name) for number, name in enumerate(identity.groups(scenario))],
     )
 
 

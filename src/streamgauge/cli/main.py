@@ -29,10 +29,38 @@ def _shipped_or_file(incomplete: str) -> list[str]:
     return [name for name in (*shipped(), *sorted(files)) if name.startswith(incomplete)]
 
 
+def _kind_or_scenario(incomplete: str) -> list[str]:
+    """Whose messages may be looked at: those of a kind of payload, or of a scenario."""
+    from streamgauge.domain.payload import KINDS
+
+    return [*(kind for kind in KINDS if kind.startswith(incomplete)), *_shipped_or_file(incomplete)]
+
+
 _RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `run` made.", show_default=False)]
 _Figures = Annotated[bool, typer.Option("--figures", help="Save each figure as SVG, PNG and PDF, too.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Tell nothing on the way: only the result, and errors.")]
+_ClientConfig = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Properties for every client (librdkafka's names): TLS, SASL."),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+_KIND = typer.Argument(
+    metavar="KIND_OR_SCENARIO",
+    help="A kind of payload, sent as `baseline` sends; a shipped scenario; or a YAML file.",
+    show_default=False,
+    autocompletion=_kind_or_scenario,
+)
+_Size = Annotated[str | None, typer.Option("--size", metavar="SIZE", help="Bytes of value; as `--set load.size=SIZE`.")]
+_Batch = Annotated[
+    int | None,
+    typer.Option(
+        "--batch", metavar="MESSAGES", min=1, help="Messages of a batch, in place of what rate and linger make of it."
+    ),
+]
+_Change = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. `load.client.linger.ms=50`. Repeatable."),
+]
 
 
 @app.command()
@@ -54,10 +82,7 @@ def run(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Measure this cluster instead of an embedded broker."),
     ] = None,
-    client_config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Properties for every client (librdkafka's names): TLS, SASL."),
-    ] = None,
+    client_config: _ClientConfig = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders are made.")] = Path("runs"),
     as_json: _Json = False,
     figures: _Figures = False,
@@ -172,6 +197,44 @@ def scenarios(
 
 
 @app.command()
+def payload(
+    kind: Annotated[str, _KIND],
+    count: Annotated[int, typer.Option("--count", metavar="N", min=0, max=1000, help="Messages that are shown.")] = 3,
+    size: _Size = None,
+    batch: _Batch = None,
+    settings: _Change = None,
+    as_json: _Json = False,
+) -> None:
+    """Show what will be sent: the first messages, their sizes, and what codecs make of batches of them.
+
+    Example: `streamgauge payload json --size 1KiB --count 2` or `streamgauge payload baseline`
+    """
+    from streamgauge.cli.payload import payload as show
+
+    show(kind, count, size=size, batch=batch, settings=settings or [], as_json=as_json, out=print_out)
+
+
+@app.command()
+def compression(
+    kind: Annotated[str, _KIND] = "baseline",
+    every: Annotated[
+        bool, typer.Option("--all", help="Compare random, zeros, text, json, logline and mixed content.")
+    ] = False,
+    size: _Size = None,
+    batch: _Batch = None,
+    settings: _Change = None,
+    as_json: _Json = False,
+) -> None:
+    """Compress batches like those that are sent, with every codec: how small they get, and in how much processor time.
+
+    Example: `streamgauge compression baseline --all` or `streamgauge compression logline --batch 1`
+    """
+    from streamgauge.cli.payload import compression as show
+
+    show(kind, every=every, size=size, batch=batch, settings=settings or [], as_json=as_json, out=print_out)
+
+
+@app.command()
 def doctor(as_json: _Json = False) -> None:
     """Look at this machine as a place to measure on: what was found, what it means, and what mends it.
 
@@ -196,6 +259,29 @@ def runs(
     from streamgauge.cli.runs import runs as list_runs
 
     list_runs(folder, as_json=as_json, out=print_out)
+
+
+@app.command()
+def topics(
+    bootstrap: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="The cluster.")] = None,
+    client_config: _ClientConfig = None,
+    folder: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where run folders were made.")] = Path("runs"),
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only topics whose name begins so.")] = "",
+    delete: Annotated[bool, typer.Option("--delete", help="Delete them, and no others.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """List the topics that runs made on a cluster and that are still there; with `--delete`, remove them.
+
+    A topic counts as made by a run when the cluster still calls it by the id that the run noted: another topic of the
+    same name is never touched.
+
+    Example: `streamgauge topics --bootstrap broker-1:9092 --prefix streamgauge- --delete`
+    """
+    from streamgauge.cli.request import cluster_of
+    from streamgauge.cli.topics import topics as list_topics
+
+    address, connection = cluster_of(bootstrap, client_config)
+    list_topics(folder, address, connection, prefix=prefix, delete=delete, as_json=as_json, out=print_out)
 
 
 def print_out(text: str) -> None:

@@ -2,16 +2,19 @@
 
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from streamgauge.cli.conduct import Request
 from streamgauge.cli.scenario_file import read_scenario
-from streamgauge.cli.wiring import check_settings
+from streamgauge.cli.wiring import check_settings, read_materials
+from streamgauge.domain import clock
 from streamgauge.domain.address import is_spark_master, parse_bootstrap
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.scenario import Scenario, Setting
+from streamgauge.domain.scenario.values import epoch_ns
 from streamgauge.domain.secrets import mask_command
 from streamgauge.domain.shown import shown
 from streamgauge.kafka.client_config import read_client_config
@@ -51,8 +54,11 @@ def request_of(
     address = _cluster(
         bootstrap, client_config, connection.pop(_BOOTSTRAP, None), faults, file_is_read=known is not None
     )
+    arrivals = None
     if resolved:
         faults.of(check_settings, resolved, connection)
+        arrivals = faults.of(read_materials, resolved) if not faults else None
+        faults += _passed(resolved)
         faults += expectation_faults(resolved.expect)
         if address is None and resolved.topic.replication > 1:
             what = f"{resolved.topic.replication}: the embedded broker is a single one"
@@ -72,7 +78,22 @@ def request_of(
         connection=connection,
         keep_broker=keep_broker,
         allow_reset=allow_reset,
+        arrivals=arrivals,
     )
+
+
+def cluster_of(bootstrap: str | None, client_config: Path | None) -> tuple[str, Mapping[str, Setting]]:
+    """Address and connection settings of a cluster that must be named; raises BadInput with all faults."""
+    faults = _Faults()
+    known = faults.of(read_client_config, client_config) if client_config else {}
+    connection = dict(known or {})
+    in_file = connection.pop(_BOOTSTRAP, None)
+    address = _cluster(bootstrap, client_config, in_file, faults, file_is_read=known is not None)
+    if address is None:
+        faults.append(Fault("--bootstrap", "no cluster is named", "Say --bootstrap HOST:PORT"))
+    if faults or address is None:
+        raise BadInput(faults)
+    return address, connection
 
 
 def check_analysis(folder: RunFolder, master: str | None) -> None:
@@ -85,6 +106,14 @@ def check_analysis(folder: RunFolder, master: str | None) -> None:
     faults.of(checked_java)
     if faults:
         raise BadInput(faults)
+
+
+def _passed(scenario: Scenario) -> list[Fault]:
+    """A begin that is over already."""
+    start_at = scenario.phases.start_at
+    if start_at is None or epoch_ns(start_at) > clock.clock_pair().wall_ns:
+        return []
+    return [Fault("phases.start_at", f"{start_at} is over", "Write a time to come, or leave it out to begin at once")]
 
 
 class _Faults(list[Fault]):

@@ -12,6 +12,7 @@ from streamgauge.domain.errors import RunFailed
 from streamgauge.domain.exits import Exit
 from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.scenario import advice
 from streamgauge.domain.verdict import exit_code
 from streamgauge.engine.supervise import Interrupts
 from streamgauge.record.facts import read_facts
@@ -39,6 +40,8 @@ def run(
         if metrics:
             metrics.show(look)
 
+    for line in advice(request.scenario):
+        progress(line)
     with metrics or nullcontext(), display, _noted(interrupts, progress):
         if metrics:
             progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")

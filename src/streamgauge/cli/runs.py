@@ -14,11 +14,16 @@ from streamgauge.report.runs import RunRow, newest_last, run_row, runs_table
 
 def runs(folder: Path, *, as_json: bool, out: Callable[[str], None]) -> None:
     """List the runs of a folder; raises BadInput where it cannot be looked into."""
-    rows = newest_last([_row(RunFolder(path)) for path in _subfolders(folder) if _is_run(RunFolder(path))])
+    rows = newest_last([_row(run) for run in run_folders(folder)])
     if as_json:
         out(json.dumps([asdict(row) for row in rows], indent=2))
     else:
         out(runs_table(rows) if rows else f"no runs in {plain(str(folder))}")
+
+
+def run_folders(folder: Path) -> list[RunFolder]:
+    """The runs of a folder; raises BadInput where it cannot be looked into."""
+    return [run for path in _subfolders(folder) if _is_run(run := RunFolder(path))]
 
 
 def _subfolders(folder: Path) -> list[Path]:

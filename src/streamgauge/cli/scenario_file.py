@@ -17,6 +17,7 @@ from streamgauge.domain.secrets import mask_setting
 from streamgauge.domain.shown import one_line
 
 _SUFFIX = ".yaml"
+_FIRST = "basics"
 _SUFFIXES = (_SUFFIX, ".yml")
 _LARGEST_BYTES = 256 << 10
 _LIKE = "Write e.g. --set load.rate=20k/s"
@@ -24,11 +25,25 @@ _FREE_KEYS = ("client", "configs", "expect")
 """Below these, what is left of a path is one key, dots and all: `load.client.linger.ms`."""
 
 
+def by_topic() -> dict[str, dict[str, str]]:
+    """Name and text of every scenario that comes with the package, by topic; the basics first."""
+    folder = resources.files("streamgauge") / "scenarios"
+    topics = sorted(
+        (each for each in folder.iterdir() if each.is_dir()), key=lambda each: (each.name != _FIRST, each.name)
+    )
+    return {
+        topic.name: {
+            file.name.removesuffix(_SUFFIX): file.read_text(encoding="utf-8")
+            for file in sorted(topic.iterdir(), key=lambda each: each.name)
+            if file.name.endswith(_SUFFIX)
+        }
+        for topic in topics
+    }
+
+
 def shipped() -> dict[str, str]:
     """Name and text of every scenario that comes with the package."""
-    folder = resources.files("streamgauge") / "scenarios"
-    files = sorted((each for each in folder.iterdir() if each.name.endswith(_SUFFIX)), key=lambda each: each.name)
-    return {each.name.removesuffix(_SUFFIX): each.read_text(encoding="utf-8") for each in files}
+    return {name: text for scenarios in by_topic().values() for name, text in scenarios.items()}
 
 
 def load_scenario(name: str, settings: Sequence[str] = ()) -> Scenario:
@@ -142,10 +157,13 @@ def _split(path: str) -> list[str]:
 
 
 def described() -> str:
-    """Name and purpose of every shipped scenario, one a line."""
-    scenarios = [load_scenario(name) for name in shipped()]
-    width = max(len(each.name) for each in scenarios)
-    return "\n".join(f"{each.name:<{width}}  {each.about}" for each in scenarios)
+    """Name and purpose of every shipped scenario, one a line, by topic."""
+    width = max(map(len, shipped()))
+    blocks = [
+        "\n".join([topic.replace("-", " "), *(f"  {name:<{width}}  {load_scenario(name).about}" for name in scenarios)])
+        for topic, scenarios in by_topic().items()
+    ]
+    return "\n\n".join(blocks)
 
 
 def yaml_text(scenario: Scenario) -> str:

@@ -2,22 +2,36 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+
+import numpy as np
 
 from streamgauge.domain.blocks import ClientSpec
-from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.errors import BadInput
-from streamgauge.domain.pacing import constant
-from streamgauge.domain.scenario import Consume, Load, Scenario, Setting
-from streamgauge.engine.compose import Recipe
-from streamgauge.engine.consume import Reading
+from streamgauge.domain.clock import NS_PER_MS, ClockPair
+from streamgauge.domain.errors import BadInput, Fault, WorkerError
+from streamgauge.domain.pacing import Int64s
+from streamgauge.domain.pacing.build import pacer_of
+from streamgauge.domain.scenario import Connections, Consume, Load, Scenario, Setting
+from streamgauge.domain.scenario import load as loads
+from streamgauge.domain.scenario.consume import consumer_settings
+from streamgauge.domain.scenario.pace import Pace
+from streamgauge.domain.scenario.values import epoch_ns
+from streamgauge.engine.compose import Composer, Recipe
+from streamgauge.engine.consume import Consuming, Reading
+from streamgauge.engine.functions import load_function
+from streamgauge.engine.produce import Sending
 from streamgauge.engine.sample import Watched
+from streamgauge.engine.stops import Flush, Transactions
 from streamgauge.engine.supervise import Plan
-from streamgauge.engine.worker import ConsumerJob, ProducerJob
+from streamgauge.engine.worker import ConnectorJob, ConsumerJob, ConsumerMember, ProducerJob, ProducerMember
+from streamgauge.kafka.connections import KafkaConnections
 from streamgauge.kafka.consumer import KafkaConsumer
-from streamgauge.kafka.producer import KafkaProducer
+from streamgauge.kafka.producer import TRANSACTIONAL_ID, KafkaProducer
 from streamgauge.kafka.settings import NO_SETTINGS, consumer_faults, producer_faults
+from streamgauge.record.arrivals import read_arrivals
+from streamgauge.record.corpus import read_events
 from streamgauge.record.parts import open_sink
 
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
@@ -27,6 +41,7 @@ FETCH_BACKOFF: Final = {"fetch.queue.backoff.ms": 10}
 """librdkafka's second makes a fast consumer stand still whenever its queue was full."""
 
 Settings = Mapping[str, Setting]
+_Member = TypeVar("_Member")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,88 +51,231 @@ class Identity:
     id: str
     tag: int
     group: str
+    """How the names of its groups begin."""
+
+    def groups(self, scenario: Scenario) -> tuple[str, ...]:
+        """The names of its groups."""
+        count = scenario.consume.groups if scenario.consume else 0
+        return (self.group,) if count == 1 else tuple(f"{self.group}-{number}" for number in range(count))
 
 
 def check_settings(scenario: Scenario, connection: Settings = NO_SETTINGS) -> None:
     """Ask the client about the scenario's settings before anything starts; raises BadInput with all faults."""
     faults = []
-    if scenario.load:
-        faults += producer_faults("load.client", scenario.load.client, connection)
+    if load := scenario.load:
+        transacted = {TRANSACTIONAL_ID: "check"} if load.transactions else {}
+        faults += producer_faults("load.client", load.client, {**connection, **transacted})
     if scenario.consume:
         faults += consumer_faults("consume.client", scenario.consume.client, connection)
     if faults:
         raise BadInput(faults)
 
 
-def plan_of(scenario: Scenario, identity: Identity, connection: Settings, run: Path, others: Sequence[Watched]) -> Plan:
-    """The plan that carries a scenario out on the cluster of `connection`."""
+def read_materials(scenario: Scenario) -> Int64s | None:
+    """Look at what a scenario names outside itself, files and functions, before anything starts.
+
+    Returns the arrivals of a replay, None where there is none; raises BadInput with all that cannot be used.
+    """
+    faults: list[Fault] = []
+    arrivals = None
     load, consume = scenario.load, scenario.consume
+    if load and isinstance(load.rate, Pace) and load.rate.replay:
+        try:
+            arrivals = read_arrivals(Path(load.rate.replay.file), load.rate.replay.column)
+        except BadInput as error:
+            faults += error.faults
+    if load and load.is_from_outside:
+        try:
+            Composer(_recipe(scenario, load, 0, 0), 1).compose(np.zeros(1, np.int64), None, 0)
+        except BadInput as error:
+            faults += [Fault(f"load: {fault.where}", fault.what, fault.mend) for fault in error.faults]
+        except WorkerError as error:
+            faults.append(Fault("load.payload", str(error), "Correct the function, or name another"))
+    if consume and consume.processing and consume.processing.function:
+        try:
+            load_function(consume.processing.function)
+        except WorkerError as error:
+            faults.append(Fault("consume.processing.function", str(error), "Correct the function, or name another"))
+    if faults:
+        raise BadInput(faults)
+    return arrivals
+
+
+def plan_of(
+    scenario: Scenario,
+    identity: Identity,
+    connection: Settings,
+    run: Path,
+    others: Sequence[Watched],
+    *,
+    pair: ClockPair,
+    arrivals: Int64s | None = None,
+) -> Plan:
+    """The plan that carries a scenario out on the cluster of `connection`; `arrivals` are those of a replay."""
+    load, consume, phases = scenario.load, scenario.consume, scenario.phases
     return Plan(
         run=run,
-        producers=[] if load is None else _producers(scenario, load, identity, connection),
+        producers=[] if load is None else _producers(scenario, load, identity, connection, arrivals),
         consumers=[] if consume is None else _consumers(scenario, consume, identity, connection),
+        connectors=_connectors(scenario, scenario.connections, identity, connection) if scenario.connections else [],
         others=others,
-        partitions=scenario.topic.partitions,
-        warmup_ns=scenario.phases.warmup,
-        measure_ns=scenario.phases.measure,
-        drain_ns=scenario.phases.drain,
+        places=scenario.places,
+        read_places=_read_places(scenario),
+        warmup_ns=phases.warmup,
+        measure_ns=phases.measure_ns,
+        drain_ns=phases.drain,
         open_sink=open_sink,
+        start_at_ns=None if phases.start_at is None else epoch_ns(phases.start_at) - pair.wall_ns + pair.monotonic_ns,
+        until_drained=load is None and consume is not None and (phases.is_drained or start_of(scenario) == "earliest"),
     )
 
 
-def _producers(scenario: Scenario, load: Load, identity: Identity, connection: Settings) -> list[ProducerJob]:
+def _producers(
+    scenario: Scenario, load: Load, identity: Identity, connection: Settings, arrivals: Int64s | None
+) -> list[ProducerJob]:
     settings = {**connection, **producer_settings(load, scenario.phases.drain)}
-    rate = load.rate_per_second
-    return [
-        ProducerJob(
-            open_client=KafkaProducer,
-            client=ClientSpec(
-                worker=f"producer-{number}",
-                topics=(scenario.topic_name,),
-                settings={**settings, "client.id": f"{identity.id}-producer-{number}"},
-                stamp_in_header=load.stamped_in_headers,
-            ),
-            recipe=Recipe(
-                producer=number,
-                tag=identity.tag,
-                kind=load.payload,
-                size_bytes=load.size,
-                seed=scenario.seed,
-                in_headers=load.stamped_in_headers,
-                scheduled=rate is not None,
-            ),
-            pacer=None if rate is None else constant(rate, number, load.producers),
-            topic=0,
+    members = []
+    for number in range(load.producers):
+        client_id = f"{identity.id}-producer-{number}"
+        transacted = {TRANSACTIONAL_ID: client_id} if load.transactions else {}
+        members.append(
+            ProducerMember(
+                client=ClientSpec(
+                    worker=f"producer-{number}",
+                    topics=scenario.topic_names,
+                    settings={**settings, **transacted, "client.id": client_id},
+                    stamp_in_header=load.stamped_in_headers,
+                ),
+                recipe=_recipe(scenario, load, identity.tag, number),
+                sending=_sending(scenario, load, number, arrivals),
+            )
         )
-        for number in range(load.producers)
-    ]
+    return [ProducerJob(KafkaProducer, part) for part in dealt(members, load.processes)]
+
+
+def _recipe(scenario: Scenario, load: Load, tag: int, number: int) -> Recipe:
+    return Recipe(
+        producer=number,
+        tag=tag,
+        payload=load.payload,
+        size=load.size,
+        seed=scenario.seed,
+        in_headers=load.stamped_in_headers,
+        scheduled=load.has_schedule,
+        keys=load.keys,
+        topics=topics_of(number, load.producers, len(scenario.topic_names)),
+        partition=load.partition,
+        partitions=scenario.topic.partitions,
+        producers=load.producers,
+        read_events=read_events,
+    )
+
+
+def _sending(scenario: Scenario, load: Load, number: int, arrivals: Int64s | None) -> Sending:
+    whole = scenario.measured_messages
+    return Sending(
+        pacer=pacer_of(
+            load.rate,
+            producer=number,
+            producers=load.producers,
+            seed=scenario.seed,
+            warmup_ns=scenario.phases.warmup,
+            arrivals=arrivals,
+        ),
+        flush=_flush(load),
+        transactions=_transactions(load.transactions),
+        resend=load.resend,
+        measured_messages=None if whole is None else len(range(number, whole, load.producers)),
+    )
+
+
+def _flush(load: Load) -> Flush | None:
+    """A closed loop waits for reports without hurrying them: what lingers is part of what it measures."""
+    if load.batch is not None:
+        return Flush(load.batch, hurries=False)
+    if isinstance(load.flush, loads.Flush):
+        return Flush(load.flush.mean, load.flush.deviation)
+    return None if load.flush is None else Flush(load.flush)
+
+
+def _transactions(asked: loads.Transactions | None) -> Transactions | None:
+    return Transactions(asked.messages, asked.interval, asked.abort) if asked else None
 
 
 def _consumers(scenario: Scenario, consume: Consume, identity: Identity, connection: Settings) -> list[ConsumerJob]:
     load = scenario.load
-    settings = {**FETCH_BACKOFF, **connection, **consume.client, "group.id": identity.group}
-    return [
-        ConsumerJob(
-            open_client=KafkaConsumer,
-            client=ClientSpec(
-                worker=f"consumer-{number}",
-                topics=(scenario.topic_name,),
-                settings={
-                    **settings,
-                    # Every partition has a committed offset; without one something is wrong and must not be hidden.
-                    "auto.offset.reset": "error",
-                    "client.id": f"{identity.id}-consumer-{number}",
-                },
-                stamp_in_header=load.stamped_in_headers if load else None,
-            ),
-            reading=Reading(tag=identity.tag if load else None, verify_every=scenario.verify_every),
-            topic=0,
-            group=0,
-            consumer=number,
-            hold=load is None,
+    settings = {**FETCH_BACKOFF, **connection, **consumer_settings(consume)}
+    members = []
+    for number in range(consume.consumers * consume.groups):
+        group, place = divmod(number, consume.consumers)
+        dealt_out = consume.partitions_of(place)
+        members.append(
+            ConsumerMember(
+                client=ClientSpec(
+                    worker=f"consumer-{number}",
+                    topics=scenario.topic_names,
+                    settings={
+                        **settings,
+                        "group.id": identity.groups(scenario)[group],
+                        # Every partition has a committed offset; without one something is wrong and must not be hidden.
+                        "auto.offset.reset": "error",
+                        "client.id": f"{identity.id}-consumer-{number}",
+                    },
+                    stamp_in_header=load.stamped_in_headers if load else None,
+                    assigned=None
+                    if dealt_out is None
+                    else tuple((topic, each) for topic in range(len(scenario.topic_names)) for each in dealt_out),
+                    # What somebody else sends may be transactions, whose ends lie where no message is.
+                    sees_ends=load is None or load.transactions is not None,
+                ),
+                reading=Reading(tag=identity.tag if load else None, verify_every=scenario.verify_every),
+                consuming=Consuming(
+                    topics=scenario.topic_names,
+                    partitions=scenario.topic.partitions,
+                    processing=consume.processing,
+                    in_hand=consume.in_hand,
+                    commit=consume.commit,
+                    per_second=consume.rate_per_consumer,
+                    seed=scenario.seed,
+                    who=(group, place),
+                ),
+                group=group,
+                number=number,
+            )
         )
-        for number in range(consume.consumers)
-    ]
+    return [ConsumerJob(KafkaConsumer, part, hold=load is None) for part in dealt(members, consume.processes)]
+
+
+def _connectors(
+    scenario: Scenario, connections: Connections, identity: Identity, connection: Settings
+) -> list[ConnectorJob]:
+    client = ClientSpec(
+        worker="connector-0",
+        topics=scenario.topic_names,
+        settings={**connection, "client.id": f"{identity.id}-connector-0"},
+    )
+    return [ConnectorJob(KafkaConnections, client, connections.work)]
+
+
+def _read_places(scenario: Scenario) -> list[int]:
+    """The places that each group reads: all, or those of the partitions that it is given."""
+    partitions = scenario.topic.partitions
+    wanted = scenario.consume.partitions if scenario.consume else None
+    return [place for place in range(scenario.places) if wanted is None or place % partitions in wanted]
+
+
+def dealt(members: Sequence[_Member], processes: int | None) -> list[tuple[_Member, ...]]:
+    """The members of each process: neighbours together, and as many in one as in another, or one more."""
+    count, processes = len(members), processes or len(members)
+    edges = [count * process // processes for process in range(processes + 1)]
+    return [tuple(members[begin:end]) for begin, end in pairwise(edges)]
+
+
+def topics_of(producer: int, producers: int, topics: int) -> tuple[int, ...]:
+    """The topics of one producer: every topic has as many producers as another, or each producer as many topics."""
+    if producers >= topics:
+        return (producer % topics,)
+    return tuple(range(producer, topics, producers))
 
 
 def producer_settings(load: Load, drain_ns: int) -> dict[str, Setting]:
@@ -127,9 +285,9 @@ def producer_settings(load: Load, drain_ns: int) -> dict[str, Setting]:
     return {**load.client, MESSAGE_TIMEOUT: max(1, min(asked_ms, drain_ns // NS_PER_MS))}
 
 
-def starts_earliest(scenario: Scenario) -> bool:
-    """Whether the group begins at the log start."""
+def start_of(scenario: Scenario) -> str | int:
+    """Where the groups begin: `earliest`, `latest`, or at a time, in milliseconds since 1970."""
     consume = scenario.consume
-    if consume is None or consume.start == "latest":
-        return False
-    return consume.start == "earliest" or scenario.load is None
+    if consume is None or (consume.start == "auto" and scenario.load):
+        return "latest"
+    return "earliest" if consume.start == "auto" else consume.start if consume.start_ms is None else consume.start_ms

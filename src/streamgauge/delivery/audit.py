@@ -2,24 +2,29 @@
 
 A *message* is a row of `sent`; its stamp is (topic, producer, seq), and no two messages have the same stamp or were
 acknowledged at the same offset. A *delivery* is a row of `received`; a group is audited by its own deliveries alone.
+A message of an aborted transaction is acknowledged like any other, and not meant to be delivered.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from streamgauge.delivery.ends import NOBODY_DIED, Dead, End, Lag, Lane, LostBlock, ends, missing, starts
-from streamgauge.domain.events import UNSENT
+from streamgauge.domain.events import ABORTED, COMMITTED, UNDECIDED, UNSENT
 
 NEVER_DELIVERED = ("undelivered", "lost", "expired", "unknown")
 MESSAGE_CLASSES = ("delivered_once", "duplicate_producer", "duplicate_consumer", *NEVER_DELIVERED)
-"""Every acknowledged message is in exactly one of these."""
+"""Every acknowledged message that was to be received is in exactly one of these: it was not aborted, and is in a
+partition that the group reads."""
 
 Stamp = tuple[int, int, int]
 """Topic, producer, sequence."""
 Place = tuple[int, int, int]
 """Topic, partition, offset."""
+Outcomes = Mapping[tuple[int, int], str]
+"""How the transactions of each producer ended; one that is not there is undecided."""
 
 
 class Sent(NamedTuple):
@@ -33,6 +38,7 @@ class Sent(NamedTuple):
     due_ns: int | None
     sent_ns: int | None
     error: str | None
+    transaction: int | None = None
 
     @property
     def stamp(self) -> Stamp:
@@ -43,6 +49,12 @@ class Sent(NamedTuple):
     def place(self) -> Place | None:
         """Where it was acknowledged, if that is known."""
         return None if self.partition is None or self.offset is None else (self.topic, self.partition, self.offset)
+
+    def outcome(self, outcomes: Outcomes) -> str:
+        """How its transaction ended; without a transaction it needs no commit."""
+        if self.transaction is None:
+            return COMMITTED
+        return outcomes.get((self.producer, self.transaction), UNDECIDED)
 
 
 class Received(NamedTuple):
@@ -99,12 +111,12 @@ class Audit:
     """What became of the messages for one group."""
 
     classes: Mapping[Stamp, str]
-    """Class of each acknowledged message."""
+    """Class of each acknowledged message that was to be received."""
     run: Mapping[str, int]
     measure: Mapping[str, int]
     """Counts by name, of everything and of what belongs to the measure phase; a missing name is 0."""
     timed: frozenset[Received]
-    """The deliveries whose latency counts: the first of each message."""
+    """The deliveries whose latency counts: the first of each message that was not aborted."""
 
 
 @dataclass(slots=True)
@@ -125,9 +137,12 @@ def audit(
     group: int,
     measure: Measure,
     dead: frozenset[int] = frozenset(),
+    outcomes: Outcomes = MappingProxyType({}),
+    reads: frozenset[int] | None = None,
 ) -> Audit:
-    """What became of every message for `group`; `dead` are the numbers of the consumers that died.
+    """What became of every message for `group`; `dead` are the numbers of the consumers that died in it.
 
+    `reads` are the partitions that consumers are told to read, where they are told; the others have no rows in `lag`.
     A message belongs to the measure phase by its due time, or by its sent time where it has no due time; a delivery
     likewise by its stamp, or by the time it was received; foreign and unrecorded ones always by that.
     """
@@ -142,21 +157,42 @@ def audit(
     left = remains(deliveries, lag, group, dead) if dead else None
     judge = Judge(ends(lag, left), left or NOBODY_DIED, group)
     counts = _Counts(measure)
-    classes = {}
+    unwanted = {message.stamp: why for message in sent if (why := _why_unwanted(message, outcomes, reads))}
+    classes = {
+        message.stamp: judge.of(message, of_message[message.stamp], decided=message.outcome(outcomes) == COMMITTED)
+        for message in sent
+        if message.error is None and message.stamp not in unwanted
+    }
     for message in sent:
-        rows = of_message[message.stamp]
-        time_ns = _either(message.due_ns, message.sent_ns)
-        if message.error is None:
-            classes[message.stamp] = judge.of(message, rows)
-            counts.add(classes[message.stamp], time_ns)
-        elif rows and message.error != UNSENT:
-            counts.add("unacked_received", time_ns)
+        name = classes.get(message.stamp) or unwanted.get(message.stamp)
+        for counted in _counted(message, name, was_received=bool(of_message[message.stamp])):
+            counts.add(counted, _either(message.due_ns, message.sent_ns))
     _count_deliveries(deliveries, owners, counts)
     for row in _unrecorded(deliveries, by_stamp):
         counts.add("unrecorded", row.received_ns)
     for row in reordered(deliveries):
         counts.add("reordered", _selected(row))
-    return Audit(classes, counts.all, counts.measured, frozenset(_timed(owners)))
+    timed = frozenset(row for row in _timed(owners) if row.stamp is None or unwanted.get(row.stamp) != ABORTED)
+    return Audit(classes, counts.all, counts.measured, timed)
+
+
+def _why_unwanted(message: Sent, outcomes: Outcomes, reads: frozenset[int] | None) -> str | None:
+    """Why an acknowledged message is not to be received: `aborted` or `unread`; None where it is."""
+    if message.error is not None:
+        return None
+    if message.outcome(outcomes) == ABORTED:
+        return ABORTED
+    return "unread" if reads is not None and message.partition not in {None, *reads} else None
+
+
+def _counted(message: Sent, name: str | None, *, was_received: bool) -> Iterator[str]:
+    """What a message is counted as: what it is, and whether it came although it should not have."""
+    if name is not None:
+        yield name
+    if was_received and name == ABORTED:
+        yield "aborted_received"
+    if was_received and message.error not in {None, UNSENT}:
+        yield "unacked_received"
 
 
 def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Place, Sent]) -> Sent | None:
@@ -181,14 +217,19 @@ class Judge:
     dead: Dead
     group: int
 
-    def of(self, message: Sent, deliveries: Sequence[Received]) -> str:
-        """One of MESSAGE_CLASSES; several offsets outweigh several deliveries of one."""
+    def of(self, message: Sent, deliveries: Sequence[Received], *, decided: bool = True) -> str:
+        """One of MESSAGE_CLASSES; several offsets outweigh several deliveries of one.
+
+        Where its transaction is not `decided`, nobody can tell whether a message should have come.
+        """
         if len({row.place for row in deliveries}) > 1:
             return "duplicate_producer"
         if len(deliveries) > 1:
             return "duplicate_consumer"
         if deliveries:
             return "delivered_once"
+        if not decided:
+            return "unknown"
         mine = [end for lane, end in self.ends.items() if lane[:2] == (self.group, message.topic)]
         lane = (self.group, message.topic, -1 if message.partition is None else message.partition)
         all_read_out = bool(mine) and all(end.read_out for end in mine)

@@ -93,6 +93,21 @@ def starts(rows: Iterable[Lag]) -> dict[Lane, int]:
     }
 
 
+def members(
+    dead: frozenset[int], groups: Iterable[int], recorded: Iterable[tuple[int, int]]
+) -> dict[int, frozenset[int]]:
+    """Which of the dead consumers may have read for each group; `recorded` are pairs of group and consumer with rows.
+
+    A consumer reads for one group. That of a consumer without a row is not known, so it may have been any.
+    """
+    seen = set(recorded)
+    known = {consumer for _, consumer in seen}
+    return {
+        group: frozenset(consumer for consumer in dead if (group, consumer) in seen or consumer not in known)
+        for group in groups
+    }
+
+
 def _highest(a: int | None, b: int | None) -> int | None:
     return max((value for value in (a, b) if value is not None), default=None)
 

@@ -4,8 +4,9 @@ A column is an array of numbers in which `NULL` stands for null, or one value fo
 as one value or as a sequence.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,11 @@ from streamgauge.domain.stamp import Stamps
 
 Values = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.int8] | Sequence[str | None] | int | str | bool | None
 Block = Mapping[str, Values]
+Outcome = Literal["committed", "aborted", "unknown"]
+"""What became of a transaction."""
+
+Place = tuple[int, int]
+"""Number of a topic, and of one of its partitions."""
 
 NULL_INT32 = NULL[Type.INT32]
 NULL_INT64 = NULL[Type.INT64]
@@ -32,6 +38,11 @@ class ClientSpec:
     """Settings of the client by librdkafka's names, complete."""
     stamp_in_header: bool | None = False
     """Whether stamps travel in a record header; None where a consumer has to look in both places."""
+    assigned: tuple[Place, ...] | None = None
+    """Partitions that a consumer reads whatever others do; None for a member that its group gives partitions."""
+    sees_ends: bool = False
+    """Whether a consumer is told where it reached the end of a log, which lies behind what is no message: the ends of
+    transactions, and messages of those that were aborted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +89,26 @@ class Fetched:
     values: Sequence[bytes]
     in_header: NDArray[np.bool_] | bool
     """Whether each stamp was found in a header, so that the checksum covers the whole value."""
+    topic: NDArray[np.int32] | int = 0
+    """Number of each message's topic, or of all."""
+    created_ms: Callable[[], NDArray[np.int64] | None] = lambda: None
+    """Gives the times at which producers made the messages; None where the topic does not keep them."""
+    contents: Callable[[], Sequence[tuple[bytes | None, bytes | None]]] = tuple
+    """Gives value and key of each message as they came."""
 
     @property
     def count(self) -> int:
         """Messages delivered."""
         return len(self.values)
+
+
+class Committed(NamedTuple):
+    """One commit of a consumer that was answered, or given up."""
+
+    at_ns: int
+    """When it was begun; where the client commits by itself, when that was answered."""
+    took_ns: int | None
+    """How long until the answer; None where the client commits by itself."""
+    asynchronous: bool
+    error: str | None
+    """The client's name of the error; None when the offsets are committed."""

@@ -91,11 +91,12 @@ RECEIVED = Schema(
         _must("partition", _I32, "partition it was read from"),
         _must("offset", _I64, "offset it was read at"),
         _may("append_ms", _I64, "wall clock of the broker's append; null unless the topic stamps LogAppendTime"),
+        _may("created_ms", _I64, "wall clock at which it was produced; null with append_ms, and in runs that produce"),
         _may("due_ns", _I64, "from the stamp; null when foreign or without a schedule"),
         _may("sent_ns", _I64, "from the stamp; null when the message is foreign"),
         _must("received_ns", _I64, "return of the poll that delivered it"),
-        _may("started_ns", _I64, "begin of its processing; null where the consumer does no processing"),
-        _may("processed_ns", _I64, "end of its processing; null where the consumer does no processing"),
+        _may("started_ns", _I64, "begin of its processing; null when it never began, or the consumer does none"),
+        _may("processed_ns", _I64, "end of its processing; null when it never ended, or the consumer does none"),
         _must("size_bytes", _I32, "bytes of value"),
         _may("delivery_count", _I32, "how often the broker says it was delivered; null outside share groups"),
         _may("intact", _BOOL, "whether the checksum agrees; null when it was not checked"),
@@ -149,9 +150,115 @@ RESOURCES = Schema(
     ),
 )
 
-EVENTS: Mapping[str, Schema] = MappingProxyType(
-    {schema.name: schema for schema in (SENT, RECEIVED, POLLS, LAG, RESOURCES)}
+TRANSACTIONS = Schema(
+    "transactions",
+    "One transaction of one producer.",
+    (
+        _must("producer", _I32, "number of the producer"),
+        _must("transaction", _I32, "number of the transaction within the producer, as in `sent`"),
+        _must("began_ns", _I64, "when it was begun"),
+        _may("ended_ns", _I64, "when the call that ended it returned; null when it was never ended"),
+        _must("outcome", _STR, "`committed`, `aborted`, or `unknown` where the broker did not say"),
+        _must("messages", _I64, "messages handed to the client within it"),
+    ),
 )
 
+BATCHES = Schema(
+    "batches",
+    "One batch after which a producer waited: of a closed loop, or what lies between two flushes.",
+    (
+        _must("producer", _I32, "number of the producer"),
+        _must("batch", _I64, "number of the batch within the producer, from 0"),
+        _must("first_seq", _I64, "sequence of its first message"),
+        _must("messages", _I64, "messages in it"),
+        _must("began_ns", _I64, "when its first message was handed to the client"),
+        _must("waited_ns", _I64, "when the producer began to wait for the reports"),
+        _must("ended_ns", _I64, "when the last report had come"),
+    ),
+)
+
+ATTEMPTS = Schema(
+    "attempts",
+    "One send that failed and was made again; what became of the last attempt is a row of `sent`.",
+    (
+        _must("at_ns", _I64, "when the failure became known"),
+        _must("topic", _I32, "number of the topic in run.json"),
+        _must("producer", _I32, "number of the producer"),
+        _must("seq", _I64, "sequence within the producer"),
+        _must("attempt", _I32, "which attempt failed, from 1"),
+        _must("error", _STR, "the client's name of the error"),
+    ),
+)
+
+CLIENT = Schema(
+    "client",
+    "One look at what a client says of itself (librdkafka's statistics); counters since it began, means of one second.",
+    (
+        _must("at_ns", _I64, "when the client counted"),
+        _must("worker", _STR, "name of the worker, like `producer-0`"),
+        _must("role", _STR, "`producer` or `consumer`"),
+        _must("messages", _I64, "messages put into requests, those of retries again; of a consumer: out of responses"),
+        _must("message_bytes", _I64, "bytes of their keys and values, not compressed"),
+        _must("wire_bytes", _I64, "bytes of all requests sent, of every kind; of a consumer: of all responses"),
+        _must("requests", _I64, "Produce requests sent; of a consumer: Fetch requests"),
+        _must("retries", _I64, "requests that were sent again"),
+        _may("rtt_us", _I64, "mean time from a request to its response; a consumer's may wait for messages meanwhile"),
+        _may("rtt_p99_us", _I64, "99th percentile of these times, of the broker where it is longest"),
+        _must("throttle_ms", _I64, "longest time that a broker told the client to wait"),
+        _may("queue_us", _I64, "producers only: mean time of a message in the client's queue before its request"),
+        _may("queue_messages", _I64, "producers only: messages in the queue and in flight"),
+        _may("queue_bytes", _I64, "producers only: bytes of these messages"),
+        _may("batch_messages", _I64, "producers only: mean number of messages in a batch"),
+        _may("batch_bytes", _I64, "producers only: mean size of a batch as it was sent, with its header"),
+    ),
+)
+
+CONNECTIONS = Schema(
+    "connections",
+    "One operation on connections beside the load: one that was opened, a client that was made, or one that is held.",
+    (
+        _must("at_ns", _I64, "when it began"),
+        _must("worker", _STR, "name of the worker, like `connector-0`"),
+        _must("kind", _STR, "`open`, `metadata`, `hold-producer`, `hold-consumer` or `hold-metadata`"),
+        _must("number", _I64, "number of the operation within its kind, from 0; of a held connection: its own number"),
+        _may("due_ns", _I64, "when the schedule wanted it; null for the first use of a held one, before the load"),
+        _must("took_ns", _I64, "time until it was answered, or failed"),
+        _may("error", _STR, "null when it was answered; the client's or the system's name of the error"),
+    ),
+)
+
+COMMITS = Schema(
+    "commits",
+    "One commit of a consumer.",
+    (
+        _must("consumer", _I32, "number of the consumer"),
+        _must("at_ns", _I64, "when it was begun; where the client commits by itself, when that was answered"),
+        _may("took_ns", _I64, "how long until the answer; null where the client commits by itself"),
+        _must("asynchronous", _BOOL, "whether the consumer went on before the answer"),
+        _may("error", _STR, "null when the offsets are committed, or the client's name of the error"),
+    ),
+)
+
+EVENTS: Mapping[str, Schema] = MappingProxyType(
+    {
+        schema.name: schema
+        for schema in (
+            SENT,
+            RECEIVED,
+            POLLS,
+            LAG,
+            RESOURCES,
+            TRANSACTIONS,
+            BATCHES,
+            ATTEMPTS,
+            CLIENT,
+            CONNECTIONS,
+            COMMITS,
+        )
+    }
+)
+
+COMMITTED, ABORTED, UNDECIDED = "committed", "aborted", "unknown"
+"""Outcomes of a transaction."""
 UNSENT = "unsent"
 """Error of a message that was due before the load ended and never handed to the client."""

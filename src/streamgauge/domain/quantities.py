@@ -26,6 +26,7 @@ RATE_FACTOR = {"": 1, "k": 10**3, "m": 10**6}
 _NUMBER = r"(\d+(?:_\d+)*(?:\.\d+)?)"
 _DURATION = re.compile(rf"\s*{_NUMBER}\s*([a-zµ]+)\s*")
 _SIZE = re.compile(rf"\s*{_NUMBER}\s*([a-z]*)\s*", re.IGNORECASE)
+_COUNT = re.compile(rf"\s*{_NUMBER}\s*([km]?)\s*", re.IGNORECASE)
 _RATE = re.compile(rf"\s*{_NUMBER}\s*([km]?)\s*(?:/\s*(s|m|min|h))?\s*", re.IGNORECASE)
 
 MAX_DURATION_NS = 7 * 24 * DURATION_NS["h"]
@@ -74,6 +75,19 @@ def parse_rate_per_second(text: object) -> float:
     number = Decimal(found.group(1).replace("_", "")) * RATE_FACTOR[found.group(2).lower()]
     seconds = DURATION_NS[(found.group(3) or "s").lower()] // DURATION_NS["s"]
     return float(number / seconds)
+
+
+def parse_count(text: object) -> int:
+    """The number that `100`, `100k` or `1.5M` says; raises ValueError with the remedy for anything else."""
+    if isinstance(text, int) and not isinstance(text, bool):
+        text = str(text)
+    found = _COUNT.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError("not a number of messages; write one like 5000, 100k or 1M")
+    exact = Decimal(found.group(1).replace("_", "")) * RATE_FACTOR[found.group(2).lower()]
+    if exact != int(exact):
+        raise ValueError("not a whole number; write one like 5000 or 100k")
+    return int(exact)
 
 
 def format_duration(nanoseconds: int) -> str:

@@ -33,6 +33,8 @@ class Numbered(_Facts):
     id: int
     name: str
     partitions: int | None = None
+    uuid: str | None = None
+    """Topic that this run made: what the cluster calls it; no other topic has the same, also of the same name."""
 
 
 class WorkerFacts(_Facts):
@@ -41,6 +43,8 @@ class WorkerFacts(_Facts):
     name: str
     role: str
     number: int
+    members: list[int] = []
+    """Numbers of all its clients; empty in runs that were recorded before several could share a process."""
     pid: int | None = None
     exit_code: int | None = None
     ended_ns: int | None = None
@@ -50,6 +54,11 @@ class WorkerFacts(_Facts):
     """What it said before it failed."""
     dropped_rows: int = 0
     """Rows that it could not write."""
+
+    @property
+    def numbers(self) -> list[int]:
+        """Numbers of its clients, as they stand in the rows."""
+        return self.members or [self.number]
 
     @property
     def died(self) -> bool:

@@ -1,8 +1,9 @@
 """The gold tables: what the pipeline answers, one schema per table, said once.
 
 `scope` says what a row covers: `run` (everything, warm-up and drain included), `measure` (the measure phase),
-`window` (one second; `second` counts from the start of the measure phase, so warm-up is negative) or `partition`
-(one partition within the measure phase). Times are in the unit of their name; unknown is null.
+`window` (one second; `second` counts from the start of the measure phase, so warm-up is negative), `partition`
+(one partition within the measure phase), `topic` or `group` (one of several, within the measure phase). Times are in
+the unit of their name; unknown is null.
 """
 
 from collections.abc import Mapping
@@ -27,9 +28,9 @@ def _words(percentile: str) -> str:
 
 
 _SCOPE = (
-    _must("scope", _STR, "`run`, `measure`, `window` or `partition`"),
+    _must("scope", _STR, "`run`, `measure`, `window`, `partition`, `topic` or `group`"),
     _may("second", _I64, "window, counted from the start of the measure phase"),
-    _may("topic", _I32, "topic; with scope partition"),
+    _may("topic", _I32, "topic; with scopes partition and topic"),
     _may("partition", _I32, "partition; with scope partition"),
 )
 
@@ -43,15 +44,22 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "processing_service": "processed_ns - sent_ns",
         "lateness": "sent_ns - due_ns",
         "poll": "returned_ns - started_ns of one poll",
+        "batch": "ended_ns - began_ns of one batch",
+        "flush_wait": "ended_ns - waited_ns of one batch",
+        "since_record_time": "received_ns - recorded_ns",
     }
 )
 """Every latency that is measured, and the difference that it is."""
+
+UNPLACED = frozenset({"lateness", "poll", "batch", "flush_wait"})
+"""Metrics that are not of messages in partitions."""
 
 THROUGHPUT = Schema(
     "throughput",
     "How many messages passed each stage; each count by the clock of its own event.",
     (
         *_SCOPE,
+        _may("group", _I32, "consumer group; with scope group, whose sending side is that of all messages"),
         _may("duration_ns", _I64, "length of what the row covers"),
         _must("due", _I64, "messages that the schedule wanted; 0 without a schedule"),
         _must("sent", _I64, "messages handed to the client"),
@@ -62,9 +70,11 @@ THROUGHPUT = Schema(
         _must("processed", _I64, "messages processed; equal to received where there is no processing"),
         _must("sent_bytes", _I64, "bytes of value of the messages sent"),
         _must("received_bytes", _I64, "bytes of value of the messages received"),
-        _may("outstanding", _I64, "scope window: sent minus processed at the end of the window, since the start"),
+        _may("outstanding", _I64, "scope window: sent, not aborted, minus processed at its end, since the start"),
     ),
 )
+
+_PROCESSING_FIGURES = (("mean", "mean"), ("p50", _words("p50")), ("p99", _words("p99")))
 
 LATENCY_BUCKETS = Schema(
     "latency_buckets",
@@ -100,6 +110,10 @@ LATENCY = Schema(
         *(_may(f"{name}_hi_ms", _F64, f"{_words(name)}, messages that never came as infinite") for name in PERCENTILES),
         *(_must(f"{name}_censored", _BOOL, f"whether {_words(name)} is an interval") for name in PERCENTILES),
         _may("reason", _STR, "why there is nothing to measure"),
+        _may("negative", _I64, "metric since_record_time: how many are below zero"),
+        _may(
+            "clock", _STR, "metric since_record_time: `append` (the broker's clock), `create` (its producer's), `both`"
+        ),
     ),
 )
 
@@ -157,7 +171,10 @@ _COUNTED: Mapping[str, str] = MappingProxyType(
         "foreign": "deliveries of messages that are not of this run",
         "unrecorded": "messages of this run received, and not recorded as sent",
         "unacked_received": "messages that failed and were received all the same",
-        "aborted": "messages of transactions that were aborted",
+        "aborted": "messages acknowledged in transactions that were aborted",
+        "aborted_received": "messages of aborted transactions that were received all the same",
+        "resent": "messages that failed and were sent again, by when they failed",
+        "unread": "messages acknowledged in partitions that consumers are told not to read; in no other class",
     }
 )
 DELIVERY_COUNTS = tuple(_COUNTED)
@@ -250,6 +267,96 @@ LATENESS = Schema(
     ),
 )
 
+TRANSACTIONS_BY_OUTCOME = Schema(
+    "transactions",
+    "How transactions ended, by when they did; one row per scope (run, measure) and outcome where there are any.",
+    (
+        _must("scope", _STR, "`run` or `measure`"),
+        _must("outcome", _STR, "`committed`, `aborted` or `unknown`"),
+        _must("count", _I64, "transactions"),
+        _may("per_second", _F64, "transactions a second"),
+        _must("messages", _I64, "messages in them"),
+        _may("mean_messages", _F64, "messages in one of them"),
+        *(_may(f"{name}_ms", _F64, f"{_words(name)} of how long they took") for name in ("p50", "p99")),
+        _may("max_ms", _F64, "longest"),
+    ),
+)
+
+ATTEMPTS_BY_ERROR = Schema(
+    "attempts",
+    "Sends that failed and were made again, by when they failed; one row per scope (run, measure) and error.",
+    (
+        _must("scope", _STR, "`run` or `measure`"),
+        _may("error", _STR, "the client's name of the error; null for all together"),
+        _must("count", _I64, "sends that failed"),
+        _must("messages", _I64, "messages that they were of"),
+    ),
+)
+
+PROCESSING = Schema(
+    "processing",
+    "How consumers processed, by when they were done; measure phase. None where consumers do no processing.",
+    (
+        _may("consumer", _I32, "number of the consumer; null for all together"),
+        _may("phase", _I32, "which of the delays that follow each other, from 0; null for all together"),
+        _must("processed", _I64, "messages processed"),
+        _must("unprocessed", _I64, "messages received and never processed: dropped, or in hand at the end of the run"),
+        *(_may(f"{name}_ms", _F64, f"{about} of processed_ns - started_ns") for name, about in _PROCESSING_FIGURES),
+        _may("max_ms", _F64, "longest"),
+        _may("asked_ms", _F64, "mean that the scenario asks for; null for a function"),
+        _may("asked_stddev_ms", _F64, "standard deviation that the scenario asks for"),
+        _may("busy_share", _F64, "time spent processing, by the time that there was in all slots"),
+    ),
+)
+
+WIRE = Schema(
+    "wire",
+    "What clients sent and received on the wire, by their own statistics; one row per scope (run, measure) and worker.",
+    (
+        _must("scope", _STR, "`run`, up to the last look at the client, or `measure`, between two looks within it"),
+        _must("role", _STR, "`producer` or `consumer`"),
+        _may("worker", _STR, "name of the worker; null for all of the role together"),
+        _may("duration_ns", _I64, "scope measure: time between the two looks; of all together: the longest"),
+        _must("messages", _I64, "messages in requests, those of retries again; of a consumer: in responses"),
+        _must("message_bytes", _I64, "bytes of their keys and values, not compressed"),
+        _must("wire_bytes", _I64, "bytes of all requests of producers, of all responses to consumers"),
+        _may("ratio", _F64, "message_bytes by wire_bytes; protocol, headers and all that is no message count as wire"),
+        _must("requests", _I64, "Produce requests of producers, Fetch requests of consumers"),
+        _must("retries", _I64, "requests that were sent again"),
+        _may("messages_per_request", _F64, "messages by requests"),
+        _may("batch_messages", _F64, "producers only: mean number of messages in a batch, of the seconds looked at"),
+        _may("batch_bytes", _F64, "producers only: mean bytes of a batch as it was sent, of the seconds looked at"),
+        _may("queue_ms", _F64, "producers only: mean time in the client's queue, of the seconds looked at"),
+        _may("rtt_ms", _F64, "mean time from request to response, of the seconds looked at"),
+        _may("rtt_p99_ms", _F64, "99th percentile of these times in the worst second looked at"),
+        _must("throttle_ms", _I64, "longest time that a broker told a client to wait"),
+    ),
+)
+
+CONNECTIONS_BY_KIND = Schema(
+    "connections",
+    "What became of connections beside the load, by when each operation began; one row per scope and kind.",
+    (
+        _must("scope", _STR, "`run`, `measure` or `window`"),
+        _may("second", _I64, "window, counted from the start of the measure phase"),
+        _must("kind", _STR, "`open`, `metadata`, `hold-producer`, `hold-consumer` or `hold-metadata`"),
+        _must("duration_ns", _I64, "length of what the row covers"),
+        _may("asked_per_second", _F64, "operations a second that the scenario asks for"),
+        _must("made", _I64, "operations that were answered"),
+        _must("failed", _I64, "operations that failed"),
+        _must("exhausted", _I64, "of those, for want of files, ports or threads on this machine"),
+        _may("error", _STR, "the most frequent error"),
+        _may("per_second", _F64, "operations answered a second"),
+        _may("held", _I64, "held connections whose last use was answered; null for those that are not held"),
+        *(_may(f"{name}_ms", _F64, f"{_words(name)} of the time to the answer") for name in ("p50", "p99")),
+        _may("max_ms", _F64, "longest time to an answer"),
+        *(_may(f"late_{name}_ms", _F64, f"{_words(name)} of the time from due to begin") for name in ("p50", "p99")),
+        _may("late_max_ms", _F64, "longest time from due to begin"),
+        _may("under_way", _F64, "operations under way at the same time, on average"),
+        _may("at_once", _I64, "operations that may be under way at the same time"),
+    ),
+)
+
 SET_ASIDE = Schema(
     "set_aside",
     "Rows and files that could not be used.",
@@ -278,7 +385,8 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
         schema.name: schema
         for schema in (
             THROUGHPUT, LATENCY_BUCKETS, LATENCY, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS, POLLS_BY_CONSUMER,
-            RESOURCES_BY_INTERVAL, GC, LATENESS, SET_ASIDE, VERDICT,
+            RESOURCES_BY_INTERVAL, GC, LATENESS, TRANSACTIONS_BY_OUTCOME, ATTEMPTS_BY_ERROR, PROCESSING,
+            CONNECTIONS_BY_KIND, WIRE, SET_ASIDE, VERDICT,
         )
     }
 )  # fmt: skip

@@ -1,143 +1,349 @@
-"""The consume loop: poll, decode, record, store the offsets of what is recorded."""
+"""The consume loop: poll, decode, process, record, store the offsets of what is done with.
 
-import zlib
-from collections.abc import Callable
+A consumer without processing records what a poll delivered at once. With processing, or with a limit to its rate, the
+loop has a deadline to keep, and does what can wait (polling, recording) where none is near.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.domain import clock, stamp
-from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block, Fetched
+from streamgauge.domain import clock
+from streamgauge.domain.blocks import NULL_INT64, Block, Fetched, Place
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.pacing import Int64s
+from streamgauge.domain.processing import NEVER, Allowance, Delays
+from streamgauge.domain.scenario.consume import Commit, CommitWay, Processing
+from streamgauge.engine.commit import Committer
 from streamgauge.engine.live import Latencies, Order, PollGap, Slot
 from streamgauge.engine.ports import ConsumerClient, Sink
+from streamgauge.engine.process import InHand
+from streamgauge.engine.receive import Reading as Reading
+from streamgauge.engine.receive import rows as rows
 
 LIMIT: Final = 2_000
 """Messages taken by one poll at most."""
-POLL_SECONDS: Final = 0.1
+LONGEST_NS: Final = NS_PER_SECOND // 10
+"""The order is looked at in between."""
 POLL_ROWS: Final = 256
 """Rows of `polls` are recorded in blocks of so many."""
 
+SERVE_NS: Final = NS_PER_SECOND
+"""A consumer that takes nothing polls so often all the same: rebalances are served in polls, and its group has to see
+that it lives. It does not pause: librdkafka throws away what it fetched of a partition that is paused, fetches it again
+after it is resumed, and does not begin to until its broker thread wakes up, up to a second later."""
+BITE: Final = 64
+"""Messages polled, or recorded, at once while others are processed: more would keep the loop from its deadlines."""
+GUARD_NS: Final = 100_000
+"""What can wait is not begun when a deadline is nearer than this, unless it has waited for long enough."""
+OVERDUE_NS: Final = 2 * NS_PER_MS
+"""Where every deadline is near, polls are made so often all the same."""
+QUIET_NS: Final = NS_PER_MS // 2
+"""Near a deadline, a poll that left nothing behind is repeated after so long."""
+NEAR_NS: Final = 2 * NS_PER_MS
+"""The client waits in whole milliseconds: nearer than this, polls do not wait."""
+SPIN_NS: Final = 40_000
+"""The last stretch before a deadline is spun through: a sleep would overshoot it."""
+RECORD_NS: Final = 10 * NS_PER_MS
+"""Messages that are over are recorded `BITE` by `BITE`, or after so long, or when there is time for it."""
+PATIENCE: Final = 4
+"""So many times `BITE` and `RECORD_NS` do not wait for any deadline."""
+SHARED_NS: Final = NS_PER_MS
+"""Consumers that share a process sleep at most so long when none of them has anything to do."""
+
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How a consumer reads stamps: whose, and how many checksums it verifies."""
+class Consuming:
+    """How one consumer consumes, besides how it reads stamps."""
 
-    tag: int | None
-    """Tag of the run whose stamps count; None where the messages are somebody else's load."""
-    verify_every: int | None
-    """The n where messages with `seq % n == 0` are verified; None for none."""
+    topics: tuple[str, ...]
+    """Every topic of the run, by its number."""
+    partitions: int
+    """Partitions of each of them."""
+    processing: Processing | None = None
+    in_hand: int = 1000
+    """Messages polled and not processed, at most."""
+    commit: CommitWay | Commit = "auto"
+    per_second: float | None = None
+    """Messages a second that it takes at most."""
+    seed: int = 0
+    who: tuple[int, ...] = ()
+    """What tells its draws from those of other consumers: numbers of group and consumer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sinks:
+    """Where the rows of a consumer go."""
+
+    received: Sink
+    polls: Sink
+    commits: Sink | None = None
+    """None where commits are not recorded."""
 
 
 @dataclass(slots=True)
 class Consumer:
-    """One consumer at work. `slot` and `positions` are its rows of the shared cells."""
+    """One consumer at work. `slot` and `positions` are its rows of the shared cells.
+
+    `measure_ns` tells when the measure phase begins, 0 until that is known.
+    """
 
     client: ConsumerClient
     reading: Reading
-    received: Sink
-    polls: Sink
+    consuming: Consuming
+    sinks: Sinks
     slot: Int64s
     positions: Int64s
     latencies: Latencies
     order: Callable[[], Order]
+    measure_ns: Callable[[], int] = lambda: 0
     now_ns: Callable[[], int] = clock.monotonic_ns
-    _poll: int = 0
+    sleep: Callable[[float], None] = clock.sleep_seconds
+    _poll_number: int = 0
     _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
     _gap: PollGap = field(init=False)
+    _committer: Committer = field(init=False)
+    _delays: Delays | None = None
+    _hand: InHand | None = None
+    _allowance: Allowance | None = None
+    _is_measured: bool = False
+    _is_filling: bool = True
+    _is_behind: bool = False
+    """Whether the last poll brought as much as it could, so that there may be more."""
+    _polled_ns: int = 0
+    _settled_ns: int = 0
 
     def __post_init__(self) -> None:
-        """Begin to watch the gaps between polls."""
+        """Begin to watch the gaps between polls; load what the processing needs (WorkerError)."""
+        how = self.consuming
         self._gap = PollGap(self.slot, self.now_ns())
+        self._committer = Committer(self.client, how.commit, self.sinks.commits, self.now_ns())
+        if how.processing:
+            self._delays = Delays(how.processing, how.seed, how.who)
+            self._hand = InHand(how.processing, how.in_hand, self._delays, how.topics, how.partitions, self.now_ns)
+        if how.per_second is not None:
+            self._allowance = Allowance(how.per_second)
+        self.client.watch(self._leave)
 
     def run(self, until: Order) -> None:
         """Consume until the supervisor wants `until` or more."""
         while self.order() < until:
-            self.turn()
+            self.turn(LONGEST_NS)
+
+    def turn(self, longest_ns: int) -> bool:
+        """Do what is due; without anything to do wait, at most so long. Whether there was anything."""
+        now_ns = self.now_ns()
+        hand = self._hand
+        if hand is None and self._allowance is None:
+            return self._poll(now_ns, longest_ns, LIMIT) > 0
+        did = False
+        if hand:
+            did, now_ns = self._process(hand, now_ns)
+        left_ns = self.due_ns - now_ns
+        if hand and self._is_settling(hand, now_ns, left_ns):
+            self._settle(hand, now_ns, BITE if left_ns < NEAR_NS else LIMIT)
+            return True
+        room, wanted_ns, needed_ns = self._plan(now_ns, left_ns)
+        if now_ns >= (wanted_ns if left_ns >= GUARD_NS else needed_ns):
+            whole_ms = left_ns // NS_PER_MS - 1 if left_ns >= NEAR_NS and room else 0
+            return self._poll(now_ns, min(longest_ns, whole_ms * NS_PER_MS), room) > 0 or did
+        if longest_ns:
+            again_ns = wanted_ns if wanted_ns > now_ns else needed_ns
+            self._wait(now_ns, min(now_ns + longest_ns, again_ns))
+        return did
+
+    def finish(self) -> None:
+        """Record what is known of what is in hand, ask for a last commit, and record the last polls."""
+        self._give_up(None)
+        self._committer.finish(self.now_ns(), wait=False)
         self._record_polls()
 
-    def turn(self) -> None:
-        """One poll and what follows from it."""
-        began_ns = self.now_ns()
+    @property
+    def due_ns(self) -> int:
+        """When a message will be over; NEVER where none is being processed."""
+        return self._hand.due_ns if self._hand else NEVER
+
+    def _process(self, hand: InHand, now_ns: int) -> tuple[bool, int]:
+        """Keep the deadlines that are near, for a while: whether there was one, and the time that it is now."""
+        if not self._is_measured and (zero_ns := self.measure_ns()):
+            self._is_measured = True
+            hand.begin(zero_ns)
+        did, end_ns = hand.turn(now_ns), now_ns + GUARD_NS
+        while now_ns < end_ns and (due_ns := hand.due_ns) - now_ns <= SPIN_NS:
+            while (now_ns := self.now_ns()) < due_ns:
+                pass
+            did = hand.turn(now_ns) or did
+        return did, now_ns
+
+    def _is_settling(self, hand: InHand, now_ns: int, left_ns: int) -> bool:
+        """Whether to record what is over now."""
+        count = len(hand.over.places)
+        if not count:
+            return False
+        waits_ns = now_ns - self._settled_ns
+        if left_ns < GUARD_NS:
+            return count >= PATIENCE * BITE or waits_ns >= PATIENCE * RECORD_NS
+        return count >= BITE or waits_ns >= RECORD_NS or left_ns >= NEAR_NS
+
+    def _plan(self, now_ns: int, left_ns: int) -> tuple[int, int, int]:
+        """How many messages the next poll may bring, when it is wanted, and when it is needed in spite of deadlines."""
+        room, wanted_ns, margin_ns = LIMIT, self._polled_ns, 0
+        if hand := self._hand:
+            assigned = self.client.assigned()
+            room, hungers = self._room(hand, assigned), hand.hungers(assigned)
+            if not room or not (self._is_filling or hungers):
+                return 0, self._polled_ns + SERVE_NS, self._polled_ns + SERVE_NS
+            if left_ns < NEAR_NS and not self._is_behind:
+                wanted_ns += QUIET_NS
+            if not hungers and hand.count > self.consuming.in_hand // 4:
+                margin_ns = OVERDUE_NS
+        if self._allowance:
+            room = min(room, self._allowance.room(now_ns))
+            if not room:
+                wanted_ns = min(self._polled_ns + SERVE_NS, max(wanted_ns, self._allowance.ready_ns))
+        return room, wanted_ns, wanted_ns + margin_ns
+
+    def _room(self, hand: InHand, assigned: int) -> int:
+        """How many messages there is room for; once there was none, polling begins again below half of it."""
+        if hand.takes_no_time:
+            return LIMIT
+        room = hand.room(assigned)
+        if not room:
+            self._is_filling = False
+        elif hand.count <= self.consuming.in_hand // 2:
+            self._is_filling = True
+        return min(room, BITE if hand.count else LIMIT)
+
+    def _wait(self, now_ns: int, until_ns: int) -> None:
+        """Wait, but not into the stretch before a deadline."""
+        if (left_ns := min(until_ns, self.due_ns - SPIN_NS) - now_ns) > 0:
+            self._gap.begin(now_ns)
+            self.sleep(left_ns / NS_PER_SECOND)
+            self._gap.end(self.now_ns())
+
+    def _poll(self, began_ns: int, timeout_ns: int, limit: int) -> int:
+        """One poll and what follows from it; returns how many messages it brought."""
         self._gap.begin(began_ns)
-        fetched = self.client.poll(POLL_SECONDS, LIMIT)
+        hand = self._hand
+        room_of = hand.room_of(self.client.assigned()) if hand and not hand.takes_no_time else None
+        fetched = self.client.poll(timeout_ns / NS_PER_SECOND, limit, room_of)
         received_ns = self.now_ns()
         self._gap.end(received_ns)
-        if fetched is not None:
-            self._record(fetched, received_ns)
-        self._rows.append((self._poll, began_ns, received_ns, fetched.count if fetched else 0))
-        self._poll += 1
+        self._keep_up(received_ns)
+        count = fetched.count if fetched else 0
+        if fetched:
+            self._take(fetched, received_ns)
+        self._polled_ns, self._is_behind = received_ns, 0 < limit == count
+        if self._allowance:
+            self._allowance.take(count)
+        for topic, partition, offset in self.client.ends():
+            self._end(topic, partition, offset)
+        self._rows.append((self._poll_number, began_ns, received_ns, count))
+        self._poll_number += 1
         if len(self._rows) >= POLL_ROWS:
             self._record_polls()
         self.slot[Slot.ASSIGNED] = self.client.assigned()
+        self._committer.turn(received_ns)
+        return count
 
-    def _record(self, fetched: Fetched, received_ns: int) -> None:
-        """Record first, then store: what a commit covers is always in the rows."""
-        block = rows(fetched, self.reading, self._poll, received_ns)
-        self.received.append(block, fetched.count)
-        # Within one poll the offsets of a partition rise, and the last assignment to an index is the one that stays.
-        self.positions[fetched.partition] = fetched.offset + 1
-        touched = np.unique(fetched.partition)
-        self.client.store(touched, self.positions[touched])
+    def _take(self, fetched: Fetched, received_ns: int) -> None:
+        """Take what a poll brought, in hand where it is processed, and count it."""
+        block = rows(fetched, self.reading, self._poll_number, received_ns)
+        cells = fetched.topic * self.consuming.partitions + fetched.partition
+        hand = self._hand
+        if hand and not hand.takes_no_time:
+            self._keep_up(self.now_ns())
+            hand.take(block, fetched)
+            self.slot[Slot.IN_HAND] = hand.count
+            self.positions[cells] = fetched.offset + 1
+        else:
+            self._record(
+                block if hand is None else {**block, **self._done_at_once(hand, fetched.count)}, fetched, cells
+            )
         self.slot[Slot.MESSAGES] += fetched.count
         self.slot[Slot.BYTES] += int(fetched.size_bytes.sum())
+        self.slot[Slot.OVER_NS] = received_ns
         self.latencies.take(received_ns, block["due_ns"], block["sent_ns"], fetched.count, received_ns)
+
+    def _record(self, block: Block, fetched: Fetched, cells: NDArray[np.signedinteger[Any]]) -> None:
+        """Record first, then store: what a commit covers is always in the rows."""
+        self.sinks.received.append(block, fetched.count)
+        # Within one poll the offsets of a partition rise, and the last assignment to an index is the one that stays.
+        self.positions[cells] = fetched.offset + 1
+        touched = np.unique(cells)
+        offsets = zip(touched.tolist(), self.positions[touched].tolist(), strict=True)
+        partitions = self.consuming.partitions
+        self.client.store([(*divmod(cell, partitions), offset) for cell, offset in offsets])
+        self._committer.stored(fetched.count, 1)
+
+    def _done_at_once(self, hand: InHand, count: int) -> Block:
+        """Begin and end of the processing of messages that take no time."""
+        dropped, now_ns = hand.dropped(count), self.now_ns()
+        at_ns = now_ns if dropped is None else np.where(dropped, NULL_INT64, now_ns)
+        return {"started_ns": at_ns, "processed_ns": at_ns}
+
+    def _settle(self, hand: InHand, now_ns: int, most: int | None) -> None:
+        """Record what is over, at most so much of it, then store how far that is."""
+        if settled := hand.settle(most):
+            self._keep_up(self.now_ns())
+            self.sinks.received.append(settled.block, settled.count)
+            self.client.store(settled.offsets)
+            self._committer.stored(settled.count, settled.polls)
+            self._committer.turn(now_ns)
+        self.slot[Slot.IN_HAND] = hand.count
+        self._settled_ns = now_ns
+
+    def _keep_up(self, now_ns: int) -> None:
+        """Between two steps of what keeps the loop from its deadlines: end what is due."""
+        if self._hand and self._hand.due_ns <= now_ns:
+            self._hand.turn(now_ns)
+
+    def _end(self, topic: int, partition: int, offset: int) -> None:
+        """The log ends here: what lies between the last message and this is none, and done with."""
+        cell = topic * self.consuming.partitions + partition
+        self.positions[cell] = max(int(self.positions[cell]), offset)
+        if self._hand is None or self._hand.end((topic, partition), offset):
+            self.client.store([(topic, partition, offset)])
+            self._committer.stored(0, 1)
+
+    def _give_up(self, revoked: Sequence[Place] | None) -> None:
+        """Record what is in hand of these partitions, or of all, as what it is: not processed, and not stored."""
+        if hand := self._hand:
+            now_ns = self.now_ns()
+            self._settle(hand, now_ns, None)
+            hand.withdraw(revoked)
+            self._settle(hand, now_ns, None)
+
+    def _leave(self, revoked: Sequence[Place]) -> None:
+        """These partitions go to others."""
+        self._give_up(revoked)
+        self._committer.finish(self.now_ns(), wait=True)
 
     def _record_polls(self) -> None:
         self.latencies.count()
         if self._rows:
             columns = np.array(self._rows, np.int64).T
             names = ("poll", "started_ns", "returned_ns", "count")
-            self.polls.append(dict(zip(names, columns, strict=True)), len(self._rows))
+            self.sinks.polls.append(dict(zip(names, columns, strict=True)), len(self._rows))
             self._rows.clear()
 
 
-def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int) -> Block:
-    """The rows of `received` (without the constant columns) for what one poll delivered."""
-    stamps = fetched.stamps
-    ours = stamp.is_stamp(stamps, reading.tag)
-    # Stamps of another run come from a clock that cannot be compared with this one.
-    timed = ours if reading.tag is not None else np.zeros_like(ours)
-    scheduled = timed & (stamps["flags"] & stamp.NO_SCHEDULE == 0)
-    return {
-        "poll": poll,
-        "producer": _known(ours, stamps["producer"].astype(np.int32), NULL_INT32),
-        "seq": _known(ours, stamps["seq"].astype(np.int64), NULL_INT64),
-        "partition": fetched.partition,
-        "offset": fetched.offset,
-        "append_ms": fetched.append_ms,
-        "due_ns": _known(scheduled, stamps["due_ns"], NULL_INT64),
-        "sent_ns": _known(timed, stamps["sent_ns"], NULL_INT64),
-        "received_ns": received_ns,
-        "started_ns": None,
-        "processed_ns": None,
-        "size_bytes": fetched.size_bytes,
-        "intact": intact(fetched, ours, reading.verify_every),
-    }
+def consume_all(consumers: Sequence[Consumer], until: Order) -> None:
+    """Let consumers that share a process consume in turn, until the supervisor wants `until` or more.
 
-
-def _known(known: NDArray[np.bool_], numbers: NDArray[Any], null: int) -> NDArray[Any] | None:
-    """The numbers that are known; None where none is, which costs nothing to record."""
-    if known.all():
-        return numbers
-    return np.where(known, numbers, numbers.dtype.type(null)) if known.any() else None
-
-
-def intact(fetched: Fetched, ours: NDArray[np.bool_], verify_every: int | None) -> NDArray[np.int8] | None:
-    """Whether the checksum of each message agrees: 1, 0, or NULL where it was not verified."""
-    if verify_every is None:
-        return None
-    stamps: Any = fetched.stamps
-    chosen = np.flatnonzero(ours & (stamps["seq"] % np.uint64(verify_every) == 0))
-    out = np.full(fetched.count, NULL_BOOL, np.int8)
-    in_header = np.broadcast_to(np.asarray(fetched.in_header), ours.shape)
-    starts = np.where(in_header[chosen], 0, stamp.SIZE).tolist()
-    said = stamps["crc"][chosen].tolist()
-    values = fetched.values
-    out[chosen] = [
-        zlib.crc32(values[place][start:]) == crc
-        for place, start, crc in zip(chosen.tolist(), starts, said, strict=True)
-    ]
-    return out
+    One alone waits in its polls. Several cannot wait for each other: they poll in turn, and sleep when nobody had
+    anything, at most `SHARED_NS` and not beyond a deadline.
+    """
+    if len(consumers) == 1:
+        consumers[0].run(until)
+        return
+    first = consumers[0]
+    while first.order() < until:
+        did = [consumer.turn(0) for consumer in consumers]
+        if not any(did):
+            left_ns = min(consumer.due_ns for consumer in consumers) - first.now_ns()
+            if left_ns > SPIN_NS:
+                first.sleep(min(left_ns - SPIN_NS, SHARED_NS) / NS_PER_SECOND)

@@ -6,13 +6,26 @@ For tests of the engine and for measuring what the engine itself costs. Not a mo
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.domain import clock, stamp
-from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Outgoing, Refused
+from streamgauge.domain.blocks import (
+    ALL_TAKEN,
+    NULL_INT32,
+    NULL_INT64,
+    Block,
+    ClientSpec,
+    Committed,
+    Fetched,
+    Outcome,
+    Outgoing,
+    Place,
+    Refused,
+)
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.stamp import Stamps
 
 _EMPTY_HEAD = bytes(stamp.SIZE)
 Record = tuple[bytes, bytes]
@@ -68,7 +81,7 @@ class FakeProducer:
     """Spreads blocks over the partitions in turn; reports each message at the next `serve`.
 
     While `stopped` says so it takes messages until its queue is full and reports nothing. With `keep` false the log
-    forgets.
+    forgets. The sequences in `unlucky` fail when they are sent for the first time.
     """
 
     log: FakeLog
@@ -76,9 +89,12 @@ class FakeProducer:
     queue_limit: int = 100_000
     stopped: Callable[[int], bool] = lambda _now_ns: False
     keep: bool = True
+    unlucky: set[int] = field(default_factory=set)
+    ended: list[bool] = field(default_factory=list)
+    """Of each transaction that is over, whether it was committed."""
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
-    _queue: deque[tuple[Sequence[bytes], bytes]] = field(default_factory=deque)
+    _queue: deque[tuple[Sequence[bytes], bytes, int | None]] = field(default_factory=deque)
     _known: "list[_Report]" = field(default_factory=list)
     _in_flight: int = 0
     _fates: int = 0
@@ -94,7 +110,7 @@ class FakeProducer:
         values, stamps = [value or b"" for value in block.values], block.stamps
         taken = max(0, min(len(values), self.room()))
         if taken:
-            self._queue.append((values[:taken], stamps[:taken].tobytes()))
+            self._enqueue(values[:taken], stamps[:taken], block.partitions)
             self._in_flight += taken
         return ALL_TAKEN if taken == len(values) else Refused(no_room=range(taken, len(values)))
 
@@ -114,6 +130,19 @@ class FakeProducer:
         reports, self._known, self._fates = self._known, [], 0
         return _rows(reports), count
 
+    def hurry(self) -> None:
+        """Nothing lingers here."""
+
+    def begin(self) -> None:
+        """Every message belongs to a transaction from now on, which the log does not know."""
+
+    def end(self, *, commit: bool) -> Outcome:
+        """Deliver what is queued; the log keeps it, as a log does."""
+        while self._queue:
+            self._deliver(*self._queue.popleft())
+        self.ended.append(commit)
+        return "committed" if commit else "aborted"
+
     def in_flight(self) -> int:
         """Messages taken and not delivered."""
         return self._in_flight
@@ -121,16 +150,33 @@ class FakeProducer:
     def abandon(self) -> None:
         """Report all that is queued as given up."""
         while self._queue:
-            values, stamps = self._queue.popleft()
+            values, stamps, _ = self._queue.popleft()
             self._report(_Report(values, stamps, 0, 0, self.now_ns(), "_PURGE_QUEUE"))
+
+    def statistics(self) -> tuple[Block, int]:
+        """The rows of `client` since the last call, and their number."""
+        return {}, 0
 
     def close(self) -> None:
         """Forget what is queued."""
         self._queue.clear()
 
-    def _deliver(self, values: Sequence[bytes], stamps: bytes) -> None:
+    def _enqueue(self, values: Sequence[bytes], stamps: Stamps, partitions: Sequence[int] | None) -> None:
+        """Queue a block whole, or each message by itself where they may part."""
+        if partitions is None and not self.unlucky:
+            self._queue.append((values, stamps.tobytes(), None))
+            return
+        for place, value in enumerate(values):
+            head = stamps[place : place + 1].tobytes()
+            self._queue.append(([value], head, partitions[place] if partitions else None))
+
+    def _deliver(self, values: Sequence[bytes], stamps: bytes, wanted: int | None) -> None:
+        if self.unlucky and (seq := int(stamp.decode(stamps)["seq"][0])) in self.unlucky:
+            self.unlucky.remove(seq)
+            self._report(_Report(values, stamps, 0, 0, self.now_ns(), "_MSG_TIMED_OUT"))
+            return
         self._ends = self._ends or self.log.ends()
-        partition = self._turn % self.log.partitions
+        partition = self._turn % self.log.partitions if wanted is None else wanted
         self._turn += 1
         first = self._ends[partition]
         self._ends[partition] += len(values)
@@ -186,52 +232,99 @@ def _rows(reports: list[_Report]) -> Block:
 
 @dataclass(slots=True)
 class FakeConsumer:
-    """Reads partitions of a log from given offsets."""
+    """Reads the same partitions, `mine`, of each log from given offsets; further logs are further topics.
+
+    `reached` are the ends to tell of next, and `asked` the commits that were asked for: whether each was asynchronous.
+    """
 
     log: FakeLog
     mine: Sequence[int]
-    next_offset: dict[int, int] = field(default_factory=dict)
-    stored: dict[int, int] = field(default_factory=dict)
+    next_offset: dict[Place, int] = field(default_factory=dict)
+    stored: dict[Place, int] = field(default_factory=dict)
     held: bool = False
+    now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
+    further: Sequence[FakeLog] = ()
+    reached: list[tuple[int, int, int]] = field(default_factory=list)
+    asked: list[bool] = field(default_factory=list)
+    _turn: int = -1
+    _answered: list[Committed] = field(default_factory=list)
+    _revoked: Callable[[Sequence[Place]], None] = lambda _places: None
 
-    def poll(self, timeout_seconds: float, limit: int) -> Fetched | None:
-        """The next messages of the first partition that has any."""
-        for partition in () if self.held else self.mine:
-            begin = self.next_offset.get(partition, 0)
-            records = self.log.records[partition][begin : begin + limit]
-            if records:
-                self.next_offset[partition] = begin + len(records)
-                return _fetched(partition, begin, records)
+    def watch(self, revoked: Callable[[Sequence[Place]], None]) -> None:
+        """Remember whom to call."""
+        self._revoked = revoked
+
+    def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
+        """The next messages of a partition that has any, of one after the other."""
+        logs = (self.log, *self.further)
+        places = list(product(range(len(logs)), () if self.held else self.mine))
+        self._turn += 1
+        for topic, partition in places[self._turn % max(1, len(places)) :] + places:
+            most = limit if room is None else min(limit, room((topic, partition)))
+            begin = self.next_offset.get((topic, partition), 0)
+            if records := logs[topic].records[partition][begin : begin + max(0, most)]:
+                self.next_offset[topic, partition] = begin + len(records)
+                return _fetched(topic, partition, begin, records)
         self.sleep(timeout_seconds)
         return None
 
+    def ends(self) -> list[tuple[int, int, int]]:
+        """What a test says."""
+        out = list(self.reached)
+        self.reached.clear()
+        return out
+
     def assigned(self) -> int:
-        """Partitions that this member has."""
-        return len(self.mine)
+        """Partitions that this consumer has."""
+        return len(self.mine) * (1 + len(self.further))
 
     def hold(self, *, held: bool) -> None:
         """Stop or let go the delivery of messages."""
         self.held = held
 
-    def store(self, partitions: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
-        """Remember what may be committed."""
-        self.stored.update(zip(partitions.tolist(), offsets.tolist(), strict=True))
+    def revoke(self, partitions: Sequence[int]) -> None:
+        """Give partitions of the first topic to somebody else."""
+        self._revoked([(0, partition) for partition in partitions])
+        self.mine = [partition for partition in self.mine if partition not in partitions]
 
-    def positions(self) -> list[tuple[int, int | None]]:
+    def store(self, offsets: Sequence[tuple[int, int, int]]) -> None:
+        """Remember what may be committed."""
+        self.stored.update({(topic, partition): offset for topic, partition, offset in offsets})
+
+    def commit(self, *, asynchronous: bool) -> None:
+        """Take a millisecond, of which an asynchronous one takes none of the caller's."""
+        at_ns, took_ns = self.now_ns(), NS_PER_SECOND // 1_000
+        if not asynchronous:
+            self.sleep(took_ns / NS_PER_SECOND)
+        self.asked.append(asynchronous)
+        self._answered.append(Committed(at_ns, took_ns, asynchronous, None))
+
+    def commits(self) -> list[Committed]:
+        """Commits since the last call."""
+        out = list(self._answered)
+        self._answered.clear()
+        return out
+
+    def positions(self) -> list[tuple[int, int, int | None]]:
         """Next offset of each partition."""
-        return [(partition, self.next_offset.get(partition, 0)) for partition in self.mine]
+        places = product(range(1 + len(self.further)), self.mine)
+        return [(*place, self.next_offset.get(place, 0)) for place in places]
 
     def errors(self) -> list[str]:
         """Nothing goes wrong here."""
         return []
+
+    def statistics(self) -> tuple[Block, int]:
+        """The rows of `client` since the last call, and their number."""
+        return {}, 0
 
     def close(self) -> None:
         """Leave nothing behind."""
         self.held = True
 
 
-def _fetched(partition: int, begin: int, records: list[Record]) -> Fetched:
+def _fetched(topic: int, partition: int, begin: int, records: list[Record]) -> Fetched:
     values = [value for value, _ in records]
     in_values = stamp.decode(b"".join(value[: stamp.SIZE].ljust(stamp.SIZE, b"\0") for value in values))
     in_headers = stamp.decode(b"".join(head for _, head in records))
@@ -244,4 +337,6 @@ def _fetched(partition: int, begin: int, records: list[Record]) -> Fetched:
         stamps=np.where(present, in_headers, in_values),
         values=values,
         in_header=present,
+        topic=topic,
+        contents=lambda: [(value, None) for value in values],
     )

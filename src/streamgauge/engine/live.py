@@ -1,5 +1,7 @@
 """Shared memory between the supervisor and its workers: counters, positions and flags, each with one writer.
 
+Every client has a row of its own, also where several share a process.
+
 An unnamed file, mapped by every process, whose descriptor the workers inherit: it is gone when the last of them is,
 however they end. Eight-byte stores are atomic, and no two processes write the same cell.
 """
@@ -40,6 +42,7 @@ class Cell(IntEnum):
     START_NS = 1
     LOAD_END_NS = 2
     DRAIN_NS = 3
+    MEASURE_NS = 4
 
 
 class Slot(IntEnum):
@@ -64,6 +67,10 @@ class Slot(IntEnum):
     """Producer: messages whose fate is that they failed, and those that the client refused."""
     BYTES = 9
     """Bytes of value of the messages acknowledged, or received."""
+    OVER_NS = 10
+    """When the last message of a load was sent, or the last one received; 0 before any."""
+    IN_HAND = 11
+    """Consumer: messages polled and not processed."""
 
 
 class State(IntEnum):
@@ -100,7 +107,7 @@ class Live:
         self.latencies: NDArray[np.int64] = latencies.reshape(workers, BUCKETS)
         """How many latencies of each worker fell into each live bucket: of acknowledgement, or end to end."""
         self.positions: NDArray[np.int64] = positions.reshape(workers, partitions)
-        """Next offset that each worker would read in each partition; 0 where it never read."""
+        """Next offset that each worker would read in each place (topic x partitions + partition); 0 for never read."""
         self._errors_at = numbers.nbytes
 
     @classmethod

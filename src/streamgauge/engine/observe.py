@@ -14,12 +14,12 @@ from streamgauge.engine.live import Cell, Live, Slot
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One worker, or another process that takes part; `index` is its row of the shared cells."""
+    """One worker, or another process that takes part; `rows` are its rows of the shared cells."""
 
     name: str
     role: str
     pid: int
-    index: int | None = None
+    rows: tuple[int, ...] = ()
     process: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -57,9 +57,10 @@ class Observer:
 
     def _worker(self, each: Observed) -> WorkerLook:
         look = WorkerLook(each.name, each.role, each.alive, cpu_ns=self._cpu_ns(each.pid))
-        if each.index is None:
+        if not each.rows:
             return look
-        slot = self.live.slots[each.index].tolist()
+        slots = self.live.slots[list(each.rows)]
+        slot = slots.sum(axis=0).tolist()
         sends = each.role == "producer"
         return WorkerLook(
             each.name,
@@ -69,7 +70,7 @@ class Observer:
             known=slot[Slot.KNOWN] if sends else None,
             failed=slot[Slot.FAILED],
             message_bytes=slot[Slot.BYTES],
-            blocked_ns=slot[Slot.BLOCKED_NS] if sends else None,
+            blocked_ns=int(slots[:, Slot.BLOCKED_NS].max()) if sends else None,
             cpu_ns=look.cpu_ns,
         )
 
@@ -82,6 +83,6 @@ class Observer:
         return round((times.user + times.system) * NS_PER_SECOND)
 
     def _latencies(self, observed: Sequence[Observed], role: str) -> Int64s:
-        rows = [each.index for each in observed if each.role == role and each.index is not None]
+        rows = [row for each in observed if each.role == role for row in each.rows]
         counts: Int64s = self.live.latencies[rows].sum(axis=0)
         return counts

@@ -4,14 +4,11 @@
 many messages cross them, never one message at a time.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Outgoing, Refused
+from streamgauge.domain.blocks import Block, ClientSpec, Committed, Fetched, Outcome, Outgoing, Place, Refused
 
 
 class ProducerClient(Protocol):
@@ -41,8 +38,24 @@ class ProducerClient(Protocol):
         """
         ...
 
+    def hurry(self) -> None:
+        """Send what lingers in the queue at once."""
+        ...
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        ...
+
+    def end(self, *, commit: bool) -> Outcome:
+        """Send what is queued, wait for its reports, and commit the transaction or abort it: what became of it."""
+        ...
+
     def in_flight(self) -> int:
         """Messages taken whose fate is not known."""
+        ...
+
+    def statistics(self) -> tuple[Block, int]:
+        """The rows of `client` since the last call, and their number."""
         ...
 
     def abandon(self) -> None:
@@ -55,26 +68,53 @@ class ProducerClient(Protocol):
 
 
 class ConsumerClient(Protocol):
-    """A member of a consumer group that reads one topic."""
+    """A consumer of a group: a member that is given partitions, or one that has its own."""
 
-    def poll(self, timeout_seconds: float, limit: int) -> Fetched | None:
-        """What is there, waiting at most so long for the first message; None for nothing."""
+    def watch(self, revoked: Callable[[Sequence[Place]], None]) -> None:
+        """Call this, in a poll, before partitions go to others; what was stored until it returns is committed."""
+        ...
+
+    def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
+        """What is there, waiting at most so long for the first message; None for nothing.
+
+        At most `limit` messages, and of each partition at most as many as `room` says before the call; the others stay
+        for later. With limit 0 nothing is delivered: the group is served, and sees that its member lives.
+        """
+        ...
+
+    def ends(self) -> list[tuple[int, int, int]]:
+        """Topic, partition and end of each log whose end was reached since the last call, where the client sees ends.
+
+        Everything below is delivered.
+        """
         ...
 
     def assigned(self) -> int:
-        """Partitions that this member has now."""
+        """Partitions of all topics that this consumer has now."""
         ...
 
     def hold(self, *, held: bool) -> None:
         """Stop or let go the delivery of messages, now and for partitions still to come."""
         ...
 
-    def store(self, partitions: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
-        """Note that everything below these offsets is recorded and may be committed."""
+    def store(self, offsets: Sequence[tuple[int, int, int]]) -> None:
+        """Note that of these topics and partitions everything below the offset is done with and may be committed."""
         ...
 
-    def positions(self) -> list[tuple[int, int | None]]:
-        """Partition and next offset to read of each partition that this member has."""
+    def commit(self, *, asynchronous: bool) -> None:
+        """Commit what is stored, if anything is new; what becomes of it is told by `commits`."""
+        ...
+
+    def commits(self) -> list[Committed]:
+        """Commits that were answered since the last call, those that the client makes by itself included."""
+        ...
+
+    def positions(self) -> list[tuple[int, int, int | None]]:
+        """Topic, partition and next offset to read of each partition that this consumer has."""
+        ...
+
+    def statistics(self) -> tuple[Block, int]:
+        """The rows of `client` since the last call, and their number."""
         ...
 
     def errors(self) -> list[str]:
@@ -82,7 +122,7 @@ class ConsumerClient(Protocol):
         ...
 
     def close(self) -> None:
-        """Commit what is stored and leave the group."""
+        """Leave the group, once commits are answered; a client that commits by itself commits what is stored."""
         ...
 
 

@@ -14,7 +14,7 @@ from streamgauge.engine.live import Live, Order, Slot, gap_of_last_second
 from streamgauge.engine.ports import Sink
 
 INTERVAL_NS: Final = NS_PER_SECOND // 2
-_LOAD_ROLES: Final = ("producer", "consumer")
+_LOAD_ROLES: Final = ("producer", "consumer", "connector")
 
 _NUMBERS: Final = ("at_ns", "cpu_ns", "rss_bytes", "steal_ns", "idle_ns", "messages", "blocked_ns", "poll_gap_ns")
 
@@ -24,12 +24,12 @@ Row = tuple[str, str, dict[str, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A process to look at; `slot` is its row of the shared cells, None for a process that is no worker."""
+    """A process to look at; `rows` are its rows of the shared cells, none for a process that is no worker."""
 
     name: str
     role: str
     pid: int
-    slot: int | None = None
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -73,11 +73,12 @@ class Sampler:
             "cpu_ns": round((times.user + times.system) * NS_PER_SECOND),
             "rss_bytes": memory.rss,
         }
-        if watched.slot is not None and watched.role in _LOAD_ROLES:
-            slot = self.live.slots[watched.slot]
-            numbers["messages"] = int(slot[Slot.MESSAGES])
-            numbers["blocked_ns"] = int(slot[Slot.BLOCKED_NS]) if watched.role == "producer" else None
-            numbers["poll_gap_ns"] = gap_of_last_second(slot, now_ns)
+        if watched.rows and watched.role in _LOAD_ROLES:
+            slots = self.live.slots[list(watched.rows)]
+            numbers["messages"] = int(slots[:, Slot.MESSAGES].sum())
+            # Clients that share a process wait beside each other.
+            numbers["blocked_ns"] = int(slots[:, Slot.BLOCKED_NS].max()) if watched.role == "producer" else None
+            numbers["poll_gap_ns"] = max(gap_of_last_second(slot, now_ns) for slot in slots)
         return watched.name, watched.role, numbers
 
 

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Final
 
-from streamgauge.domain.pacing import Int64s, Pacer
+from streamgauge.domain.pacing import NEVER, Int64s, Pacer
 
 CHUNK: Final = 8_192
 _LOOK_AHEAD: Final = 8
@@ -31,6 +31,11 @@ class Schedule:
         """When the next message is due; None when there is none before the end."""
         due_ns = self._times[self._place]
         return due_ns if due_ns < self.end_ns else None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no message follows at all, however long the load lasts."""
+        return self._times[self._place] >= NEVER
 
     def due(self, now_ns: int, limit: int) -> Int64s:
         """Due times of the next messages that are due by `now_ns` and before the end, at most `limit` of them."""

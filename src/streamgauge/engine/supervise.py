@@ -15,13 +15,14 @@ import numpy as np
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError, WorkerError
+from streamgauge.domain.figures import listed
 from streamgauge.domain.look import Look, Stage
 from streamgauge.domain.runfolder import Ending, Phase, WorkerFacts
 from streamgauge.engine.live import Cell, Live, Order, Slot, State
 from streamgauge.engine.observe import Observed, Observer
 from streamgauge.engine.ports import OpenSink
 from streamgauge.engine.sample import Watched
-from streamgauge.engine.worker import ConsumerJob, ProducerJob, SamplerJob, WorkerSpec
+from streamgauge.engine.worker import ConnectorJob, ConsumerJob, Job, ProducerJob, SamplerJob, WorkerSpec
 
 READY_NS: Final = 90 * NS_PER_SECOND
 """Workers that are not ready by then never will be."""
@@ -38,14 +39,14 @@ _START: Final = "from streamgauge.engine.worker import main; main()"
 
 
 class Ends(Protocol):
-    """What the supervisor asks the cluster."""
+    """What the supervisor asks the cluster: of every partition of every topic, in the order of their places."""
 
     def log_ends(self) -> list[int]:
-        """Log end offset of each partition of the topic."""
+        """Log end offset of each place."""
         ...
 
-    def committed(self) -> list[int | None]:
-        """Committed offset of the group in each partition."""
+    def committed(self, group: int) -> list[int | None]:
+        """Committed offset of a group in each place."""
         ...
 
 
@@ -55,14 +56,29 @@ class Plan:
 
     run: Path
     producers: Sequence[ProducerJob]
+    """What each process that sends has to do."""
     consumers: Sequence[ConsumerJob]
+    connectors: Sequence[ConnectorJob]
     others: Sequence[Watched]
     """Processes to look at that are no workers of this run."""
-    partitions: int
+    places: int
+    """Partitions of all topics together: place = number of the topic x partitions + partition."""
+    read_places: Sequence[int]
+    """The places that each group reads."""
     warmup_ns: int
     measure_ns: int
+    """How long the measure phase lasts at most."""
     drain_ns: int
     open_sink: OpenSink
+    start_at_ns: int | None = None
+    """When the load is to begin, on the monotonic clock; None for at once."""
+    until_drained: bool = False
+    """Whether the measure phase ends when the groups have read what there was at its begin."""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the number of messages ends the measure phase."""
+        return any(member.sending.measured_messages is not None for job in self.producers for member in job.members)
 
 
 @dataclass(slots=True)
@@ -103,22 +119,28 @@ class Outcome:
 class _Worker:
     name: str
     role: str
-    number: int
-    index: int
+    numbers: tuple[int, ...]
+    rows: tuple[int, ...]
+    """Rows of the shared cells, one for each of its clients."""
+    job: Job
     process: subprocess.Popen[bytes]
     ended_ns: int | None = None
+
+    def state(self, live: Live) -> State:
+        return min(live.state(row) for row in self.rows)
 
     def facts(self, live: Live) -> WorkerFacts:
         code = self.process.poll()
         return WorkerFacts(
             name=self.name,
             role=self.role,
-            number=self.number,
+            number=self.numbers[0],
+            members=list(self.numbers),
             pid=self.process.pid,
             exit_code=code,
             ended_ns=self.ended_ns,
-            error=live.said(self.index),
-            dropped_rows=int(live.slots[self.index, Slot.DROPPED]),
+            error=live.said(self.rows[0]),
+            dropped_rows=int(live.slots[list(self.rows), Slot.DROPPED].sum()),
         )
 
 
@@ -144,7 +166,8 @@ class Supervisor:
     def conduct(self) -> Outcome:
         """Run the plan to its end; every worker is gone when this returns, and what they wrote is in the folder."""
         plan = self.plan
-        live = Live.create(len(plan.producers) + len(plan.consumers) + 1, plan.partitions)
+        clients = sum(len(job.members) for job in plan.producers) + sum(len(job.members) for job in plan.consumers)
+        live = Live.create(clients + len(plan.connectors) + 1, plan.places)
         self._observer = Observer(live, plan.warmup_ns) if self.watch else None
         with contextlib.closing(live):
             try:
@@ -163,21 +186,23 @@ class Supervisor:
 
     def _start(self, live: Live) -> None:
         plan = self.plan
-        jobs: list[tuple[str, ProducerJob | ConsumerJob]] = [("producer", job) for job in plan.producers]
+        jobs: list[tuple[str, Job]] = [("producer", job) for job in plan.producers]
         jobs += [("consumer", job) for job in plan.consumers]
-        self.progress(f"starting {len(plan.producers)} producers and {len(plan.consumers)} consumers")
-        for index, (role, job) in enumerate(jobs):
-            number = index if role == "producer" else index - len(plan.producers)
-            self._spawn(live, role, number, index, job)
-        watched = [Watched(each.name, each.role, each.process.pid, each.index) for each in self._workers]
+        jobs += [("connector", job) for job in plan.connectors]
+        self.progress(_what_starts(plan))
+        for role, job in jobs:
+            self._spawn(live, role, job)
+        watched = [Watched(each.name, each.role, each.process.pid, each.rows) for each in self._workers]
         watched.append(Watched("supervisor", "supervisor", os.getpid()))
-        self._spawn(live, "sampler", 0, len(jobs), SamplerJob((*watched, *plan.others)))
+        self._spawn(live, "sampler", SamplerJob((*watched, *plan.others)))
 
-    def _spawn(
-        self, live: Live, role: str, number: int, index: int, job: ProducerJob | ConsumerJob | SamplerJob
-    ) -> None:
-        plan, name = self.plan, f"{role}-{number}"
-        spec = WorkerSpec(name, index, plan.run, plan.open_sink, job, os.getpid(), live.descriptor, live.shape)
+    def _spawn(self, live: Live, role: str, job: Job) -> None:
+        plan = self.plan
+        numbers = tuple(member.number for member in job.members) if isinstance(job, ProducerJob | ConsumerJob) else (0,)
+        first = sum(len(worker.rows) for worker in self._workers)
+        rows = tuple(range(first, first + len(numbers)))
+        name = f"{role}-{numbers[0]}" if len(numbers) == 1 else f"{role}-{numbers[0]}..{numbers[-1]}"
+        spec = WorkerSpec(name, rows, plan.run, plan.open_sink, job, os.getpid(), live.descriptor, live.shape)
         with (plan.run / "logs" / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-c", _START],
@@ -186,7 +211,7 @@ class Supervisor:
                 stderr=log,
                 pass_fds=(live.descriptor,),
             )
-        self._workers.append(_Worker(name, role, number, index, process))
+        self._workers.append(_Worker(name, role, numbers, rows, job, process))
         if process.stdin:
             with contextlib.suppress(BrokenPipeError), process.stdin:
                 process.stdin.write(pickle.dumps(spec))
@@ -195,8 +220,8 @@ class Supervisor:
         """Wait until every worker is ready and every partition has its consumer; False if the user would not wait."""
         limit_ns = self.now_ns() + READY_NS
         while True:
-            states = [live.state(worker.index) for worker in self._workers]
-            if all(state >= State.READY for state in states) and self._is_group_complete(live):
+            states = [worker.state(live) for worker in self._workers]
+            if all(state >= State.READY for state in states) and self._are_groups_complete(live):
                 return True
             if dead := self._newly_dead():
                 raise WorkerError(f"{dead[0].name} ended before it was ready: {_reason(dead[0].facts(live))}")
@@ -220,34 +245,51 @@ class Supervisor:
     def _look(self, stage: Stage) -> None:
         """Show who watches how the run stands."""
         if self._observer and self.watch:
-            observed = [Observed(w.name, w.role, w.process.pid, w.index, w.process) for w in self._workers]
+            observed = [Observed(w.name, w.role, w.process.pid, w.rows, w.process) for w in self._workers]
             observed += [Observed(other.name, other.role, other.pid) for other in self.plan.others]
             self.watch(self._observer.look(stage, observed, self.now_ns()))
 
-    def _is_group_complete(self, live: Live) -> bool:
-        assigned = [int(live.slots[w.index, Slot.ASSIGNED]) for w in self._workers if w.role == "consumer"]
-        return is_group_complete(assigned, self.plan.partitions)
+    def _are_groups_complete(self, live: Live) -> bool:
+        return all(
+            is_group_complete([int(live.slots[row, Slot.ASSIGNED]) for row in rows], len(self.plan.read_places))
+            for rows in self._groups(self._workers).values()
+        )
+
+    def _groups(self, workers: Sequence[_Worker]) -> dict[int, list[int]]:
+        """The rows of the shared cells of each group's consumers among these workers."""
+        groups: dict[int, list[int]] = {}
+        for worker in workers:
+            if isinstance(worker.job, ConsumerJob):
+                for row, member in zip(worker.rows, worker.job.members, strict=True):
+                    groups.setdefault(member.group, []).append(row)
+        return groups
 
     def _run_load(self, live: Live) -> None:
         """Give the order to go and watch until the load is over."""
         plan = self.plan
-        start_ns = self.now_ns() + LEAD_NS
+        start_ns = max(self.now_ns() + LEAD_NS, plan.start_at_ns or 0)
         measure_ns = start_ns + plan.warmup_ns
         end_ns = measure_ns + plan.measure_ns
         live.control[Cell.START_NS] = start_ns
         live.control[Cell.LOAD_END_NS] = end_ns
         live.control[Cell.DRAIN_NS] = plan.drain_ns
-        targets = [] if plan.producers else self.ends.log_ends()
+        live.control[Cell.MEASURE_NS] = measure_ns
+        targets = self.ends.log_ends() if plan.until_drained else []
         live.give(Order.GO)
-        self.progress(f"warm-up {plan.warmup_ns / NS_PER_SECOND:g} s, measure {plan.measure_ns / NS_PER_SECOND:g} s")
+        over_ns: int | None = None
+        at_most = "at most " if plan.until_drained or plan.is_counted else ""
+        self.progress(
+            f"warm-up {plan.warmup_ns / NS_PER_SECOND:g} s, measure {at_most}{plan.measure_ns / NS_PER_SECOND:g} s"
+        )
         while self.now_ns() < end_ns and not self._must_stop(live):
-            if targets and self._is_read(live, targets):
+            if self._is_sent(live) or (targets and self._is_read(live, targets)):
+                over_ns = self._last_ns(live)
                 break
             self._tick("warmup" if self.now_ns() < measure_ns else "measure")
         if not plan.producers:
             # Nobody else ends the load of a run that only reads.
             live.give(Order.STOP_LOAD)
-        over_ns = min(end_ns, self.now_ns())
+        over_ns = min(end_ns, over_ns or self.now_ns())
         self._outcome.load_ended_ns = over_ns
         self._outcome.phases = phases(start_ns, measure_ns, over_ns)
 
@@ -265,7 +307,7 @@ class Supervisor:
                 live.give(Order.STOP_LOAD)
                 return True
         # A worker that gave up by itself (a full disk, say) will not be the only one.
-        if any(worker.process.poll() not in (None, 0) and live.said(worker.index) for worker in self._workers):
+        if any(worker.process.poll() not in (None, 0) and live.said(worker.rows[0]) for worker in self._workers):
             live.give(Order.STOP_LOAD)
             return True
         return False
@@ -301,22 +343,37 @@ class Supervisor:
     def _is_flushed(self, live: Live) -> bool:
         """Whether every producer that lives knows the fate of all it sent, or has no more to do."""
         producers = [worker for worker in self._workers if worker.role == "producer"]
-        return all(w.process.poll() is not None or live.state(w.index) >= State.FLUSHED for w in producers)
+        return all(w.process.poll() is not None or w.state(live) >= State.FLUSHED for w in producers)
+
+    def _is_sent(self, live: Live) -> bool:
+        """Whether every producer that lives has sent all that it was to send, before the time was over."""
+        producers = self._alive("producer")
+        return bool(producers) and all(live.slots[list(worker.rows), Slot.OVER_NS].all() for worker in producers)
+
+    def _last_ns(self, live: Live) -> int | None:
+        """When the last message was sent or, where nobody sends, received; None where there was none."""
+        role = "producer" if self.plan.producers else "consumer"
+        rows = [row for worker in self._workers if worker.role == role for row in worker.rows]
+        return int(live.slots[rows, Slot.OVER_NS].max()) or None
 
     def _is_read(self, live: Live, targets: Sequence[int]) -> bool:
-        """Whether the group has read every partition up to its target."""
-        alive = [w.index for w in self._workers if w.role == "consumer" and w.process.poll() is None]
-        if not alive:
-            return True
-        positions = live.positions[alive].max(axis=0)
-        behind = np.flatnonzero(positions < np.asarray(targets))
-        if not len(behind):
+        """Whether every group has read all that it reads up to the target, and processed it."""
+        groups = self._groups(self._alive("consumer"))
+        return all(self._has_read(live, group, rows, targets) for group, rows in groups.items())
+
+    def _has_read(self, live: Live, group: int, rows: Sequence[int], targets: Sequence[int]) -> bool:
+        if live.slots[rows, Slot.IN_HAND].any():
+            return False
+        places = np.asarray(self.plan.read_places)
+        positions, wanted = live.positions[rows].max(axis=0)[places], np.asarray(targets)[places]
+        behind = positions < wanted
+        if not behind.any():
             return True
         # What nobody alive has touched may be empty, or read by somebody who died: the commits tell.
-        if len(np.flatnonzero(positions[behind])):
+        if positions[behind].any():
             return False
-        committed = self.ends.committed()
-        return all((committed[place] or 0) >= targets[place] for place in behind.tolist())
+        committed = self.ends.committed(group)
+        return all((committed[place] or 0) >= targets[place] for place in places[behind].tolist())
 
     def _finish(self, live: Live) -> None:
         """End every worker: in order, and by force where that does not help."""
@@ -341,7 +398,8 @@ class Supervisor:
             if facts.died and self._outcome.ending == "finished":
                 self._outcome.fail(f"{worker.name} died: {_reason(facts)}")
             if facts.died and worker.role == "producer":
-                self._outcome.next_seqs[worker.number] = int(live.slots[worker.index, Slot.MESSAGES])
+                for number, row in zip(worker.numbers, worker.rows, strict=True):
+                    self._outcome.next_seqs[number] = int(live.slots[row, Slot.MESSAGES])
 
     def _newly_dead(self) -> list[_Worker]:
         """Workers found dead for the first time."""
@@ -352,6 +410,17 @@ class Supervisor:
 
     def _alive(self, role: str) -> list[_Worker]:
         return [worker for worker in self._workers if worker.role == role and worker.process.poll() is None]
+
+
+def _what_starts(plan: Plan) -> str:
+    """How many clients of each kind begin, in words."""
+    counts = {
+        "producer": sum(len(job.members) for job in plan.producers),
+        "consumer": sum(len(job.members) for job in plan.consumers),
+        "connector": len(plan.connectors),
+    }
+    begun = [f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count]
+    return f"starting {listed(begun)}"
 
 
 def is_group_complete(assigned: Sequence[int], partitions: int) -> bool:

@@ -23,77 +23,204 @@ import numpy as np
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, Block, ClientSpec
 from streamgauge.domain.errors import StreamgaugeError
-from streamgauge.domain.pacing import Int64s, Pacer
+from streamgauge.domain.pacing import Int64s
+from streamgauge.domain.scenario.connections import Work
 from streamgauge.engine.compose import Composer, Recipe
-from streamgauge.engine.consume import Consumer, Reading
+from streamgauge.engine.connect import Connector, OpenConnections
+from streamgauge.engine.consume import Consumer, Consuming, Reading, consume_all
+from streamgauge.engine.consume import Sinks as ConsumerSinks
+from streamgauge.engine.labelled import Labelled
 from streamgauge.engine.live import Cell, Latencies, Live, Order, Slot, State
-from streamgauge.engine.ports import OpenConsumer, OpenProducer, OpenSink, Sink
-from streamgauge.engine.produce import LARGEST_BLOCK, Producer
+from streamgauge.engine.ports import ConsumerClient, OpenConsumer, OpenProducer, OpenSink, ProducerClient, Sink
+from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Sinks, Times
 from streamgauge.engine.sample import Sampler, Watched
+from streamgauge.engine.turns import run_together
 
 PR_SET_TIMERSLACK: Final = 29
 _ORPHAN_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerJob:
-    """Send a load to a topic."""
+class ProducerMember:
+    """One producer: its client, what it sends, and how."""
 
-    open_client: OpenProducer
     client: ClientSpec
     recipe: Recipe
-    pacer: Pacer | None
-    topic: int
+    sending: Sending
+
+    @property
+    def number(self) -> int:
+        """The number of the producer."""
+        return self.recipe.producer
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerJob:
+    """Send a load, by one producer or by several in turn."""
+
+    open_client: OpenProducer
+    members: tuple[ProducerMember, ...]
 
     def run(self, context: "Context") -> None:
         """Send what is due between start and end of the load."""
-        recipe = self.recipe
-        constants = {"topic": self.topic, "producer": recipe.producer, "transaction": None}
-        with contextlib.closing(self.open_client(self.client)) as client, context.sink("sent", constants) as sink:
-            composer = Composer(recipe, LARGEST_BLOCK)
-            producer = Producer(client, composer, sink, context.slot, context.latencies(), context.order)
+        with contextlib.ExitStack() as stack:
+            told = stack.enter_context(context.sink("client", {}))
+            sinks = self._sinks(context, stack)
+            producers = [
+                self._producer(context, place, member, sinks, stack) for place, member in enumerate(self.members)
+            ]
             context.ready()
             context.await_go()
-            cells = context.live.control
-            producer.run(self.pacer, int(cells[Cell.START_NS]), int(cells[Cell.LOAD_END_NS]), int(cells[Cell.DRAIN_NS]))
+            times = context.times()
+            if len(producers) == 1:
+                producers[0].run(times)
+            else:
+                run_together(producers, times)
+            for producer in producers:
+                _record_statistics(told, producer.client)
+
+    def _producer(
+        self, context: "Context", place: int, member: ProducerMember, sinks: Sinks, stack: contextlib.ExitStack
+    ) -> Producer:
+        client = stack.enter_context(contextlib.closing(self.open_client(member.client)))
+        labels = {"producer": member.number} | ({"topic": member.recipe.topics[0]} if not self._one_topic else {})
+        return Producer(
+            client,
+            Composer(member.recipe, LARGEST_BLOCK),
+            sinks if len(self.members) == 1 else sinks.labelled(labels),
+            context.slots[place],
+            context.latencies(place),
+            context.order,
+            member.sending,
+        )
+
+    def _sinks(self, context: "Context", stack: contextlib.ExitStack) -> Sinks:
+        """The sinks that the producers of this process share; what is the same in all rows is said once."""
+        first, sending = self.members[0], self.members[0].sending
+        who = {"producer": first.number} if len(self.members) == 1 else {}
+        where = {"topic": first.recipe.topics[0]} if self._one_topic else {}
+        untransacted: dict[str, None] = {} if sending.transactions else {"transaction": None}
+
+        def sink(kind: str, constants: Mapping[str, int | str | None], wanted: object) -> Sink | None:
+            return stack.enter_context(context.sink(kind, constants)) if wanted else None
+
+        return Sinks(
+            sent=stack.enter_context(context.sink("sent", {**who, **where, **untransacted})),
+            batches=sink("batches", who, sending.flush),
+            transactions=sink("transactions", who, sending.transactions),
+            attempts=sink("attempts", {**who, **where}, sending.resend),
+        )
+
+    @property
+    def _one_topic(self) -> bool:
+        """Whether all messages of this process go to one topic."""
+        return len({member.recipe.topics for member in self.members}) == 1 and len(self.members[0].recipe.topics) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerMember:
+    """One consumer: its client, how it reads stamps, and how it consumes."""
+
+    client: ClientSpec
+    reading: Reading
+    consuming: Consuming
+    group: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerJob:
-    """Read a topic as a member of a group."""
+    """Read topics, by one consumer or by several in turn."""
 
     open_client: OpenConsumer
-    client: ClientSpec
-    reading: Reading
-    topic: int
-    group: int
-    consumer: int
+    members: tuple[ConsumerMember, ...]
     hold: bool
-    """Whether to take no message before the start: where the topic is already full."""
+    """Whether to take no message before the start: where a topic is already full."""
 
     def run(self, context: "Context") -> None:
-        """Consume until the run is over; at the end write the positions and leave the group."""
-        numbers = {"topic": self.topic, "group": self.group, "consumer": self.consumer}
-        with (
+        """Consume until the run is over; at the end write the positions and leave the groups."""
+        with contextlib.ExitStack() as stack:
             # Closed last: leaving the group may take its time, and by then the rows are safe.
-            contextlib.closing(self.open_client(self.client)) as client,
-            context.sink("received", {**numbers, "delivery_count": None}) as received,
-            context.sink("polls", {"consumer": self.consumer}) as polls,
-            context.sink("lag", {**numbers, "moment": "final"}) as lag,
-        ):
-            positions = context.live.positions[context.index]
-            consumer = Consumer(
-                client, self.reading, received, polls, context.slot, positions, context.latencies(), context.order
-            )
-            client.hold(held=self.hold)
+            clients = [
+                stack.enter_context(contextlib.closing(self.open_client(member.client))) for member in self.members
+            ]
+            sinks = self._sinks(context, stack)
+            lag = stack.enter_context(context.sink("lag", {"moment": "final"}))
+            told = stack.enter_context(context.sink("client", {}))
+            consumers = [self._consumer(context, place, client, sinks) for place, client in enumerate(clients)]
+            for client in clients:
+                client.hold(held=self.hold)
             context.ready()
-            consumer.run(Order.GO)
+            consume_all(consumers, Order.GO)
             if self.hold:
                 context.await_start()
-                client.hold(held=False)
-            consumer.run(Order.FINISH)
+                for client in clients:
+                    client.hold(held=False)
+            consume_all(consumers, Order.FINISH)
+            for consumer, client in zip(consumers, clients, strict=True):
+                consumer.finish()
+                _record_statistics(told, client)
             if context.order() == Order.FINISH:
-                _record_positions(lag, client.positions())
+                for member, client in zip(self.members, clients, strict=True):
+                    _record_positions(lag, member, client.positions())
+
+    def _consumer(self, context: "Context", place: int, client: ConsumerClient, sinks: ConsumerSinks) -> Consumer:
+        member = self.members[place]
+        return Consumer(
+            client,
+            member.reading,
+            member.consuming,
+            sinks if len(self.members) == 1 else _labelled(sinks, member),
+            context.slots[place],
+            context.positions(place),
+            context.latencies(place),
+            context.order,
+            lambda: int(context.live.control[Cell.MEASURE_NS]),
+        )
+
+    def _sinks(self, context: "Context", stack: contextlib.ExitStack) -> ConsumerSinks:
+        """The sinks that the consumers of this process share; what is the same in all rows is said once."""
+        first = self.members[0]
+        who = {"consumer": first.number} if len(self.members) == 1 else {}
+        where = {"group": first.group} if len(self.members) == 1 else {}
+        topic = {"topic": 0} if len(first.consuming.topics) == 1 else {}
+        return ConsumerSinks(
+            received=stack.enter_context(context.sink("received", {**topic, **where, **who, "delivery_count": None})),
+            polls=stack.enter_context(context.sink("polls", who)),
+            commits=stack.enter_context(context.sink("commits", who)),
+        )
+
+
+def _labelled(sinks: ConsumerSinks, member: ConsumerMember) -> ConsumerSinks:
+    """The same sinks, shared with others, for the rows of one consumer."""
+    who = {"consumer": member.number}
+    return ConsumerSinks(
+        received=Labelled(sinks.received, {**who, "group": member.group}),
+        polls=Labelled(sinks.polls, who),
+        commits=Labelled(sinks.commits, who) if sinks.commits else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorJob:
+    """Hold connections, and open some."""
+
+    open_client: OpenConnections
+    client: ClientSpec
+    work: tuple[Work, ...]
+
+    def run(self, context: "Context") -> None:
+        """Use connections from the start of the load to its end."""
+        with (
+            contextlib.closing(self.open_client(self.client)) as connections,
+            context.sink("connections", {"worker": context.spec.name}) as sink,
+        ):
+            connector = Connector(connections, self.work, sink, context.slots[0], context.order)
+            connector.prepare()
+            context.ready()
+            context.await_go()
+            times = context.times()
+            connector.run(times.start_ns, times.end_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +236,7 @@ class SamplerJob:
             Sampler(self.watched, context.live, sink, context.order).run()
 
 
-Job = ProducerJob | ConsumerJob | SamplerJob
+Job = ProducerJob | ConsumerJob | ConnectorJob | SamplerJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +244,8 @@ class WorkerSpec:
     """Everything a worker process needs."""
 
     name: str
-    index: int
-    """Its row of the shared cells."""
+    rows: tuple[int, ...]
+    """Its rows of the shared cells, one for each of its clients."""
     run: Path
     open_sink: OpenSink
     job: Job
@@ -136,19 +263,28 @@ class Context:
     live: Live
 
     @property
-    def index(self) -> int:
-        """Its row of the shared cells."""
-        return self.spec.index
+    def slots(self) -> list[Int64s]:
+        """The cells of each of its clients."""
+        return [self.live.slots[row] for row in self.spec.rows]
 
-    @property
-    def slot(self) -> Int64s:
-        """Its cells."""
-        cells: Int64s = self.live.slots[self.spec.index]
+    def positions(self, place: int = 0) -> Int64s:
+        """The positions of one of its clients."""
+        cells: Int64s = self.live.positions[self.spec.rows[place]]
         return cells
 
-    def latencies(self) -> Latencies:
-        """Its cells for latencies."""
-        return Latencies(self.live.latencies[self.spec.index], clock.monotonic_ns())
+    def latencies(self, place: int = 0) -> Latencies:
+        """The cells for latencies of one of its clients."""
+        return Latencies(self.live.latencies[self.spec.rows[place]], clock.monotonic_ns())
+
+    def times(self) -> Times:
+        """When the load begins, is measured and ends."""
+        cells = self.live.control
+        return Times(*(int(cells[cell]) for cell in (Cell.START_NS, Cell.MEASURE_NS, Cell.LOAD_END_NS, Cell.DRAIN_NS)))
+
+    def tell(self, state: State) -> None:
+        """Tell how far all its clients are."""
+        for slot in self.slots:
+            slot[Slot.STATE] = state
 
     def order(self) -> Order:
         """What the supervisor wants now."""
@@ -159,7 +295,7 @@ class Context:
         gc.collect()
         gc.freeze()
         gc.disable()
-        self.slot[Slot.STATE] = State.READY
+        self.tell(State.READY)
 
     def await_go(self) -> None:
         """Wait until the supervisor wants the load to run, or to end."""
@@ -175,7 +311,7 @@ class Context:
     def sink(self, kind: str, constants: Mapping[str, int | str | None]) -> Iterator[Sink]:
         """A sink that is closed when the job ends well; when it does not, its open part is closed by others."""
         sink = self.spec.open_sink(self.spec.run, kind, self.spec.name, constants)
-        yield CountingSink(sink, self.slot)
+        yield CountingSink(sink, self.slots[0])
         sink.close()
 
 
@@ -213,12 +349,12 @@ def main() -> None:
     try:
         spec.job.run(context)
     except StreamgaugeError as error:
-        live.say(spec.index, str(error))
+        live.say(spec.rows[0], str(error))
         sys.exit(1)
     except Exception as error:
-        live.say(spec.index, f"{type(error).__name__}: {error}")
+        live.say(spec.rows[0], f"{type(error).__name__}: {error}")
         raise
-    context.slot[Slot.STATE] = State.DONE
+    context.tell(State.DONE)
     # What a client still tries to say to a broker that is gone must not keep the process.
     sys.stderr.flush()
     os._exit(0)
@@ -237,15 +373,26 @@ def set_timer_slack() -> None:
         ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
 
 
-def _record_positions(lag: Sink, positions: list[tuple[int, int | None]]) -> None:
+def _record_statistics(told: Sink, client: ProducerClient | ConsumerClient) -> None:
+    """Write what a client said of itself."""
+    block, count = client.statistics()
+    if count:
+        told.append(block, count)
+
+
+def _record_positions(lag: Sink, member: ConsumerMember, positions: list[tuple[int, int, int | None]]) -> None:
     """Write where a consumer stands at the end: without these rows no message could be called lost."""
     if not positions:
         return
-    known = [NULL_INT64 if position is None else position for _, position in positions]
+    topics, partitions, offsets = zip(*positions, strict=True)
+    known = [NULL_INT64 if position is None else position for position in offsets]
     lag.append(
         {
             "at_ns": clock.monotonic_ns(),
-            "partition": np.array([partition for partition, _ in positions], np.int32),
+            "topic": np.array(topics, np.int32),
+            "group": member.group,
+            "consumer": member.number,
+            "partition": np.array(partitions, np.int32),
             "start": None,
             "committed": None,
             "position": np.array(known, np.int64),

@@ -18,6 +18,8 @@ from streamgauge.domain.scenario import Setting
 TIMEOUT_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.05
 _LOG_LINES: Final = 3
+_NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
+"""How an id of nothing but zeros is written."""
 _PASSING: Final = frozenset(
     {
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -89,6 +91,15 @@ class Cluster:
         described = self._describe(topic)
         return None if described is None else len(described.partitions)
 
+    def topic_id(self, topic: str) -> str | None:
+        """What the cluster calls a topic, which no other topic is called, also of the same name; None if there is none.
+
+        None too on clusters older than 2.8, which call their topics by name alone.
+        """
+        described = self._describe(topic)
+        uuid = None if described is None else str(described.topic_id)
+        return None if uuid == _NO_ID else uuid
+
     def create_topic(
         self, name: str, partitions: int, replication: int, configs: Mapping[str, Setting] | None = None
     ) -> None:
@@ -113,6 +124,12 @@ class Cluster:
     def log_ends(self, topic: str) -> list[int]:
         """Offset of the next message to come, of each partition in order."""
         return self._offsets(topic, _admin.OffsetSpec.latest())
+
+    def offsets_at(self, topic: str, epoch_ms: int) -> list[int]:
+        """Offset of the first message stamped at or after a time, of each partition in order; the end where none is."""
+        found = self._offsets(topic, _admin.OffsetSpec.for_timestamp(epoch_ms))
+        ends = self.log_ends(topic)
+        return [end if offset < 0 else offset for offset, end in zip(found, ends, strict=True)]
 
     def set_committed(self, group: str, topic: str, offsets: Sequence[int]) -> None:
         """Commit these offsets, of each partition in order, for a group without members; makes the group."""

@@ -1,8 +1,10 @@
 """The producer of the engine over confluent-kafka: blocks in, fates out, librdkafka's words kept."""
 
+import contextlib
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import repeat
 from typing import Any, Final
 
 import confluent_kafka as ck
@@ -10,22 +12,28 @@ import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from streamgauge.domain import stamp
-from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, ClientSpec, Outgoing, Refused
-from streamgauge.domain.clock import monotonic_ns
+from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, ClientSpec, Outcome, Outgoing, Refused
+from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
-from streamgauge.domain.stamp import Stamps
 from streamgauge.kafka.messages import log, note_error, numbers, sizes_and_stamps, sizes_of, values_of, words_of
+from streamgauge.kafka.statistics import Statistics
 
 QUEUE_LIMIT: Final = "queue.buffering.max.messages"
 _QUEUE_LIMIT_DEFAULT: Final = 100_000
+TRANSACTIONAL_ID: Final = "transactional.id"
 _METADATA_SECONDS: Final = 15.0
+_TRANSACTION_SECONDS: Final = 30.0
+_HURRY_SECONDS: Final = 0.005
+_ANY: Final = -1
+"""The partition that leaves the choice to the client's partitioner."""
 
 
 class KafkaProducer:
-    """Sends blocks to one topic and tells the fate of every message by what its delivery report carries."""
+    """Sends blocks and tells the fate of every message by what its delivery report carries."""
 
     def __init__(self, spec: ClientSpec, metadata_seconds: float = _METADATA_SECONDS) -> None:
-        self._topic = spec.topics[0]
+        self._worker = spec.worker
+        self._topics = spec.topics
         self._in_header = bool(spec.stamp_in_header)
         self._acks_none = str(spec.settings.get("acks", "")) == "0"
         self._limit = int(spec.settings.get(QUEUE_LIMIT, _QUEUE_LIMIT_DEFAULT))
@@ -35,11 +43,20 @@ class KafkaProducer:
         self._heads: list[bytes] = []
         self._taken = 0
         self._told = 0
-        settings = {**spec.settings, "on_delivery": self._reporter(), "error_cb": note_error}
+        self._statistics = Statistics(spec.worker, "producer")
+        settings = {
+            **spec.settings,
+            **self._statistics.settings,
+            "on_delivery": self._reporter(),
+            "error_cb": note_error,
+        }
         try:
             self._client = ck.Producer(settings, logger=log)
             # The first message must not wait for what can be known before: who leads which partition.
-            self._client.list_topics(spec.topics[0], timeout=metadata_seconds)
+            for topic in spec.topics:
+                self._client.list_topics(topic, timeout=metadata_seconds)
+            if TRANSACTIONAL_ID in spec.settings:
+                self._client.init_transactions(_TRANSACTION_SECONDS)
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error
 
@@ -58,7 +75,9 @@ class KafkaProducer:
 
     def send(self, block: Outgoing) -> Refused:
         """Hand a block over to librdkafka's queue."""
-        return self._send_headers(block.values, block.stamps) if self._in_header else self._send_values(block.values)
+        if self._in_header or block.keys or block.topics or block.partitions:
+            return self._send_each(block)
+        return self._send_values(block.values)
 
     def serve(self, timeout_seconds: float) -> None:
         """Serve delivery reports."""
@@ -78,14 +97,54 @@ class KafkaProducer:
         self._heads.clear()
         return self._rows(messages, times, errors, heads), count
 
+    def hurry(self) -> None:
+        """Send what lingers in the queue at once."""
+        self._client.flush(_HURRY_SECONDS)
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        try:
+            self._client.begin_transaction()
+        except KafkaException as error:
+            raise BrokerError(f"{self._worker}: no transaction could be begun: {words_of(error)}") from error
+
+    def end(self, *, commit: bool) -> Outcome:
+        """Commit the transaction or abort it, trying again what may be tried again; an error that demands it aborts."""
+        if not commit:
+            # Aborting throws away what is queued; a message that nobody may see has to be in the log first.
+            self._client.flush(_TRANSACTION_SECONDS)
+        ended: Outcome = "committed" if commit else "aborted"
+        finish = self._client.commit_transaction if commit else self._client.abort_transaction
+        limit_ns = monotonic_ns() + int(_TRANSACTION_SECONDS * NS_PER_SECOND)
+        while True:
+            try:
+                finish(_TRANSACTION_SECONDS)
+            except KafkaException as error:
+                reason = error.args[0]
+                log.warning("transaction: %s", reason.str())
+                if reason.txn_requires_abort() and ended == "committed":
+                    return self.end(commit=False)
+                if not reason.retriable():
+                    raise BrokerError(f"{self._worker}: the transaction could not be ended: {reason.str()}") from error
+                if monotonic_ns() > limit_ns:
+                    return "unknown"
+            else:
+                return ended
+
+    def statistics(self) -> tuple[Block, int]:
+        """The rows of `client` since the last call, and their number."""
+        return self._statistics.rows()
+
     def abandon(self) -> None:
         """Give up what is queued and in flight; the reports say so."""
         self._client.purge(in_queue=True, in_flight=True, blocking=True)
 
     def close(self) -> None:
         """Drop the client without waiting for anything."""
-        self._client.purge(in_queue=True, in_flight=True, blocking=True)
-        self._client.poll(0)
+        # A client with a fatal error says it again; whoever closes it knows.
+        with contextlib.suppress(KafkaException):
+            self._client.purge(in_queue=True, in_flight=True, blocking=True)
+            self._client.poll(0)
 
     def _reporter(self) -> Callable[[KafkaError | None, Message], None]:
         """The delivery callback: it runs once for each message, so it does nothing that can wait."""
@@ -102,7 +161,7 @@ class KafkaProducer:
 
     def _send_values(self, values: Sequence[bytes | None]) -> Refused:
         """One call for each message, which is cheaper than a batch of dictionaries that the client looks into."""
-        produce, topic, taken = self._client.produce, self._topic, 0
+        produce, topic, taken = self._client.produce, self._topics[0], 0
         failed: list[tuple[int, str]] = []
         try:
             for value in values:
@@ -118,22 +177,26 @@ class KafkaProducer:
             self._taken += taken
         return Refused(failed=failed) if failed else ALL_TAKEN
 
-    def _send_headers(self, values: Sequence[bytes | None], stamps: Stamps) -> Refused:
-        """One call for each message: a batch takes no headers, and a delivery report returns none."""
-        report = self._reporter()
+    def _send_each(self, block: Outgoing) -> Refused:
+        """One call for each message, with all it carries; a delivery report returns no headers, so they are kept."""
+        count = len(block)
+        topics = [self._topics[number] for number in block.topics] if block.topics else repeat(self._topics[0], count)
+        keys = block.keys or repeat(None, count)
+        partitions = block.partitions or repeat(_ANY, count)
+        produce, report, in_header = self._client.produce, self._reporter(), self._in_header
         failed: list[tuple[int, str]] = []
-        for place, value in enumerate(values):
-            head = stamps[place].tobytes()
+        more: dict[str, Any] = {}
+        for place, (topic, value, key, partition) in enumerate(
+            zip(topics, block.values, keys, partitions, strict=True)
+        ):
+            if in_header:
+                head = block.stamps[place].tobytes()
+                more = {"headers": [(stamp.HEADER_KEY, head)], "on_delivery": partial(self._with_head, head, report)}
             try:
-                self._client.produce(
-                    self._topic,
-                    value,
-                    headers=[(stamp.HEADER_KEY, head)],
-                    on_delivery=partial(self._with_head, head, report),
-                )
+                produce(topic, value, key, partition, **more)
                 self._taken += 1
             except BufferError:
-                return Refused(no_room=range(place, len(values)), failed=failed)
+                return Refused(no_room=range(place, count), failed=failed)
             except KafkaException as error:
                 failed.append((place, error.args[0].name()))
         return Refused(failed=failed) if failed else ALL_TAKEN

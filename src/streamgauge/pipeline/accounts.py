@@ -3,19 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES
 from streamgauge.domain.tables import DELIVERY_COUNTS
 from streamgauge.pipeline.knowledge import Knowledge
-from streamgauge.pipeline.silver import ACKED, FAILED, NEVER_SENT
+from streamgauge.pipeline.silver import ABORTED, ACKED, FAILED, NEVER_SENT, TOPIC_BITS, UNDECIDED
 from streamgauge.pipeline.sums import Sums
 
 Row = dict[str, Any]
 PROBLEMS_PER_CLASS = 700
 """Of each class so many messages are shown: all classes together stay below ten thousand."""
-FOUND = ("reordered", "corrupt", "foreign", "unrecorded", "unacked_received")
+FOUND = ("reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received")
 """Counts that only the audit knows."""
 
 
@@ -47,9 +48,16 @@ def never_settled(messages: DataFrame) -> DataFrame:
 
 
 def delivery_rows(
-    knows: Knowledge, messages: Sums, deliveries: Sums, found: Mapping[tuple[int, str], Mapping[str, int]]
+    knows: Knowledge,
+    messages: Sums,
+    deliveries: Sums,
+    found: Mapping[tuple[int, str], Mapping[str, int]],
+    resent: Mapping[str, int],
 ) -> list[Row]:
-    """Rows of `delivery`: for each scope and each group; `found` holds the counts of findings by group and class."""
+    """Rows of `delivery`: for each scope and each group.
+
+    `found` holds the counts of findings by group and class, `resent` those of messages sent again by scope.
+    """
     rows = []
     for scope in ("run", "measure"):
         sent = _scope(messages.windows, scope)
@@ -61,21 +69,32 @@ def delivery_rows(
                 if at == group
             }
             mine = got.where(got.column("group") == group) if group is not None else got
-            rows.append({"scope": scope, "group": group} | _account(knows, sent, mine, of_class))
+            account = _account(knows, sent, mine, of_class, _unread(knows, messages, scope))
+            account["resent"] = resent.get(scope, 0) if knows.loads else None
+            rows.append({"scope": scope, "group": group} | account)
     return rows
+
+
+def _unread(knows: Knowledge, messages: Sums, scope: str) -> int:
+    """How many messages were acknowledged, and not aborted, in partitions that consumers are told not to read."""
+    if knows.reads is None:
+        return 0
+    places = _scope(messages.places, scope)
+    partition = places.column("place") & (1 << TOPIC_BITS) - 1
+    unread = ~np.isin(partition, sorted(knows.reads)) & np.isin(places.column("fate"), (ACKED, UNDECIDED))
+    return places.where(unread).total("messages")
 
 
 def _scope(sums: Sums, scope: str) -> Sums:
     return sums if scope == "run" else sums.where(sums.column("at_selected") & 1 == 1)
 
 
-def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int]) -> Row:
+def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], unread: int) -> Row:
     """The counts of one scope and group; what this run cannot know is null."""
     account: dict[str, int | None] = dict.fromkeys(DELIVERY_COUNTS)
     checked = got.total("checked") if knows.consumes else None
     if knows.loads:
         account |= _sender_side(sent)
-        account["aborted"] = None if knows.transactional else 0
     if knows.consumes:
         account["received"] = got.total("received")
         account["corrupt"] = found.get("corrupt", 0) if checked else None
@@ -83,7 +102,9 @@ def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int]) 
         in_doubt = {name: found.get(name, 0) for name in MESSAGE_CLASSES}
         account |= in_doubt | {name: found.get(name, 0) for name in FOUND if name != "corrupt"}
         # Messages that the audit had no reason to doubt were delivered once.
-        account["delivered_once"] = (account["acked"] or 0) - sum(in_doubt.values()) + in_doubt["delivered_once"]
+        account["unread"] = unread
+        wanted = (account["acked"] or 0) - (account["aborted"] or 0) - unread
+        account["delivered_once"] = wanted - sum(in_doubt.values()) + in_doubt["delivered_once"]
     elif knows.consumes:
         account["duplicate_consumer"] = found.get("duplicate_consumer", 0)
         account["foreign"] = 0
@@ -91,6 +112,13 @@ def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int]) 
 
 
 def _sender_side(sent: Sums) -> dict[str, int]:
-    fates: Sequence[tuple[str, int]] = (("acked", ACKED), ("failed", FAILED), ("unsent", NEVER_SENT))
+    fates: Mapping[str, Sequence[int]] = {
+        "acked": (ACKED, ABORTED, UNDECIDED),
+        "failed": (FAILED,),
+        "unsent": (NEVER_SENT,),
+        "aborted": (ABORTED,),
+    }
     fate = sent.column("fate")
-    return {"sent": sent.total("sent")} | {name: sent.where(fate == each).total("messages") for name, each in fates}
+    return {"sent": sent.total("sent")} | {
+        name: sent.where(np.isin(fate, each)).total("messages") for name, each in fates.items()
+    }

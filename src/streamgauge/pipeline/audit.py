@@ -2,8 +2,9 @@
 
 A healthy run is proved healthy without comparing rows. Messages and deliveries are folded into words: one row per
 group, lane (partition and producer) and 64 sequences, a bit for each. A word is clean when the same bits were
-acknowledged and received, each once, and in order: within the word the offset minus the sequence is constant, and its
-offsets lie above those of all earlier words of the lane. Only the rows of other words are looked at one by one.
+acknowledged (and not aborted) and received, each once, and in order: within the word the offset minus the sequence is
+constant, and its offsets lie above those of all earlier words of the lane. Only the rows of other words are looked at
+one by one.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,8 +15,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.delivery.ends import Dead, End, Lag, Lane, LostBlock, starts
+from streamgauge.delivery.ends import Dead, End, Lag, Lane, LostBlock, members, starts
 from streamgauge.domain.events import UNSENT
+from streamgauge.pipeline.silver import ABORTED, UNDECIDED
 
 Keep = Callable[[DataFrame], DataFrame]
 """Works a frame out once and holds the rows; what it returns tells Spark how large it is."""
@@ -37,7 +39,8 @@ _OF_DELIVERY = (*MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "cast(nu
 class Findings:
     """What the audit found: `classes` of messages and deliveries that are in doubt, and what must not be timed.
 
-    Messages in no finding were acknowledged and delivered once, in order, or they were not acknowledged.
+    Messages in no finding were acknowledged and delivered once, in order; or they were aborted and did not come; or
+    they were not acknowledged.
     """
 
     classes: DataFrame
@@ -61,13 +64,16 @@ def findings(
     keep: Keep,
     *,
     all_sound: bool,
+    transactional: bool = False,
+    reads: frozenset[int] | None = None,
 ) -> Findings | None:
     """The findings of a run that both sends and receives; None when there is nothing to find.
 
-    `all_sound` promises that every delivery has a sound stamp, which spares the search for others.
+    `all_sound` promises that every delivery has a sound stamp, which spares the search for others; without
+    `transactional` no message was aborted. `reads` are the partitions that consumers are told to read, if they are.
     """
     odd = None if all_sound else _some(keep(owned(messages, deliveries, keep)))
-    words = suspects(messages, deliveries, groups)
+    words = suspects(messages, deliveries, groups, reads)
     words = keep(words if odd is None else _with_owners(words, odd))
     in_doubt = {row.delivery for row in words.select("delivery").distinct().collect()}
     if odd is None and True not in in_doubt:
@@ -79,22 +85,24 @@ def findings(
     every = sound.selectExpr("*", "producer as owner", "seq as owned_seq")
     every = every if odd is None else every.unionByName(odd)
     classes = [
-        classified(sent, every, judgement),
+        classified(sent, every, judgement, _is_wanted(reads)),
         unrecorded(sent, sound),
         reordered(lowest(sound)),
         *([] if odd is None else [strange(odd)]),
     ]
-    return Findings(keep(reduce(DataFrame.union, classes)), keep(untimed(every)))
+    return Findings(keep(reduce(DataFrame.union, classes)), keep(untimed(every, sent if transactional else None)))
 
 
-def suspects(messages: DataFrame, deliveries: DataFrame, groups: Sequence[int]) -> DataFrame:
-    """Group, topic, producer and word wherever not all is proved: acknowledged, received once, in order.
+def suspects(
+    messages: DataFrame, deliveries: DataFrame, groups: Sequence[int], reads: frozenset[int] | None = None
+) -> DataFrame:
+    """Group, topic, producer and word wherever not all is proved: to be received, received once, in order.
 
     `delivery` says whether it is more than the order that is not proved.
     """
     lane = "partition by group, topic, partition, producer order by word"
     return (
-        _words(messages, deliveries, groups)
+        _words(messages.where(_is_wanted(reads)), deliveries, groups)
         .selectExpr(
             "*",
             f"max(high) over ({lane} {_EARLIER}) as earlier",
@@ -108,11 +116,11 @@ def suspects(messages: DataFrame, deliveries: DataFrame, groups: Sequence[int]) 
 
 
 def _words(messages: DataFrame, deliveries: DataFrame, groups: Sequence[int]) -> DataFrame:
-    """One row per lane and word: bits acknowledged and received, deliveries, and how offsets follow sequences."""
+    """One row per lane and word: bits to be received and received, deliveries, and how offsets follow sequences."""
     key = ("group", "topic", "partition", "producer", "shiftright(seq, 6) as word")
     bit = "shiftleft(1L, cast(seq & 63 as int))"
     nothing = "cast(null as bigint)"
-    acked = _for_each(messages.where("error is null"), groups).selectExpr(
+    acked = _for_each(messages, groups).selectExpr(
         *key, f"{bit} as acked", "0L as got", "0L as copy", f"{nothing} as at", f"{nothing} as shift"
     )
     got = deliveries.where("sound").selectExpr(
@@ -127,6 +135,12 @@ def _words(messages: DataFrame, deliveries: DataFrame, groups: Sequence[int]) ->
         F.expr("min(at) as low"),
         F.expr("max(at) as high"),
     )  # fmt: skip
+
+
+def _is_wanted(reads: frozenset[int] | None) -> str:
+    """SQL for whether a message is to be received."""
+    read = "true" if reads is None else f"(partition is null or partition in ({', '.join(map(str, sorted(reads)))}))"
+    return f"error is null and fate != {ABORTED} and {read}"
 
 
 def _for_each(messages: DataFrame, groups: Sequence[int]) -> DataFrame:
@@ -179,7 +193,7 @@ def _of_words(messages: DataFrame, words: DataFrame) -> DataFrame:
     return (
         messages.withColumn("word", F.expr("shiftright(seq, 6)"))
         .join(words.drop("delivery"), ["topic", "producer", "word"])
-        .selectExpr(*MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "error", _MEASURED)
+        .selectExpr(*MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "error", "fate", _MEASURED)
     )
 
 
@@ -193,8 +207,11 @@ def _sound_of_words(deliveries: DataFrame, words: DataFrame) -> DataFrame:
     )
 
 
-def classified(sent: DataFrame, deliveries: DataFrame, judgement: Judgement) -> DataFrame:
-    """Findings: the class of each message in doubt, from its deliveries and from how its partition ended."""
+def classified(sent: DataFrame, deliveries: DataFrame, judgement: Judgement, wanted: str) -> DataFrame:
+    """Findings: the class of each message in doubt, from its deliveries and from how its partition ended.
+
+    `wanted` is SQL for whether a message is to be received.
+    """
     received = deliveries.groupBy("group", "topic", F.col("owner").alias("producer"), F.col("owned_seq").alias("seq"))
     copies = received.agg(
         F.expr("count(*) as copies"),
@@ -204,21 +221,24 @@ def classified(sent: DataFrame, deliveries: DataFrame, judgement: Judgement) -> 
         sent.join(copies, list(MESSAGE), "left")
         .join(F.broadcast(judgement.ends), ["group", "topic", "partition"], "left")
         .join(F.broadcast(judgement.read_out), ["group", "topic"], "left")
-        .withColumn("class", F.expr(_class()))
+        .withColumn("class", F.expr(_class(wanted)))
         .where("class is not null")
         .selectExpr(*FINDING)
     )
 
 
-def _class() -> str:
+def _class(wanted: str) -> str:
     """SQL for the class of a message; the branches are those of `delivery.audit.Judge` and `delivery.ends.missing`."""
     return f"""
         case
             when error = '{UNSENT}' then null
             when error is not null then if(copies > 0, 'unacked_received', null)
+            when fate = {ABORTED} then if(copies > 0, 'aborted_received', null)
+            when not ({wanted}) then null
             when apart then 'duplicate_producer'
             when copies > 1 then 'duplicate_consumer'
             when copies = 1 then 'delivered_once'
+            when fate = {UNDECIDED} then 'unknown'
             when `offset` is null then if(all_read_out, 'lost', 'unknown')
             when start is null or position is null or `end` is null then 'unknown'
             when `offset` < start then 'expired'
@@ -268,12 +288,19 @@ def corrupt(deliveries: DataFrame) -> DataFrame:
     return deliveries.where("intact = false").selectExpr("'corrupt' as class", *_OF_DELIVERY, _MEASURED)
 
 
-def untimed(deliveries: DataFrame) -> DataFrame:
-    """Deliveries that are not the first of their message, and corrupt ones whose stamp is not their message's."""
+def untimed(deliveries: DataFrame, sent: DataFrame | None) -> DataFrame:
+    """Deliveries that are not the first of their message, and corrupt ones whose stamp is not their message's.
+
+    Also those of messages that were aborted; `sent` is None where there are none.
+    """
     mine = "sound or (producer <=> owner and seq <=> owned_seq)"
     stamped = deliveries.where("producer is not null and seq is not null").withColumn("mine", F.expr(mine))
     turn = f"row_number() over (partition by group, topic, producer, seq, mine order by {_FIRST}) as turn"
-    return stamped.selectExpr("*", turn).where("not mine or turn > 1").selectExpr(*DELIVERY)
+    turns, out = stamped.selectExpr("*", turn), "not mine or turn > 1"
+    if sent is not None:
+        aborted = sent.where(f"fate = {ABORTED}").selectExpr(*MESSAGE, "true as aborted")
+        turns, out = turns.join(aborted, list(MESSAGE), "left"), f"{out} or aborted"
+    return turns.where(out).selectExpr(*DELIVERY)
 
 
 def _first(rows: DataFrame, key: Iterable[str], order: str) -> DataFrame:
@@ -282,26 +309,29 @@ def _first(rows: DataFrame, key: Iterable[str], order: str) -> DataFrame:
     return rows.selectExpr("*", turn).where("turn = 1")
 
 
-def repeats(deliveries: DataFrame, keep: Keep) -> DataFrame:
-    """Findings of a run that only receives: each offset that a group received again, measured by its first delivery.
+def repeats(deliveries: DataFrame, keep: Keep) -> Findings:
+    """What is found in a run that only receives: each offset that a group received again, measured by its first
+    delivery; the others are not timed.
 
     Without messages to compare with, the offset alone identifies what was received.
     """
     key = ["group", "topic", "partition"]
     words = deliveries.selectExpr(*key, "`offset`", "shiftright(`offset`, 6) as word").groupBy(*key, "word")
-    again = words.agg(
+    doubtful = words.agg(
         F.expr("count(*) as copies"), F.expr("bit_or(shiftleft(1L, cast(`offset` & 63 as int))) as got")
     ).where("copies != bit_count(got)")
     rows = deliveries.withColumn("word", F.expr("shiftright(`offset`, 6)"))
-    rows = rows.join(keep(again.select(*key, "word")), [*key, "word"], "leftsemi")
+    rows = rows.join(keep(doubtful.select(*key, "word")), [*key, "word"], "leftsemi")
     turns = rows.selectExpr(
         "*",
         f"row_number() over (partition by group, topic, partition, `offset` order by {_FIRST}) as turn",
         "count(*) over (partition by group, topic, partition, `offset`) as copies",
     )
-    return turns.where("turn = 1 and copies > 1").selectExpr(
-        "'duplicate_consumer' as class", *_OF_DELIVERY, _MEASURED
-    )  # fmt: skip
+    again = turns.where("turn = 1 and copies > 1")
+    return Findings(
+        again.selectExpr("'duplicate_consumer' as class", *_OF_DELIVERY, _MEASURED),
+        turns.where("turn > 1").selectExpr(*DELIVERY),
+    )
 
 
 def judgement(spark: SparkSession, ends: Mapping[Lane, End], dead: Dead) -> Judgement:
@@ -336,10 +366,11 @@ def remains(spark: SparkSession, deliveries: DataFrame, lag: Sequence[Lag], dead
         highest[group, topic, partition] = max(offset, highest.get((group, topic, partition), offset))
         by_consumer.setdefault((group, topic, partition), {})[consumer] = offset
     begun = starts(lag)
+    of_group = members(dead, {lane_[0] for lane_ in by_consumer}, {(row.group, row.consumer) for row in reached})
     above = [
         (*lane_, consumer, by.get(consumer, begun.get(lane_, 0) - 1))
         for lane_, by in by_consumer.items()
-        for consumer in sorted(dead)
+        for consumer in sorted(of_group[lane_[0]])
     ]
     columns = dict(zip(_ABOVE.names, map(list, zip(*above, strict=True)), strict=True)) if above else {}
     edges = spark.createDataFrame(pa.table(columns or {name: [] for name in _ABOVE.names}, _ABOVE))

@@ -15,12 +15,35 @@ from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
 from streamgauge.domain.runfolder import RunFacts
 from streamgauge.domain.tables import METRICS
-from streamgauge.pipeline import accounts, audit, latency, polls, shapes, silver, throughput
+from streamgauge.domain.verdict.asked import CLOSED_LOOP
+from streamgauge.pipeline import (
+    accounts,
+    attempts,
+    audit,
+    batches,
+    latency,
+    polls,
+    processing,
+    shapes,
+    silver,
+    throughput,
+    transactions,
+)
 from streamgauge.pipeline.bronze import Bronze
 from streamgauge.pipeline.histogram import Counts, Value, histogram
 from streamgauge.pipeline.knowledge import Knowledge, knowledge, span_of
-from streamgauge.pipeline.latency import ACK, END_TO_END, LATENESS, POLL, PROCESSING, Histograms, Metric
+from streamgauge.pipeline.latency import (
+    ACK,
+    END_TO_END,
+    LATENESS,
+    PROCESSING,
+    SINCE_RECORD_TIME,
+    Histograms,
+    Metric,
+)
+from streamgauge.pipeline.polls import POLL
 from streamgauge.pipeline.silver import Span
+from streamgauge.pipeline.spans import Spans
 from streamgauge.pipeline.sums import Sums
 
 Row = dict[str, Any]
@@ -93,6 +116,10 @@ class Questions:
         problems = accounts.problems(classes).toArrow().to_pylist()
         return Received(Sums(summed), counted, ages, found, problems)
 
+    def processed(self) -> pa.Table:
+        """How long consumers took to process."""
+        return processing.counted(self._deliveries(), self.span.measure, self.knows.delays).toArrow()
+
     def release(self) -> None:
         """Let go of everything that was held."""
         while self._kept:
@@ -109,7 +136,9 @@ class Questions:
     def received_metrics(self) -> list[str]:
         """Metrics that are measured on deliveries."""
         knows = self.knows
-        if not (knows.loads and knows.consumes):
+        if knows.observes:
+            return [SINCE_RECORD_TIME] if knows.stamps else []
+        if not knows.consumes:
             return []
         both = (END_TO_END, PROCESSING) if knows.processing else (END_TO_END,)
         return [name for pair in both for name in (pair if knows.scheduled else pair[1:])]
@@ -120,25 +149,41 @@ class Questions:
         return [name for name in (*self.sent_metrics, *self.received_metrics) if name != LATENESS]
 
     def _messages(self) -> DataFrame:
-        return silver.messages(self.bronze.frame(self.spark, "sent"), self.span.measure)
+        outcomes = None
+        if self.knows.transactional:
+            outcomes = self.spark.createDataFrame(transactions.outcomes(self.bronze.columns("transactions")))
+        return silver.messages(self.bronze.frame(self.spark, "sent"), self.span.measure, outcomes)
 
     def _deliveries(self) -> DataFrame:
         rows = self.bronze.frame(self.spark, "received")
-        return silver.deliveries(rows, self.span.measure, processing=self.knows.processing)
+        ahead_ns = self.knows.ahead_ns if self.knows.observes else None
+        processing, drops = self.knows.processing, self.knows.drops
+        return silver.deliveries(rows, self.span.measure, processing=processing, drops=drops, ahead_ns=ahead_ns)
 
     def _findings(self, deliveries: DataFrame) -> tuple[DataFrame | None, DataFrame | None]:
         """Classes of messages in doubt, and deliveries not to be timed; None where there is nothing to find."""
         if not self.knows.consumes:
             return None, None
         if not self.knows.loads:
-            found = [audit.repeats(deliveries, self._keep)]
-            found += [] if self.knows.all_sound else [audit.corrupt(deliveries)]
-            return self._keep(reduce(DataFrame.union, found)), None
-        lag = [Lag(**row) for row in self.bronze.columns("lag", Lag._fields).to_pylist() if row["group"] is not None]
+            again = audit.repeats(deliveries, self._keep)
+            found = [again.classes, *([] if self.knows.all_sound else [audit.corrupt(deliveries)])]
+            return self._keep(reduce(DataFrame.union, found)), again.untimed if self.received_metrics else None
+        lag = [
+            Lag(**row)
+            for row in self.bronze.columns("lag", Lag._fields).to_pylist()
+            if row["group"] is not None and (self.knows.reads is None or row["partition"] in self.knows.reads)
+        ]
         dead = audit.remains(self.spark, deliveries, lag, self.knows.dead) if self.knows.dead else None
         judgement = audit.judgement(self.spark, ends(lag, dead), dead or NOBODY_DIED)
         findings = audit.findings(
-            self._messages(), deliveries, self.knows.groups, judgement, self._keep, all_sound=self.knows.all_sound
+            self._messages(),
+            deliveries,
+            self.knows.groups,
+            judgement,
+            self._keep,
+            all_sound=self.knows.all_sound,
+            transactional=self.knows.transactional,
+            reads=self.knows.reads,
         )
         return (None, None) if findings is None else (findings.classes, findings.untimed)
 
@@ -176,8 +221,9 @@ def answers(spark: SparkSession, facts: RunFacts, bronze: Bronze, threads: int) 
     with ThreadPoolExecutor(threads, thread_name_prefix="question") as pool:
         # The longest first: the others fill the gaps that it leaves on the cores.
         received, sent = pool.submit(questions.received), pool.submit(questions.sent)
+        processed = pool.submit(questions.processed) if questions.knows.processing else None
         try:
-            return tables(questions, received.result(), sent.result())
+            return tables(questions, received.result(), sent.result(), processed.result() if processed else None)
         except BaseException:
             # The pool waits for its threads, and these for their jobs.
             spark.sparkContext.cancelAllJobs()
@@ -186,36 +232,53 @@ def answers(spark: SparkSession, facts: RunFacts, bronze: Bronze, threads: int) 
             questions.release()
 
 
-def tables(questions: Questions, received: Received, sent: Sent) -> dict[str, pa.Table | list[Row]]:
-    """The tables that follow from the answers."""
-    knows, span = questions.knows, questions.span
-    polled = polls.read(questions.bronze.columns("polls"), span.measure)
-    delivered = Counts.of(sent.histogram, received.histogram, polled.histogram())
+def tables(
+    questions: Questions, received: Received, sent: Sent, processed: pa.Table | None
+) -> dict[str, pa.Table | list[Row]]:
+    """The tables that follow from the answers; `processed` is None where consumers do no processing."""
+    knows, span, bronze = questions.knows, questions.span, questions.bronze
+    polled = polls.read(bronze.columns("polls"), span.measure)
+    spans = {each.metric: each for each in (polled.spans(), *batches.read(bronze.columns("batches"), span.measure))}
+    tried = attempts.attempt_rows(bronze.columns("attempts"), span.measure)
+    delivered = Counts.of(sent.histogram, received.histogram, *(each.histogram() for each in spans.values()))
     histograms = Histograms(delivered, Counts.of(sent.ages, received.ages))
-    metrics = list(_metrics(knows, sent.sums, received.sums, polled.sums()))
+    metrics = list(_metrics(knows, sent.sums, received.sums, spans))
     rows, cdf = latency.latency_rows(metrics, histograms)
     return {
-        "throughput": throughput.throughput(
-            sent.sums, received.sums, span, outstanding_of=knows.timed_group if knows.loads else None
-        ),
+        "throughput": throughput.throughput(sent.sums, received.sums, span, knows),
         "latency": rows,
         "latency_buckets": latency.bucket_table(histograms),
         "cdf": cdf,
         "percentiles": shapes.percentile_rows(metrics, histograms),
         "heat": shapes.heat_rows(metrics, histograms),
         "lateness": latency.lateness_rows(sent.sums, delivered),
-        "delivery": accounts.delivery_rows(knows, sent.sums, received.sums, received.found),
+        "delivery": accounts.delivery_rows(knows, sent.sums, received.sums, received.found, attempts.resent(tried)),
         "problems": [*sent.problems, *received.problems],
         "polls": polls.by_consumer(polled),
+        "transactions": transactions.transaction_rows(bronze.columns("transactions"), span),
+        "attempts": tried,
+        "processing": _processing(questions, processed),
     }
 
 
-def _metrics(knows: Knowledge, sent: Sums, received: Sums, polled: Sums) -> Iterator[Metric]:
+def _processing(questions: Questions, processed: pa.Table | None) -> list[Row]:
+    if processed is None:
+        return []
+    knows, positions = questions.knows, questions.bronze.columns("lag", ("moment", "consumer"))
+    at_once = processing.slots(knows, positions)
+    return processing.processing_rows(processed, knows.delays, at_once, questions.span.measure)
+
+
+def _metrics(knows: Knowledge, sent: Sums, received: Sums, spans: Mapping[str, Spans]) -> Iterator[Metric]:
     """Every metric, with its moments or with the reason why it is absent."""
     for name in METRICS:
-        if name == POLL:
-            absent = None if knows.consumes else "nobody consumes"
-            yield Metric(name, "received", polled, absent)
+        if name in spans:
+            absent = _absent_span(spans[name], knows)
+            yield Metric(name, "received" if name == POLL else "sent", spans[name].sums(), absent)
+            continue
+        if name == SINCE_RECORD_TIME:
+            clock = "both" if len(knows.stamps) > 1 else next(iter(knows.stamps), None)
+            yield Metric(name, "received", received, _absent_record_time(knows), clock)
             continue
         by_due = knows.scheduled or name.endswith("response") or name == LATENESS
         sums_ = sent if name in {*ACK, LATENESS} else received
@@ -229,6 +292,26 @@ def _absent(name: str, knows: Knowledge) -> str | None:
         (name not in {*ACK, LATENESS} and not knows.consumes, "nobody consumes"),
         (name in {*ACK} and not knows.acks, "acks 0" if knows.acks_0 else "no message was acknowledged"),
         (name in {*PROCESSING} and not knows.processing, "processing is not recorded"),
-        (not knows.scheduled and (name.endswith("response") or name == LATENESS), "the load has no schedule"),
+        (not knows.scheduled and (name.endswith("response") or name == LATENESS), _why_no_schedule(knows)),
     )
     return next((reason for holds, reason in reasons if holds), None)
+
+
+def _why_no_schedule(knows: Knowledge) -> str:
+    return CLOSED_LOOP if knows.closed else "the load has no schedule"
+
+
+def _absent_span(spans: Spans, knows: Knowledge) -> str | None:
+    if spans.metric == POLL:
+        return None if knows.consumes else "nobody consumes"
+    if not knows.loads:
+        return "the run has no load"
+    return None if len(spans.took_ns) else "the load does not wait for its reports"
+
+
+def _absent_record_time(knows: Knowledge) -> str | None:
+    if not knows.consumes:
+        return "nobody consumes"
+    if knows.loads:
+        return "the run sends what it receives: its own stamps say when"
+    return None if knows.stamps else "the records do not say when they were made"

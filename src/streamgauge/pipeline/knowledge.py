@@ -1,13 +1,16 @@
 """What kind of run this is, from run.json and the footers of its parts: known before a row is read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.delivery.audit import Measure
 from streamgauge.domain.runfolder import RunFacts
+from streamgauge.domain.verdict.asked import Delay, Pace, delays, is_on, is_read_committed, pace_of, part
 from streamgauge.pipeline.bronze import Bronze
 from streamgauge.pipeline.silver import Span
 
-OFF = (None, False, "off")
+_PROCESSING = ("consume", "processing")
+_CLOCKS = {"append": "append_ms", "create": "created_ms"}
 _TIMES = (
     ("sent", "sent_ns"), ("sent", "acked_ns"), ("received", "received_ns"), ("received", "processed_ns"),
     ("polls", "returned_ns"), ("lag", "at_ns"), ("resources", "at_ns"),
@@ -21,16 +24,32 @@ class Knowledge:
     loads: bool
     groups: tuple[int, ...]
     scheduled: bool
+    closed: bool
+    """Whether the load is a closed loop."""
     processing: bool
+    drops: bool
+    """Whether consumers are to leave some of what they receive unprocessed."""
+    delays: Sequence[Delay]
+    """How long processing is asked to take."""
+    slots: int | None
+    """How many messages a consumer processes at once; None for as many as it has partitions."""
+    reads: frozenset[int] | None
+    """The partitions that consumers are told to read; None where they are not told."""
     acks: bool
     """Whether acknowledgements are seen."""
     acks_0: bool
     """Whether the load asked for none."""
     transactional: bool
+    read_committed: bool
+    """Whether consumers are not to see what was aborted."""
     all_sound: bool
     """Whether the footers show that every delivery carries a sound stamp."""
     dead: frozenset[int]
     """Numbers of the consumers that died."""
+    ahead_ns: int
+    """How far the wall clock was ahead of the monotonic clock."""
+    stamps: frozenset[str]
+    """Whose clocks stamped the records that were received: `append` the broker's, `create` their producers'."""
 
     @property
     def consumes(self) -> bool:
@@ -42,32 +61,63 @@ class Knowledge:
         """The group whose latencies are measured: the first; the others are audited and counted only."""
         return min(self.groups, default=None)
 
+    @property
+    def outstanding_of(self) -> int | None:
+        """The group whose backlog can be told; None where nothing is sent, or not all of it is to be read."""
+        return self.timed_group if self.loads and self.reads is None else None
+
+    @property
+    def observes(self) -> bool:
+        """Whether all that is received was sent by others."""
+        return self.consumes and not self.loads
+
 
 def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
     """What run.json and the footers tell."""
     intact = bronze.extent("received", "intact")
-    consumes = facts.scenario.get("consume") not in OFF or bronze.rows("received") > 0
+    consumes = is_on(facts.scenario, "consume") or bronze.rows("received") > 0
     return Knowledge(
-        loads=facts.scenario.get("load") not in OFF or bronze.rows("sent") > 0,
+        loads=is_on(facts.scenario, "load") or bronze.rows("sent") > 0,
         groups=tuple(sorted(group.id for group in facts.groups)) or ((0,) if consumes else ()),
         scheduled=not bronze.extent("sent", "due_ns").unknown,
-        processing=not bronze.extent("received", "processed_ns").unknown,
+        closed=pace_of(facts.scenario) is Pace.CLOSED,
+        processing=is_on(facts.scenario, *_PROCESSING) or not bronze.extent("received", "processed_ns").unknown,
+        drops=bool(part(facts.scenario, *_PROCESSING).get("drop")),
+        delays=delays(facts.scenario),
+        slots=_slots(facts),
+        reads=_reads(facts),
         acks=not bronze.extent("sent", "acked_ns").unknown,
         acks_0=_acks(facts) == "0",
         transactional=not bronze.extent("sent", "transaction").unknown,
+        read_committed=is_read_committed(facts.scenario),
         all_sound=(
             bronze.extent("received", "producer").nulls == 0
             and bronze.extent("received", "seq").nulls == 0
             and (intact.unknown or intact.low is True)
         ),
-        dead=frozenset(worker.number for worker in facts.workers if worker.role == "consumer" and worker.died),
+        dead=frozenset(
+            number for worker in facts.workers if worker.role == "consumer" and worker.died for number in worker.numbers
+        ),
+        ahead_ns=facts.wall_ns - facts.monotonic_ns,
+        stamps=frozenset(clock for clock, name in _CLOCKS.items() if not bronze.extent("received", name).unknown),
     )
 
 
+def _reads(facts: RunFacts) -> frozenset[int] | None:
+    partitions = part(facts.scenario, "consume").get("partitions")
+    return None if partitions is None else frozenset(partitions)
+
+
+def _slots(facts: RunFacts) -> int | None:
+    processing = part(facts.scenario, *_PROCESSING)
+    order = processing.get("order", "loop")
+    if order == "partitions":
+        return None
+    return int(processing.get("slots") or 1) if order == "slots" else 1
+
+
 def _acks(facts: RunFacts) -> str | None:
-    load = facts.scenario.get("load")
-    client = load.get("client") if isinstance(load, dict) else None
-    settings = client if isinstance(client, dict) else {}
+    settings = part(facts.scenario, "load", "client")
     asked = settings.get("acks", settings.get("request.required.acks"))
     return None if asked is None else str(asked)
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.domain.histogram import Int64s
+from streamgauge.domain.histogram import NEGATIVE, Int64s
 from streamgauge.domain.latency import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
-from streamgauge.domain.tables import LATENCY_BUCKETS, METRICS
+from streamgauge.domain.tables import LATENCY_BUCKETS, METRICS, UNPLACED
 from streamgauge.pipeline.histogram import By, Counts, Value
 from streamgauge.pipeline.schemas import arrow_schema
 from streamgauge.pipeline.silver import SHIFT_SECONDS, TOPIC_BITS
@@ -20,7 +20,7 @@ ACK = ("ack_response", "ack_service")
 END_TO_END = ("end_to_end_response", "end_to_end_service")
 PROCESSING = ("processing_response", "processing_service")
 LATENESS = "lateness"
-POLL = "poll"
+SINCE_RECORD_TIME = "since_record_time"
 
 
 def values(metrics: Iterable[str]) -> dict[str, Value]:
@@ -44,6 +44,8 @@ class Metric:
     selected_by: str
     sums: Sums | None
     absent: str | None = None
+    clock: str | None = None
+    """Whose clock its begin was read from, where that is not the run's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,19 @@ def latency_rows(metrics: Iterable[Metric], histograms: Histograms) -> tuple[lis
             rows.append(_row("measure", metric, summarise(EMPTY, NO_MOMENTS, metric.selected_by, absent=metric.absent)))
             continue
         whole = _measured(metric, histograms)
-        rows.append(_row("measure", metric, whole))
+        rows.append(_row("measure", metric, whole) | _of_clock(metric, histograms))
         cdf += [{"metric": metric.name, "le_ms": edge, "share": share} for edge, share in whole.cdf]
         rows += _windows(metric, metric.sums, histograms)
-        rows += _partitions(metric, metric.sums, histograms) if metric.name not in {LATENESS, POLL} else []
+        rows += _partitions(metric, metric.sums, histograms) if metric.name not in UNPLACED else []
     return rows, cdf
+
+
+def _of_clock(metric: Metric, histograms: Histograms) -> Row:
+    """What another clock did to a metric; nothing where there is none."""
+    if metric.clock is None:
+        return {}
+    buckets = of_phase(histograms.delivered, metric.name).buckets()
+    return {"negative": int(buckets.count[buckets.index == NEGATIVE].sum()), "clock": metric.clock}
 
 
 def _measured(metric: Metric, histograms: Histograms) -> Latency:
@@ -133,6 +143,7 @@ def _row(scope: str, metric: Metric, latency: Latency) -> Row:
     """One row of `latency`, from the object that the result shows."""
     shown = latency.as_result()
     row: Row = {"metric": metric.name, "scope": scope, "second": None, "topic": None, "partition": None}
+    row |= {"negative": None, "clock": None}
     row |= {name: shown[name] for name in ("selected_by", "count", "censored")}
     row |= {f"{name}_ms": shown[f"{name}_ms"] for name in ("min", "mean", "stddev", "mad", "max", *PERCENTILES)}
     row["variance_ms2"] = shown["variance_ms2"]

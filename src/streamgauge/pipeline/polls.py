@@ -11,13 +11,12 @@ import pyarrow as pa
 
 from streamgauge.delivery.audit import Measure
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.histogram import Int64s, bucket_of
-from streamgauge.pipeline.histogram import By, packed
+from streamgauge.domain.histogram import Int64s
 from streamgauge.pipeline.silver import ticks
-from streamgauge.pipeline.sums import NOWHERE, Sums
+from streamgauge.pipeline.spans import Spans
 
 Row = dict[str, Any]
-METRIC = "poll"
+POLL = "poll"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +34,9 @@ class Polls:
         """Which polls returned in the measure phase."""
         return self.tick & 1 == 1
 
-    def histogram(self) -> pa.Table:
-        """Columns key and count, as `pipeline.histogram.histogram` gives them."""
-        buckets = bucket_of(self.returned_ns - self.started_ns)
-        key, count = np.unique(packed(METRIC, By.TICK, self.tick, buckets), return_counts=True)
-        return pa.table({"key": key, "count": count})
-
-    def sums(self) -> Sums:
-        """Moments of the time spent in polls, as `pipeline.sums.sums` gives them: each poll is a row of its own."""
-        took = self.returned_ns - self.started_ns
-        real = took.astype(np.float64)
-        columns = {"count": np.ones_like(took), "min": took, "max": took, "sum": real, "squares": real * real}
-        whole = {"place": np.full_like(took, NOWHERE), "at_selected": self.tick}
-        return Sums(pa.table(whole | {f"{METRIC}_{name}": values for name, values in columns.items()}))
+    def spans(self) -> Spans:
+        """The time spent in polls."""
+        return Spans(POLL, self.returned_ns - self.started_ns, self.tick)
 
 
 def read(rows: pa.Table, measure: Measure) -> Polls:

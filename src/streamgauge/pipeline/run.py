@@ -17,6 +17,8 @@ from streamgauge.domain.runfolder import RunFacts, RunFolder
 from streamgauge.domain.tables import TABLES
 from streamgauge.domain.verdict import checks
 from streamgauge.pipeline.bronze import Bronze, look
+from streamgauge.pipeline.client import wire
+from streamgauge.pipeline.connections import connection_rows
 from streamgauge.pipeline.gc import pauses
 from streamgauge.pipeline.gold import answers
 from streamgauge.pipeline.knowledge import span_of
@@ -91,6 +93,8 @@ def _tables(
     return {
         **answered,
         "resources": resources(bronze.columns("resources").to_pylist(), span),
+        "wire": wire(bronze.columns("client").to_pylist(), span),
+        "connections": connection_rows(bronze.columns("connections"), facts.scenario, span),
         "gc": collected,
         "set_aside": list(bronze.set_aside),
     }

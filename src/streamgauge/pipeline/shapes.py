@@ -6,8 +6,9 @@ from typing import Any
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.shapes import curve, heat
+from streamgauge.domain.tables import UNPLACED
 from streamgauge.pipeline.histogram import By
-from streamgauge.pipeline.latency import LATENESS, POLL, Histograms, Metric, max_ns_of, of_phase
+from streamgauge.pipeline.latency import Histograms, Metric, max_ns_of, of_phase
 from streamgauge.pipeline.silver import SHIFT_SECONDS
 
 Row = dict[str, Any]
@@ -36,7 +37,7 @@ def heat_rows(metrics: Iterable[Metric], histograms: Histograms) -> list[Row]:
     """Rows of `heat`: messages over the time of the run and the time they took, for every metric of messages."""
     rows = []
     for metric in _present(metrics):
-        if metric.name in {LATENESS, POLL}:
+        if metric.name in UNPLACED:
             continue
         counts = histograms.delivered.metric_by(metric.name, By.TICK)
         cells = heat((counts.at >> 1) - SHIFT_SECONDS, counts.bucket, counts.count)

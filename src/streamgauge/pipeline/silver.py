@@ -9,15 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import Measure
-from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain import events
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import UNSENT
 from streamgauge.domain.histogram import Int64s
 
 SHIFT_SECONDS = 1 << 20
 TOPIC_BITS = 20
-ACKED, FAILED, NEVER_SENT = 0, 1, 2
+ACKED, FAILED, NEVER_SENT, ABORTED, UNDECIDED = range(5)
+"""Fates of messages; those of transactions that were aborted or are undecided were acknowledged too."""
 _FAR = SHIFT_SECONDS * NS_PER_SECOND
 PLACE = f"cast(topic as bigint) << {TOPIC_BITS} | partition"
 
@@ -40,15 +43,21 @@ def ticks(times_ns: Int64s, measure: Measure) -> Int64s:
     return since // NS_PER_SECOND * 2 + measured
 
 
-def messages(sent: DataFrame, measure: Measure) -> DataFrame:
+def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = None) -> DataFrame:
     """One row per message: its fate, and the ticks of being selected (due, or else sent), sent and settled.
 
-    `acked_ns` is null unless the message was acknowledged; `settled` is when its fate became known.
+    `acked_ns` is null unless the message was acknowledged; `settled` is when its fate became known. `outcomes` are the
+    transactions with how they ended, each once; None where no message is in one.
     """
+    acked = str(ACKED)
+    if outcomes is not None:
+        sent = sent.join(F.broadcast(outcomes), ["producer", "transaction"], "left")
+        acked = f"""case when transaction is null or outcome = '{events.COMMITTED}' then {ACKED}
+            when outcome = '{events.ABORTED}' then {ABORTED} else {UNDECIDED} end"""
     return sent.selectExpr(
         "topic", "producer", "seq", "partition", "`offset`", "due_ns", "sent_ns", "size_bytes", "error",
         "if(error is null, acked_ns, null) as acked_ns",
-        f"case when error is null then {ACKED} when error = '{UNSENT}' then {NEVER_SENT} else {FAILED} end as fate",
+        f"case when error is null then {acked} when error = '{UNSENT}' then {NEVER_SENT} else {FAILED} end as fate",
         f"{PLACE} as place",
         f"{tick('coalesce(due_ns, sent_ns)', measure)} as selected",
         f"{tick('sent_ns', measure)} as sent_tick",
@@ -56,20 +65,31 @@ def messages(sent: DataFrame, measure: Measure) -> DataFrame:
     )  # fmt: skip
 
 
-def deliveries(received: DataFrame, measure: Measure, *, processing: bool) -> DataFrame:
-    """One row per delivery: whether its stamp is sound, and the ticks of being selected, received and processed.
+def deliveries(
+    received: DataFrame, measure: Measure, *, processing: bool, drops: bool = False, ahead_ns: int | None = None
+) -> DataFrame:
+    """One row per delivery: whether its stamp is sound, and the ticks of being selected, received and done with.
 
-    Without processing in the run, what was received counts as processed.
+    Without processing in the run, what was received counts as processed, and is done with. Where consumers are to drop
+    some of it (`drops`), what was not begun is done with, too: what was still in hand at the end looks the same.
+    `ahead_ns` is how far the wall clock was ahead of the monotonic one, and given where nothing was sent: deliveries
+    are then selected by when they were received, and `recorded_ns` is what the record says of its own time.
     """
-    processed = "processed_ns" if processing else "received_ns"
+    done = "processed_ns" if processing else "received_ns"
+    done = f"coalesce({done}, if(started_ns is null, received_ns, null))" if drops else done
+    processed = "processed_ns is not null" if processing else "true"
+    selected, recorded = "coalesce(due_ns, sent_ns, received_ns)", "cast(null as bigint)"
+    if ahead_ns is not None:
+        selected, recorded = "received_ns", f"coalesce(append_ms, created_ms) * {NS_PER_MS} - {ahead_ns}L"
     return received.selectExpr(
         "topic", "group", "consumer", "poll", "producer", "seq", "partition", "`offset`", "due_ns", "sent_ns",
-        "received_ns", "processed_ns", "size_bytes", "intact",
+        "received_ns", "started_ns", "processed_ns", "size_bytes", "intact", f"{recorded} as recorded_ns",
+        f"{processed} as processed",
         "producer is not null and seq is not null and coalesce(intact, true) as sound",
         f"{PLACE} as place",
-        f"{tick('coalesce(due_ns, sent_ns, received_ns)', measure)} as selected",
+        f"{tick(selected, measure)} as selected",
         f"{tick('received_ns', measure)} as received_tick",
-        f"{tick(processed, measure)} as processed_tick",
+        f"{tick(done, measure)} as done_tick",
     )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ ROWS_PER_PART = 1 << 18
 """A worker keeps the columns of two parts in memory: 20 MB each."""
 FEW_ROWS_PER_PART = 1 << 16
 """The same for kinds without a row for every message."""
+_ROWS_PER_PART = {"sent": ROWS_PER_PART, "received": ROWS_PER_PART, "client": 1 << 10}
+"""Of the kinds that have more rows than most, or fewer: a client is looked at every other second."""
 _OPEN = "_open-"
 
 WriteTable = Callable[[pa.Table, Path], None]
@@ -124,8 +126,7 @@ class PartSink:
 def open_sink(run: Path, kind: str, worker: str, constants: Constants) -> PartSink:
     """A sink in the folder `run`, ready to take rows at once: what a first use costs is paid here."""
     _warm_up()
-    rows_per_part = ROWS_PER_PART if kind in {"sent", "received"} else FEW_ROWS_PER_PART
-    return PartSink(RunFolder(run), kind, worker, constants, rows_per_part)
+    return PartSink(RunFolder(run), kind, worker, constants, _ROWS_PER_PART.get(kind, FEW_ROWS_PER_PART))
 
 
 def close_left_open(folder: RunFolder, write: WriteTable = write_parquet) -> list[tuple[Path, str]]:

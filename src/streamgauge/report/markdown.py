@@ -34,6 +34,7 @@ def to_markdown(result: Result) -> str:
         *_throughput(result["throughput"]),
         *_latency(result["latency"]),
         *_delivery(result["delivery"]),
+        *_also(result),
         *_resources(result["resources"]),
         *_expected(result["expectations"]),
         *_what_was_run(result),
@@ -89,6 +90,12 @@ def _delivery(delivery: Result) -> Iterator[str]:
     none = words.no_troubles(delivery)
     if none and not troubles:
         yield f"{none.capitalize()}."
+
+
+def _also(result: Result) -> Iterator[str]:
+    """What few runs have, in a line each."""
+    told = {"Transactions": words.transactions(result), "Processing": words.processing(result)}
+    yield "\n".join(f"- {label}: {text}" for label, text in told.items() if text)
 
 
 def _resources(resources: Result) -> Iterator[str]:

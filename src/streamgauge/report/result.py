@@ -9,7 +9,9 @@ from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.verdict import Check, valid
 from streamgauge.domain.verdict.evidence import Evidence, Row
 from streamgauge.report import sections
+from streamgauge.report.connections import connections
 from streamgauge.report.files import read_facts, rows_of, whole
+from streamgauge.report.wire import wire
 
 FORMAT: Final = 1
 """Version of result.json; what is added later does not change it."""
@@ -23,6 +25,11 @@ TABLES: Final = (
     "resources",
     "gc",
     "lateness",
+    "transactions",
+    "attempts",
+    "processing",
+    "wire",
+    "connections",
     "set_aside",
     "verdict",
 )
@@ -44,9 +51,14 @@ def assemble(folder: RunFolder) -> dict[str, Any]:
         "latency": sections.latencies(run),
         "lateness": sections.lateness(run),
         "delivery": sections.delivery(run),
+        "transactions": sections.transactions(run),
+        "processing": sections.processing(run),
+        "wire": wire(run),
+        "connections": connections(run),
         "resources": sections.resources(run),
         "timeline": sections.timeline(run),
     }
+    result["reasons"] = {name: sections.why_absent(run, name) for name, section in result.items() if section is None}
     wanted = run.facts.scenario.get("expect")
     if isinstance(wanted, Mapping):
         result["expectations"] = [each.as_result() for each in expectations(result, wanted)]

@@ -17,6 +17,7 @@ from streamgauge.domain.shown import shown
 
 Node = Mapping[str, Any]
 
+_BANS: Final = ("additionalProperties", "unevaluatedProperties")
 _KINDS: Final = {"integer": "a number", "number": "a number", "boolean": "true or false", "string": "a text"}
 
 
@@ -53,7 +54,7 @@ def _open(node: Any) -> Any:
         return [_open(each) for each in node]
     if not isinstance(node, Mapping):
         return node
-    return {key: _open(each) for key, each in node.items() if not (key == "additionalProperties" and each is False)}
+    return {key: _open(each) for key, each in node.items() if not (key in _BANS and each is False)}
 
 
 def _fault(path: str, wanted: str | int | float | bool) -> Fault | None:

@@ -6,20 +6,30 @@ from typing import Any, Final
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency import INFINITE, NOTHING, PERCENTILES, SAMPLES_NEEDED, too_few
 from streamgauge.domain.tables import DELIVERY_COUNTS
+from streamgauge.domain.verdict.asked import CLOSED_LOOP, Pace, is_on
 from streamgauge.domain.verdict.evidence import Evidence, Row, worst_group
+from streamgauge.domain.verdict.record import RECORD_TIME_MS
 
 Section = dict[str, Any]
 
 BYTES_PER_MB: Final = 1e6
 NO_LOAD: Final = "nothing is sent"
 NO_CONSUMERS: Final = "nobody consumes"
+OLDER: Final = "the run was analysed by an older version"
 
 _RATES: Final = ("sent", "acked", "received", "processed")
 _SENDING: Final = ("sent", "acked")
-_SENDERS: Final = frozenset({"sent", "acked", "failed", "unsent", "aborted"})
+_SENDERS: Final = frozenset({"sent", "acked", "failed", "unsent", "aborted", "resent"})
 _MOMENTS: Final = ("min_ms", "mean_ms", "stddev_ms", "variance_ms2", "mad_ms")
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
+_SINCE_RECORD_TIME: Final = "since_record_time"
+_LATER: Final = ("batch", "flush_wait", _SINCE_RECORD_TIME)
+"""Latencies that few runs have."""
+_LATER_COUNTS: Final = frozenset({"aborted_received", "resent", "unread"})
+"""Counts that the first version did not know."""
+_OF_TRANSACTIONS: Final = ("count", "per_second", "messages", "mean_messages", "p50_ms", "p99_ms", "max_ms")
+_OF_PROCESSING: Final = ("processed", "unprocessed", "mean_ms", "p50_ms", "p99_ms", "max_ms", "asked_ms")
 
 
 def missing(table: str) -> str:
@@ -53,7 +63,7 @@ def _why_no_rate(run: Evidence, key: str) -> str | None:
     if stage in {"asked", *_SENDING} and not run.sends:
         return NO_LOAD
     if stage == "asked" and not run.has_schedule:
-        return "the load is as fast as possible"
+        return CLOSED_LOOP if run.pace is Pace.CLOSED else "the load is as fast as possible"
     if stage not in {"measured", "asked", *_SENDING} and not run.consumes:
         return NO_CONSUMERS
     if stage != "asked" and run.measured is None:
@@ -64,7 +74,29 @@ def _why_no_rate(run: Evidence, key: str) -> str | None:
 def latencies(run: Evidence) -> Section:
     """Every latency of the measure phase; null where its table is missing."""
     paths = {path: {kind: _latency_of(run, f"{path}_{kind}") for kind in _KINDS} for path in _PATHS}
-    return {**paths, "poll": _latency_of(run, "poll")}
+    singles = {"poll": _latency_of(run, "poll"), **{name: _only_present(run, name) for name in _LATER}}
+    return _with_reasons({**paths, **singles}, lambda metric: _why_no_latency(run, metric))
+
+
+def _only_present(run: Evidence, metric: str) -> Section | None:
+    """A latency that few runs have; null where this one has it not."""
+    found = None if run.latency(metric).get("reason") else _latency_of(run, metric)
+    return found | _of_record_time(run) if found and metric == _SINCE_RECORD_TIME else found
+
+
+def _of_record_time(run: Evidence) -> Section:
+    """Whose clock the time of records was read from, and how far it may be off."""
+    row = run.latency(_SINCE_RECORD_TIME)
+    error = f"a record's time is exact to {RECORD_TIME_MS:g} ms"
+    if not run.facts.broker.embedded:
+        error += "; how far the clocks of the hosts are apart is not known"
+    return {"clock": row["clock"], "negative": row["negative"], "error_ms": RECORD_TIME_MS, "error": error}
+
+
+def _why_no_latency(run: Evidence, metric: str) -> str:
+    if "latency" not in run.tables:
+        return missing("latency")
+    return str(run.latency(metric).get("reason") or OLDER)
 
 
 def _latency_of(run: Evidence, metric: str) -> Section | None:
@@ -132,7 +164,43 @@ def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
         return NO_LOAD
     if not run.consumes and key not in _SENDERS:
         return NO_CONSUMERS
+    if key in _LATER_COUNTS:
+        return OLDER
     return "no checksum was verified" if key in {"corrupt", "checked", "checked_share"} else "cannot be decided"
+
+
+def transactions(run: Evidence) -> Section | None:
+    """How the transactions that ended in the measure phase did, by outcome; null where there are none."""
+    rows = run.matching("transactions", scope="measure")
+    return {row["outcome"]: _select(row, *_OF_TRANSACTIONS) for row in rows} or None
+
+
+def processing(run: Evidence) -> Section | None:
+    """How long consumers took to process: all together, each, and while each of the delays was asked for."""
+    together = run.one("processing", consumer=None, phase=None)
+    if together is None:
+        return None
+    each = [row for row in run.rows("processing") if row["consumer"] is not None]
+    phases = [row for row in run.rows("processing") if row["phase"] is not None]
+    return {
+        **_select(together, *_OF_PROCESSING, "busy_share"),
+        "consumers": [_select(row, "consumer", *_OF_PROCESSING, "busy_share") for row in each],
+        "phases": [_select(row, "phase", *_OF_PROCESSING) for row in phases],
+    }
+
+
+def why_absent(run: Evidence, section: str) -> str:
+    """Why a whole section is null."""
+    reasons = (
+        (section == "connections" and not is_on(run.facts.scenario, section), "the scenario asks for none"),
+        (section == "processing" and not run.consumes, NO_CONSUMERS),
+        (section in {"lateness", "transactions"} and not run.sends, NO_LOAD),
+        (section not in run.tables, missing(section)),
+        (section == "processing" and not run.is_processing, "consumers do no processing"),
+        (section == "lateness" and not run.has_schedule, "the load has no schedule"),
+        (section == "transactions" and not run.rows(section), "the load has no transactions"),
+    )
+    return next((reason for holds, reason in reasons if holds), NOTHING)
 
 
 def resources(run: Evidence) -> Section:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamgauge.domain.figures import UNKNOWN, listed, milliseconds, percent, significant, whole
+from streamgauge.domain.figures import UNKNOWN, listed, milliseconds, per_second, percent, significant, whole
 
 Result = Mapping[str, Any]
 
@@ -19,8 +19,12 @@ PERCENTILES: Final = ("p50", "p99", "p99_9", "max")
 """The figures of a latency that are shown."""
 FIGURE_HEADS: Final = tuple(name.replace("_", ".") for name in PERCENTILES)
 
+_CLOCKS: Final = {"append": "broker", "create": "producer", "both": "mixed"}
 _STATUS_WORDS: Final = {"pass": "passed", "fail": "failed", "warn": "warned", "unknown": "unknown"}
 _PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end", "processing": "processing"}
+_SINGLE: Final = {"batch": "batch", "flush_wait": "flush wait", "since_record_time": "since record time"}
+"""Latencies that few runs have, and have no begin to choose."""
+_PACES: Final = {"max": "as fast as possible", "closed": "closed loop"}
 _GOOD: Final = {"sent": "sent", "acked": "acknowledged", "delivered_once": "delivered once"}
 _TROUBLES: Final = {
     "failed": "failed to send",
@@ -37,6 +41,9 @@ _TROUBLES: Final = {
     "unrecorded": "unrecorded",
     "unacked_received": "received though not acknowledged",
     "aborted": "aborted",
+    "aborted_received": "aborted and received",
+    "resent": "sent again",
+    "unread": "in partitions not to be read",
 }
 _TROUBLES_IN_SHORT: Final = {
     "failed": "failed",
@@ -71,13 +78,45 @@ def what_was_run(run: Result) -> str:
     load, consume, topic = scenario.get("load"), scenario.get("consume"), scenario.get("topic")
     chain = []
     if isinstance(load, Mapping):
-        rate = "as fast as possible" if load.get("rate") == "max" else load.get("rate", UNKNOWN)
-        chain.append(f"{load.get('producers', UNKNOWN)} producers, {rate}, {load.get('size', UNKNOWN)} bytes")
+        rate = _pace(load.get("rate", UNKNOWN))
+        chain.append(f"{load.get('producers', UNKNOWN)} producers, {rate}, {_made(load.get('size', UNKNOWN))} bytes")
     if isinstance(topic, Mapping):
-        chain.append(f"{topic.get('partitions', UNKNOWN)} partitions")
+        chain.append(f"{_each(len(run['topics']), 'topics')}{topic.get('partitions', UNKNOWN)} partitions")
     if isinstance(consume, Mapping):
-        chain.append(f"{consume.get('consumers', UNKNOWN)} consumers")
+        processing = consume.get("processing")
+        slow = f", {_processing(processing)}" if isinstance(processing, Mapping) else ""
+        chain.append(f"{_each(len(run['groups']), 'groups')}{consume.get('consumers', UNKNOWN)} consumers{slow}")
     return " -> ".join(chain)
+
+
+def _each(count: int, things: str) -> str:
+    return f"{count} {things} of " if count > 1 else ""
+
+
+def _pace(rate: object) -> str:
+    return _made(rate) if isinstance(rate, Mapping) else _PACES.get(str(rate), str(rate))
+
+
+def _made(value: object) -> str:
+    """A value that is plain, or one thing out of several: `ramp from 1k/s to 10k/s over 60s`."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    return ", ".join(f"{kind} {_said(about)}" for kind, about in value.items())
+
+
+def _said(about: object) -> str:
+    """What is said about a thing in a few words; of a list, how long it is."""
+    if isinstance(about, Mapping):
+        return " ".join(f"{key} {_said(value)}" for key, value in about.items() if value not in (None, False))
+    return f"of {len(about)}" if isinstance(about, list) else str(about)
+
+
+def _processing(processing: Result) -> str:
+    delay, jitter = processing.get("delay"), processing.get("jitter")
+    if processing.get("function"):
+        return "each message through a function"
+    spread = f" and up to {jitter} more" if jitter not in (None, "0s") else ""
+    return f"{delay}{spread} a message"
 
 
 def on_what(run: Result, measured_seconds: float | None) -> str:
@@ -112,6 +151,9 @@ def latency_lines(latency: Result) -> list[LatencyLine]:
         kinds = {kind: latency[path][kind] for kind in ("response", "service")}
         if any(figures and figures["p50_ms"] is not None for figures in kinds.values()):
             lines += [_latency_line(words, kind, figures) for kind, figures in kinds.items()]
+    for name, words in _SINGLE.items():
+        if figures := latency.get(name):
+            lines.append(_latency_line(words, _CLOCKS.get(figures.get("clock"), ""), figures))
     return lines or [_latency_line("poll", "", latency["poll"])]
 
 
@@ -145,7 +187,7 @@ def went_well(delivery: Result) -> list[Account]:
 
 def troubles(delivery: Result) -> list[Account]:
     """Every class of trouble that is not empty."""
-    found = {name: words for name, words in _TROUBLES.items() if delivery[name]}
+    found = {name: words for name, words in _TROUBLES.items() if delivery.get(name)}
     return [Account(whole(delivery[name]), words, name in _GRAVE) for name, words in found.items()]
 
 
@@ -153,6 +195,31 @@ def no_troubles(delivery: Result) -> str:
     """Which troubles are known to be none; empty where that is not known of any."""
     empty = [words for name, words in _TROUBLES_IN_SHORT.items() if delivery[name] == 0]
     return f"none {listed(empty, 'or')}" if empty else ""
+
+
+def transactions(result: Result) -> str:
+    """How transactions ended, and how long they took; empty where there were none."""
+    ended = result.get("transactions")
+    if not ended:
+        return ""
+    told = [f"{whole(each['count'])} {outcome}" for outcome, each in ended.items() if each["count"]]
+    took = ended["committed"]
+    rate = (
+        f", {per_second(took['per_second'])} of {significant(took['mean_messages'])} messages" if took["count"] else ""
+    )
+    times = f", p50 {milliseconds(took['p50_ms'])}, max {milliseconds(took['max_ms'])}" if took["count"] else ""
+    return f"{', '.join(told) or 'none'}{rate}{times}"
+
+
+def processing(result: Result) -> str:
+    """What consumers did with messages, beside what they were asked to; empty where they did nothing."""
+    done = result.get("processing")
+    if not done:
+        return ""
+    asked = f" (asked {milliseconds(done['asked_ms'])})" if done["asked_ms"] is not None else ""
+    left = f", {whole(done['unprocessed'])} not processed" if done["unprocessed"] else ""
+    busy = f", busy {percent(done['busy_share'])} of the time" if done["busy_share"] is not None else ""
+    return f"{whole(done['processed'])} in {milliseconds(done['mean_ms'])} each{asked}{left}{busy}"
 
 
 def cores(processes: Sequence[Result]) -> list[tuple[str, str]]:

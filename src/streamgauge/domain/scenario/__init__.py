@@ -1,5 +1,7 @@
 """What to do: the model of a scenario, its defaults, and every fault of a wrong one at once."""
 
+from streamgauge.domain.scenario.advice import advice as advice
+from streamgauge.domain.scenario.connections import Connections as Connections
 from streamgauge.domain.scenario.consume import Consume as Consume
 from streamgauge.domain.scenario.contradictions import OWNED_SETTINGS as OWNED_SETTINGS
 from streamgauge.domain.scenario.load import Load as Load

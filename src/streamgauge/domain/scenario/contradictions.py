@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from streamgauge.domain import stamp
 from streamgauge.domain.errors import Fault
 from streamgauge.domain.expect import parse_bound
+from streamgauge.domain.scenario.consume import Consume
+from streamgauge.domain.scenario.content import content_faults, largest_bytes
 from streamgauge.domain.scenario.load import Load
-from streamgauge.domain.scenario.model import Scenario
+from streamgauge.domain.scenario.model import Measure, Scenario
 from streamgauge.domain.scenario.values import ClientSettings, Setting
 from streamgauge.domain.shown import shown
 
@@ -21,15 +22,20 @@ OWNED_SETTINGS: Mapping[str, str] = {
     "enable.auto.offset.store": "offsets are stored when their rows are recorded",
     "auto.offset.reset": "use consume.start",
     "client.id": "workers are named by their role",
+    "transactional.id": "use load.transactions",
+    "statistics.interval.ms": "the run asks for statistics itself",
+    "enable.partition.eof": "the run decides whether it needs it",
 }
 """Client settings that the run decides, and what to do instead."""
 
 
 def contradictions(scenario: Scenario) -> Iterator[Fault]:
     """Faults that lie between fields, each of which is right by itself."""
-    if scenario.load is None and scenario.consume is None:
-        yield Fault("load, consume", "both are off, so nothing would happen", "Leave at least one of them on")
-    if scenario.phases.measure == 0:
+    if scenario.load is None and scenario.consume is None and scenario.connections is None:
+        yield Fault(
+            "load, consume", "both are off, so nothing would happen", "Leave one of them on, or add connections"
+        )
+    if scenario.phases.measure_ns == 0:
         yield Fault("phases.measure", "0s leaves nothing to measure", "Write a duration like 30s")
     if scenario.phases.drain == 0:
         yield Fault("phases.drain", "0s gives no message the time to arrive", "Write a duration like 30s")
@@ -37,15 +43,62 @@ def contradictions(scenario: Scenario) -> Iterator[Fault]:
         yield from _owned("load.client", scenario.load.client)
         yield from _acks(scenario.load.client)
         yield from _too_large(scenario.load)
-        if scenario.load.stamp == "value" and scenario.load.size < stamp.SIZE:
-            yield Fault(
-                "load.stamp",
-                f"a value of {scenario.load.size} bytes has no room for a stamp of {stamp.SIZE}",
-                f"Write `stamp: headers`, or a size of at least {stamp.SIZE}",
-            )
+        in_value = scenario.load.stamp == "value"
+        yield from content_faults(scenario.load.payload, scenario.load.size, in_value=in_value)
+        yield from _shared("load.processes", scenario.load.processes, scenario.load.producers, "producers")
+        yield from _of_load(scenario, scenario.load)
     if scenario.consume:
+        clients = scenario.consume.consumers * scenario.consume.groups
         yield from _owned("consume.client", scenario.consume.client)
+        yield from _shared("consume.processes", scenario.consume.processes, clients, "consumers")
+        yield from _of_consume(scenario, scenario.consume)
+    yield from _ends(scenario)
     yield from _expected(scenario.expect)
+
+
+def _shared(where: str, processes: int | None, clients: int, role: str) -> Iterator[Fault]:
+    if processes is not None and processes > clients:
+        yield Fault(where, f"{processes} processes for {clients} {role}", f"Write at most {clients}, or leave it out")
+
+
+def _of_load(scenario: Scenario, load: Load) -> Iterator[Fault]:
+    partitions = scenario.topic.partitions
+    if isinstance(load.partition, int) and load.partition >= partitions:
+        what = f"{load.partition}: the topic has the partitions 0 to {partitions - 1}"
+        yield Fault("load.partition", what, "Name one of them, or raise topic.partitions")
+    if load.transactions and load.resend:
+        what = "a transaction in which a message failed must be aborted"
+        yield Fault("load.resend", what, "Leave out load.resend or load.transactions")
+    if load.transactions and load.is_closed:
+        yield Fault(
+            "load.transactions",
+            "a closed loop already waits for the reports of every batch",
+            "Write `rate: max` or a rate, or leave load.transactions out",
+        )
+    if load.flush and load.is_closed:
+        what = "a closed loop already waits for the reports of every batch"
+        yield Fault("load.flush", what, "Leave it out, and set the batch of the closed loop")
+
+
+def _of_consume(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
+    partitions = scenario.topic.partitions
+    wrong = [number for number in consume.partitions or () if number >= partitions]
+    if wrong:
+        what = f"{', '.join(map(str, wrong))}: the topic has the partitions 0 to {partitions - 1}"
+        yield Fault("consume.partitions", what, "Name some of them, or raise topic.partitions")
+
+
+def _ends(scenario: Scenario) -> Iterator[Fault]:
+    """What ends the measure phase must be there."""
+    if scenario.phases.is_drained and (scenario.load or not scenario.consume):
+        what = "only a run that reads and sends nothing can be drained"
+        yield Fault("phases.measure.drained", what, "Write a duration, or `load: off` and a `consume`")
+    if scenario.phases.is_counted and not scenario.load:
+        yield Fault("phases.measure", "nothing is sent that could be counted", "Write a duration, or {drained: true}")
+    measure, load = scenario.phases.measure, scenario.load
+    if isinstance(measure, Measure) and measure.bytes_per_partition and load and not load.mean_size_bytes:
+        what = "how many bytes a message has on average is not known beforehand"
+        yield Fault("phases.measure.bytes_per_partition", what, "Write {messages: ...}, or a duration")
 
 
 def _expected(expect: Mapping[str, Setting]) -> Iterator[Fault]:
@@ -71,9 +124,10 @@ def _acks(settings: ClientSettings) -> Iterator[Fault]:
 
 def _too_large(load: Load) -> Iterator[Fault]:
     limit = load.client.get("message.max.bytes", DEFAULT_MAX_MESSAGE_BYTES)
-    if isinstance(limit, int) and load.size > limit:
+    largest = largest_bytes(load.payload, load.size)
+    if isinstance(limit, int) and largest > limit:
         yield Fault(
             "load.size",
-            f"{load.size} bytes are more than the client sends in one message ({limit})",
+            f"{largest} bytes are more than the client sends in one message ({limit})",
             "Write a smaller size, or raise `message.max.bytes` in load.client and the topic's `max.message.bytes`",
         )

@@ -1,19 +1,30 @@
 """The model of a scenario: its parts, and every default."""
 
-from typing import Annotated
+import math
+import re
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, Tag, model_validator
 
+from streamgauge.domain.scenario.connections import Connections
 from streamgauge.domain.scenario.consume import Consume
 from streamgauge.domain.scenario.load import Load
 from streamgauge.domain.scenario.values import (
+    EITHER,
+    MADE,
+    PLAIN,
+    Count,
     Duration,
+    Moment,
     Part,
     Setting,
+    Size,
     off_is_none,
     share_as_text,
 )
 
+MAX_TOPICS = 100
+_RANGE = re.compile(r"(.*)\[(\d+)-(\d+)\](.*)")
 _KAFKAS_OWN = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 
 
@@ -22,19 +33,33 @@ def _topic_name(value: str) -> str:
         raise ValueError("Kafka takes no topic of this name; write another")
     if value in _KAFKAS_OWN:
         raise ValueError("a topic of Kafka's own; name another")
+    if (count := len(expanded(value))) == 0 or count > MAX_TOPICS:
+        raise ValueError(f"a range of {count} topics; write one that rises, of at most {MAX_TOPICS}, like t[1-3]")
     return value
 
 
 TopicName = Annotated[
-    str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$"), AfterValidator(_topic_name)
+    str,
+    Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+(\[\d{1,4}-\d{1,4}\][a-zA-Z0-9._-]*)?$"),
+    AfterValidator(_topic_name),
 ]
+
+
+def expanded(name: str) -> tuple[str, ...]:
+    """The names that a range of topics means: `t[1-3]` is t1, t2 and t3."""
+    found = _RANGE.fullmatch(name)
+    if found is None:
+        return (name,)
+    before, first, last, after = found.groups()
+    return tuple(f"{before}{number}{after}" for number in range(int(first), int(last) + 1))
 
 
 class Topic(Part):
     """The topic that carries the load; made when it does not exist."""
 
     name: TopicName | None = None
-    """Name: letters, digits, `.`, `_` and `-`; `streamgauge-<name of the scenario>` when left out."""
+    """Name: letters, digits, `.`, `_` and `-`; `t[1-3]` names three topics, `t1` to `t3`;
+    `streamgauge-<name of the scenario>` when left out."""
     partitions: int = Field(default=12, ge=1, le=10_000, strict=True)
     """Number of partitions."""
     replication: int = Field(default=1, ge=1, le=32, strict=True)
@@ -45,16 +70,55 @@ class Topic(Part):
     """Delete an existing topic of this name first; on a cluster of yours only with `--allow-reset`."""
 
 
+class Measure(Part):
+    """A measure phase that something else than time ends."""
+
+    messages: Count | None = Field(default=None, ge=1)
+    """It ends when so many messages of the measure phase were sent, by all producers together."""
+    bytes_per_partition: Size | None = Field(default=None, ge=1)
+    """It ends when so many bytes of value for each partition were sent: as many messages as have them on average."""
+    drained: Literal[True] | None = None
+    """It ends when consumers have read what there was at its begin."""
+    at_most: Duration = Field(default="10m", validate_default=True)
+    """It ends in any case after so long; more than 0s."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(value is not None for value in (self.messages, self.bytes_per_partition, self.drained)) != 1:
+            raise ValueError("not one end; write one of messages, bytes_per_partition, drained")
+        return self
+
+
 class Phases(Part):
     """How long each phase lasts."""
 
     warmup: Duration = Field(default="5s", validate_default=True)
     """Load that is recorded and audited but not measured."""
-    measure: Duration = Field(default="30s", validate_default=True)
-    """Load that is measured; more than 0s."""
+    measure: Annotated[Annotated[Duration, Tag(PLAIN)] | Annotated[Measure, Tag(MADE)], EITHER] = Field(
+        default="30s", validate_default=True
+    )
+    """Load that is measured: a duration of more than 0s, or what ends it, like `{messages: 100k}`."""
     drain: Duration = Field(default="30s", validate_default=True)
     """Longest time that consumers may take to reach the log end after the load; also bounds a send's life; more
     than 0s."""
+
+    start_at: Moment | None = None
+    """When the load begins; at once when left out."""
+
+    @property
+    def measure_ns(self) -> int:
+        """How long the measure phase lasts at most."""
+        return self.measure.at_most if isinstance(self.measure, Measure) else self.measure
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a number of messages ends the measure phase."""
+        return isinstance(self.measure, Measure) and not self.measure.drained
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether the measure phase ends when all is read."""
+        return isinstance(self.measure, Measure) and self.measure.drained is True
 
 
 class Scenario(Part):
@@ -69,6 +133,8 @@ class Scenario(Part):
     """`off` for a run that only consumes."""
     consume: Annotated[Consume | None, BeforeValidator(off_is_none)] = Consume()
     """`off` for a run that only produces."""
+    connections: Annotated[Connections | None, BeforeValidator(off_is_none)] = None
+    """Connections that are held, or opened and closed, beside load and consumers or alone; `off` for none."""
     phases: Phases = Phases()
     verify: Annotated[str, BeforeValidator(share_as_text)] = Field(
         default="all", pattern=r"^(all|off|1/[1-9][0-9]{0,8})$"
@@ -81,8 +147,18 @@ class Scenario(Part):
 
     @property
     def topic_name(self) -> str:
-        """The topic's name, given or derived."""
+        """The name of the topic or the range of topics, given or derived."""
         return self.topic.name or f"streamgauge-{self.name}"
+
+    @property
+    def topic_names(self) -> tuple[str, ...]:
+        """The names of all topics; the place of a name is the number of its topic."""
+        return expanded(self.topic_name)
+
+    @property
+    def places(self) -> int:
+        """Partitions of all topics together."""
+        return len(self.topic_names) * self.topic.partitions
 
     @property
     def verify_every(self) -> int | None:
@@ -94,4 +170,15 @@ class Scenario(Part):
     @property
     def load_ns(self) -> int:
         """How long the load lasts: warm-up and measure phase."""
-        return self.phases.warmup + self.phases.measure
+        return self.phases.warmup + self.phases.measure_ns
+
+    @property
+    def measured_messages(self) -> int | None:
+        """Messages of the measure phase, of all producers together, that end it; None where they do not."""
+        measure = self.phases.measure
+        if not isinstance(measure, Measure) or self.load is None:
+            return None
+        mean = self.load.mean_size_bytes
+        if measure.bytes_per_partition is None or not mean:
+            return measure.messages
+        return math.ceil(measure.bytes_per_partition / mean) * self.places

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from streamgauge.domain.errors import BadInput, Fault
@@ -71,10 +72,11 @@ def _without(mapping: Mapping[Any, Any], path: Sequence[int | str]) -> Mapping[A
 
 
 def document(scenario: Scenario) -> dict[str, Any]:
-    """The scenario as a mapping of plain values, every default written out; `parse` accepts it."""
-    plain = scenario.model_dump(mode="json")
+    """The scenario as a mapping of plain values, defaults written out but for what is left out; `parse` accepts it."""
+    plain = scenario.model_dump(mode="json", exclude_none=True)
     plain["topic"]["name"] = scenario.topic_name
-    return {key: "off" if value is None else value for key, value in plain.items()}
+    off = {key: "off" for key in ("load", "consume") if key not in plain}
+    return {key: (plain | off)[key] for key in Scenario.model_fields if key in plain or key in off}
 
 
 def _fault(detail: ErrorDetails) -> Fault:
@@ -130,9 +132,14 @@ def _model_at(path: list[str]) -> type[BaseModel]:
     for step in path[:-1]:
         if step.isdigit():
             continue
-        field = model.model_fields.get(step)
+        field = _fields(model).get(step)
         model = (_models_in(field.annotation) if field else None) or model
     return model
+
+
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the keys that a scenario writes."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _models_in(annotation: Any) -> type[BaseModel] | None:
@@ -143,14 +150,14 @@ def _models_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _did_you_mean(path: list[str]) -> str:
-    known = list(_model_at(path).model_fields)
+    known = list(_fields(_model_at(path)))
     close = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.6)
     return f"Did you mean `{close[0]}`?" if close else f"Known keys here: {', '.join(known)}"
 
 
 def _allowed(path: list[str]) -> str:
     """What a field would accept, from its own description."""
-    field = _model_at(path).model_fields.get(path[-1] if path else "")
+    field = _fields(_model_at(path)).get(path[-1] if path else "")
     if path and path[-1] == "payload":
         return f"Write one of {', '.join(KINDS)}"
     return f"It says: {' '.join(field.description.split())}" if field and field.description else "Correct the value"

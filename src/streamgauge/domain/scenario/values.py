@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -17,9 +18,11 @@ from pydantic import (
     model_validator,
 )
 
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.quantities import (
     format_duration,
     format_rate,
+    parse_count,
     parse_duration_ns,
     parse_rate_per_second,
     parse_size_bytes,
@@ -28,6 +31,7 @@ from streamgauge.domain.quantities import (
 SLOWEST, FASTEST = 0.001, 100_000_000
 """Rates that can be asked for, in messages a second."""
 MAX_SIZE_BYTES = 100 << 20
+_MOMENT = "write one with its zone, like 2026-11-21T18:00:00Z"
 
 
 def _rate(value: object) -> float | str:
@@ -61,6 +65,28 @@ def share_as_text(value: object) -> object:
     if value is not False and not isinstance(value, str):
         raise ValueError("no share; write all, off, or a share like 1/16")
     return "off" if value is False else value
+
+
+def epoch_ns(text: str) -> int:
+    """Nanoseconds since 1970 of a time in ISO 8601 that names its zone; ValueError with the remedy for others."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise ValueError(f"not a time; {_MOMENT}") from error
+    if moment.tzinfo is None:
+        raise ValueError(f"names no zone; {_MOMENT}")
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * NS_PER_SECOND + since.microseconds * 1_000
+
+
+def _moment(value: object) -> str:
+    """YAML reads an unquoted time as one of its own."""
+    if isinstance(value, datetime):
+        value = (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
+    if not isinstance(value, str):
+        raise ValueError(f"not a time; {_MOMENT}")  # noqa: TRY004 - for pydantic
+    epoch_ns(value)
+    return value.strip()
 
 
 def _setting(value: object) -> object:
@@ -98,6 +124,17 @@ Rate = Annotated[
         }
     ),
 ]
+Count = Annotated[
+    int,
+    BeforeValidator(parse_count),
+    WithJsonSchema({"type": ["integer", "string"], "x-form": "count", "examples": [5000, "100k", "1M"]}),
+]
+Moment = Annotated[
+    str,
+    BeforeValidator(_moment),
+    WithJsonSchema({"type": "string", "x-form": "moment", "examples": ["2026-11-21T18:00:00Z"]}),
+]
+"""A wall-clock time, kept as it was written; `epoch_ns` gives its number."""
 Setting = Annotated[str | int | float | bool, BeforeValidator(_setting)]
 ClientSettings = dict[str, Setting]
 
@@ -118,9 +155,10 @@ class OneOf(Part):
     @classmethod
     def _one(cls, given: Any) -> Any:
         if isinstance(given, Mapping) and len(given) != 1:
-            known = ", ".join(cls.model_fields)
-            what = f"{len(given)} ways at once" if given else "nothing is said"
-            raise ValueError(f"{what}; write one of {known}")
+            known = ", ".join(field.alias or name for name, field in cls.model_fields.items())
+            raise ValueError(f"{f'{len(given)} ways at once' if given else 'nothing is said'}; write one of {known}")
+        if isinstance(given, Mapping) and None in given.values():
+            raise ValueError("nothing is said below it; write what it needs")
         return given
 
     @model_serializer(mode="wrap")
@@ -135,6 +173,10 @@ class OneOf(Part):
 
 def _plain_or_made(value: object) -> str:
     return MADE if isinstance(value, Mapping | BaseModel) else PLAIN
+
+
+EITHER = Discriminator(_plain_or_made)
+"""Tells a plain value from a mapping: `Annotated[Annotated[X, Tag(PLAIN)] | Annotated[Y, Tag(MADE)], EITHER]`."""
 
 
 def plain_or(plain: Any, made: type[BaseModel]) -> Any:

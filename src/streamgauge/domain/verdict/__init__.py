@@ -8,7 +8,7 @@ from typing import Final
 
 from streamgauge.domain.exits import Exit
 from streamgauge.domain.runfolder import Ending, RunFacts
-from streamgauge.domain.verdict import delivery, machine, pace, record, window
+from streamgauge.domain.verdict import connections, delivery, machine, pace, processing, record, window
 from streamgauge.domain.verdict.check import About, Check, Status
 from streamgauge.domain.verdict.evidence import Evidence, Tables
 from streamgauge.domain.verdict.rule import EITHER, INSTRUMENT, SYSTEM, rule
@@ -22,19 +22,26 @@ RULES: Final = (
     rule("set_aside", INSTRUMENT, record.set_aside),
     rule("unrecorded", EITHER, record.unrecorded),
     rule("clock", INSTRUMENT, record.clock),
+    rule("record_clock", INSTRUMENT, record.record_clock),
     rule("schedule", EITHER, pace.schedule),
     rule("rate", EITHER, pace.asked_rate),
     rule("unsent", EITHER, delivery.unsent),
     rule("full_queue", EITHER, pace.full_queue),
     rule("linger", SYSTEM, pace.linger),
+    rule("connections", EITHER, connections.answered),
+    rule("connection_rate", EITHER, connections.connection_rate),
     rule("worker_cpu", INSTRUMENT, machine.worker_cpu),
     rule("machine_cpu", INSTRUMENT, machine.machine_cpu),
     rule("ack_polls", INSTRUMENT, machine.producer_polls),
     rule("receive_polls", INSTRUMENT, machine.consumer_polls),
+    rule("processing_delay", INSTRUMENT, processing.processing_delay),
     rule("garbage_collection", SYSTEM, machine.garbage_collection),
     rule("start_transient", INSTRUMENT, window.start_transient),
     rule("samples", INSTRUMENT, window.samples),
     *delivery.CLASSES,
+    rule("aborted_received", SYSTEM, delivery.aborted_received),
+    rule("transactions", SYSTEM, delivery.transactions),
+    rule("resent", SYSTEM, delivery.resent),
     rule("corrupt", SYSTEM, delivery.corrupt),
     rule("undecided", INSTRUMENT, delivery.undecided),
     rule("drain", SYSTEM, delivery.drain),

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from streamgauge.domain.figures import percent, whole
+from streamgauge.domain.events import UNDECIDED
+from streamgauge.domain.figures import listed, percent, whole
+from streamgauge.domain.verdict.asked import is_on, is_read_committed, part
 from streamgauge.domain.verdict.check import Check, Status, passed, unknown
 from streamgauge.domain.verdict.evidence import Evidence
 from streamgauge.domain.verdict.pace import cause
@@ -115,18 +117,79 @@ def corrupt(run: Evidence) -> Check | None:
     return Check("corrupt", "system", "fail", evidence, "Bytes changed on the way: see `problems` for where they were.")
 
 
+def aborted_received(run: Evidence) -> Check | None:
+    """Whether what was aborted stayed unseen.
+
+    Looks at: the count `aborted_received` of the whole run, for the group that fared worst; and `isolation.level` in
+    consume.client. Consumers that read what is not committed are meant to receive it.
+    Fails when: there is one, and consumers are to read only what is committed.
+    To do: see `problems` for their partitions and offsets; the broker or the client gave out what was aborted.
+    """
+    if not (run.consumes and is_on(run.facts.scenario, "load", "transactions")):
+        return None
+    row = run.delivery("run") or {}
+    count, aborted = row.get("aborted_received"), row.get("aborted")
+    if count is None or aborted is None:
+        return unknown("aborted_received", "system", "whether messages that were aborted were received is not known")
+    evidence = f"{whole(count)} of {whole(aborted)} messages that were aborted were received"
+    if not is_read_committed(run.facts.scenario):
+        return passed("aborted_received", "system", f"{evidence}, as isolation.level asks for")
+    if count == 0:
+        return passed("aborted_received", "system", evidence)
+    advice = "The broker or the client gave out what was aborted: see `problems` for where."
+    return Check("aborted_received", "system", "fail", evidence, advice)
+
+
+def transactions(run: Evidence) -> Check | None:
+    """Whether every transaction ended as it was told to.
+
+    Looks at: how transactions of the whole run ended, in the table `transactions`.
+    Warns when: the broker did not say how one ended; what of it nobody received is undecided.
+    To do: see the broker's log; raise transaction.timeout.ms in load.client.
+    """
+    ended = {row["outcome"]: row["count"] for row in run.matching("transactions", scope="run")}
+    if not ended:
+        return None
+    told = listed([f"{whole(count)} {outcome}" for outcome, count in ended.items() if count])
+    if not ended.get(UNDECIDED):
+        return passed("transactions", "system", f"transactions: {told}")
+    advice = "The broker did not say how they ended: see its log, or raise transaction.timeout.ms in load.client."
+    return Check("transactions", "system", "warn", f"transactions: {told}", advice)
+
+
+def resent(run: Evidence) -> Check | None:
+    """Whether messages had to be sent again.
+
+    Looks at: the count `resent` of the whole run.
+    Warns when: there is one.
+    To do: see the table `attempts` for the errors, and the broker's log.
+    """
+    if not part(run.facts.scenario, "load").get("resend"):
+        return None
+    row = run.delivery("run") or {}
+    count = row.get("resent")
+    if count is None:
+        return unknown("resent", "system", "how many messages were sent again is not known")
+    if count == 0:
+        return passed("resent", "system", "none had to be sent again")
+    errors = listed([row["error"] for row in run.matching("attempts", scope="run") if row["error"] is not None])
+    evidence = f"{_of(count, row.get('sent'))} had to be sent again: {errors}"
+    return Check("resent", "system", "warn", evidence, "See the table `attempts`, and the broker's log.")
+
+
 def undecided(run: Evidence) -> Check | None:
     """Whether the fate of every acknowledged message can be decided; never more than unknown where it cannot.
 
     Looks at: the count `unknown` of the whole run.
-    To do: read the counts of delivery as lower bounds; log ends or positions are missing, or a worker died.
+    To do: read the counts of delivery as lower bounds; log ends, positions or the end of a transaction are missing, or
+    a worker died.
     """
     if not (run.sends and run.consumes):
         return None
     count = (run.delivery("run") or {}).get("unknown")
     if count == 0:
         return passed("undecided", "instrument", "the fate of every acknowledged message is known")
-    advice = "Log ends or positions are missing, or a worker died: the counts of delivery are lower bounds."
+    advice = "Log ends, positions or the end of a transaction are missing: the counts of delivery are lower bounds."
     seen = "the fate of the messages" if count is None else f"the fate of {whole(count)} messages"
     return unknown("undecided", "instrument", f"{seen} cannot be decided", advice)
 

@@ -7,6 +7,7 @@ from typing import Any
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.quantities import parse_rate_per_second
 from streamgauge.domain.runfolder import RunFacts, WorkerFacts
+from streamgauge.domain.verdict.asked import Pace, is_on, is_steady, pace_of, part
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -36,17 +37,66 @@ class Evidence:
         return isinstance(self.facts.scenario.get("consume"), Mapping)
 
     @property
+    def pace(self) -> Pace | None:
+        """How the load was paced; None where nothing was sent."""
+        return pace_of(self.facts.scenario) if self.sends else None
+
+    @property
     def has_schedule(self) -> bool:
-        """Whether messages were due at some time, rather than sent as fast as possible."""
-        return self.sends and self.facts.scenario["load"].get("rate") != "max"
+        """Whether messages were due at some time, rather than sent when there was room, or the last was answered."""
+        return self.pace is not None and self.pace.is_scheduled
+
+    @property
+    def waits_for_reports(self) -> bool:
+        """Whether producers wait for the system between messages: in a closed loop, to flush, to end a transaction."""
+        load = part(self.facts.scenario, "load")
+        return self.pace is Pace.CLOSED or is_on(load, "flush") or is_on(load, "transactions")
+
+    @property
+    def is_flat_out(self) -> bool:
+        """Whether the run takes all the CPU that there is, because nothing but room and speed holds it up."""
+        return self.pace is None or (self.pace is Pace.FASTEST and not self.waits_for_reports)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the run was meant to be the same at any time of the measure phase."""
+        return is_steady(self.facts.scenario)
+
+    @property
+    def is_processing(self) -> bool:
+        """Whether consumers did something with what they received."""
+        return is_on(self.facts.scenario, "consume", "processing")
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether consumers were slow on purpose: by what they did with messages, or to keep to a rate."""
+        rate = part(self.facts.scenario, "consume").get("rate")
+        return self.is_processing or rate not in {None, "unlimited"}
 
     @property
     def asked_per_second(self) -> float | None:
-        """The asked rate of all producers together; None without a schedule."""
+        """The asked rate of all producers together in the measure phase; None without a schedule.
+
+        That of a shape is what was due in the measure phase, by its length.
+        """
+        if self.pace is Pace.SHAPE:
+            row, seconds = self.measured, self.measured_seconds
+            return row["due"] / seconds if row and seconds else None
+        return self._plain_rate
+
+    @property
+    def peak_per_second(self) -> float | None:
+        """The most that was asked for in one second; None without a schedule."""
+        if self.pace is Pace.SHAPE:
+            return largest([row for row in self.matching("throughput", scope="window") if self.is_measured(row)], "due")
+        return self._plain_rate
+
+    @property
+    def _plain_rate(self) -> float | None:
         if not self.has_schedule:
             return None
         try:
-            return parse_rate_per_second(self.facts.scenario["load"].get("rate"))
+            return parse_rate_per_second(part(self.facts.scenario, "load").get("rate"))
         except ValueError:
             return None
 
@@ -73,6 +123,10 @@ class Evidence:
         duration_ns = (self.measured or {}).get("duration_ns")
         return duration_ns / NS_PER_SECOND if duration_ns else None
 
+    def is_measured(self, window: Row) -> bool:
+        """Whether a row of scope window lies in the measure phase."""
+        return window.get("second") is not None and 0 <= window["second"] < (self.measured_seconds or 0)
+
     def latency(self, metric: str) -> Row:
         """One latency of the measure phase; empty where there is none."""
         return self.one("latency", metric=metric, scope="measure") or {}
@@ -84,6 +138,18 @@ class Evidence:
     def processes(self, role: str) -> list[Row]:
         """What each process of a role used over the measure phase."""
         return self.matching("resources", scope="measure", role=role)
+
+    def numbers(self, process: str) -> list[int]:
+        """The numbers of the clients in a worker's process, as they stand in the rows."""
+        return next((worker.numbers for worker in self.facts.workers if worker.name == process), [])
+
+    @property
+    def received_share(self) -> float | None:
+        """Share of what was to be received in the measure phase that was, by the group that received the least."""
+        row, delivery = self.measured, self.delivery("measure") or {}
+        wanted = (row["acked"] if row else 0) - sum(delivery.get(name) or 0 for name in ("aborted", "unread"))
+        groups = self.matching("throughput", scope="group")
+        return min(float(group["received"]) for group in groups or [row]) / wanted if row and wanted > 0 else None
 
     @property
     def full_queue_share(self) -> float | None:

@@ -10,7 +10,7 @@ from streamgauge.domain.verdict.pace import MOVED_MS, MOVED_SHARE, is_core_moved
 ONE_CORE: Final = 0.95
 """CPU of a worker from which on its one Python thread may have had no reserve."""
 FELL_BEHIND: Final = 0.99
-"""Consumers that receive less than this share of what is acknowledged fall behind."""
+"""Consumers that receive less than this share of what they are to receive fall behind."""
 IN_POLL_SHARE: Final = 0.10
 """A consumer that spends less of its time in poll hardly ever waits for a message."""
 IDLE_SHARE: Final = 0.05
@@ -31,23 +31,26 @@ _SEEN_BY: Final = {
 }
 
 
-def worker_cpu(run: Evidence) -> Check:
+def worker_cpu(run: Evidence) -> Check | None:
     """Whether a worker used all the CPU that one thread can use, and a figure suffered from it.
 
-    Looks at: the CPU of each producer and consumer over the measure phase; as fast as possible means using it up, so
-    that it then passes.
+    Looks at: the CPU of each producer and consumer process over the measure phase; as fast as possible means using it
+    up, so that it then passes. Consumers that process are judged by `processing_delay`.
     Warns when: a worker used {ONE_CORE} cores or more, and no figure suffered.
-    Fails when: such a producer moved a median or p99 by its own lateness; or consumers received less than
-    {FELL_BEHIND:.0%} of what was acknowledged, and such a consumer spent less than {IN_POLL_SHARE:.0%} of its time in
-    poll.
-    To do: add workers of this role (load.producers, consume.consumers) or cores, or lower load.rate.
+    Fails when: such a producer moved a median or p99 by its own lateness, or sends in a closed loop, whose pace it then
+    sets; or a group received less than {FELL_BEHIND:.0%} of what was acknowledged, and such a consumer spent less than
+    {IN_POLL_SHARE:.0%} of its time in poll.
+    To do: add workers of this role (load.producers, consume.consumers, with a process for each) or cores, or lower
+    load.rate.
     """
-    workers = [*run.processes("producer"), *run.processes("consumer")]
+    if not (run.sends or run.consumes):
+        return None
+    workers = [*run.processes("producer"), *([] if run.is_processing else run.processes("consumer"))]
     known = [row for row in workers if row.get("cpu_cores") is not None]
     if not known:
         return unknown("worker_cpu", "instrument", "the CPU time of the workers is not known")
     # As fast as possible means: with all the CPU there is.
-    busy = [row for row in known if row["cpu_cores"] >= ONE_CORE and run.has_schedule]
+    busy = [row for row in known if row["cpu_cores"] >= ONE_CORE and not run.is_flat_out]
     if not busy:
         busiest = max(known, key=lambda row: float(row["cpu_cores"]))
         return passed("worker_cpu", "instrument", f"busiest worker: {_cores(busiest)}")
@@ -66,24 +69,20 @@ def _cores(row: Row) -> str:
 def _is_starved(run: Evidence, row: Row) -> bool:
     """Whether a busy worker was late by its own fault: a producer on its schedule, a consumer behind the producers."""
     if row["role"] == "producer":
-        return not run.is_held_up and is_core_moved(run)
-    polls = run.one("polls", consumer=_number(row["process"])) or {}
-    in_poll, measured = polls.get("in_poll_share"), run.measured or {}
-    is_behind = measured.get("received", 0) < FELL_BEHIND * measured.get("acked", 0)
-    return is_behind and (in_poll is None or in_poll < IN_POLL_SHARE)
-
-
-def _number(process: str) -> int | None:
-    number = process.rsplit("-", 1)[-1]
-    return int(number) if number.isdecimal() else None
+        return not run.has_schedule or (not run.is_held_up and is_core_moved(run))
+    received = run.received_share
+    if received is None or received >= FELL_BEHIND:
+        return False
+    polls = [run.one("polls", consumer=number) or {} for number in run.numbers(str(row["process"]))]
+    return all((share := each.get("in_poll_share")) is None or share < IN_POLL_SHARE for each in polls)
 
 
 def machine_cpu(run: Evidence) -> Check:
     """Whether the machine had CPU to spare, and whether a hypervisor took some of it away.
 
     Looks at: idle and stolen time of all cores over the measure phase, and CPU that no process of the run used.
-    Warns when: {STEAL_WARN:.0%} or more was stolen; or less than {IDLE_SHARE:.0%} was idle and there is a schedule, or
-    others used {OTHERS_SHARE:.0%} or more of the CPU that was used.
+    Warns when: {STEAL_WARN:.0%} or more was stolen; or less than {IDLE_SHARE:.0%} was idle, unless the run is as fast
+    as possible, or others used {OTHERS_SHARE:.0%} or more of the CPU that was used.
     Fails when: {STEAL_FAIL:.0%} or more was stolen.
     To do: measure on a machine that is not shared, stop what else runs, lower load.rate, or measure a broker on another
     host.
@@ -104,7 +103,7 @@ def machine_cpu(run: Evidence) -> Check:
     if others is not None and others >= OTHERS_SHARE * host["cpu_cores"]:
         advice = "Something else took CPU from workers and broker: stop it, and measure again."
         return Check("machine_cpu", "instrument", "warn", evidence, advice)
-    if run.has_schedule:
+    if not run.is_flat_out:
         advice = "Workers and broker wait for each other's CPU. Lower load.rate, or measure a broker on another host."
         return Check("machine_cpu", "instrument", "warn", evidence, advice)
     return passed("machine_cpu", "instrument", evidence)
@@ -124,7 +123,7 @@ def producer_polls(run: Evidence) -> Check | None:
     Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
     {MOVED_MS:g} ms. The worst producer counts.
     Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
-    Fails when: they take {GAPS_FAIL:.0%} or more and there is a schedule; as fast as possible, the rate stands.
+    Fails when: they take {GAPS_FAIL:.0%} or more, unless the run is as fast as possible: then the rate stands.
     To do: give the producers more CPU, or add producers; as fast as possible, set load.rate to learn the latency.
     """
     return _poll_gaps(run, "producer", "ack_polls", "ack") if run.sends else None
@@ -133,13 +132,17 @@ def producer_polls(run: Evidence) -> Check | None:
 def consumer_polls(run: Evidence) -> Check | None:
     """Whether consumers polled so late that end-to-end latency suffered.
 
+    Consumers that process, or keep to a rate, make gaps on purpose, and are not asked.
+
     Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
     {MOVED_MS:g} ms. The worst consumer counts.
     Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
-    Fails when: they take {GAPS_FAIL:.0%} or more and there is a schedule; as fast as possible, the rate stands.
+    Fails when: they take {GAPS_FAIL:.0%} or more, unless the run is as fast as possible: then the rate stands.
     To do: give the consumers more CPU, or add consumers; as fast as possible, set load.rate to learn the latency.
     """
-    return _poll_gaps(run, "consumer", "receive_polls", "end-to-end") if run.sends and run.consumes else None
+    if not (run.sends and run.consumes) or run.is_held_back:
+        return None
+    return _poll_gaps(run, "consumer", "receive_polls", "end-to-end")
 
 
 def _poll_gaps(run: Evidence, role: str, name: str, path: str) -> Check | None:
@@ -158,7 +161,7 @@ def _poll_gaps(run: Evidence, role: str, name: str, path: str) -> Check | None:
     evidence = f"gaps above {milliseconds(limit_ms)} take {percent(share)} of the time, the longest {longest}"
     if share < GAPS_WARN:
         return passed(name, "instrument", evidence)
-    if not run.has_schedule:
+    if run.is_flat_out:
         # Who asks for all that fits asks for the rate, which stands; workers without CPU to spare are the point of it.
         advice = f"The rate stands. {path.capitalize()} latency contains these gaps: to learn it, set load.rate."
         return Check(name, "instrument", "warn", evidence, advice)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from streamgauge.domain.figures import milliseconds, per_second, percent
+from streamgauge.domain.verdict.asked import Pace, part
 from streamgauge.domain.verdict.check import About, Check, Status, passed, unknown
 from streamgauge.domain.verdict.evidence import FULL_QUEUE_SHARE, Evidence
 
@@ -68,6 +69,9 @@ def cause(run: Evidence) -> tuple[About, str, str]:
     if run.is_held_up:
         seen = f"; the client's queue was full {percent(run.full_queue_share)} of the time"
         return "system", seen, "The system takes no more; response time counts the wait. Lower load.rate."
+    if run.waits_for_reports:
+        seen = "; producers waited for the system between messages, as load.flush or load.transactions asks for"
+        return "system", seen, "What is due meanwhile goes out late. Lower load.rate, or add producers."
     return "instrument", "", "The generator did not keep up. Add producers (load.producers) or CPU, or lower load.rate."
 
 
@@ -77,7 +81,8 @@ def schedule(run: Evidence) -> Check | None:
     Looks at: lateness, and response beside service time of the same messages. A percentile is moved when the two differ
     by more than {MOVED_SHARE:.0%} of it and by more than {MOVED_MS:g} ms.
     Warns when: only a p99.9 is moved; or a median or p99 is, and the system or a death that was asked for is the
-    cause. The system is, when the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or more.
+    cause. The system is, when the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or more, and when
+    producers wait for it between messages (load.flush, load.transactions).
     Fails when: a median or p99 is moved and the generator is the cause.
     To do: add producers (load.producers) or CPU, or lower load.rate.
     """
@@ -108,8 +113,8 @@ def _difference(run: Evidence, percentile: str) -> str:
 def asked_rate(run: Evidence) -> Check | None:
     """Whether the asked rate is the rate that was sent in the measure phase.
 
-    Looks at: messages sent in the measure phase, by its length. Up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages more
-    or less is exact.
+    Looks at: messages sent in the measure phase, by its length; of a load that changes, beside those that were due in
+    it. Up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages more or less is exact.
     Warns when: the rate is off by up to {RATE_CLOSE:.0%}.
     Fails when: it is off by more; of the system, where full queues, failed sends or a death that was asked for are the
     cause.
@@ -122,7 +127,8 @@ def asked_rate(run: Evidence) -> Check | None:
         return unknown("rate", "instrument", "what was sent in the measure phase is not known")
     wanted, sent = asked * seconds, row["sent"]
     off = abs(sent - wanted)
-    evidence = f"asked {per_second(asked)}, sent {per_second(sent / seconds)}"
+    wish = f"{per_second(asked)} due on average" if run.pace is Pace.SHAPE else f"asked {per_second(asked)}"
+    evidence = f"{wish}, sent {per_second(sent / seconds)}"
     if off:
         evidence += f", {percent(off / wanted)} {'more' if sent > wanted else 'less'}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
@@ -139,11 +145,12 @@ def full_queue(run: Evidence) -> Check | None:
 
     Looks at: the producer that waited longest, over the measure phase.
     Warns when: there is a schedule and it waited {FULL_QUEUE_SHARE:.1%} of the time or more; or the load is as fast as
-    possible and it waited less than {BARELY_FULL:.0%}, so that the generator may have set the pace.
+    possible and it waited less than {BARELY_FULL:.0%}, so that the generator may have set the pace. A producer that
+    waits for reports, as in a closed loop, never fills the queue; `worker_cpu` tells whether it set the pace.
     To do: lower load.rate and see the broker's CPU and disk; as fast as possible, add producers and see whether the
     rate rises.
     """
-    if not run.sends:
+    if not run.sends or (not run.has_schedule and not run.is_flat_out):
         return None
     share = run.full_queue_share
     if share is None:
@@ -152,7 +159,7 @@ def full_queue(run: Evidence) -> Check | None:
     if run.has_schedule and share >= FULL_QUEUE_SHARE:
         advice = "The system takes messages more slowly than asked. Lower load.rate; see the broker's CPU and disk."
         return Check("full_queue", "system", "warn", evidence, advice)
-    if not run.has_schedule and share < BARELY_FULL:
+    if run.is_flat_out and share < BARELY_FULL:
         advice = "The generator may have set the pace. Add producers, and see whether the rate rises."
         return Check("full_queue", "instrument", "warn", evidence, advice)
     return passed("full_queue", "system", evidence)
@@ -164,15 +171,15 @@ def linger(run: Evidence) -> Check | None:
     At 10,000 messages a second that costs the broker a core and end-to-end latency a fifth of a second.
 
     Looks at: `linger.ms` in load.client.
-    Warns when: it is 0 and the rate is {BUSY_PER_SECOND:,} a second or more, or as fast as possible.
+    Warns when: it is 0 and the rate is {BUSY_PER_SECOND:,} in a second or more, or as fast as possible.
     To do: set linger.ms to 1; that is mostly faster.
     """
     if not run.sends:
         return None
-    settings = run.facts.scenario["load"].get("client") or {}
+    settings = part(run.facts.scenario, "load", "client")
     wait = next((settings[name] for name in ("linger.ms", "queue.buffering.max.ms") if name in settings), None)
-    rate = run.asked_per_second
-    busy = rate is None or rate >= BUSY_PER_SECOND
+    rate = run.peak_per_second
+    busy = rate >= BUSY_PER_SECOND if rate is not None else run.has_schedule or run.is_flat_out
     if wait is None or float(wait) > 0 or not busy:
         return passed("linger", "system", f"linger.ms is {'left to the client' if wait is None else wait}")
     seen = f"linger.ms is 0 at {per_second(rate)}" if rate else "linger.ms is 0, as fast as possible"

@@ -2,12 +2,16 @@
 
 from typing import Final
 
-from streamgauge.domain.figures import listed, whole
+from streamgauge.domain.figures import listed, milliseconds, whole
 from streamgauge.domain.runfolder import WorkerFacts
-from streamgauge.domain.verdict.check import Check, passed, unknown
+from streamgauge.domain.verdict.check import Check, Status, passed, unknown
 from streamgauge.domain.verdict.evidence import Evidence
 
-_FIGURES_REST_ON: Final = ("sent", "received")
+RECORD_TIME_MS: Final = 1.0
+"""What the time of a record is exact to."""
+FEW_NEGATIVE: Final = 0.01
+
+_FIGURES_REST_ON: Final = ("sent", "received", "transactions")
 
 
 def ending(run: Evidence) -> Check:
@@ -83,8 +87,8 @@ def set_aside(run: Evidence) -> Check:
     """Whether every recorded row could be used.
 
     Looks at: the table `set_aside`.
-    Warns when: rows of polls, lag or resources could not be read.
-    Fails when: rows of messages sent or received could not be read.
+    Warns when: rows of another kind could not be read.
+    Fails when: rows of messages sent or received, or of transactions, could not be read.
     To do: see the table for files and reasons; counts and percentiles lack these rows.
     """
     if "set_aside" not in run.tables:
@@ -144,3 +148,34 @@ def clock(run: Evidence) -> Check | None:
         return passed("clock", "instrument", "no message was received before it was sent")
     evidence = f"{whole(count)} of {whole(row.get('received'))} messages were received before they were sent"
     return Check("clock", "instrument", "fail", evidence, "The clocks disagree. Run all workers on one host.")
+
+
+def record_clock(run: Evidence) -> Check | None:
+    """Whether the time since a record's own time can be believed, where that is all there is to go by.
+
+    A record's time is exact to {RECORD_TIME_MS:g} ms, and read from the clock of the broker or of a producer. How far
+    that clock is from this host's is not known, unless the broker is embedded.
+
+    Looks at: the latency since_record_time, and how many of its values are below zero.
+    Warns when: a value is below zero, or the median is less than {RECORD_TIME_MS:g} ms.
+    Fails when: {FEW_NEGATIVE:.0%} of the values or more are below zero.
+    To do: set the clocks of the hosts by one server, and read the latency with that error.
+    """
+    row = run.latency("since_record_time")
+    if run.sends or not row.get("count"):
+        return None
+    negative, count, median = row.get("negative") or 0, row["count"], row["p50_ms"]
+    if negative:
+        evidence = f"{whole(negative)} of {whole(count)} messages were received before their own time"
+        advice = "The clocks disagree by at least that much: set them by one server, or run on the broker's host."
+        status: Status = "fail" if negative >= FEW_NEGATIVE * count else "warn"
+        return Check(
+            "record_clock", "instrument", status, f"{evidence}, by up to {milliseconds(-row['min_ms'])}", advice
+        )
+    if median < RECORD_TIME_MS:
+        evidence = f"the median is {milliseconds(median)}, and a record's time is exact to {RECORD_TIME_MS:g} ms"
+        return Check("record_clock", "instrument", "warn", evidence, "Read the latency as less than its error.")
+    if not run.facts.broker.embedded:
+        missing = "how far the clocks of the hosts are apart is not known"
+        return unknown("record_clock", "instrument", missing, "Read the latency with the error of the hosts' clocks.")
+    return passed("record_clock", "instrument", f"one host; a record's time is exact to {RECORD_TIME_MS:g} ms")

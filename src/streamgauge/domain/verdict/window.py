@@ -5,7 +5,7 @@ from typing import Final
 from streamgauge.domain.figures import milliseconds, whole
 from streamgauge.domain.latency import SAMPLES_NEEDED
 from streamgauge.domain.verdict.check import Check, passed, unknown
-from streamgauge.domain.verdict.evidence import Evidence, Row, largest
+from streamgauge.domain.verdict.evidence import Evidence, largest
 from streamgauge.domain.verdict.pace import MOVED_MS
 
 TRANSIENT: Final = 2.0
@@ -19,7 +19,8 @@ def start_transient(run: Evidence) -> Check | None:
     """Whether the first seconds of the measure phase alone make a percentile of the whole.
 
     A percentile of the whole that is twice that of every second of the later half comes from the start: a stall that
-    may happen at any time stays below that in the long run. A single stall may do it to p99.9, which only warns.
+    may happen at any time stays below that in the long run. A single stall may do it to p99.9, which only warns. Where
+    load or processing are meant to change during the measure phase, the question does not arise.
 
     Looks at: percentiles of the measure phase beside those of each second of its later half; at least {WINDOWS_NEEDED}
     seconds are needed.
@@ -30,9 +31,9 @@ def start_transient(run: Evidence) -> Check | None:
     To do: warm up for longer (phases.warmup).
     """
     metric = next((name for name in _METRICS if run.latency(name).get("p99_ms") is not None), None)
-    if metric is None:
+    if metric is None or not run.is_steady:
         return None
-    windows = [row for row in run.matching("latency", metric=metric, scope="window") if _is_measured(run, row)]
+    windows = [row for row in run.matching("latency", metric=metric, scope="window") if run.is_measured(row)]
     if len(windows) < WINDOWS_NEEDED:
         seen = f"{whole(len(windows))} windows of one second, {WINDOWS_NEEDED} are needed"
         return unknown("start_transient", "instrument", seen, "Measure for longer: phases.measure of at least 5s.")
@@ -55,10 +56,6 @@ def start_transient(run: Evidence) -> Check | None:
 
 def _dominates(whole_ms: float, later_ms: float) -> bool:
     return whole_ms > TRANSIENT * later_ms and whole_ms - later_ms > MOVED_MS
-
-
-def _is_measured(run: Evidence, row: Row) -> bool:
-    return row.get("second") is not None and 0 <= row["second"] < (run.measured_seconds or 0)
 
 
 def samples(run: Evidence) -> Check | None:

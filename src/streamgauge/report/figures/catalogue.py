@@ -7,6 +7,7 @@ from typing import Final
 import vl_convert
 
 from streamgauge.report.figures import distribution, machine, over_time, partitions
+from streamgauge.report.figures.compare import Labelled, burst_summary, burst_timeline
 from streamgauge.report.figures.figure import Figure, Result, Row, Source
 from streamgauge.report.figures.theme import file_config, sized
 from streamgauge.report.figures.timeline import source_of
@@ -34,9 +35,11 @@ PNG_SCALE: Final = 2.0
 
 
 def figures(result: Result, tables: Mapping[str, Sequence[Row]]) -> list[Figure]:
-    """Every figure of a run; one that cannot be drawn says why."""
+    """Every figure of a run; one that cannot be drawn says why. Bursts, where there are any, have their own."""
     source = source_of(result, tables)
-    return [figure(source) for figure in FIGURES]
+    alone = [Labelled(str(result["run"]["name"]), result)]
+    bursts = [figure for figure in (burst_timeline(alone), burst_summary(alone)) if figure.missing is None]
+    return [*(figure(source) for figure in FIGURES), *bursts]
 
 
 def save(drawn: Iterable[Figure], folder: Path) -> list[Path]:

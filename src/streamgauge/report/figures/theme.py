@@ -50,6 +50,9 @@ def _config(*, ink: str, grid: str, background: str, font: str) -> dict[str, Any
 
 def sized(spec: Mapping[str, Any], *, width: int | str, config: Mapping[str, Any]) -> dict[str, Any]:
     """The specification at a width (`container` follows the page), with a look; the height stays the chart's own."""
+    # Panels have widths of their own, and cannot follow the page.
+    if not {"concat", "vconcat"}.isdisjoint(spec):
+        return {**spec, "config": dict(config)}
     fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if width == "container" else {}
     # The look replaces what the charting library would have said.
     return {**spec, "width": width, **fit, "config": dict(config)}

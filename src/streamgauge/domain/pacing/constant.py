@@ -1,27 +1,12 @@
-"""When message i of a producer is due, as arithmetic: no clock, no waiting.
-
-A schedule is absolute: due times follow from the index alone, so a stall never moves what comes after it
-(coordinated omission). Multiply first, round last: a rounded interval would drift.
-"""
+"""Messages at one rate, exact to the last ns."""
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.domain.clock import NS_PER_SECOND
-
-Int64s = NDArray[np.int64]
-
-
-class Pacer(Protocol):
-    """A schedule: due times in ns after the start of the load."""
-
-    def due_ns(self, first: int, count: int) -> Int64s:
-        """Due times of the messages `first` to `first + count - 1`, never falling."""
-        ...
+from streamgauge.domain.pacing.pacer import Int64s
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +31,11 @@ class ConstantPacer:
         return base + steps // bottom
 
 
-def constant(rate_per_second: float, producer: int, producers: int) -> ConstantPacer:
-    """The constant schedule of one of `producers` producers that together send `rate_per_second`.
+def fraction(rate_per_second: float) -> Fraction:
+    """The rate as the closest fraction with a denominator up to 1000, so that 64-bit products suffice."""
+    return Fraction(rate_per_second).limit_denominator(1000)
 
-    The rate is taken as the closest fraction with a denominator up to 1000, so that 64-bit products suffice.
-    """
-    return ConstantPacer(Fraction(rate_per_second).limit_denominator(1000), producer, producers)
+
+def constant(rate_per_second: float, producer: int, producers: int) -> ConstantPacer:
+    """The constant schedule of one of `producers` producers that together send `rate_per_second`."""
+    return ConstantPacer(fraction(rate_per_second), producer, producers)

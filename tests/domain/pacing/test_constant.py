@@ -1,4 +1,4 @@
-"""Due times are arithmetic: exact, interleaved, never drifting."""
+"""Due times at one rate are arithmetic: exact, interleaved, never drifting."""
 
 from fractions import Fraction
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from streamgauge.domain.pacing import constant
+from streamgauge.domain.pacing import NEVER, constant, count_before
 
 SECOND = 1_000_000_000
 
@@ -75,3 +75,22 @@ def test_the_dues_of_all_producers_interleave(rate: int, producers: int) -> None
     together = np.sort(np.concatenate([constant(rate, k, producers).due_ns(0, 50) for k in range(producers)]))
 
     assert constant(rate, 0, 1).due_ns(0, 50 * producers).tolist() == together.tolist()
+
+
+@pytest.mark.parametrize(
+    ("at_ns", "limit", "expected"),
+    [
+        (0, NEVER, 0),
+        (1, NEVER, 1),
+        (SECOND, NEVER, 1000),
+        (SECOND + 1, NEVER, 1001),
+        (3600 * SECOND, NEVER, 3_600_000),
+        (SECOND, 1000, 1000),
+        (SECOND, 999, 999),
+        (SECOND, 0, 0),
+        (-1, NEVER, 0),
+    ],
+)
+def test_messages_before_a_time_are_counted(at_ns: int, limit: int, expected: int) -> None:
+    """What is due at that very time comes after it."""
+    assert expected == count_before(constant(1000, 0, 1), at_ns, limit)

@@ -1,0 +1,346 @@
+"""Published rows of SSP_kafka measured here, in one session on one broker, beside what was published."""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from benchmarks.common import broker, call, heading, idle_share, run, topic, warm_page_cache
+from streamgauge.domain.figures import UNKNOWN, significant, whole
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.report.figures import catalogue
+from streamgauge.report.figures.compare import (
+    Labelled,
+    acks,
+    baseline_timeline,
+    burst_summary,
+    burst_timeline,
+    codecs,
+    compression,
+    payloads,
+    ratios,
+    sizes,
+)
+from streamgauge.report.figures.figure import Figure, Row
+
+Result = Mapping[str, Any]
+Draw = Callable[[Sequence[Labelled]], Figure]
+
+NOTES: Final = """\
+SSP_kafka, M2: published by its authors, one run of each row on an Apple M2 with 8 GB. SSP_kafka, 2 cores: the same
+program on 2 cores with 24 GiB. Its latency begins where a message is handed to the client, as our service time does;
+response time begins when the message was due. Its percentiles are of what arrived; ours count what did not, marked by
+`>`. Its peak is of committed lag, and includes what arrived since the last commit; ours is of messages sent and not
+processed.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row to measure: what it is called in the tables and in the figures, and how it comes about."""
+
+    row: str
+    label: str
+    scenario: str
+    settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that stand in one table, and the figures of them."""
+
+    rows: tuple[Setting, ...]
+    figures: tuple[Draw, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One row as it was published, each figure as it was written: rates in messages a second, latencies in ms."""
+
+    row: str
+    system: str
+    sent: str
+    received: str
+    ack_p50: str
+    ack_p99: str
+    p50: str
+    p95: str
+    p99: str
+    p99_9: str
+    peak: str
+
+
+HEADS: Final = (
+    "row", "system", "sent/s", "received/s", "ack p50", "ack p99", "e2e p50", "e2e p95", "e2e p99", "e2e p99.9",
+    "peak lag", "valid",
+)  # fmt: skip
+
+
+def _swept(prefix: str, scenario: str, path: str, *values: str) -> tuple[Setting, ...]:
+    return tuple(Setting(f"{prefix}-{value}", value, scenario, (f"{path}={value}",)) for value in values)
+
+
+def _as_shipped(*names: str) -> tuple[Setting, ...]:
+    return tuple(Setting(name, name, name) for name in names)
+
+
+GROUPS: Final[Mapping[str, Group]] = {
+    "baseline": Group(_as_shipped("bench"), (baseline_timeline,)),
+    "codecs": Group(
+        _swept("comp", "compression", "load.client.compression.type", "none", "gzip", "snappy", "lz4", "zstd"),
+        (codecs,),
+    ),
+    "acks": Group(_swept("acks", "acks", "load.client.acks", "0", "1", "all"), (acks,)),
+    "payloads": Group(
+        _swept("payload", "payload", "load.payload", "random", "zeros", "text", "json", "logline", "mixed"),
+        (payloads,),
+    ),
+    "sizes": Group(_swept("size", "size", "load.size", "64", "256", "1024", "4096", "16384"), (sizes,)),
+    "slow consumers": Group(_as_shipped("slow-aggr")),
+    "bursts": Group(_as_shipped("bursty-light", "bursty-heavy", "bursty-overload"), (burst_timeline, burst_summary)),
+}
+
+_PUBLISHED: Final = """
+bench           | M2      | 9,924       | 9,925  | 3.32 | 15.96 | 3.89   | 7.90   | 30.77  | 97.2   | 9,990
+bench           | 2 cores | 8,465       | -      | -    | -     | 4.1    | -      | 8.2    | 92     | -
+comp-none       | M2      | 9,728       | -      | 3.35 | 11.13 | 3.96   | 7.59   | 17.85  | 101.5  | 9,658
+comp-gzip       | M2      | 9,844       | -      | 3.41 | 12.22 | 4.01   | 7.83   | 22.43  | 102.2  | 9,799
+comp-snappy     | M2      | 9,724       | -      | 3.63 | 29.51 | 4.12   | 15.92  | 74.38  | 121.8  | 9,804
+comp-lz4        | M2      | 9,769       | -      | 3.22 | 10.67 | 3.82   | 6.81   | 27.81  | 105.2  | 9,794
+comp-zstd       | M2      | 9,886       | -      | 3.72 | 22.16 | 4.15   | 8.85   | 41.03  | 114.9  | 9,806
+acks-0          | M2      | 9,404       | -      | 2.77 | 7.04  | 4.05   | 7.45   | 13.86  | 102.6  | 9,673
+acks-1          | M2      | 9,680       | -      | 3.42 | 20.64 | 4.00   | 8.30   | 48.12  | 136.4  | 9,811
+acks-all        | M2      | 9,763       | -      | 3.21 | 8.09  | 3.74   | 6.55   | 11.69  | 98.9   | 9,703
+payload-random  | M2      | 7,924-7,979 | -      | -    | 8-25  | -      | -      | 20.7   | -      | ~7,800
+payload-zeros   | M2      | 7,924-7,979 | -      | -    | 8-25  | -      | -      | 45.2   | -      | ~7,800
+payload-text    | M2      | 7,924-7,979 | -      | -    | 8-25  | -      | -      | 48.3   | -      | ~7,800
+payload-json    | M2      | 7,924-7,979 | -      | -    | 8-25  | -      | -      | 49.4   | -      | ~7,800
+payload-logline | M2      | 7,924-7,979 | -      | -    | 8-25  | -      | -      | 32.0   | -      | ~7,800
+payload-mixed   | M2      | 7,924-7,979 | -      | -    | 8-25  | -      | -      | 17.3   | -      | ~7,800
+size-64         | M2      | 7,781-7,977 | -      | -    | 9.8   | -      | -      | 41.3   | -      | ~7,800
+size-256        | M2      | 7,781-7,977 | -      | -    | 6.7   | -      | -      | 11.3   | -      | ~7,800
+size-1024       | M2      | 7,781-7,977 | -      | -    | 14.0  | -      | -      | 27.4   | -      | ~7,800
+size-4096       | M2      | 7,781-7,977 | -      | -    | 15.9  | -      | -      | 28.7   | -      | ~7,800
+size-16384      | M2      | 7,781-7,977 | -      | -    | 124.4 | -      | -      | 223.1  | -      | ~7,800
+slow-aggr       | M2      | 9,701       | 2,579  | 3.57 | 12.31 | 17,035 | 30,236 | 31,434 | 31,774 | 309,435
+slow-aggr       | 2 cores | -           | 2,381  | -    | -     | 16,500 | -      | 30,300 | -      | 249,950
+bursty-light    | M2      | 7,454       | -      | 3.40 | 9.20  | 3.91   | 6.67   | 15.30  | 111    | 14,575
+bursty-heavy    | M2      | 11,200      | -      | 3.30 | 13.01 | 3.82   | 6.69   | 19.15  | 101    | 29,356
+bursty-overload | M2      | 11,131      | 11,932 | 3.31 | 19.38 | 2,230  | 5,998  | 6,971  | 7,199  | 110,445
+"""
+_PUBLISHED_RATIOS: Final = """
+payload | snappy | lz4   | gzip  | zstd
+random  | 1.00   | 1.00  | 1.00  | 1.00
+zeros   | 20.00  | 252.4 | 806.3 | 8904
+text    | 19.86  | 230.5 | 71.1  | 2775
+json    | 8.88   | 14.65 | 18.08 | 22.87
+logline | 11.76  | 19.56 | 27.14 | 30.31
+mixed   | 3.78   | 4.34  | 4.21  | 4.49
+"""
+
+
+def _cells(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split(" | ")] for line in table.strip().splitlines()]
+
+
+PUBLISHED: Final = [Published(*cells) for cells in _cells(_PUBLISHED)]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these rows or groups")
+    options.add_argument("--seconds", type=int, help="measure each row for so long, not as long as its scenario says")
+    options.add_argument("--rounds", type=int, default=1)
+    options.add_argument("--out", type=Path, default=Path("runs/references"), help="where each result.json is kept")
+    options.add_argument("--figures", type=Path, metavar="FOLDER", help="draw the figures that compare the rows")
+    options.add_argument("--again", action="store_true", help="measure nothing: print and draw what --out holds")
+    given = options.parse_args()
+    try:
+        groups = chosen(given.only)
+    except ValueError as error:
+        options.error(str(error))
+    heading("References: published rows of SSP_kafka, recreated on this machine")
+    if not given.again:
+        print(f"The machine was {idle_share():.0%} idle before.\n", flush=True)
+        _measure(groups, given.out, rounds=given.rounds, seconds=given.seconds)
+    print(NOTES)
+    for name, group in groups.items():
+        results = {each.row: kept(given.out, each.row) for each in group.rows}
+        found = offline() if name == "payloads" else []
+        print(
+            "\n".join(
+                [f"### {name.capitalize()}", "", *table(group, results), *doubts(results), *ratio_table(found), ""]
+            )
+        )
+        if given.figures:
+            catalogue.save(drawn(group, results, found), given.figures)
+
+
+def chosen(only: Sequence[str]) -> dict[str, Group]:
+    """The groups with the rows that were asked for, by their own name or that of their group; all when none was.
+
+    Raises ValueError, with the names that there are, for any other.
+    """
+    rows = {each.row: name for name, group in GROUPS.items() for each in group.rows}
+    if unknown := [name for name in only if name not in GROUPS and name not in rows]:
+        raise ValueError(f"there is no {unknown[0]}; there are {', '.join([*GROUPS, *rows])}")
+    left = {
+        name: Group(tuple(each for each in group.rows if not only or name in only or each.row in only), group.figures)
+        for name, group in GROUPS.items()
+    }
+    return {name: group for name, group in left.items() if group.rows}
+
+
+def _measure(groups: Mapping[str, Group], out: Path, *, rounds: int, seconds: int | None) -> None:
+    """Every row once in each round, so that what changes meanwhile meets all of them."""
+    out.mkdir(parents=True, exist_ok=True)
+    rows = [each for group in groups.values() for each in group.rows]
+    with broker() as running:
+        warm_page_cache(running.bootstrap)
+        for number in range(rounds):
+            for each in rows:
+                print(f"round {number + 1} of {rounds}: {each.row}", file=sys.stderr, flush=True)
+                lasting = [] if seconds is None else [f"phases.measure={seconds}s"]
+                with topic(running.bootstrap) as name:
+                    settings = [*each.settings, *lasting, f"topic.name={name}", "topic.reset=false"]
+                    with run(each.scenario, running.bootstrap, *settings) as ran:
+                        _keep(analysed(ran.folder), out, each.row, number)
+
+
+def _keep(result: Result, out: Path, row: str, number: int) -> None:
+    """The first round of a row takes the place of all that were measured at another time."""
+    for old in _files(out, row) if number == 0 else ():
+        old.unlink()
+    (out / f"{row}.{number}.json").write_text(json.dumps(result, indent=2) + "\n")
+
+
+def analysed(folder: RunFolder) -> Result:
+    """The result of a run; in a process of its own, so that its JVM is gone before the next row is measured."""
+    command = [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder.root)]
+    # A run that is not valid, or breaks an expectation, has an exit code of its own, and a result.
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not folder.result.exists():
+        raise SystemExit(f"the analysis failed: {done.stderr}")
+    result: Result = json.loads(folder.result.read_bytes())
+    return result
+
+
+def kept(out: Path, row: str) -> list[Result]:
+    """The results of a row, one for each round; SystemExit where there are none."""
+    found = [json.loads(path.read_bytes()) for path in _files(out, row)]
+    if not found:
+        raise SystemExit(f"{out} holds no result of {row}; measure it first")
+    return found
+
+
+def _files(out: Path, row: str) -> list[Path]:
+    return sorted(out.glob(f"{row}.*.json"))
+
+
+def table(group: Group, results: Mapping[str, Sequence[Result]]) -> list[str]:
+    """A Markdown table: each row as it was measured, by both kinds of latency, and as it was published."""
+    lines = [HEADS, ("---",) * len(HEADS)]
+    for each in group.rows:
+        lines += [_measured(each.row, kind, results[each.row]) for kind in ("service", "response")]
+        lines += [_published(known) for known in PUBLISHED if known.row == each.row]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def doubts(results: Mapping[str, Sequence[Result]]) -> list[str]:
+    """Why results are not valid, a paragraph each."""
+    return [
+        line
+        for row, rounds in results.items()
+        for number, result in enumerate(rounds)
+        for check in result["verdict"]["checks"]
+        if check["about"] == "instrument" and check["status"] == "fail"
+        for line in ("", f"{row}, round {number + 1}, is not valid: {check['name']}: {check['evidence']}")
+    ]
+
+
+def _measured(row: str, kind: str, rounds: Sequence[Result]) -> tuple[str, ...]:
+    rates = [f"{stage}_per_second" for stage in ("sent", "received")]
+    latencies = [("ack", "p50"), ("ack", "p99"), *(("end_to_end", name) for name in ("p50", "p95", "p99", "p99_9"))]
+    valid = sum(result["verdict"]["valid"] is True for result in rounds)
+    return (
+        row,
+        f"Streamgauge, {kind} time",
+        *(_spread([result["throughput"][rate] for result in rounds], whole) for rate in rates),
+        *(_latency(rounds, path, kind, name) for path, name in latencies),
+        _spread([_peak(result) for result in rounds], whole),
+        f"{valid} of {len(rounds)}",
+    )
+
+
+def _published(known: Published) -> tuple[str, ...]:
+    row, system, *figures = (getattr(known, each.name) for each in fields(known))
+    return (row, f"SSP_kafka, {system}", *figures, "")
+
+
+def _latency(rounds: Sequence[Result], path: str, kind: str, name: str) -> str:
+    found = [result["latency"][path][kind] or {} for result in rounds]
+    mark = "> " if any(f"{name}_hi_ms" in figures for figures in found) else ""
+    return mark + _spread([figures.get(f"{name}_ms") for figures in found], significant)
+
+
+def _peak(result: Result) -> float | None:
+    """The most messages outstanding at the end of a second of the measure phase."""
+    seconds = [row["outstanding"] for row in result["timeline"] if row["second"] >= 0]
+    return max((each for each in seconds if each is not None), default=None)
+
+
+def _spread(values: Sequence[float | None], written: Callable[[float], str]) -> str:
+    """The median, and the range where there were several rounds; unknown where one round does not know it."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return UNKNOWN
+    middle = written(median(known))
+    return middle if len(known) == 1 else f"{middle} ({written(min(known))} to {written(max(known))})"
+
+
+def offline() -> list[Row]:
+    """What codecs make of batches of each kind of content, without a broker."""
+    command = [sys.executable, "-m", "streamgauge.cli.main", "compression", "payload", "--all", "--json"]
+    return ratios(json.loads(call(command).output))
+
+
+def ratio_table(found: Sequence[Row]) -> list[str]:
+    """A Markdown table of ratios without a broker, each beside the one that was published; no line without ratios."""
+    if not found:
+        return []
+    (_, *names), *published = _cells(_PUBLISHED_RATIOS)
+    ours = {(row["payload"], row["codec"]): significant(row["ratio"]) for row in found}
+    lines = [["payload", *(f"{name}, {whose}" for name in names for whose in ("here", "SSP_kafka"))]]
+    lines += [["---"] * len(lines[0])]
+    for payload, *theirs in published:
+        pairs = zip(names, theirs, strict=True)
+        lines.append(
+            [payload, *(cell for name, ratio in pairs for cell in (ours.get((payload, name), UNKNOWN), ratio))]
+        )
+    why = (
+        "Batches before by batches after. SSP_kafka: one block of 1 MB of messages without stamps, gzip at its fastest."
+    )
+    return ["", why, "", *(f"| {' | '.join(cells)} |" for cells in lines)]
+
+
+def drawn(group: Group, results: Mapping[str, Sequence[Result]], ratios_found: Sequence[Row]) -> list[Figure]:
+    """The figures of a group, of the round of each row whose end-to-end p99 is the median."""
+    runs = [Labelled(each.label, _middle(results[each.row])) for each in group.rows]
+    return [*(draw(runs) for draw in group.figures), *(compression(found) for found in (ratios_found,) if found)]
+
+
+def _middle(rounds: Sequence[Result]) -> Result:
+    def tail(result: Result) -> float:
+        p99 = (result["latency"]["end_to_end"]["service"] or {}).get("p99_ms")
+        return float("inf") if p99 is None else float(p99)
+
+    return sorted(rounds, key=tail)[len(rounds) // 2]
+
+
+if __name__ == "__main__":
+    main()

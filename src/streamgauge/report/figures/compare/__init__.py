@@ -1,0 +1,45 @@
+"""Figures that compare runs: pure functions from results, each with a label, to charts."""
+
+from collections.abc import Sequence
+
+from streamgauge.report.figures.compare.over_time import baseline_timeline, burst_summary, burst_timeline
+from streamgauge.report.figures.compare.runs import Labelled, bursts, checked, differing
+from streamgauge.report.figures.compare.settings import acks, codecs, compression, payloads, ratios, sizes
+from streamgauge.report.figures.figure import Figure, Row
+
+__all__ = [
+    "Labelled",
+    "acks",
+    "baseline_timeline",
+    "burst_summary",
+    "burst_timeline",
+    "codecs",
+    "compare",
+    "compression",
+    "payloads",
+    "ratios",
+    "sizes",
+]
+
+
+def compare(results: Sequence[Labelled], offline: Sequence[Row] = ()) -> dict[str, Figure]:
+    """Every figure that these runs have the matter for, by its name; each of them has a chart.
+
+    Runs whose scenarios differ in one setting only are compared by it: codec, payload, acks, size. Where several such
+    sets are among them, that with the most different values is shown. Runs with bursts have figures of their own; all
+    others have the timeline. `offline` are rows as `compression` takes them. ValueError where there is no result, or
+    two have the same label.
+    """
+    runs = checked(results)
+    bursty = [run for run in runs if bursts(run)]
+    steady = [run for run in runs if run not in bursty]
+    drawn = [
+        *(baseline_timeline(found) for found in (steady,) if found),
+        *(draw(found) for name, draw in _SETTINGS.items() if (found := differing(runs, name))),
+        *(draw(found) for draw in (burst_timeline, burst_summary) for found in (bursty,) if found),
+        *(compression(found) for found in (offline,) if found),
+    ]
+    return {figure.name: figure for figure in drawn if figure.missing is None}
+
+
+_SETTINGS = {"codec": codecs, "payload": payloads, "acks": acks, "size": sizes}

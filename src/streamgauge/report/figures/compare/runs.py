@@ -1,0 +1,141 @@
+"""Runs to be compared: results with labels, which of them differ in one setting only, what figures take from them."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.figures import listed, significant
+from streamgauge.domain.quantities import parse_duration_ns
+from streamgauge.report.figures.figure import Result, Row, rounded
+from streamgauge.report.figures.timeline import KINDS
+
+SETTINGS: Final[Mapping[str, Sequence[str]]] = {
+    "codec": ("compression.type", "compression.codec", "compression.level"),
+    "payload": ("payload",),
+    "acks": ("acks", "request.required.acks"),
+    "size": ("size",),
+}
+"""What runs are compared by: keys of `load`, or of its client."""
+_WORDS: Final = ("name", "about", "seed", "expect")
+"""What scenarios may say differently and be the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One run: what it is called in the figures, and its result.json."""
+
+    label: str
+    result: Result
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """The scenario as it was carried out."""
+        scenario: Mapping[str, Any] = self.result["run"]["scenario"]
+        return scenario
+
+    @property
+    def load(self) -> Mapping[str, Any]:
+        """What was asked of the producers; empty where there are none."""
+        load = self.scenario.get("load")
+        return load if isinstance(load, Mapping) else {}
+
+    @property
+    def measured_seconds(self) -> float:
+        """How long was measured, as it was meant: a phase may end some microseconds late."""
+        return round(self.result["throughput"]["measured_seconds"] or 0.0, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """One burst, in seconds since the measure phase began; `next_begins` is where its period ends."""
+
+    begins: float
+    ends: float
+    next_begins: float
+
+
+def checked(results: Sequence[Labelled]) -> Sequence[Labelled]:
+    """The same results; ValueError where there are none, or two have the same label."""
+    if not results:
+        raise ValueError("there is no result to compare; give at least one")
+    labels = [run.label for run in results]
+    if twice := [label for label in dict.fromkeys(labels) if labels.count(label) > 1]:
+        raise ValueError(f"more than one result is called {listed(twice)}; give each a label of its own")
+    return results
+
+
+def differing(results: Sequence[Labelled], setting: str) -> list[Labelled]:
+    """The runs whose scenarios differ in this setting and in nothing else; none where all have the same."""
+    alike: defaultdict[str, list[tuple[str, Labelled]]] = defaultdict(list)
+    for run in results:
+        if run.load:
+            rest, value = _apart(run.scenario, SETTINGS[setting])
+            alike[rest].append((value, run))
+    most = max(alike.values(), key=_values, default=[])
+    return [run for _, run in most] if _values(most) > 1 else []
+
+
+def _values(runs: Sequence[tuple[str, Labelled]]) -> int:
+    return len({value for value, _ in runs})
+
+
+def _apart(scenario: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, str]:
+    """A scenario without some keys of its load and its client, and these alone, both as text that can be compared."""
+    load, topic = scenario["load"], scenario.get("topic", {})
+    client = load.get("client", {})
+    rest = {
+        **_without(scenario, _WORDS),
+        "topic": _without(topic, ("name",)),
+        "load": {**_without(load, keys), "client": _without(client, keys)},
+    }
+    given = {**load, **client}
+    return json.dumps(rest, sort_keys=True), json.dumps([given.get(key) for key in keys])
+
+
+def _without(part: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if key not in keys}
+
+
+def kind_of(results: Sequence[Labelled], *paths: str) -> str:
+    """Response time where every run that has such a latency has it, else service time: no figure mixes them."""
+    having = [
+        run.result["latency"][path]
+        for run in results
+        for path in paths
+        if any(_has(run.result["latency"][path][kind]) for kind in KINDS)
+    ]
+    return KINDS[0] if all(_has(kinds[KINDS[0]]) for kinds in having) else KINDS[1]
+
+
+def _has(figures: Result | None) -> bool:
+    return figures is not None and figures["p50_ms"] is not None
+
+
+def percentile(run: Labelled, path: str, kind: str, name: str) -> Row | None:
+    """One percentile of a run in ms: `value`, where the uncertainty ends (`top`), and as text; None where it is null.
+
+    Messages that never came make a percentile an interval; one without end is drawn up to twice its begin.
+    """
+    figures = run.result["latency"][path][kind] or {}
+    ms = figures.get(f"{name}_ms")
+    # What is zero has no place on a logarithmic scale.
+    if ms is None or ms <= 0:
+        return None
+    censored = f"{name}_hi_ms" in figures
+    top = (figures[f"{name}_hi_ms"] or 2 * ms) if censored else ms
+    return {"value": rounded(ms), "top": rounded(top), "shown": ("> " if censored else "") + significant(ms)}
+
+
+def bursts(run: Labelled) -> list[Burst]:
+    """The bursts within the measure phase, from `run.scenario.load.rate.burst`; the last may end after it."""
+    rate = run.load.get("rate")
+    burst = rate.get("burst") if isinstance(rate, Mapping) else None
+    if burst is None:
+        return []
+    lasts, every = (parse_duration_ns(burst[key]) / NS_PER_SECOND for key in ("for", "every"))
+    count = math.ceil(round(run.measured_seconds / every, 3))
+    return [Burst(number * every, number * every + lasts, (number + 1) * every) for number in range(count)]

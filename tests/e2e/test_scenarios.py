@@ -1,0 +1,164 @@
+"""Every shipped scenario, shortened, on a real broker: it runs, and delivers exactly."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+
+from streamgauge.cli.conduct import Request, conduct
+from streamgauge.cli.scenario_file import load_scenario, shipped
+from streamgauge.domain.clock import NS_PER_MS, monotonic_ns
+from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.domain.scenario import Scenario
+from streamgauge.engine.supervise import Interrupts
+from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.kafka.java import Java
+from streamgauge.record.facts import read_facts
+
+pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
+
+SHORT = ("phases.warmup=200ms", "phases.drain=20s")
+MEASURE = "phases.measure=1500ms"
+LENGTHS = {
+    # A duration would take the place of what ends them.
+    "many-topics": "phases.measure.bytes_per_partition=200KiB",
+    "round-trip": "phases.measure.messages=2k",
+    "drain": "phases.measure.at_most=30s",
+}
+READ_ONLY = {"drain", "observe"}
+PARTITIONS = 12
+
+
+class Ran:
+    """A scenario that was carried out, and its rows."""
+
+    def __init__(self, scenario: Scenario, folder: RunFolder) -> None:
+        self.scenario = scenario
+        self.folder = folder
+        self.facts: RunFacts = read_facts(folder)
+
+    def rows(self, kind: str) -> pa.Table:
+        """All rows of a kind of event."""
+        files = [str(path) for path in self.folder.events.glob(f"{kind}/worker=*/part-*.parquet")]
+        return ds.dataset(files).to_table() if files else pa.table({})
+
+    def tuples(self, kind: str, *names: str) -> list[tuple[object, ...]]:
+        """Some columns of a kind of event, row by row."""
+        table = self.rows(kind)
+        return list(zip(*(table[name].to_pylist() for name in names), strict=True)) if table.num_rows else []
+
+
+@pytest.fixture
+def carry_out(broker: EmbeddedBroker, java: Java, tmp_path: Path) -> Callable[..., Ran]:
+    """Carries out a scenario, with a topic of its own, on the broker of the suite."""
+
+    def run(name: str, *settings: str, topic: str | None = None) -> Ran:
+        base = topic or f"e2e-{os.getpid()}-{monotonic_ns()}"
+        many = "[1-4]" if name == "many-topics" else ""
+        length = LENGTHS.get(name, MEASURE)
+        scenario = load_scenario(name, [*SHORT, length, f'topic.name="{base}{many}"', *settings])
+        request = Request(scenario, tmp_path, ["test"], java, bootstrap=broker.bootstrap, allow_reset=True)
+        return Ran(scenario, conduct(request, Interrupts(), lambda _: None))
+
+    return run
+
+
+def delivered_exactly(ran: Ran) -> None:
+    """Every message that was acknowledged, and not aborted, came once to every group, intact and processed."""
+    aborted = {
+        (producer, transaction)
+        for producer, transaction, outcome in ran.tuples("transactions", "producer", "transaction", "outcome")
+        if outcome != "committed"
+    }
+    sent = ran.tuples("sent", "topic", "producer", "seq", "transaction", "error")
+    expected = Counter(
+        (topic, producer, seq)
+        for topic, producer, seq, tx, error in sent
+        if not error and (producer, tx) not in aborted
+    )
+    assert expected
+    assert set(expected.values()) == {1}
+    received = ran.tuples("received", "group", "topic", "producer", "seq")
+    for group in ran.facts.groups:
+        assert Counter(row[1:] for row in received if row[0] == group.id) == expected
+    assert False not in {intact for (intact,) in ran.tuples("received", "intact")}
+    consume = ran.scenario.consume
+    if consume and consume.processing:
+        assert None not in {processed for (processed,) in ran.tuples("received", "processed_ns")}
+
+
+@pytest.mark.parametrize("name", sorted(set(shipped()) - READ_ONLY))
+def test_a_shipped_scenario_delivers_exactly(name: str, carry_out: Callable[..., Ran]) -> None:
+    """Shortened, it ends as it should."""
+    ran = carry_out(name)
+
+    assert (ran.facts.ending, ran.facts.reasons) == ("finished", [])
+    assert ran.facts.drained is not False
+    if ran.scenario.load:
+        delivered_exactly(ran)
+    if ran.scenario.connections:
+        assert ran.rows("connections").num_rows > 0
+        assert {error for (error,) in ran.tuples("connections", "error")} == {None}
+
+
+def test_a_topic_that_is_full_already_is_drained(carry_out: Callable[..., Ran]) -> None:
+    """From its begin to where it ended, and not longer."""
+    filled = carry_out("saturate", "consume=off", "phases.measure=500ms", "topic.reset=false")
+    topic = filled.scenario.topic_name
+
+    ran = carry_out("drain", topic=topic)
+
+    sent = Counter(ran_[:2] for ran_ in filled.tuples("sent", "partition", "offset"))
+    assert Counter(ran.tuples("received", "partition", "offset")) == sent
+    measure = ran.facts.phase("measure")
+    assert measure is not None
+    assert measure.to_ns - measure.from_ns < 20_000 * NS_PER_MS
+
+
+def test_somebody_elses_topic_is_observed(carry_out: Callable[..., Ran], broker: EmbeddedBroker) -> None:
+    """Nothing is sent; messages have the time of their record, and no due time."""
+    filled = carry_out("baseline", "consume=off", "load.rate=100/s", "phases.measure=500ms")
+    topic = filled.scenario.topic_name
+
+    ran = carry_out("observe", "consume.start=earliest", "phases.measure=2s", topic=topic)
+
+    got = ran.tuples("received", "due_ns", "sent_ns", "created_ms")
+    assert len(got) == filled.rows("sent").num_rows
+    assert {row[:2] for row in got} == {(None, None)}
+    assert all(row[2] for row in got)
+
+
+def test_an_aborted_message_is_never_seen_by_those_who_read_what_is_committed(carry_out: Callable[..., Ran]) -> None:
+    """And others do see it."""
+    ran = carry_out("transactions", "load.transactions.abort=0.5", "consume.groups=1")
+    outcomes = Counter(outcome for (outcome,) in ran.tuples("transactions", "outcome"))
+    assert min(outcomes["committed"], outcomes["aborted"]) > 3
+    delivered_exactly(ran)
+
+    seen = carry_out("transactions", "load.transactions.abort=0.5", "consume.client.isolation.level=read_uncommitted")
+    assert seen.rows("received").num_rows == seen.rows("sent").num_rows
+
+
+def test_messages_of_several_topics_come_to_several_groups(carry_out: Callable[..., Ran]) -> None:
+    """With explicit partitions beside groups that share them."""
+    ran = carry_out("many-topics", "consume.groups=2", "consume.consumers=2", "consume.processes=2", "load.rate=2k/s")
+    delivered_exactly(ran)
+    assert {topic for (topic,) in ran.tuples("sent", "topic")} == {0, 1, 2, 3}
+
+    alone = carry_out("quick", "consume.partitions=[3, 5]", "load.rate=1k/s", "load.partition=round-robin")
+    assert {partition for (partition,) in alone.tuples("received", "partition")} == {3, 5}
+    sent = [row for row in alone.tuples("sent", "partition", "producer", "seq") if row[0] in {3, 5}]
+    assert sorted(alone.tuples("received", "partition", "producer", "seq")) == sorted(sent)
+
+
+def test_keys_decide_the_partition(carry_out: Callable[..., Ran]) -> None:
+    """A constant key sends everything to one; a chosen partition is the partition."""
+    one = carry_out("quick", "load.keys={constant: {text: k}}", "load.rate=1k/s")
+    assert len({partition for (partition,) in one.tuples("sent", "partition")}) == 1
+
+    chosen = carry_out("quick", "load.partition=7", "load.rate=1k/s")
+    assert {partition for (partition,) in chosen.tuples("sent", "partition")} == {7}

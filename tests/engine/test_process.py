@@ -1,0 +1,283 @@
+"""What is in hand, and the slots that process it: with every reading of the clock given."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.domain import stamp
+from streamgauge.domain.blocks import NULL_INT64, Fetched
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.errors import WorkerError
+from streamgauge.domain.processing import NEVER, Delays
+from streamgauge.domain.scenario.consume import Processing
+from streamgauge.engine.process import Frontier, InHand, Settled
+from streamgauge.engine.receive import Reading, rows
+
+MS = NS_PER_MS
+PARTITIONS = 4
+
+
+def in_hand(limit: int = 100, **processing: Any) -> InHand:
+    """Messages of two topics of four partitions."""
+    model = Processing.model_validate(processing)
+    return InHand(model, limit, Delays(model, 42, (0,)), ("a", "b"), PARTITIONS, lambda: 0)
+
+
+def fetched(*places: tuple[int, int, int]) -> Fetched:
+    """Messages at (topic, partition, offset)."""
+    topic, partition, offset = np.array(places, np.int64).T
+    count = len(places)
+    return Fetched(
+        partition=partition.astype(np.int32),
+        offset=offset,
+        append_ms=None,
+        size_bytes=np.full(count, 7, np.int32),
+        stamps=np.zeros(count, stamp.STAMP),
+        values=[b"1234567"] * count,
+        in_header=False,
+        topic=topic.astype(np.int32),
+        contents=lambda: [(b"v%d" % number, b"k") for number in offset.tolist()],
+    )
+
+
+def take(hand: InHand, *places: tuple[int, int, int], poll: int = 0) -> None:
+    block = fetched(*places)
+    hand.take(rows(block, Reading(1, None), poll, 5), block)
+
+
+def times(settled: Settled | None) -> list[tuple[int, int, int]]:
+    """(offset, begin, end) in the order in which they were over, -1 for unknown."""
+    assert settled is not None
+    columns: list[Any] = [settled.block[name] for name in ("offset", "started_ns", "processed_ns")]
+    known = [np.where(column == NULL_INT64, -1, column).tolist() for column in columns]
+    return list(zip(*known, strict=True))
+
+
+def test_one_slot_takes_one_message_after_the_other() -> None:
+    """What is late is observed late, and the next one begins with the same reading."""
+    hand = in_hand(delay="4ms")
+    take(hand, (0, 0, 10), (0, 0, 11), (0, 1, 5))
+    turned = [hand.turn(at_ns) for at_ns in (1 * MS, 4 * MS, 5 * MS, 9 * MS + 500, 13 * MS + 499, 13 * MS + 500)]
+
+    assert turned == [True, False, True, True, False, True]
+    assert times(hand.settle()) == [(10, MS, 5 * MS), (11, 5 * MS, 9 * MS + 500), (5, 9 * MS + 500, 13 * MS + 500)]
+    assert (hand.count, hand.due_ns) == (0, NEVER)
+
+
+def test_each_partition_has_a_slot_of_its_own() -> None:
+    """In order within a partition, side by side between them, those of two topics apart."""
+    hand = in_hand(delay="4ms", order="partitions")
+    take(hand, (0, 1, 10), (0, 1, 11), (1, 1, 10), (0, 2, 7))
+    for at_ns in (0, 4 * MS, 8 * MS):
+        hand.turn(at_ns)
+
+    assert times(hand.settle()) == [(10, 0, 4 * MS), (7, 0, 4 * MS), (10, 0, 4 * MS), (11, 4 * MS, 8 * MS)]
+
+
+def test_slots_take_from_any_partition() -> None:
+    hand = in_hand(delay="4ms", order="slots", slots=2)
+    take(hand, *((0, 1, offset) for offset in range(5)))
+    for at_ns in (0, 4 * MS, 8 * MS, 12 * MS):
+        hand.turn(at_ns)
+
+    assert [each[2] // MS for each in times(hand.settle())] == [4, 4, 8, 8, 12]
+
+
+def test_without_a_delay_all_is_over_at_once() -> None:
+    """After a change too, once those that began before it are."""
+    hand = in_hand(delay="4ms", changes=[{"at": "10ms"}])
+    hand.begin(0)
+    take(hand, *((0, 0, offset) for offset in range(50)))
+    hand.turn(8 * MS)
+    hand.turn(11 * MS)
+    assert (hand.count, hand.takes_no_time) == (50, False)
+    hand.turn(12 * MS)
+
+    assert times(hand.settle())[:2] == [(0, 8 * MS, 12 * MS), (1, 12 * MS, 12 * MS)]
+    assert (hand.count, hand.takes_no_time) == (0, True)
+
+
+def test_rows_are_those_that_were_received() -> None:
+    """Every column comes out as it went in, and room is given back."""
+    hand = in_hand(limit=2, delay="1ms", order="slots", slots=8)
+    for poll in range(2_000):
+        assert hand.room(4) == 2
+        take(hand, (0, 3, poll), (1, 2, poll + 7), poll=poll)
+        assert hand.room(4) == 0
+        hand.turn(2 * poll * MS)
+        hand.turn((2 * poll + 1) * MS)
+        block: Any = hand.settle().block  # type: ignore[union-attr]
+        assert [block[name].tolist() for name in ("topic", "partition", "offset", "poll", "size_bytes")] == [
+            [0, 1],
+            [3, 2],
+            [poll, poll + 7],
+            [poll] * 2,
+            [7] * 2,
+        ]
+        assert set(block["seq"].tolist()) == set(block["created_ms"].tolist()) == {NULL_INT64}
+
+
+def test_offsets_get_on_only_when_all_below_is_over() -> None:
+    """With two slots the second message may be over before the first; what is dropped is over at once."""
+    hand = in_hand(delay="0s", jitter="10ms", order="slots", slots=3)
+    take(hand, (0, 1, 10), (0, 1, 12), (1, 1, 3))
+    hand.turn(0)
+    stored: dict[tuple[int, int], int] = {}
+    over: set[tuple[int, int]] = set()
+    for at_ns in range(0, 11 * MS, MS // 10):
+        hand.turn(at_ns)
+        if settled := hand.settle():
+            block: Any = settled.block
+            over |= set(zip(block["topic"].tolist(), block["offset"].tolist(), strict=True))
+            stored |= {(topic, partition): offset for topic, partition, offset in settled.offsets}
+            assert stored.get((0, 1), 10) == (13 if {(0, 10), (0, 12)} <= over else 12 if (0, 10) in over else 10)
+
+    assert stored == {(0, 1): 13, (1, 1): 4}
+
+
+@given(st.data())
+def test_the_frontier_is_the_first_that_is_not_over(data: st.DataObject) -> None:
+    """For messages over in any order, with gaps in the log."""
+    offsets = sorted(data.draw(st.sets(st.integers(0, 1000), min_size=1, max_size=60)))
+    order = data.draw(st.permutations(offsets))
+    frontier = Frontier()
+    half = len(offsets) // 2
+    if half:
+        frontier.add(offsets[:half])
+    frontier.add(offsets[half:])
+    left = set(offsets)
+    for offset in order:
+        frontier.finish(offset)
+        left.remove(offset)
+        assert frontier.reached() == (min(left) if left else offsets[-1] + 1)
+
+
+def test_what_is_dropped_is_over_and_was_never_begun() -> None:
+    hand = in_hand(delay="4ms", drop=0.5)
+    take(hand, *((0, 0, offset) for offset in range(40)))
+    first = times(hand.settle())
+    for at_ns in range(0, 200 * MS, 4 * MS):
+        hand.turn(at_ns)
+    rest = times(hand.settle())
+
+    assert {each[1:] for each in first} == {(-1, -1)}
+    assert 10 <= len(first) <= 30
+    assert all(0 <= begin < end for _, begin, end in rest)
+    assert sorted(each[0] for each in first + rest) == list(range(40))
+
+
+@pytest.mark.parametrize("order", ["loop", "partitions"])
+def test_what_is_withdrawn_is_told_and_never_stored(order: str) -> None:
+    """One that began keeps its begin; others go on."""
+    hand = in_hand(delay="4ms", order=order)
+    take(hand, (0, 0, 10), (0, 0, 11), (0, 1, 5))
+    hand.turn(MS)
+    hand.withdraw([(0, 0)])
+    settled = hand.settle()
+    assert settled is not None
+    assert sorted(times(settled)) == [(10, MS, -1), (11, -1, -1)]
+    assert settled.offsets == []
+    hand.turn(5 * MS)
+    hand.turn(9 * MS)
+    settled = hand.settle()
+
+    assert settled is not None
+    assert settled.offsets == [(0, 1, 6)]
+    assert hand.count == 0
+
+
+def test_a_partition_that_comes_back_begins_anew() -> None:
+    """Its messages are delivered again, from where they were stored."""
+    hand = in_hand(delay="4ms")
+    take(hand, (0, 0, 10), (0, 0, 11))
+    hand.withdraw()
+    hand.settle()
+    take(hand, (0, 0, 10))
+    hand.turn(0)
+    hand.turn(4 * MS)
+    settled = hand.settle()
+
+    assert settled is not None
+    assert settled.offsets == [(0, 0, 11)]
+
+
+def test_polls_are_over_when_all_their_messages_are() -> None:
+    hand = in_hand(delay="1ms")
+    take(hand, (0, 0, 1), (0, 0, 2), poll=7)
+    take(hand, (0, 0, 3), poll=8)
+    finished = []
+    for at_ns in (0, MS, 2 * MS, 3 * MS):
+        hand.turn(at_ns)
+        if settled := hand.settle():
+            finished.append(settled.polls)
+
+    assert finished == [0, 1, 1]
+
+
+def test_room_is_shared_by_partitions_that_have_slots() -> None:
+    """One partition that is ahead leaves the room of the others alone; each has room for one at least."""
+    hand = in_hand(limit=40, delay="1ms", order="partitions")
+    room_of = hand.room_of(4)
+    assert room_of is not None
+    take(hand, *((0, 1, offset) for offset in range(10)))
+    hand.turn(0)
+
+    assert [room_of((0, partition)) for partition in range(4)] == [10, 0, 10, 10]
+    assert hand.room(4) == 30
+    scarce = in_hand(limit=2, delay="1ms", order="partitions")
+    assert scarce.room(8) == 8
+    assert scarce.room_of(8)((0, 0)) == 1  # type: ignore[misc]
+    assert in_hand(delay="1ms").room_of(4) is None
+
+
+@pytest.mark.parametrize(("order", "hungry"), [("loop", False), ("partitions", True), ("slots", True)])
+def test_a_slot_without_a_message_hungers(order: str, hungry: bool) -> None:
+    hand = in_hand(delay="1ms", order=order, **({"slots": 3} if order == "slots" else {}))
+    assert hand.hungers(2)
+    take(hand, (0, 0, 1), (0, 0, 2))
+    hand.turn(0)
+
+    assert hand.hungers(2) is hungry
+
+
+def test_an_end_of_the_log_is_reached_when_all_before_is_over() -> None:
+    """Behind the last message lies what is none."""
+    hand = in_hand(delay="1ms")
+    assert hand.end((1, 3), 17)
+    take(hand, (0, 0, 1))
+    assert not hand.end((0, 0), 5)
+    hand.turn(0)
+    hand.turn(MS)
+    settled = hand.settle()
+
+    assert settled is not None
+    assert settled.offsets == [(0, 0, 5)]
+
+
+CALLED: list[tuple[bytes | None, bytes | None]] = []
+
+
+def handle(value: bytes | None, key: bytes | None) -> None:
+    """A user's function that cannot stand one message."""
+    if value == b"v13":
+        raise ValueError("thirteen")
+    CALLED.append((value, key))
+
+
+def test_a_function_is_called_with_value_and_key() -> None:
+    """It takes its own time, for some milliseconds at a stretch; its failure names the message."""
+    CALLED.clear()
+    clock = iter(range(0, 1000 * MS, 2 * MS))
+    model = Processing(function=f"{__name__}:handle")
+    hand = InHand(model, 100, Delays(model, 42, ()), ("a", "b"), PARTITIONS, lambda: next(clock))
+    take(hand, *((1, 2, offset) for offset in range(8, 14)))
+    assert hand.due_ns == 0
+    hand.turn(next(clock))
+
+    assert CALLED == [(b"v8", b"k"), (b"v9", b"k"), (b"v10", b"k")]
+    assert times(hand.settle()) == [(8, 0, 2 * MS), (9, 2 * MS, 4 * MS), (10, 4 * MS, 6 * MS)]
+    with pytest.raises(WorkerError, match="handle failed for the message at b, partition 2, offset 13: Value"):
+        hand.turn(next(clock))

@@ -1,0 +1,490 @@
+"""Figures that compare runs, and the benchmark that measures what they compare."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import vl_convert
+from benchmarks import references
+
+from streamgauge.cli.scenario_file import load_scenario
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.report.figures import catalogue
+from streamgauge.report.figures.compare import (
+    Labelled,
+    acks,
+    baseline_timeline,
+    burst_summary,
+    burst_timeline,
+    codecs,
+    compare,
+    compression,
+    payloads,
+    ratios,
+    sizes,
+)
+from streamgauge.report.figures.figure import Figure
+from streamgauge.report.result import assemble
+
+Row = dict[str, Any]
+Make = Callable[..., RunFolder]
+Run = Callable[..., Labelled]
+
+OFFLINE: list[Row] = [
+    {"payload": "random", "codec": "zstd", "ratio": 1.0},
+    {"payload": "json", "codec": "lz4", "ratio": 14.65},
+    {"payload": "json", "codec": "zstd", "ratio": None},
+]
+
+
+@pytest.fixture
+def run(make: Make) -> Run:
+    """A maker of runs: `run(label, load, ack={"p99": ...})`; what is not given is that of a good run."""
+    good = assemble(
+        make(lambda facts, _: facts["phases"].insert(0, {"name": "warmup", "from_ns": -(10**9), "to_ns": 0}))
+    )
+
+    def made(label: str, load: Row | None = None, **latencies: Mapping[str, float | None] | None) -> Labelled:
+        result = deepcopy(good)
+        result["run"]["scenario"]["load"] |= load or {}
+        for path, figures in latencies.items():
+            for kind in ("response", "service"):
+                if figures is None:
+                    result["latency"][path][kind] = None
+                else:
+                    result["latency"][path][kind] |= {f"{name}_ms": value for name, value in figures.items()}
+        return Labelled(label, result)
+
+    return made
+
+
+def bursty(run: Run, label: str, outstanding: Sequence[float | None], measured: float = 24.0) -> Labelled:
+    """A run with bursts of 3 s in every 12 s; outstanding messages are those at the ends of the seconds from 0 on."""
+    rate = {"burst": {"base": "5k/s", "burst": "15k/s", "for": "3s", "every": "12s"}}
+    made = run(label, {"rate": rate})
+    second = made.result["timeline"][5]
+    made.result["timeline"][:] = [
+        {**second, "second": at, "outstanding": value} for at, value in enumerate(outstanding, start=0)
+    ]
+    made.result["throughput"]["measured_seconds"] = measured
+    return made
+
+
+def by_codec(run: Run) -> list[Labelled]:
+    return [run(codec, {"client": {"compression.type": codec}}) for codec in ("none", "zstd")]
+
+
+def by_size(run: Run) -> list[Labelled]:
+    return [run(str(size), {"size": size}) for size in (4096, 64)]
+
+
+def test_every_figure_is_drawn_from_data_that_are_all_there(run: Run) -> None:
+    """Each dataset is named in the chart, has the same columns in every row, and Vega-Lite draws something of it."""
+    figures = [
+        baseline_timeline(by_codec(run)),
+        baseline_timeline(by_codec(run)[:1]),
+        codecs(by_codec(run)),
+        payloads(by_codec(run)),
+        acks(by_codec(run)),
+        sizes(by_size(run)),
+        compression(OFFLINE),
+        burst_timeline([bursty(run, label, range(24)) for label in ("one", "two")]),
+        burst_summary([bursty(run, "one", range(24))]),
+    ]
+    for figure in figures:
+        assert figure.missing is None, figure.name
+        assert figure.title
+        assert figure.about
+        named = {node["name"] for node in _walk(figure.spec()) if isinstance(node, dict) and set(node) == {"name"}}
+        assert named == set(figure.data), figure.name
+        for rows in figure.data.values():
+            assert len({tuple(row) for row in rows}) == 1
+        scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec()))
+        assert '"marktype": "line"' in scene or '"marktype": "rect"' in scene
+        json.dumps(figure.whole_spec(), allow_nan=False)
+
+
+def _walk(node: object) -> Iterator[object]:
+    yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _walk(child)
+
+
+def test_panels_are_saved_as_pictures(run: Run, tmp_path: Path) -> None:
+    """Whatever runs are called."""
+    runs = [bursty(run, label, range(24)) for label in ("it's", 'so "called"')]
+    written = catalogue.save([burst_timeline(runs)], tmp_path)
+    assert [path.name for path in written] == [f"burst-timeline.{kind}" for kind in ("svg", "png", "pdf")]
+    drawn = written[0].read_text()
+    assert drawn.count('stroke="#d1495b"') == len(runs)
+    assert "so &quot;called&quot;" in drawn
+
+
+def test_codecs_are_compared_by_their_tails_and_rates(run: Run) -> None:
+    """Response time, four significant digits, under the labels that were given."""
+    figure = codecs([run("none", ack={"p99": 11.13456}, end_to_end={"p99": 17.85}), run("zstd", ack={"p99": None})])
+    assert figure.data["codecs"] == [
+        {"codec": "none", "series": "ack p99", "value": 11.13, "top": 11.13, "shown": "11.1"},
+        {"codec": "none", "series": "end-to-end p99", "value": 17.85, "top": 17.85, "shown": "17.9"},
+        {"codec": "zstd", "series": "end-to-end p99", "value": 6.0, "top": 6.0, "shown": "6.00"},
+    ]
+    assert [row["rate"] for row in figure.data["codecs_sent"]] == [10_000, 10_000]
+    assert "response time" in figure.about
+    assert ">" not in figure.about
+
+
+@pytest.mark.parametrize(("high", "top"), [(20.0, 20.0), (None, 12.0)])
+def test_a_percentile_that_is_censored_is_marked(run: Run, high: float | None, top: float) -> None:
+    """By `>`, and by a pale part up to where it may be; an infinite one is drawn up to twice its begin."""
+    results = [run("a"), run("b", end_to_end={"p99": 6.0, "p99_hi": high})]
+    for figure, name in ((codecs(results), "codecs"), (acks(results), "acks"), (sizes(results), "sizes_p99")):
+        marked = [row for row in figure.data[name] if row["shown"].startswith("> ")]
+        assert [(row["value"], row["top"], row["shown"]) for row in marked] == [(6.0, top, "> 6.00")]
+        assert "never came" in figure.about
+        assert "datum.top > datum.value" in json.dumps(figure.spec())
+
+
+def test_a_run_without_a_schedule_makes_all_be_compared_by_service_time(run: Run) -> None:
+    """Kinds are not mixed; acknowledgements that no run has do not count."""
+    results = [run("10k/s", ack=None), run("max", ack=None)]
+    assert "response time" in codecs(results).about
+    results[1].result["latency"]["end_to_end"]["response"]["p50_ms"] = None
+    results[0].result["latency"]["end_to_end"]["service"]["p99_ms"] = 3.25
+    figure = codecs(results)
+    assert "service time" in figure.about
+    assert [row["value"] for row in figure.data["codecs"]] == [3.25, 6.0]
+
+
+def test_acknowledgements_are_compared_by_percentiles(run: Run) -> None:
+    """What is null, like p99.9 of few messages, is left out, and what is zero, which the scale does not have."""
+    rows = acks([run("0", end_to_end={"p50": 0.0, "p95": 7.45, "p99": 13.86, "p99_9": None})]).data["acks"]
+    assert [(row["acks"], row["series"], row["value"]) for row in rows] == [
+        ("0", "p95", 7.45),
+        ("0", "p99", 13.86),
+    ]
+
+
+def test_sizes_are_placed_by_their_bytes(run: Run) -> None:
+    """Those that are drawn have no place."""
+    results = [*by_size(run), run("drawn", {"size": {"uniform": {"from": 1, "to": 9}}})]
+    results[0].result["throughput"]["sent_mb_per_second"] = None
+    figure = sizes(results)
+    assert [(row["run"], row["bytes"], row["rate"]) for row in figure.data["sizes_rate"]] == [("64", 64, 5.12)]
+    assert [(row["run"], row["bytes"]) for row in figure.data["sizes_p99"]] == [("4096", 4096), ("64", 64)]
+
+
+def test_compression_without_a_broker_is_read_from_the_report_of_it() -> None:
+    """Whole batches by codec; what is not compressed, and what is not known, is left out."""
+    codecs_found = [{"codec": "none", "batch_ratio": 1.0}, {"codec": "zstd", "batch_ratio": 22.873}]
+    assert ratios([{"payload": "json", "codecs": codecs_found}]) == [
+        {"payload": "json", "codec": "zstd", "ratio": 22.873}
+    ]
+    rows = compression(OFFLINE).data["compression"]
+    assert [(row["payload"], row["series"], row["shown"]) for row in rows] == [
+        ("random", "zstd", "1.00"),
+        ("json", "lz4", "14.7"),
+    ]
+
+
+def test_the_timeline_has_rates_and_tail_of_each_second(run: Run) -> None:
+    """And the phases that are not measured."""
+    figure = baseline_timeline([run("bench")])
+    assert [row["s"] for row in figure.data["baseline"]] == list(range(-2, 10))
+    assert figure.data["baseline"][4] == {
+        "run": "bench", "s": 2, "sent": 10_000, "received": 10_000, "outstanding": 40, "p99": 6.0
+    }  # fmt: skip
+    assert figure.data["baseline_phases"] == [{"run": "bench", "from": -1.0, "to": 0.0, "phase": "warmup"}]
+
+
+def test_panels_are_as_many_as_can_be_read(run: Run) -> None:
+    """The figure says what it leaves out."""
+    figure = baseline_timeline([run(str(number)) for number in range(6)])
+    assert {row["run"] for row in figure.data["baseline"]} == {"0", "1", "2", "3"}
+    assert figure.about.endswith("The first 4 of 6 runs are shown.")
+
+
+def test_bursts_are_shaded_until_the_end_of_the_measure_phase(run: Run) -> None:
+    """From the scenario; a phase that ends some microseconds late holds no further burst."""
+    late = bursty(run, "late", range(24), measured=24.00001)
+    cut = bursty(run, "cut", range(14), measured=14.0)
+    spans = burst_timeline([late, cut]).data["burst_spans"]
+    assert [(row["run"], row["from"], row["to"]) for row in spans] == [
+        ("late", 0.0, 3.0),
+        ("late", 12.0, 15.0),
+        ("cut", 0.0, 3.0),
+        ("cut", 12.0, 14.0),
+    ]
+
+
+def test_bursts_are_summed_up_by_peaks_and_troughs(run: Run) -> None:
+    """The peak of a burst may come in the second after it; the trough is the least of the rest of its period."""
+    first = [10, 20, 90, 100, 500, 7, 8, 8, 8, 8, 8, 8]
+    second = [10, 20, 300, 50, 9, 13, None, 40, 40, 40, 40, 40]
+    rows = burst_summary([bursty(run, "x", [*first, *second, 900])]).data["burst_summary"]
+    assert [(row["run"], row["series"], row["value"], row["shown"]) for row in rows] == [
+        ("x", "mean of peaks", 200.0, "200"),
+        ("x", "highest peak", 500.0, "500"),
+        ("x", "mean of troughs", 8.0, "8"),
+    ]
+
+
+def test_a_burst_that_is_cut_short_has_no_peak(run: Run) -> None:
+    """It would make the mean too low; the highest peak counts it all the same."""
+    rows = burst_summary([bursty(run, "x", [100] * 12 + [900, 900], measured=14.0)]).data["burst_summary"]
+    assert [row["value"] for row in rows] == [100.0, 900.0, 100.0]
+
+
+def no_latency(run: Run) -> list[Labelled]:
+    return [run("a", ack=None, end_to_end=None)]
+
+
+def no_seconds(run: Run) -> list[Labelled]:
+    return [bursty(run, "a", [])]
+
+
+def no_burst(run: Run) -> list[Labelled]:
+    return [run("a")]
+
+
+def too_short(run: Run) -> list[Labelled]:
+    return [bursty(run, "a", [1, 2], measured=2.0)]
+
+
+def nothing_of_one_size(run: Run) -> list[Labelled]:
+    return [run("a", {"size": {"uniform": {"from": 1, "to": 9}}})]
+
+
+@pytest.mark.parametrize(
+    ("draw", "results", "missing"),
+    [
+        (codecs, no_latency, "none of the runs has such a latency"),
+        (payloads, no_latency, "none of the runs has such a latency"),
+        (acks, no_latency, "none of the runs has such a latency"),
+        (sizes, nothing_of_one_size, "none of the runs has messages of one size"),
+        (baseline_timeline, no_seconds, "there is no second to show"),
+        (burst_timeline, no_seconds, "there is no second to show"),
+        (burst_timeline, no_burst, "none of the runs has bursts"),
+        (burst_summary, no_burst, "there is no burst to look at"),
+        (burst_summary, too_short, "there is no burst to look at"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_says_why(
+    run: Run,
+    draw: Callable[[Sequence[Labelled]], Figure],
+    results: Callable[[Run], list[Labelled]],
+    missing: str,
+) -> None:
+    """And has no chart."""
+    figure = draw(results(run))
+    assert figure.missing == missing
+    assert figure.chart is None
+
+
+def test_bursts_of_a_run_that_nobody_reads_have_no_panel_of_what_is_outstanding(run: Run) -> None:
+    """What a run does not have is left out."""
+    made = bursty(run, "x", [None] * 24)
+    assert "outstanding" not in json.dumps(burst_timeline([made]).spec())
+
+
+@pytest.mark.parametrize(
+    "draw", [compare, baseline_timeline, codecs, payloads, acks, sizes, burst_timeline, burst_summary, compression]
+)
+def test_no_result_is_a_fault(draw: Callable[[Sequence[Any]], object]) -> None:
+    """Said in words."""
+    with pytest.raises(ValueError, match=r"there is no (result|ratio) to compare; give at least one"):
+        draw([])
+
+
+def test_two_results_of_one_name_are_a_fault(run: Run) -> None:
+    """Their bars would stand on each other."""
+    with pytest.raises(ValueError, match="more than one result is called a; give each a label of its own"):
+        compare([run("a"), run("b"), run("a")])
+
+
+def test_runs_are_compared_by_what_they_differ_in(run: Run) -> None:
+    """Other words of the scenario do not count; runs that differ in more are another set."""
+    of_codec = by_codec(run)
+    of_codec[1].result["run"]["scenario"] |= {"about": "another", "topic": {"name": "other", "partitions": 12}}
+    elsewhere = run("elsewhere", {"client": {"compression.type": "gzip"}, "rate": "8k/s"})
+    again = [run(f"again {number}", {"rate": "5k/s"}) for number in range(3)]
+    figures = compare([*again, *of_codec, elsewhere, run("0", {"client": {"acks": 0}, "size": 100}), *by_size(run)])
+    assert list(figures) == ["baseline-timeline", "codecs", "sizes"]
+    # What differs from `none` and `zstd` in the codec alone: those that do not name one.
+    assert {row["codec"] for row in figures["codecs"].data["codecs"]} == {"none", "zstd"}
+    assert {row["run"] for row in figures["sizes"].data["sizes_p99"]} == {"64", "4096"}
+
+
+def test_bursts_have_figures_of_their_own(run: Run) -> None:
+    """A timeline of the others; nothing where there is no other."""
+    burst = bursty(run, "burst", range(24))
+    assert list(compare([burst])) == ["burst-timeline", "burst-summary"]
+    assert list(compare([burst, run("bench")], OFFLINE)) == [
+        "baseline-timeline",
+        "burst-timeline",
+        "burst-summary",
+        "compression",
+    ]
+
+
+def test_a_figure_that_cannot_be_drawn_is_left_out_of_a_comparison(run: Run) -> None:
+    """Every figure that is given has a chart."""
+    assert list(compare([bursty(run, "a", [])])) == []
+
+
+def test_a_run_that_sends_nothing_is_compared_with_none(run: Run) -> None:
+    """It has no load to differ in."""
+    silent = run("silent")
+    silent.result["run"]["scenario"]["load"] = "off"
+    assert list(compare([silent, run("b")])) == ["baseline-timeline"]
+
+
+# benchmarks/references.py
+
+
+def test_every_row_has_its_published_figures() -> None:
+    """And every published row is measured."""
+    rows = [each.row for group in references.GROUPS.values() for each in group.rows]
+    assert len(rows) == len(set(rows)) == 24
+    assert {known.row for known in references.PUBLISHED} == set(rows)
+
+
+def test_every_row_is_a_scenario_that_is_shipped() -> None:
+    """With settings that it knows."""
+    for group in references.GROUPS.values():
+        for each in group.rows:
+            settings = [*each.settings, "phases.measure=5s", "topic.name=x", "topic.reset=false"]
+            assert load_scenario(each.scenario, settings).topic.partitions == 12
+
+
+def test_rows_are_chosen_by_their_names_or_by_their_group() -> None:
+    """In the order of the tables."""
+    chosen = references.chosen(["bursts", "comp-zstd", "bench"])
+    assert {name: [each.row for each in group.rows] for name, group in chosen.items()} == {
+        "baseline": ["bench"],
+        "codecs": ["comp-zstd"],
+        "bursts": ["bursty-light", "bursty-heavy", "bursty-overload"],
+    }
+    assert references.chosen([]) == references.GROUPS
+    with pytest.raises(ValueError, match="there is no lz5; there are baseline, codecs"):
+        references.chosen(["bench", "lz5"])
+
+
+def test_a_table_has_what_was_measured_beside_what_was_published(run: Run) -> None:
+    """Several rounds by their median and range; what was not known in one of them is not known."""
+    rounds = [run(str(p99), end_to_end={"p99": p99}).result for p99 in (7.0, 5.0, 6.0)]
+    rounds[1]["latency"]["end_to_end"]["service"]["p99_9_ms"] = None
+    rounds[1]["latency"]["end_to_end"]["response"]["p99_hi_ms"] = None
+    rounds[2]["verdict"]["valid"] = False
+    rounds[2]["timeline"][5]["outstanding"] = 900
+    rounds[2]["timeline"][0]["outstanding"] = 5_000
+    head, rule, service, response, *published = references.table(
+        references.chosen(["bench"])["baseline"], {"bench": rounds}
+    )
+    assert head.startswith("| row | system | sent/s |")
+    assert {line.count("|") for line in (head, rule, service, response, *published)} == {13}
+    rate = "10,000 (10,000 to 10,000)"
+    assert service.startswith(f"| bench | Streamgauge, service time | {rate} | {rate} | 3.00 (3.00 to 3.00) |")
+    assert service.endswith("| 6.00 (5.00 to 7.00) | - | 40 (40 to 900) | 2 of 3 |")
+    assert "| > 6.00 (5.00 to 7.00) |" in response
+    assert published[0] == (
+        "| bench | SSP_kafka, M2 | 9,924 | 9,925 | 3.32 | 15.96 | 3.89 | 7.90 | 30.77 | 97.2 | 9,990 |  |"
+    )
+
+
+def test_a_result_that_is_not_valid_says_why(run: Run) -> None:
+    """A trouble of what was measured is no doubt."""
+    result = run("x").result
+    checks = result["verdict"]["checks"]
+    of_system = next(check for check in checks if check["about"] == "system")
+    of_instrument = next(check for check in checks if check["about"] == "instrument")
+    assert references.doubts({"bench": [result]}) == []
+    for check in (of_system, of_instrument):
+        check["status"] = "fail"
+    why = f"{of_instrument['name']}: {of_instrument['evidence']}"
+    assert references.doubts({"bench": [run("y").result, result]}) == ["", f"bench, round 2, is not valid: {why}"]
+
+
+def test_ratios_stand_beside_those_that_were_published() -> None:
+    """Each codec twice."""
+    lines = references.ratio_table([{"payload": "json", "codec": "zstd", "ratio": 9.876}])
+    assert "| json | - | 8.88 | - | 14.65 | - | 18.08 | 9.88 | 22.87 |" in lines
+    assert references.ratio_table([]) == []
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch, run: Run) -> list[list[str]]:
+    """Nothing but the names of what is run on it."""
+    asked: list[list[str]] = []
+
+    @contextmanager
+    def ran(scenario: str, bootstrap: str, *settings: str) -> Iterator[SimpleNamespace]:
+        asked.append([scenario, bootstrap, *settings])
+        yield SimpleNamespace(folder=None)
+
+    @contextmanager
+    def of_name(name: str) -> Iterator[Any]:
+        yield name
+
+    def answered(_folder: object) -> Any:
+        return run("x", end_to_end={"p99": float(len(asked))}).result
+
+    monkeypatch.setattr(references, "broker", _running)
+    monkeypatch.setattr(references, "warm_page_cache", lambda _: None)
+    monkeypatch.setattr(references, "topic", lambda _: of_name("t"))
+    monkeypatch.setattr(references, "run", ran)
+    monkeypatch.setattr(references, "analysed", answered)
+    monkeypatch.setattr(references, "offline", lambda: OFFLINE)
+    return asked
+
+
+@contextmanager
+def _running() -> Iterator[SimpleNamespace]:
+    yield SimpleNamespace(bootstrap="b:9")
+
+
+def test_rounds_are_measured_in_turn_kept_printed_and_drawn(
+    broker: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And can be printed and drawn again without a broker."""
+    out, figures = tmp_path / "out", tmp_path / "figures"
+    out.mkdir()
+    (out / "bench.7.json").write_text("of another time")
+    where = ["--only", "bench", "payload-json", "--out", str(out), "--figures", str(figures)]
+    monkeypatch.setattr("sys.argv", ["references", *where, "--seconds", "5", "--rounds", "2"])
+    references.main()
+    common = ["phases.measure=5s", "topic.name=t", "topic.reset=false"]
+    assert broker == 2 * [["bench", "b:9", *common], ["payload", "b:9", "load.payload=json", *common]]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "bench.0.json", "bench.1.json", "payload-json.0.json", "payload-json.1.json"
+    ]  # fmt: skip
+    printed = capsys.readouterr().out
+    assert "### Baseline" in printed
+    assert "2.00 (1.00 to 3.00)" in printed
+    assert "| json | - | 8.88 | 14.7 | 14.65 |" in printed
+    names = {"baseline-timeline", "payloads", "compression"}
+    assert {path.stem for path in figures.iterdir()} == names
+    shutil.rmtree(figures)
+    monkeypatch.setattr("sys.argv", ["references", *where, "--again"])
+    references.main()
+    assert len(broker) == 4
+    assert capsys.readouterr().out.partition("SSP_kafka, M2")[2] == printed.partition("SSP_kafka, M2")[2]
+    assert {path.stem for path in figures.iterdir()} == names
+
+
+def test_what_was_not_measured_cannot_be_shown_again(tmp_path: Path) -> None:
+    """Said in words."""
+    with pytest.raises(SystemExit, match="holds no result of bench; measure it first"):
+        references.kept(tmp_path, "bench")
+
+
+def test_figures_are_of_the_round_in_the_middle(run: Run) -> None:
+    """By its p99; percentiles of several rounds are not averaged."""
+    rounds = [run(str(p99), end_to_end={"p99": p99}).result for p99 in (7.0, 5.0, 6.0)]
+    (figure,) = references.drawn(references.chosen(["acks-0"])["acks"], {"acks-0": rounds}, [])
+    assert [row["value"] for row in figure.data["acks"] if row["series"] == "p99"] == [6.0]

@@ -1,0 +1,91 @@
+"""The section `wire` of result.json."""
+
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.runfolder import RunFacts
+from streamgauge.domain.tables import WIRE
+from streamgauge.domain.verdict.evidence import Evidence
+from streamgauge.report.wire import NOT_TOLD, wire
+
+Row = dict[str, Any]
+FACTS: Row = {
+    "id": "r", "name": "smoke", "tag": 1, "created": "2026-01-01T00:00:00Z", "wall_ns": 1, "monotonic_ns": 2,
+    "command": [], "versions": {}, "machine": {}, "broker": {"embedded": True, "bootstrap": "127.0.0.1:9"},
+    "topics": [], "groups": [], "scenario": {"load": {"rate": "1k/s"}, "consume": {"consumers": 1}},
+}  # fmt: skip
+SENDING = ("batch_messages", "batch_bytes", "queue_ms")
+
+
+def row(scope: str, role: str, worker: str | None, **changed: Any) -> Row:
+    out: Row = {"scope": scope, "role": role, "worker": worker, "duration_ns": None, "messages": 1_000}
+    out |= {"message_bytes": 100_000, "wire_bytes": 25_000, "ratio": 4.0, "requests": 50, "retries": 1}
+    out |= {"messages_per_request": 20.0, "rtt_ms": 1.5, "rtt_p99_ms": 4.0, "throttle_ms": 0}
+    out |= dict.fromkeys(SENDING, 7.0 if role == "producer" else None) | changed
+    assert set(out) == set(WIRE.names)
+    return out
+
+
+ROWS = [
+    row(scope, role, worker, messages=messages)
+    for scope, messages in (("run", 1_000), ("measure", 600))
+    for role, workers in (("producer", ("producer-0", "producer-1", None)), ("consumer", ("consumer-0", None)))
+    for worker in workers
+]
+
+
+def section(rows: list[Row] | None = ROWS, **scenario: Any) -> Any:
+    facts = FACTS | {"scenario": FACTS["scenario"] | scenario}
+    tables = {} if rows is None else {"wire": rows}
+    return wire(Evidence(RunFacts.model_validate(facts), tables))
+
+
+def test_producers_and_consumers_are_told_apart() -> None:
+    """All together, and each worker."""
+    found = section()
+
+    assert found["producers"] == {
+        "scope": "measure", "messages": 600, "message_bytes": 100_000, "wire_bytes": 25_000, "ratio": 4.0,
+        "requests": 50, "retries": 1, "messages_per_request": 20.0, "rtt_ms": 1.5, "rtt_p99_ms": 4.0, "throttle_ms": 0,
+        "batch_messages": 7.0, "batch_bytes": 7.0, "queue_ms": 7.0, "workers": found["producers"]["workers"],
+        "reasons": {},
+    }  # fmt: skip
+    assert [each["worker"] for each in found["producers"]["workers"]] == ["producer-0", "producer-1"]
+    assert {each["messages"] for each in found["producers"]["workers"]} == {600}
+    assert not set(SENDING) & set(found["consumers"])
+    assert not set(SENDING) & set(found["consumers"]["workers"][0])
+    assert found["reasons"] == {}
+
+
+def test_a_measure_phase_that_was_too_short_leaves_the_run() -> None:
+    found = section([each for each in ROWS if each["scope"] == "run" or each["role"] == "consumer"])
+
+    assert (found["producers"]["scope"], found["producers"]["messages"]) == ("run", 1_000)
+    assert found["consumers"]["scope"] == "measure"
+
+
+@pytest.mark.parametrize(
+    ("rows", "scenario", "reasons"),
+    [
+        (None, {}, dict.fromkeys(("producers", "consumers"), "the table wire is missing")),
+        ([], {}, dict.fromkeys(("producers", "consumers"), NOT_TOLD)),
+        ([], {"load": "off"}, {"producers": "nothing is sent", "consumers": NOT_TOLD}),
+        (ROWS, {"consume": "off"}, {}),
+        ([], {"consume": "off"}, {"producers": NOT_TOLD, "consumers": "nobody consumes"}),
+    ],
+)
+def test_what_nobody_told_has_its_reason(rows: list[Row] | None, scenario: Row, reasons: Row) -> None:
+    found = section(rows, **scenario)
+
+    assert found["reasons"] == reasons
+    assert {name for name in ("producers", "consumers") if found[name] is None} == set(reasons)
+
+
+def test_what_cannot_be_told_has_its_reason() -> None:
+    unknown = dict.fromkeys(("ratio", "messages_per_request", "rtt_ms", "rtt_p99_ms", *SENDING))
+    found = section([row("run", "producer", None, **unknown)])["producers"]
+
+    assert {name for name, value in found.items() if value is None} == set(unknown) == set(found["reasons"])
+    assert found["reasons"]["ratio"] == "nothing went over the wire"
+    assert found["reasons"]["batch_bytes"] == "no batch was sent in the seconds looked at"
