@@ -6,7 +6,6 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.payload import KINDS, BodyKind, pool
 from streamgauge.domain.scenario.content import Content, Keys, Sizes, needs_headers
 from streamgauge.domain.stamp import Stamps
-from streamgauge.engine.compose import FEW, Composer, Recipe, check_function, find_function
+from streamgauge.engine.compose import FEW, Composer, Recipe
 
 CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
 SIZES: TypeAdapter[Sizes] = TypeAdapter(Sizes)
@@ -338,13 +337,6 @@ def test_a_function_that_fails_is_named_with_its_message(name: str, first: int, 
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize("name", ["user_events:plain", "user_events:Events.of_a_class", "math:prod"])
-def test_a_function_can_be_looked_up(name: str) -> None:
-    """In a module, or in a class of one."""
-    assert check_function(name, ("producer",) if name == "math:prod" else ("producer", "seq", "size", "seed")) is None
-    assert callable(find_function("user_events:plain"))
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -361,16 +353,7 @@ def test_a_function_can_be_looked_up(name: str) -> None:
 )
 def test_why_a_function_cannot_be_used(name: str, reason: str) -> None:
     """Before anything starts."""
-    assert check_function(name) == f"{name}: {reason}"
-    with pytest.raises(WorkerError):
+    with pytest.raises(WorkerError) as caught:
         Composer(recipe({"function": {"name": name}}), 10)
 
-
-def test_functions_are_looked_for_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where workers look as well."""
-    (tmp_path / "user_beside.py").write_text("def value(*args):\n    return b''\n")
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.chdir(tmp_path)
-
-    assert check_function("user_beside:value") is None
-    sys.modules.pop("user_beside")
+    assert str(caught.value) == f"{name}: {reason}"

@@ -316,18 +316,34 @@ def test_what_is_set_aside_is_bounded_by_its_size(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(stock, "MOST_BYTES", 100)
     kept = stock.Stock()
     for _ in range(21):
-        kept.add((0, 1), b"12345")
-        kept.add((0, 2), b"1")
+        kept.add((0, 1), [b"12345"])
+        kept.add((0, 2), [b"1"])
     assert kept.too_many() == {(0, 1)}
-    assert len(kept.take(30, lambda place: 5 if place == (0, 1) else 0)) == 5
+    assert len(kept.take(30, stock.Left(lambda place: 5 if place == (0, 1) else 0))) == 5
     assert (kept.too_many(), kept.too_many_still({(0, 1), (0, 3)})) == (set(), {(0, 1)})
-    assert len(kept.take(30, lambda place: 6 if place == (0, 1) else 0)) == 6
+    assert len(kept.take(30, stock.Left(lambda place: 6 if place == (0, 1) else 0))) == 6
 
     assert kept.too_many_still({(0, 1), (0, 3)}) == set()
     assert (kept.too_many(), (0, 1) in kept, (0, 3) in kept) == (set(), True, False)
     kept.drop((0, 1))
     kept.drop((0, 2))
     assert not kept
+
+
+def test_most_is_taken_of_the_partition_that_needs_it_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And where there is little of one, more should be taken from the client."""
+    monkeypatch.setattr(stock, "FEW_MESSAGES", 3)
+    kept = stock.Stock()
+    for partition in range(3):
+        kept.add((0, partition), [b"%d%d" % (partition, number) for number in range(6)])
+    assert not kept.is_short([(0, 0), (0, 1), (0, 2)])
+    assert kept.is_short([(0, 0), (0, 3)])
+
+    taken = kept.take(7, stock.Left(lambda place: (1, 9, 3)[place[1]]))
+
+    assert taken == [b"10", b"11", b"12", b"13", b"14", b"15", b"20"]
+    assert kept.take(7, stock.Left(lambda place: (1, 9, 3)[place[1]])) == [b"21", b"22", b"23", b"00"]
+    assert kept.is_short([(0, 2)])
 
 
 @pytest.mark.kafka

@@ -359,8 +359,7 @@ def test_a_part_with_a_damaged_page_is_set_aside(run: Writer) -> None:
     table = pq.read_table(damaged, partitioning=None)
     # Without compression and encoding, only the checksum tells that a number is not the one that was written.
     pq.write_table(table, damaged, compression="none", use_dictionary=False, write_page_checksum=True)
-    chunk = pq.read_metadata(damaged).row_group(0).column(11)
-    assert chunk.path_in_schema == "received_ns"
+    chunk = pq.read_metadata(damaged).row_group(0).column(table.column_names.index("received_ns"))
     content = bytearray(damaged.read_bytes())
     content[chunk.data_page_offset + chunk.total_compressed_size // 2] ^= 1
     damaged.write_bytes(content)

@@ -220,3 +220,17 @@ def test_figures_are_saved_as_pictures(make: Make, tmp_path: Path) -> None:
     assert png.startswith(b"\x89PNG")
     assert pdf.startswith(b"%PDF")
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["rates.pdf", "rates.png", "rates.svg"]
+
+
+def test_a_run_with_bursts_has_figures_of_them(make: Make) -> None:
+    """Beside all others; a run without any has none."""
+    burst = {"burst": {"base": "5k/s", "burst": "15k/s", "for": "1s", "every": "3s"}}
+
+    def bursty(facts: Row, _tables: Tables) -> None:
+        facts["scenario"] = {**facts["scenario"], "load": {**facts["scenario"]["load"], "rate": burst}}
+
+    found = drawn(make(bursty))
+
+    assert list(found)[-2:] == ["burst-timeline", "burst-summary"]
+    assert all(found[name].missing is None for name in ("burst-timeline", "burst-summary"))
+    assert not {"burst-timeline", "burst-summary"} & drawn(make()).keys()

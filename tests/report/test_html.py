@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from tests.report.conftest import transacting
 
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.report import html
@@ -188,3 +189,9 @@ def test_checks_that_failed_are_told_before_the_figures(make: Make) -> None:
     rate = re.search(r"fail rate instrument (asked 10,000/s, sent 5,000/s[^.]*)", text)
     assert rate
     assert rate.start() < text.index("Summary")
+
+
+def test_what_few_runs_have_stands_beside_the_rest(make: Make) -> None:
+    """How transactions ended; a run that has nothing of the kind has no such part."""
+    assert "Besides Transactions 900 committed, 100 aborted" in Page(report(make(transacting))).text
+    assert "Besides" not in Page(report(make())).text

@@ -275,6 +275,7 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
         (consume_only, ("transactions",), "nothing is sent"),
         (consume_only, ("lateness",), "nothing is sent"),
         (as_fast_as_possible, ("lateness",), "the load has no schedule"),
+        (closed_loop, ("lateness",), CLOSED_LOOP),
         (from_before, ("latency", "batch"), "the run was analysed by an older version"),
         (from_before, ("transactions",), "the table transactions is missing"),
         (without("latency"), ("latency", "poll"), "the table latency is missing"),

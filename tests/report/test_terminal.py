@@ -8,6 +8,7 @@ import pytest
 from tests.report.conftest import observing, processing, transacting, waiting
 
 from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.verdict.asked import CLOSED_LOOP
 from streamgauge.report.result import assemble
 from streamgauge.report.terminal import summary
 
@@ -236,6 +237,18 @@ def test_a_load_is_told_in_a_few_words(make: Make, rate: Any, said: str) -> None
     text = " ".join(" ".join(lines_of(make(shaped))).split())
 
     assert f"Run 2 producers, {said}, uniform from 100 to 2000 bytes -> 12 partitions -> 2 consumers" in text
+
+
+def test_a_long_reason_is_cut_at_its_colon(make: Make) -> None:
+    """It would be told in every line."""
+
+    def closed(facts: Row, tables: Tables) -> None:
+        facts["scenario"]["load"]["rate"] = "closed"
+        for row in tables["latency"]:
+            if row["metric"].endswith("_response") and row["scope"] == "measure":
+                row.update({name: None for name in row if name.endswith("_ms")}, reason=CLOSED_LOOP)
+
+    assert "             ack         response     -     -      -     -  closed loop" in lines_of(make(closed))
 
 
 def test_several_topics_and_groups_are_counted(make: Make) -> None:

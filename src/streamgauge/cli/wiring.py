@@ -21,6 +21,7 @@ from streamgauge.domain.scenario.values import epoch_ns
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.consume import Consuming, Reading
 from streamgauge.engine.functions import load_function
+from streamgauge.engine.process import ARGUMENTS
 from streamgauge.engine.produce import Sending
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.stops import Flush, Transactions
@@ -93,7 +94,7 @@ def read_materials(scenario: Scenario) -> Int64s | None:
             faults.append(Fault("load.payload", str(error), "Correct the function, or name another"))
     if consume and consume.processing and consume.processing.function:
         try:
-            load_function(consume.processing.function)
+            load_function(consume.processing.function, ARGUMENTS)
         except WorkerError as error:
             faults.append(Fault("consume.processing.function", str(error), "Correct the function, or name another"))
     if faults:

@@ -1,15 +1,10 @@
 """Messages, made in blocks: bodies from their source, stamps in front of them or apart, for headers."""
 
-import contextlib
-import importlib
-import inspect
-import sys
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial
 from operator import concat
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -51,6 +46,7 @@ from streamgauge.domain.scenario.content import (
     law_of,
 )
 from streamgauge.domain.stamp import Stamps
+from streamgauge.engine.functions import load_function
 
 FEW: Final = 6
 """Up to so many messages are made one by one: numpy's cost per call, some ten calls, would exceed theirs."""
@@ -220,7 +216,7 @@ def _single(recipe: Recipe, content: SingleContent, size: Sizes, component: int)
         case FromFile() as file:
             return _pool(_events(recipe, file), recipe)
         case UserFunction(name=name):
-            return _Calls(find_function(name), name, recipe, drawn(law, seeds, less))
+            return _Calls(load_function(name, ARGUMENTS), name, recipe, drawn(law, seeds, less))
         case made:
             return payload.fill(_make(recipe, made), law, seeds, less)
 
@@ -304,35 +300,3 @@ class _Calls:
 
     def _failed(self, seq: int, what: str) -> WorkerError:
         return WorkerError(f"{self.name}, message {seq} of producer {self.recipe.producer}: {what}")
-
-
-def find_function(name: str, arguments: Sequence[str] = ARGUMENTS) -> UserCall:
-    """The function that `package.module:function` names, in the current folder or where Python looks.
-
-    Raises WorkerError, with the reason, where there is none or where it cannot be called with these arguments.
-    """
-    module, _, path = name.partition(":")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)
-    try:
-        found = reduce(getattr, path.split("."), importlib.import_module(module))
-    except (Exception, SystemExit) as error:
-        raise WorkerError(f"{name}: cannot be imported: {type(error).__name__}: {error}") from error
-    if not callable(found):
-        raise WorkerError(f"{name}: a value of type {type(found).__name__}, not a function")
-    try:
-        # Some functions that are not written in Python do not tell what they take: those are tried.
-        with contextlib.suppress(ValueError):
-            inspect.signature(found).bind(*arguments)
-    except TypeError as error:
-        raise WorkerError(f"{name}: cannot be called with ({', '.join(arguments)}): {error}") from error
-    return found
-
-
-def check_function(name: str, arguments: Sequence[str] = ARGUMENTS) -> str | None:
-    """Why a user's function cannot be used, before anything starts; None where it can."""
-    try:
-        find_function(name, arguments)
-    except WorkerError as error:
-        return str(error)
-    return None

@@ -4,8 +4,10 @@ A consumer without processing records what a poll delivered at once. With proces
 loop has a deadline to keep, and does what can wait (polling, recording) where none is near.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +22,7 @@ from streamgauge.domain.scenario.consume import Commit, CommitWay, Processing
 from streamgauge.engine.commit import Committer
 from streamgauge.engine.live import Latencies, Order, PollGap, Slot
 from streamgauge.engine.ports import ConsumerClient, Sink
-from streamgauge.engine.process import InHand
+from streamgauge.engine.process import InHand, Settled
 from streamgauge.engine.receive import Reading as Reading
 from streamgauge.engine.receive import rows as rows
 
@@ -37,6 +39,8 @@ that it lives. It does not pause: librdkafka throws away what it fetched of a pa
 after it is resumed, and does not begin to until its broker thread wakes up, up to a second later."""
 BITE: Final = 64
 """Messages polled, or recorded, at once while others are processed: more would keep the loop from its deadlines."""
+LARGE_BITE: Final = 4 * BITE
+"""The same where it cannot wait for a gap between deadlines: then fewer and larger bites cost less."""
 GUARD_NS: Final = 100_000
 """What can wait is not begun when a deadline is nearer than this, unless it has waited for long enough."""
 OVERDUE_NS: Final = 2 * NS_PER_MS
@@ -46,11 +50,13 @@ QUIET_NS: Final = NS_PER_MS // 2
 NEAR_NS: Final = 2 * NS_PER_MS
 """The client waits in whole milliseconds: nearer than this, polls do not wait."""
 SPIN_NS: Final = 40_000
-"""The last stretch before a deadline is spun through: a sleep would overshoot it."""
+"""The last stretch before a deadline is spun through: a sleep would overshoot it. Where sleeps overshoot by more, as on
+a busy machine, more is, up to `LONGEST_SPIN_NS`."""
+LONGEST_SPIN_NS: Final = 150_000
 RECORD_NS: Final = 10 * NS_PER_MS
 """Messages that are over are recorded `BITE` by `BITE`, or after so long, or when there is time for it."""
-PATIENCE: Final = 4
-"""So many times `BITE` and `RECORD_NS` do not wait for any deadline."""
+RECORD_BY_NS: Final = 40 * NS_PER_MS
+"""What has waited for so long is recorded in spite of deadlines, as are `LARGE_BITE` of them."""
 SHARED_NS: Final = NS_PER_MS
 """Consumers that share a process sleep at most so long when none of them has anything to do."""
 
@@ -113,6 +119,11 @@ class Consumer:
     _is_filling: bool = True
     _is_behind: bool = False
     """Whether the last poll brought as much as it could, so that there may be more."""
+    _spin_ns: int = SPIN_NS
+    _steps: deque[Callable[[], None]] = field(default_factory=deque)
+    """What follows from the last poll, or from settling, cut so that deadlines can be kept in between."""
+    _needed_ns: int = 0
+    """When the next step is needed in spite of deadlines."""
     _polled_ns: int = 0
     _settled_ns: int = 0
 
@@ -143,15 +154,24 @@ class Consumer:
         if hand:
             did, now_ns = self._process(hand, now_ns)
         left_ns = self.due_ns - now_ns
-        if hand and self._is_settling(hand, now_ns, left_ns):
-            self._settle(hand, now_ns, BITE if left_ns < NEAR_NS else LIMIT)
+        is_free = left_ns >= GUARD_NS
+        if self._steps:
+            again_ns = self._needed_ns
+            if is_free or now_ns >= again_ns:
+                self._steps.popleft()()
+                return True
+        elif hand and self._is_settling(hand, now_ns, left_ns):
+            self._needed_ns = now_ns + OVERDUE_NS if is_free else now_ns
+            self._settle(hand, LARGE_BITE if not is_free else BITE if left_ns < NEAR_NS else LIMIT)
             return True
-        room, wanted_ns, needed_ns = self._plan(now_ns, left_ns)
-        if now_ns >= (wanted_ns if left_ns >= GUARD_NS else needed_ns):
-            whole_ms = left_ns // NS_PER_MS - 1 if left_ns >= NEAR_NS and room else 0
-            return self._poll(now_ns, min(longest_ns, whole_ms * NS_PER_MS), room) > 0 or did
-        if longest_ns:
+        else:
+            room, wanted_ns, needed_ns = self._plan(now_ns, left_ns)
+            if now_ns >= (wanted_ns if is_free else needed_ns):
+                self._needed_ns = now_ns + OVERDUE_NS if is_free else now_ns
+                whole_ms = left_ns // NS_PER_MS - 1 if left_ns >= NEAR_NS and room else 0
+                return self._poll(now_ns, min(longest_ns, whole_ms * NS_PER_MS), room) > 0 or did
             again_ns = wanted_ns if wanted_ns > now_ns else needed_ns
+        if longest_ns:
             self._wait(now_ns, min(now_ns + longest_ns, again_ns))
         return did
 
@@ -172,7 +192,7 @@ class Consumer:
             self._is_measured = True
             hand.begin(zero_ns)
         did, end_ns = hand.turn(now_ns), now_ns + GUARD_NS
-        while now_ns < end_ns and (due_ns := hand.due_ns) - now_ns <= SPIN_NS:
+        while now_ns < end_ns and (due_ns := hand.due_ns) - now_ns <= self._spin_ns:
             while (now_ns := self.now_ns()) < due_ns:
                 pass
             did = hand.turn(now_ns) or did
@@ -185,7 +205,7 @@ class Consumer:
             return False
         waits_ns = now_ns - self._settled_ns
         if left_ns < GUARD_NS:
-            return count >= PATIENCE * BITE or waits_ns >= PATIENCE * RECORD_NS
+            return count >= LARGE_BITE or waits_ns >= RECORD_BY_NS
         return count >= BITE or waits_ns >= RECORD_NS or left_ns >= NEAR_NS
 
     def _plan(self, now_ns: int, left_ns: int) -> tuple[int, int, int]:
@@ -193,7 +213,7 @@ class Consumer:
         room, wanted_ns, margin_ns = LIMIT, self._polled_ns, 0
         if hand := self._hand:
             assigned = self.client.assigned()
-            room, hungers = self._room(hand, assigned), hand.hungers(assigned)
+            room, hungers = self._room(hand, assigned, left_ns), hand.hungers(assigned)
             if not room or not (self._is_filling or hungers):
                 return 0, self._polled_ns + SERVE_NS, self._polled_ns + SERVE_NS
             if left_ns < NEAR_NS and not self._is_behind:
@@ -206,23 +226,28 @@ class Consumer:
                 wanted_ns = min(self._polled_ns + SERVE_NS, max(wanted_ns, self._allowance.ready_ns))
         return room, wanted_ns, wanted_ns + margin_ns
 
-    def _room(self, hand: InHand, assigned: int) -> int:
-        """How many messages there is room for; once there was none, polling begins again below half of it."""
+    def _room(self, hand: InHand, assigned: int, left_ns: int) -> int:
+        """How many messages there is room for; once there was little, polling begins again with half of it."""
         if hand.takes_no_time:
             return LIMIT
         room = hand.room(assigned)
-        if not room:
+        if room <= self.consuming.in_hand // 8:
             self._is_filling = False
         elif hand.count <= self.consuming.in_hand // 2:
             self._is_filling = True
-        return min(room, BITE if hand.count else LIMIT)
+        return min(room, LARGE_BITE if left_ns < GUARD_NS else BITE if hand.count else LIMIT)
 
     def _wait(self, now_ns: int, until_ns: int) -> None:
         """Wait, but not into the stretch before a deadline."""
-        if (left_ns := min(until_ns, self.due_ns - SPIN_NS) - now_ns) > 0:
-            self._gap.begin(now_ns)
-            self.sleep(left_ns / NS_PER_SECOND)
-            self._gap.end(self.now_ns())
+        if (left_ns := min(until_ns, self.due_ns - self._spin_ns) - now_ns) <= 0:
+            return
+        self._gap.begin(now_ns)
+        self.sleep(left_ns / NS_PER_SECOND)
+        woke_ns = self.now_ns()
+        self._gap.end(woke_ns)
+        late_ns = woke_ns - now_ns - left_ns
+        spin_ns = self._spin_ns + (late_ns * 3 // 2 - self._spin_ns) // 16
+        self._spin_ns = max(SPIN_NS, min(spin_ns, LONGEST_SPIN_NS))
 
     def _poll(self, began_ns: int, timeout_ns: int, limit: int) -> int:
         """One poll and what follows from it; returns how many messages it brought."""
@@ -232,41 +257,42 @@ class Consumer:
         fetched = self.client.poll(timeout_ns / NS_PER_SECOND, limit, room_of)
         received_ns = self.now_ns()
         self._gap.end(received_ns)
-        self._keep_up(received_ns)
         count = fetched.count if fetched else 0
-        if fetched:
-            self._take(fetched, received_ns)
-        self._polled_ns, self._is_behind = received_ns, 0 < limit == count
-        if self._allowance:
-            self._allowance.take(count)
-        for topic, partition, offset in self.client.ends():
-            self._end(topic, partition, offset)
         self._rows.append((self._poll_number, began_ns, received_ns, count))
         self._poll_number += 1
         if len(self._rows) >= POLL_ROWS:
             self._record_polls()
         self.slot[Slot.ASSIGNED] = self.client.assigned()
-        self._committer.turn(received_ns)
+        self._polled_ns, self._is_behind = received_ns, 0 < limit == count
+        if self._allowance:
+            self._allowance.take(count)
+        if hand is None or fetched is None or hand.takes_no_time:
+            self._take(fetched, received_ns)
+        else:
+            self._steps.append(partial(self._take, fetched, received_ns))
         return count
 
-    def _take(self, fetched: Fetched, received_ns: int) -> None:
-        """Take what a poll brought, in hand where it is processed, and count it."""
-        block = rows(fetched, self.reading, self._poll_number, received_ns)
-        cells = fetched.topic * self.consuming.partitions + fetched.partition
-        hand = self._hand
-        if hand and not hand.takes_no_time:
-            self._keep_up(self.now_ns())
-            hand.take(block, fetched)
-            self.slot[Slot.IN_HAND] = hand.count
-            self.positions[cells] = fetched.offset + 1
-        else:
-            self._record(
-                block if hand is None else {**block, **self._done_at_once(hand, fetched.count)}, fetched, cells
-            )
-        self.slot[Slot.MESSAGES] += fetched.count
-        self.slot[Slot.BYTES] += int(fetched.size_bytes.sum())
-        self.slot[Slot.OVER_NS] = received_ns
-        self.latencies.take(received_ns, block["due_ns"], block["sent_ns"], fetched.count, received_ns)
+    def _take(self, fetched: Fetched | None, received_ns: int) -> None:
+        """Take what the last poll brought, in hand where it is processed, and count it."""
+        if fetched:
+            block = rows(fetched, self.reading, self._poll_number - 1, received_ns)
+            cells = fetched.topic * self.consuming.partitions + fetched.partition
+            hand = self._hand
+            if hand is None:
+                self._record(block, fetched, cells)
+            elif hand.takes_no_time:
+                self._record({**block, **self._done_at_once(hand, fetched.count)}, fetched, cells)
+            else:
+                hand.take(block, fetched)
+                self.slot[Slot.IN_HAND] = hand.count
+                self.positions[cells] = fetched.offset + 1
+            self.slot[Slot.MESSAGES] += fetched.count
+            self.slot[Slot.BYTES] += int(fetched.size_bytes.sum())
+            self.slot[Slot.OVER_NS] = received_ns
+            self.latencies.take(received_ns, block["due_ns"], block["sent_ns"], fetched.count, received_ns)
+        for topic, partition, offset in self.client.ends():
+            self._end(topic, partition, offset)
+        self._committer.turn(received_ns)
 
     def _record(self, block: Block, fetched: Fetched, cells: NDArray[np.signedinteger[Any]]) -> None:
         """Record first, then store: what a commit covers is always in the rows."""
@@ -285,21 +311,23 @@ class Consumer:
         at_ns = now_ns if dropped is None else np.where(dropped, NULL_INT64, now_ns)
         return {"started_ns": at_ns, "processed_ns": at_ns}
 
-    def _settle(self, hand: InHand, now_ns: int, most: int | None) -> None:
-        """Record what is over, at most so much of it, then store how far that is."""
+    def _settle(self, hand: InHand, most: int | None) -> None:
+        """Put together the rows of what is over, at most so much of it; recording them is another step."""
+        self._settled_ns = self.now_ns()
         if settled := hand.settle(most):
-            self._keep_up(self.now_ns())
-            self.sinks.received.append(settled.block, settled.count)
-            self.client.store(settled.offsets)
-            self._committer.stored(settled.count, settled.polls)
-            self._committer.turn(now_ns)
-        self.slot[Slot.IN_HAND] = hand.count
-        self._settled_ns = now_ns
+            self._steps.append(partial(self._record_settled, hand, settled))
 
-    def _keep_up(self, now_ns: int) -> None:
-        """Between two steps of what keeps the loop from its deadlines: end what is due."""
-        if self._hand and self._hand.due_ns <= now_ns:
-            self._hand.turn(now_ns)
+    def _record_settled(self, hand: InHand, settled: Settled) -> None:
+        """Record what is over, then store how far that is."""
+        self.sinks.received.append(settled.block, settled.count)
+        self.client.store(settled.offsets)
+        self._committer.stored(settled.count, settled.polls)
+        self._committer.turn(self._settled_ns)
+        self.slot[Slot.IN_HAND] = hand.count
+
+    def _finish_steps(self) -> None:
+        while self._steps:
+            self._steps.popleft()()
 
     def _end(self, topic: int, partition: int, offset: int) -> None:
         """The log ends here: what lies between the last message and this is none, and done with."""
@@ -312,10 +340,11 @@ class Consumer:
     def _give_up(self, revoked: Sequence[Place] | None) -> None:
         """Record what is in hand of these partitions, or of all, as what it is: not processed, and not stored."""
         if hand := self._hand:
-            now_ns = self.now_ns()
-            self._settle(hand, now_ns, None)
+            self._finish_steps()
+            self._settle(hand, None)
             hand.withdraw(revoked)
-            self._settle(hand, now_ns, None)
+            self._settle(hand, None)
+            self._finish_steps()
 
     def _leave(self, revoked: Sequence[Place]) -> None:
         """These partitions go to others."""

@@ -1,33 +1,37 @@
 """Functions that users bring, named like `package.module:name`."""
 
+import contextlib
 import importlib
-import os
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from streamgauge.domain.errors import WorkerError
 
 
-def load_function(name: str) -> Callable[..., Any]:
-    """The function of this name, its module imported; raises WorkerError where there is none.
+def load_function(name: str, arguments: Sequence[str]) -> Callable[..., Any]:
+    """The function of this name, its module imported from the present directory or from where Python looks.
 
-    Modules are looked for where Python looks, the present directory included.
+    Raises WorkerError, with the reason, where there is none or where it cannot be called with these arguments.
     """
-    # As `python -m` has it, and a command that was installed has not.
-    if not {"", os.getcwd()} & set(sys.path):  # noqa: PTH109 - as it stands in the path
-        sys.path.append(os.getcwd())  # noqa: PTH109
     module, _, path = name.partition(":")
+    # As `python -m` has it, and a command that was installed has not.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
     try:
-        function = reduce(getattr, path.split("."), importlib.import_module(module))
-    except ImportError as error:
-        raise WorkerError(f"{name}: the module cannot be imported: {error}. Check its name and PYTHONPATH") from error
-    except AttributeError as error:
-        raise WorkerError(f"{name}: {error}. Check the name of the function") from error
-    except Exception as error:  # a module of a user may raise anything while it is imported
-        raise WorkerError(f"{name}: the module fails when imported: {type(error).__name__}: {error}") from error
-    if not callable(function):
-        raise WorkerError(f"{name}: is no function but {type(function).__name__}. Name a function")
-    loaded: Callable[..., Any] = function
+        found = reduce(getattr, path.split("."), importlib.import_module(module))
+    except (Exception, SystemExit) as error:  # a module of a user may raise anything while it is imported
+        raise WorkerError(f"{name}: cannot be imported: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise WorkerError(f"{name}: a value of type {type(found).__name__}, not a function")
+    try:
+        # Some functions that are not written in Python do not tell what they take: those are tried.
+        with contextlib.suppress(ValueError):
+            inspect.signature(found).bind(*arguments)
+    except TypeError as error:
+        raise WorkerError(f"{name}: cannot be called with ({', '.join(arguments)}): {error}") from error
+    loaded: Callable[..., Any] = found
     return loaded

@@ -20,6 +20,8 @@ from streamgauge.domain.scenario.consume import Processing
 from streamgauge.engine.functions import load_function
 from streamgauge.engine.slots import Calls, Over, Slots
 
+ARGUMENTS: Final = ("value", "key")
+"""What a user's function is called with."""
 SPARE: Final = 2_048
 """Room for messages that are over and not recorded, beside those in hand."""
 _OTHERS: Final = frozenset({"group", "consumer", "delivery_count", "started_ns", "processed_ns"})
@@ -99,7 +101,9 @@ class InHand:
         if processing.function is None:
             self._work = Slots(delays, self.over, None if self._by_partition else processing.slots)
         else:
-            self._work = Calls(load_function(processing.function), self.over, self._contents, self._fails, now_ns)
+            self._work = Calls(
+                load_function(processing.function, ARGUMENTS), self.over, self._contents, self._fails, now_ns
+            )
 
     @property
     def count(self) -> int:
@@ -217,7 +221,7 @@ class InHand:
 
     def _finished_polls(self, polls: NDArray[np.int64]) -> int:
         finished = 0
-        for poll, count in zip(*(column.tolist() for column in np.unique(polls, return_counts=True)), strict=True):
+        for poll, count in Counter(polls.tolist()).items():
             self._left_of_poll[poll] -= count
             if not self._left_of_poll[poll]:
                 del self._left_of_poll[poll]

@@ -50,9 +50,10 @@ def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int) -> Blo
 
 def _known(known: NDArray[np.bool_], numbers: NDArray[Any], null: int) -> NDArray[Any] | None:
     """The numbers that are known; None where none is, which costs nothing to record."""
-    if known.all():
+    count = np.count_nonzero(known)
+    if count == len(known):
         return numbers
-    return np.where(known, numbers, numbers.dtype.type(null)) if known.any() else None
+    return np.where(known, numbers, numbers.dtype.type(null)) if count else None
 
 
 def intact(fetched: Fetched, ours: NDArray[np.bool_], verify_every: int | None) -> NDArray[np.int8] | None:

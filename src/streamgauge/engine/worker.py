@@ -13,7 +13,7 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_INT64, Block, ClientSpec
+from streamgauge.domain.blocks import NULL_INT64, Block, ClientSpec, Place
 from streamgauge.domain.errors import StreamgaugeError
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.scenario.connections import Work
@@ -159,6 +159,8 @@ class ConsumerJob:
             consume_all(consumers, Order.FINISH)
             for consumer, client in zip(consumers, clients, strict=True):
                 consumer.finish()
+                # Leaving the group takes partitions away once more, when sinks are closed and all is told.
+                client.watch(_nobody_cares)
                 _record_statistics(told, client)
             if context.order() == Order.FINISH:
                 for member, client in zip(self.members, clients, strict=True):
@@ -189,6 +191,10 @@ class ConsumerJob:
             polls=stack.enter_context(context.sink("polls", who)),
             commits=stack.enter_context(context.sink("commits", who)),
         )
+
+
+def _nobody_cares(_revoked: Sequence[Place]) -> None:
+    """What happens when partitions go to others and there is nothing left to do for them."""
 
 
 def _labelled(sinks: ConsumerSinks, member: ConsumerMember) -> ConsumerSinks:

@@ -2,8 +2,9 @@
 
 import contextlib
 import threading
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 import confluent_kafka as ck
@@ -16,7 +17,7 @@ from streamgauge.kafka.decode import Decoder
 from streamgauge.kafka.messages import log, note_error, words_of
 from streamgauge.kafka.settings import Settings
 from streamgauge.kafka.statistics import Statistics
-from streamgauge.kafka.stock import Stock
+from streamgauge.kafka.stock import Left, Stock
 
 _CLOSE_SECONDS: Final = 5.0
 _NOTHING_STORED: Final = "_NO_OFFSET"
@@ -40,6 +41,7 @@ class KafkaConsumer:
         self._revocations = 0
         self._stock = Stock()
         self._paused: set[Place] = set()
+        self._sought: dict[Place, int] = {}
         self._ends: dict[Place, int] = {}
         self._under_way: deque[int] = deque()
         self._commits: list[Committed] = []
@@ -138,7 +140,7 @@ class KafkaConsumer:
         places = sorted(self._places)
         if not places:
             return []
-        known = self._known(self._client.position(self._partitions(places)))
+        known = self._sought | self._known(self._client.position(self._partitions(places)))
         try:
             unread = self._partitions([place for place in places if place not in known])
             known |= self._known(self._client.committed(unread, timeout=5.0) if unread else [])
@@ -191,24 +193,32 @@ class KafkaConsumer:
 
     def _choose(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None) -> list[Any]:
         """What is wanted, first of what was set aside; what comes and is not wanted is set aside."""
-        allowed, revocations = room or (lambda _place: limit), self._revocations
-        messages = self._stock.take(limit, allowed)
-        taken = Counter(map(self._place, messages))
-        left: dict[Place, int] = {}
+        left, revocations = Left(room or (lambda _place: limit)), self._revocations
+        messages = self._stock.take(limit, left)
+        # While there is little of some partition, what stands before its messages is taken ahead of its time.
+        asked = limit + limit // 2 if self._stock.is_short(self._places) else limit - len(messages)
         # Called in any case: rebalances are served in it.
-        for message in self._pull(0 if messages else timeout_seconds, max(1, limit - len(messages))):
-            place = self._place(message)
-            if place not in left:
-                left[place] = allowed(place) - taken[place]
-            if left[place] > 0 and len(messages) < limit:
-                left[place] -= 1
-                messages.append(message)
-            else:
-                self._stock.add(place, message)
-        self._keep_in_bounds()
+        pulled = self._pull(0 if messages else timeout_seconds, max(1, asked))
+        # In runs, as they come in batches: looked at one by one, messages would cost as much as decoding them.
+        for place, run in self._runs(pulled):
+            count = max(0, min(left[place], limit - len(messages)))
+            left[place] -= count
+            messages += run[:count]
+            if count < len(run):
+                self._stock.add(place, run[count:])
+        if self._stock or self._paused:
+            self._keep_in_bounds()
         if self._revocations != revocations:
             messages = [message for message in messages if self._place(message) in self._places]
         return messages
+
+    def _runs(self, messages: list[Any]) -> Iterator[tuple[Place, list[Any]]]:
+        """Messages that follow each other in one partition, run by run."""
+        if len(self._topics) > 1:
+            yield from ((place, list(run)) for place, run in groupby(messages, self._place))
+        else:
+            runs: Any = groupby(messages, Message.partition)
+            yield from (((0, partition), list(run)) for partition, run in runs)
 
     def _keep_in_bounds(self) -> None:
         """Pause partitions of which too much is set aside, and resume them in time."""
@@ -220,8 +230,11 @@ class KafkaConsumer:
             self._client.resume(resumed)
             self._paused -= fewer
             # Nothing else wakes the thread that fetches, and it would sleep for up to a second.
+            # It forgets the position until the next message.
             with contextlib.suppress(KafkaException):
-                for position in self._client.position(resumed):
+                positions = self._client.position(resumed)
+                self._sought |= self._known(positions)
+                for position in positions:
                     self._client.seek(position)
 
     def _assigned(self, _consumer: Any, partitions: list[TopicPartition]) -> None:
@@ -245,6 +258,7 @@ class KafkaConsumer:
         for place in places:
             self._stock.drop(place)
             self._ends.pop(place, None)
+            self._sought.pop(place, None)
         self._withheld = self._withheld and bool(self._places)
 
     def _lost(self, consumer: Any, partitions: list[TopicPartition]) -> None:

@@ -6,7 +6,7 @@ fetched of it: measured on 12 partitions, each slot was given messages for 37 % 
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +15,8 @@ from streamgauge.domain.blocks import Place
 MOST_MESSAGES: Final = 4_000
 """A partition is paused with so many messages set aside, or so many bytes, and resumed with half of that."""
 MOST_BYTES: Final = 8 << 20
+FEW_MESSAGES: Final = 500
+"""A partition with less is short: thousands of messages of others may stand before its next ones."""
 
 
 @dataclass(slots=True)
@@ -24,6 +26,19 @@ class _Shelf:
 
     def is_above(self, share: float) -> bool:
         return len(self.messages) > MOST_MESSAGES * share or self.size_bytes > MOST_BYTES * share
+
+
+class Left(dict[Place, int]):
+    """How much room there is left for each partition, asked for once."""
+
+    def __init__(self, room: Callable[[Place], int]) -> None:
+        super().__init__()
+        self._room = room
+
+    def __missing__(self, place: Place) -> int:
+        """Ask."""
+        self[place] = left = self._room(place)
+        return left
 
 
 class Stock:
@@ -40,24 +55,31 @@ class Stock:
         """Whether anything is set aside."""
         return bool(self._shelves)
 
-    def add(self, place: Place, message: Any) -> None:
-        """Set the next message of a partition aside."""
+    def add(self, place: Place, messages: Sequence[Any]) -> None:
+        """Set the next messages of a partition aside."""
         shelf = self._shelves.setdefault(place, _Shelf())
-        shelf.messages.append(message)
-        shelf.size_bytes += len(message)
+        shelf.messages.extend(messages)
+        shelf.size_bytes += sum(map(len, messages))
 
-    def take(self, limit: int, room: Callable[[Place], int]) -> list[Any]:
-        """At most `limit` messages, and of each partition at most as many as there is room for."""
+    def take(self, limit: int, left: "Left") -> list[Any]:
+        """At most `limit` messages, of each partition at most as many as there is room for; most of the neediest."""
         taken: list[Any] = []
-        for place in list(self._shelves):
+        for most, place in sorted(((left[place], place) for place in self._shelves), reverse=True):
             shelf = self._shelves[place]
-            for _ in range(min(room(place), limit - len(taken), len(shelf.messages))):
-                message = shelf.messages.popleft()
-                shelf.size_bytes -= len(message)
-                taken.append(message)
+            count = min(most, limit - len(taken), len(shelf.messages))
+            if count <= 0:
+                break
+            messages = [shelf.messages.popleft() for _ in range(count)]
+            shelf.size_bytes -= sum(map(len, messages))
+            left[place] -= count
+            taken += messages
             if not shelf.messages:
                 del self._shelves[place]
         return taken
+
+    def is_short(self, places: Iterable[Place]) -> bool:
+        """Whether there is little of one of these partitions."""
+        return any(place not in self._shelves or len(self._shelves[place].messages) < FEW_MESSAGES for place in places)
 
     def next_offset(self, place: Place) -> int | None:
         """Offset of the first message of a partition that is set aside; None for none."""

@@ -46,6 +46,7 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         troubles=words.troubles(delivery),
         clean=words.no_troubles(delivery),
         groups=delivery["groups"],
+        also=words.also(result),
         expectations=[{**each, "said": words.found(each)} for each in result["expectations"]],
         processes=[_process(row) for row in resources["processes"]],
         spare=[line for line in (words.spare(resources), words.pauses(resources)) if line],

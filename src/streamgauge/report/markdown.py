@@ -94,8 +94,7 @@ def _delivery(delivery: Result) -> Iterator[str]:
 
 def _also(result: Result) -> Iterator[str]:
     """What few runs have, in a line each."""
-    told = {"Transactions": words.transactions(result), "Processing": words.processing(result)}
-    yield "\n".join(f"- {label}: {text}" for label, text in told.items() if text)
+    yield "\n".join(f"- {label}: {text}" for label, text in words.also(result).items())
 
 
 def _resources(resources: Result) -> Iterator[str]:

@@ -197,6 +197,7 @@ def why_absent(run: Evidence, section: str) -> str:
         (section in {"lateness", "transactions"} and not run.sends, NO_LOAD),
         (section not in run.tables, missing(section)),
         (section == "processing" and not run.is_processing, "consumers do no processing"),
+        (section == "lateness" and run.pace is Pace.CLOSED, CLOSED_LOOP),
         (section == "lateness" and not run.has_schedule, "the load has no schedule"),
         (section == "transactions" and not run.rows(section), "the load has no transactions"),
     )

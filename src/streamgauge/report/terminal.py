@@ -52,9 +52,8 @@ def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
     yield _WIDEST, _latency(result["latency"])
     yield "", ""
     yield "Delivery", _delivery(result["delivery"])
-    for label, told in (("Transactions", words.transactions(result)), ("Processing", words.processing(result))):
-        if told:
-            yield label, Text(told)
+    for label, told in words.also(result).items():
+        yield label, Text(told)
     yield "Resources", Text(_resources(result["resources"]))
     if result["expectations"]:
         yield "Expected", _expected(result["expectations"])

@@ -164,7 +164,8 @@ def _latency_line(path: str, kind: str, figures: Result | None) -> LatencyLine:
     marks = ("> " if f"{name}_hi_ms" in figures else "" for name in PERCENTILES)
     cells = tuple(mark + significant(figures[f"{name}_ms"]) for mark, name in zip(marks, PERCENTILES, strict=True))
     lacking = next((name for name in PERCENTILES if figures[f"{name}_ms"] is None), None)
-    return LatencyLine(path, kind, cells, figures["reasons"].get(f"{lacking}_ms", ""))
+    # What follows a colon explains the reason, at more length than a line has.
+    return LatencyLine(path, kind, cells, figures["reasons"].get(f"{lacking}_ms", "").partition(": ")[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,41 @@ def no_troubles(delivery: Result) -> str:
     """Which troubles are known to be none; empty where that is not known of any."""
     empty = [words for name, words in _TROUBLES_IN_SHORT.items() if delivery[name] == 0]
     return f"none {listed(empty, 'or')}" if empty else ""
+
+
+def also(result: Result) -> dict[str, str]:
+    """What few runs have, in a line each; nothing of what a run has none of."""
+    told = {
+        "Transactions": transactions(result),
+        "Processing": processing(result),
+        "Connections": connections(result),
+        "Wire": wire(result),
+    }
+    return {label: text for label, text in told.items() if text}
+
+
+def connections(result: Result) -> str:
+    """What became of connections, kind by kind; empty where there were none."""
+    kinds = result.get("connections") or {}
+    told = []
+    for kind, each in kinds.items():
+        if kind == "reasons" or not each:
+            continue
+        asked = f" of {per_second(each['asked_per_second'])}" if each["asked_per_second"] is not None else ""
+        failed = f"{whole(each['failed'])} failed" if each["failed"] else "none failed"
+        times = f"p50 {milliseconds(each['p50_ms'])}, p99 {milliseconds(each['p99_ms'])}"
+        told.append(f"{kind.replace('_', ' ')} {per_second(each['per_second'])}{asked}, {times}, {failed}")
+    return "; ".join(told)
+
+
+def wire(result: Result) -> str:
+    """What producers put on the wire for the bytes of their messages; empty where nobody counted."""
+    sent = (result.get("wire") or {}).get("producers")
+    if not sent or sent["ratio"] is None:
+        return ""
+    messages = sent["messages_per_request"]
+    each = f", {significant(messages)} messages a request" if messages is not None else ""
+    return f"{significant(sent['ratio'])} bytes of messages for a byte sent{each}"
 
 
 def transactions(result: Result) -> str:

@@ -1,0 +1,23 @@
+"""Words that terminal, Markdown and page share."""
+
+from streamgauge.report import words
+
+
+def test_what_few_runs_have_is_told_in_a_line_each() -> None:
+    """Connections kind by kind, bytes on the wire; nothing where there is nothing."""
+    assert (
+        words.also({"connections": None, "wire": None, "transactions": None, "processing": None})
+        == words.also({})
+        == {}
+    )
+    kind = {"asked_per_second": 50.0, "per_second": 49.9, "failed": 2, "p50_ms": 3.7, "p99_ms": 125.0}
+    kinds = {"open": kind, "metadata": None, "hold_producer": {**kind, "failed": 0}, "reasons": {"metadata": "none"}}
+    wire = {"producers": {"ratio": 3.625, "messages_per_request": 28.9}, "consumers": None}
+
+    told = words.also({"connections": kinds, "wire": wire})
+
+    assert told == {
+        "Connections": "open 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, 2 failed; "
+        "hold producer 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, none failed",
+        "Wire": "3.62 bytes of messages for a byte sent, 28.9 messages a request",
+    }
