@@ -249,6 +249,19 @@ def test_delays_are_true_and_so_is_what_is_processed(
     assert len(took) == pytest.approx(at_once * 1e6 / delay_us, rel=0.02)
 
 
+@pytest.mark.parametrize("overshoot_us", [0, 60, 90])
+def test_sleeps_that_last_too_long_are_allowed_for(overshoot_us: int) -> None:
+    """A busy machine wakes a process late; the stretch before a deadline that is spun through follows."""
+    time = FakeTime()
+    ground = Ground(Consuming(("t",), PARTITIONS, SLOW), time=time)
+    ground.consumer.sleep = lambda seconds: time.sleep(seconds + overshoot_us / 1e6)
+    ground.fill(2_000)
+    ground.run(1.5)
+    took = [end - begin for _, begin, end in ground.processed()][100:]
+
+    assert np.mean(took) == pytest.approx(NS_PER_MS, rel=0.01)
+
+
 def test_slots_of_partitions_do_not_starve_each_other() -> None:
     """The messages of one partition stand before all others, and fill what may be in hand only to its share."""
     ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1ms", order="partitions"), in_hand=20))

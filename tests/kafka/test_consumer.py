@@ -276,15 +276,20 @@ def test_a_topic_keeps_one_time_or_the_other(broker: EmbeddedBroker) -> None:
 
 
 def test_without_room_nothing_is_delivered_and_the_group_is_served(ground: Ground) -> None:
-    """What comes all the same is kept for later."""
-    ground.fill((0, 0, 10), (0, 1, 10))
+    """What comes all the same is kept for later, and no more than that."""
+    ground.fill((0, 0, 100), (0, 1, 100))
     consumer = ground.member()
     until(consumer, lambda: consumer.assigned() == PARTITIONS)
     for _ in range(20):
         assert consumer.poll(0.05, 0) is None
-
     assert all(not position for _, _, position in consumer.positions())
-    assert sorted(read(consumer, 20)) == [(0, partition, offset) for partition in range(2) for offset in range(10)]
+
+    found: list[tuple[int, int, int]] = []
+    for _ in range(6):
+        found += read(consumer, 1, limit=5)
+    assert not consumer._stock
+    found += read(consumer, 200 - len(found))
+    assert sorted(found) == [(0, partition, offset) for partition in range(2) for offset in range(100)]
     consumer.close()
 
 

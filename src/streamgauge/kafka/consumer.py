@@ -196,7 +196,8 @@ class KafkaConsumer:
         left, revocations = Left(room or (lambda _place: limit)), self._revocations
         messages = self._stock.take(limit, left)
         # While there is little of some partition, what stands before its messages is taken ahead of its time.
-        asked = limit + limit // 2 if self._stock.is_short(self._places) else limit - len(messages)
+        is_short = room is not None and self._stock.is_short(self._places)
+        asked = limit + limit // 2 if is_short else limit - len(messages)
         # Called in any case: rebalances are served in it.
         pulled = self._pull(0 if messages else timeout_seconds, max(1, asked))
         # In runs, as they come in batches: looked at one by one, messages would cost as much as decoding them.
