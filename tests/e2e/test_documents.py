@@ -48,6 +48,7 @@ def adapted(line: str, bootstrap: str) -> tuple[list[str], str | None]:
     return words, file.strip() or None
 
 
+@pytest.mark.timeout(1200)
 def test_every_call_that_is_shown_can_be_carried_out(broker: EmbeddedBroker, tmp_path: Path) -> None:
     """In the order of the documents, in one folder, as a reader would; each ends as the documents say that it may."""
     (scenario,) = SCENARIO.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))

@@ -339,24 +339,25 @@ def test_what_is_dropped_is_handled_and_never_processed() -> None:
         assert ground.client.stored == {(0, 0): 1_000}
 
 
-def test_revoked_partitions_leave_with_what_is_known() -> None:
+@pytest.mark.parametrize(("delay_ms", "expected"), [(10, 9.5), (1, 95)])
+def test_revoked_partitions_leave_with_what_is_known(delay_ms: int, expected: float) -> None:
     """What is in hand of them is recorded, not processed and not stored; the others go on."""
-    way = every(interval="1s")
-    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="10ms", order="partitions"), commit=way))
-    ground.fill(100, 0)
-    ground.fill(100, 1)
-    ground.run(0.105)
+    how = processing(delay=f"{delay_ms}ms", order="partitions")
+    ground = Ground(Consuming(("t",), PARTITIONS, how, commit=every(interval="1s")))
+    ground.fill(120, 0)
+    ground.fill(120, 1)
+    ground.run(0.0975)
     ground.client.revoke([0])
     stored, asked = ground.client.stored[0, 0], list(ground.client.asked)
     ground.run(2.0)
 
-    assert 9 <= stored <= 10
-    assert ground.client.stored == {(0, 0): stored, (0, 1): 100}
+    assert stored == pytest.approx(expected, abs=3 if delay_ms == 1 else 1)
+    assert ground.client.stored == {(0, 0): stored, (0, 1): 120}
     assert asked == [False]
     places = list(zip(ground.received.column("partition"), ground.received.column("offset"), strict=True))
-    assert sorted(places) == [(partition, offset) for partition in range(2) for offset in range(100)]
+    assert sorted(places) == [(partition, offset) for partition in range(2) for offset in range(120)]
     done = [partition for partition, _, _ in ground.processed()]
-    assert (done.count(0), done.count(1)) == (stored, 100)
+    assert (done.count(0), done.count(1)) == (stored, 120)
 
 
 def test_at_the_end_all_that_was_received_is_recorded() -> None:

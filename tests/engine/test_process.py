@@ -1,5 +1,6 @@
 """What is in hand, and the slots that process it: with every reading of the clock given."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.processing import NEVER, Delays
 from streamgauge.domain.scenario.consume import Processing
-from streamgauge.engine.process import Frontier, InHand, Settled
+from streamgauge.engine.process import Frontier, InHand
 from streamgauge.engine.receive import Reading, rows
 
 MS = NS_PER_MS
@@ -48,6 +49,20 @@ def take(hand: InHand, *places: tuple[int, int, int], poll: int = 0) -> None:
     hand.take(rows(block, Reading(1, None), poll, 5), block)
 
 
+@dataclass
+class Settled:
+    """What is over, and what may be stored then."""
+
+    block: dict[str, Any]
+    offsets: list[tuple[int, int, int]]
+    polls: int
+
+
+def settle(hand: InHand) -> Settled | None:
+    block = hand.settle()
+    return Settled(block, *hand.get_on(block)) if block else None
+
+
 def times(settled: Settled | None) -> list[tuple[int, int, int]]:
     """(offset, begin, end) in the order in which they were over, -1 for unknown."""
     assert settled is not None
@@ -63,7 +78,7 @@ def test_one_slot_takes_one_message_after_the_other() -> None:
     turned = [hand.turn(at_ns) for at_ns in (1 * MS, 4 * MS, 5 * MS, 9 * MS + 500, 13 * MS + 499, 13 * MS + 500)]
 
     assert turned == [True, False, True, True, False, True]
-    assert times(hand.settle()) == [(10, MS, 5 * MS), (11, 5 * MS, 9 * MS + 500), (5, 9 * MS + 500, 13 * MS + 500)]
+    assert times(settle(hand)) == [(10, MS, 5 * MS), (11, 5 * MS, 9 * MS + 500), (5, 9 * MS + 500, 13 * MS + 500)]
     assert (hand.count, hand.due_ns) == (0, NEVER)
 
 
@@ -74,7 +89,7 @@ def test_each_partition_has_a_slot_of_its_own() -> None:
     for at_ns in (0, 4 * MS, 8 * MS):
         hand.turn(at_ns)
 
-    assert times(hand.settle()) == [(10, 0, 4 * MS), (7, 0, 4 * MS), (10, 0, 4 * MS), (11, 4 * MS, 8 * MS)]
+    assert times(settle(hand)) == [(10, 0, 4 * MS), (7, 0, 4 * MS), (10, 0, 4 * MS), (11, 4 * MS, 8 * MS)]
 
 
 def test_slots_take_from_any_partition() -> None:
@@ -83,7 +98,7 @@ def test_slots_take_from_any_partition() -> None:
     for at_ns in (0, 4 * MS, 8 * MS, 12 * MS):
         hand.turn(at_ns)
 
-    assert [each[2] // MS for each in times(hand.settle())] == [4, 4, 8, 8, 12]
+    assert [each[2] // MS for each in times(settle(hand))] == [4, 4, 8, 8, 12]
 
 
 def test_without_a_delay_all_is_over_at_once() -> None:
@@ -96,7 +111,7 @@ def test_without_a_delay_all_is_over_at_once() -> None:
     assert (hand.count, hand.takes_no_time) == (50, False)
     hand.turn(12 * MS)
 
-    assert times(hand.settle())[:2] == [(0, 8 * MS, 12 * MS), (1, 12 * MS, 12 * MS)]
+    assert times(settle(hand))[:2] == [(0, 8 * MS, 12 * MS), (1, 12 * MS, 12 * MS)]
     assert (hand.count, hand.takes_no_time) == (0, True)
 
 
@@ -109,7 +124,7 @@ def test_rows_are_those_that_were_received() -> None:
         assert hand.room(4) == 0
         hand.turn(2 * poll * MS)
         hand.turn((2 * poll + 1) * MS)
-        block: Any = hand.settle().block  # type: ignore[union-attr]
+        block: Any = settle(hand).block  # type: ignore[union-attr]
         assert [block[name].tolist() for name in ("topic", "partition", "offset", "poll", "size_bytes")] == [
             [0, 1],
             [3, 2],
@@ -129,7 +144,7 @@ def test_offsets_get_on_only_when_all_below_is_over() -> None:
     over: set[tuple[int, int]] = set()
     for at_ns in range(0, 11 * MS, MS // 10):
         hand.turn(at_ns)
-        if settled := hand.settle():
+        if settled := settle(hand):
             block: Any = settled.block
             over |= set(zip(block["topic"].tolist(), block["offset"].tolist(), strict=True))
             stored |= {(topic, partition): offset for topic, partition, offset in settled.offsets}
@@ -158,10 +173,10 @@ def test_the_frontier_is_the_first_that_is_not_over(data: st.DataObject) -> None
 def test_what_is_dropped_is_over_and_was_never_begun() -> None:
     hand = in_hand(delay="4ms", drop=0.5)
     take(hand, *((0, 0, offset) for offset in range(40)))
-    first = times(hand.settle())
+    first = times(settle(hand))
     for at_ns in range(0, 200 * MS, 4 * MS):
         hand.turn(at_ns)
-    rest = times(hand.settle())
+    rest = times(settle(hand))
 
     assert {each[1:] for each in first} == {(-1, -1)}
     assert 10 <= len(first) <= 30
@@ -176,13 +191,13 @@ def test_what_is_withdrawn_is_told_and_never_stored(order: str) -> None:
     take(hand, (0, 0, 10), (0, 0, 11), (0, 1, 5))
     hand.turn(MS)
     hand.withdraw([(0, 0)])
-    settled = hand.settle()
+    settled = settle(hand)
     assert settled is not None
     assert sorted(times(settled)) == [(10, MS, -1), (11, -1, -1)]
     assert settled.offsets == []
     hand.turn(5 * MS)
     hand.turn(9 * MS)
-    settled = hand.settle()
+    settled = settle(hand)
 
     assert settled is not None
     assert settled.offsets == [(0, 1, 6)]
@@ -194,11 +209,11 @@ def test_a_partition_that_comes_back_begins_anew() -> None:
     hand = in_hand(delay="4ms")
     take(hand, (0, 0, 10), (0, 0, 11))
     hand.withdraw()
-    hand.settle()
+    settle(hand)
     take(hand, (0, 0, 10))
     hand.turn(0)
     hand.turn(4 * MS)
-    settled = hand.settle()
+    settled = settle(hand)
 
     assert settled is not None
     assert settled.offsets == [(0, 0, 11)]
@@ -211,7 +226,7 @@ def test_polls_are_over_when_all_their_messages_are() -> None:
     finished = []
     for at_ns in (0, MS, 2 * MS, 3 * MS):
         hand.turn(at_ns)
-        if settled := hand.settle():
+        if settled := settle(hand):
             finished.append(settled.polls)
 
     assert finished == [0, 1, 1]
@@ -251,7 +266,7 @@ def test_an_end_of_the_log_is_reached_when_all_before_is_over() -> None:
     assert not hand.end((0, 0), 5)
     hand.turn(0)
     hand.turn(MS)
-    settled = hand.settle()
+    settled = settle(hand)
 
     assert settled is not None
     assert settled.offsets == [(0, 0, 5)]
@@ -278,6 +293,6 @@ def test_a_function_is_called_with_value_and_key() -> None:
     hand.turn(next(clock))
 
     assert CALLED == [(b"v8", b"k"), (b"v9", b"k"), (b"v10", b"k")]
-    assert times(hand.settle()) == [(8, 0, 2 * MS), (9, 2 * MS, 4 * MS), (10, 4 * MS, 6 * MS)]
+    assert times(settle(hand)) == [(8, 0, 2 * MS), (9, 2 * MS, 4 * MS), (10, 4 * MS, 6 * MS)]
     with pytest.raises(WorkerError, match="handle failed for the message at b, partition 2, offset 13: Value"):
         hand.turn(next(clock))

@@ -375,7 +375,7 @@ OPTIONAL = {
         for account in (("delivery",), ("delivery", "measure"), ("delivery", "groups", 0))
         for count in ("aborted_received", "resent", "unread")
     ),
-    *((section,) for section in ("transactions", "processing", "wire", "connections", "reasons")),
+    *((section,) for section in ("missing", "transactions", "processing", "wire", "connections", "reasons")),
     *(
         ("wire", "producers", *where, figure)
         for where in ((), ("workers", 0))

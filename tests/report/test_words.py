@@ -21,3 +21,13 @@ def test_what_few_runs_have_is_told_in_a_line_each() -> None:
         "hold producer 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, none failed",
         "Wire": "3.62 bytes of messages for a byte sent, 28.9 messages a request",
     }
+
+
+def test_messages_that_did_not_come_back_are_named() -> None:
+    """By producer and sequence, ten at most."""
+    lost = [{"class": "lost", "producer": seq % 2, "seq": seq} for seq in range(4)]
+    many = [{"class": "failed", "producer": 0, "seq": seq} for seq in range(12)]
+
+    assert words.missing({"missing": []}) == ""
+    assert words.missing({"missing": lost}) == "lost of producer 0: 0, 2; lost of producer 1: 1, 3"
+    assert words.missing({"missing": many}).endswith("8, 9; more in the table problems")

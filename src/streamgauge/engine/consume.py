@@ -5,7 +5,7 @@ loop has a deadline to keep, and does what can wait (polling, recording) where n
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -22,7 +22,7 @@ from streamgauge.domain.scenario.consume import Commit, CommitWay, Processing
 from streamgauge.engine.commit import Committer
 from streamgauge.engine.live import Latencies, Order, PollGap, Slot
 from streamgauge.engine.ports import ConsumerClient, Sink
-from streamgauge.engine.process import InHand, Settled
+from streamgauge.engine.process import InHand
 from streamgauge.engine.receive import Reading as Reading
 from streamgauge.engine.receive import rows as rows
 
@@ -39,7 +39,7 @@ that it lives. It does not pause: librdkafka throws away what it fetched of a pa
 after it is resumed, and does not begin to until its broker thread wakes up, up to a second later."""
 BITE: Final = 64
 """Messages polled, or recorded, at once while others are processed: more would keep the loop from its deadlines."""
-LARGE_BITE: Final = 4 * BITE
+LARGE_BITE: Final = 2 * BITE
 """The same where it cannot wait for a gap between deadlines: then fewer and larger bites cost less."""
 GUARD_NS: Final = 100_000
 """What can wait is not begun when a deadline is nearer than this, unless it has waited for long enough."""
@@ -312,16 +312,17 @@ class Consumer:
         return {"started_ns": at_ns, "processed_ns": at_ns}
 
     def _settle(self, hand: InHand, most: int | None) -> None:
-        """Put together the rows of what is over, at most so much of it; recording them is another step."""
+        """Record what is over, at most so much of it, and then store how far that is, each a step."""
         self._settled_ns = self.now_ns()
-        if settled := hand.settle(most):
-            self._steps.append(partial(self._record_settled, hand, settled))
+        if block := hand.settle(most):
+            self._steps.append(partial(self.sinks.received.append, block, len(block["offset"])))
+            self._steps.append(partial(self._get_on, hand, block))
 
-    def _record_settled(self, hand: InHand, settled: Settled) -> None:
-        """Record what is over, then store how far that is."""
-        self.sinks.received.append(settled.block, settled.count)
-        self.client.store(settled.offsets)
-        self._committer.stored(settled.count, settled.polls)
+    def _get_on(self, hand: InHand, block: Mapping[str, Any]) -> None:
+        """Store how far what is recorded goes."""
+        offsets, polls = hand.get_on(block)
+        self.client.store(offsets)
+        self._committer.stored(len(block["offset"]), polls)
         self._committer.turn(self._settled_ns)
         self.slot[Slot.IN_HAND] = hand.count
 
@@ -342,6 +343,7 @@ class Consumer:
         if hand := self._hand:
             self._finish_steps()
             self._settle(hand, None)
+            self._finish_steps()
             hand.withdraw(revoked)
             self._settle(hand, None)
             self._finish_steps()

@@ -5,9 +5,9 @@ messages are.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,14 +60,11 @@ class Frontier:
         return self._waiting[0] if self._waiting else self._next
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What is over since the last time: rows of `received` without the constant columns, and what may be stored."""
+class Progress(NamedTuple):
+    """What more may be stored."""
 
-    block: Block
-    count: int
-    offsets: Sequence[tuple[int, int, int]]
-    """(topic, partition, offset) of each partition that got on."""
+    offsets: list[tuple[int, int, int]]
+    """(topic, partition, offset) of partitions of which all below the offset is over."""
     polls: int
     """Polls of which every message is over now."""
 
@@ -188,8 +185,11 @@ class InHand:
         frontier.end(offset)
         return frontier.reached() == offset
 
-    def settle(self, most: int | None = None) -> Settled | None:
-        """What is over since the last time, at most so much of it; its room is free again. None for nothing."""
+    def settle(self, most: int | None = None) -> dict[str, Any] | None:
+        """Rows of `received`, without the constant columns, of what is over since the last time; None for none.
+
+        At most so many, what was over first. The room of these messages is free again.
+        """
         over = self.over.first(most)
         if not over.places:
             return None
@@ -198,7 +198,24 @@ class InHand:
         block["started_ns"] = np.array(over.started_ns, np.int64)
         block["processed_ns"] = np.array(over.processed_ns, np.int64)
         self._free += over.places
-        return Settled(block, len(rows), self._get_on(rows), self._finished_polls(rows[:, _POLL]))
+        return block
+
+    def get_on(self, block: Mapping[str, Any]) -> Progress:
+        """What may be stored once these rows, which `settle` gave, are recorded."""
+        cells = (block["topic"] * self._partitions + block["partition"]).tolist()
+        touched = {}
+        for cell, offset in zip(cells, block["offset"].tolist(), strict=True):
+            if frontier := self._frontiers.get(cell):
+                frontier.finish(offset)
+                touched[cell] = frontier
+        offsets = [(*divmod(cell, self._partitions), frontier.reached()) for cell, frontier in touched.items()]
+        finished = 0
+        for poll, count in Counter(block["poll"].tolist()).items():
+            self._left_of_poll[poll] -= count
+            if not self._left_of_poll[poll]:
+                del self._left_of_poll[poll]
+                finished += 1
+        return Progress(offsets, finished)
 
     def withdraw(self, revoked: Iterable[Place] | None = None) -> None:
         """Give up what is in hand of these partitions, or of all: it is over, and nothing of it may be stored."""
@@ -208,25 +225,6 @@ class InHand:
         self._work.withdraw(lambda place: int(topic[place] * self._partitions + partition[place]) in gone)
         for cell in gone:
             self._frontiers.pop(cell, None)
-
-    def _get_on(self, rows: NDArray[np.int64]) -> list[tuple[int, int, int]]:
-        """Let frontiers pass what is over; (topic, partition, offset) of those that were touched."""
-        cells = (rows[:, _TOPIC] * self._partitions + rows[:, _PARTITION]).tolist()
-        touched = {}
-        for cell, offset in zip(cells, rows[:, _OFFSET].tolist(), strict=True):
-            if frontier := self._frontiers.get(cell):
-                frontier.finish(offset)
-                touched[cell] = frontier
-        return [(*divmod(cell, self._partitions), frontier.reached()) for cell, frontier in touched.items()]
-
-    def _finished_polls(self, polls: NDArray[np.int64]) -> int:
-        finished = 0
-        for poll, count in Counter(polls.tolist()).items():
-            self._left_of_poll[poll] -= count
-            if not self._left_of_poll[poll]:
-                del self._left_of_poll[poll]
-                finished += 1
-        return finished
 
     def _fails(self, place: int, error: Exception) -> WorkerError:
         topic, partition, offset = self._table[place, [_TOPIC, _PARTITION, _OFFSET]].tolist()

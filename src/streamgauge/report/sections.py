@@ -17,6 +17,9 @@ NO_LOAD: Final = "nothing is sent"
 NO_CONSUMERS: Final = "nobody consumes"
 OLDER: Final = "the run was analysed by an older version"
 
+MISSING: Final = ("lost", "undelivered", "failed", "expired", "unknown")
+NAMED: Final = 10
+"""Messages of a class that are named; the table `problems` has more."""
 _RATES: Final = ("sent", "acked", "received", "processed")
 _SENDING: Final = ("sent", "acked")
 _SENDERS: Final = frozenset({"sent", "acked", "failed", "unsent", "aborted", "resent"})
@@ -202,6 +205,17 @@ def why_absent(run: Evidence, section: str) -> str:
         (section == "transactions" and not run.rows(section), "the load has no transactions"),
     )
     return next((reason for holds, reason in reasons if holds), NOTHING)
+
+
+def missing_messages(run: Evidence) -> list[Section]:
+    """The first messages of each class that did not come back, by name; `delivery` counts them all."""
+    topics = {topic.id: topic.name for topic in run.facts.topics}
+    named = ("producer", "seq", "partition", "offset", "error")
+    return [
+        {"class": name, "topic": topics.get(row["topic"]), **_select(row, *named)}
+        for name in MISSING
+        for row in run.matching("problems", **{"class": name})[:NAMED]
+    ]
 
 
 def resources(run: Evidence) -> Section:

@@ -7,6 +7,8 @@ from typing import Any, Final
 from streamgauge.domain.figures import UNKNOWN, listed, milliseconds, per_second, percent, significant, whole
 
 Result = Mapping[str, Any]
+NAMED: Final = 10
+"""Messages that are named where there is little room."""
 
 FEW_WORKERS: Final = 4
 """More workers of one role than these are told by their range."""
@@ -201,12 +203,25 @@ def no_troubles(delivery: Result) -> str:
 def also(result: Result) -> dict[str, str]:
     """What few runs have, in a line each; nothing of what a run has none of."""
     told = {
+        "Missing": missing(result),
         "Transactions": transactions(result),
         "Processing": processing(result),
         "Connections": connections(result),
         "Wire": wire(result),
     }
     return {label: text for label, text in told.items() if text}
+
+
+def missing(result: Result) -> str:
+    """The first messages that did not come back, by producer and sequence; empty where none is missing."""
+    by_producer: dict[str, list[str]] = {}
+    named = result.get("missing") or []
+    for each in named[:NAMED]:
+        producer = "of nobody known" if each["producer"] is None else f"of producer {each['producer']}"
+        seq = UNKNOWN if each["seq"] is None else str(each["seq"])
+        by_producer.setdefault(f"{each['class']} {producer}", []).append(seq)
+    told = "; ".join(f"{who}: {', '.join(seqs)}" for who, seqs in by_producer.items())
+    return f"{told}; more in the table problems" if len(named) > NAMED else told
 
 
 def connections(result: Result) -> str:

@@ -21,6 +21,7 @@ OWNED_SETTINGS: Mapping[str, str] = {
     "group.id": "every run makes a group of its own",
     "enable.auto.offset.store": "offsets are stored when their rows are recorded",
     "auto.offset.reset": "use consume.start",
+    "enable.auto.commit": "use consume.commit",
     "client.id": "workers are named by their role",
     "transactional.id": "use load.transactions",
     "statistics.interval.ms": "the run asks for statistics itself",
