@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import live_buckets
 from streamgauge.engine.live import Latencies, Live, Order, PollGap, Slot, gap_of_last_second
 from streamgauge.engine.observe import Observed, Observer
-from streamgauge.engine.supervise import is_group_complete, phases
+from streamgauge.engine.supervise import Interrupts, Plan, Supervisor, _Worker, is_group_complete, phases
+from streamgauge.engine.worker import ProducerJob
+from streamgauge.record.parts import open_sink
 
 SECOND = 1_000_000_000
 
@@ -131,3 +135,34 @@ def test_a_look_sees_counters_latencies_and_processes() -> None:
     assert (look.workers[1].known, look.workers[1].blocked_ns) == (None, None)
     assert look.idle_ns
     live.close()
+
+
+@pytest.mark.parametrize(("code", "stops", "sent"), [(0, False, True), (1, True, False)])
+def test_a_producer_that_has_sent_everything_may_be_gone(code: int, stops: bool, sent: bool, tmp_path: Path) -> None:
+    """Before the supervisor looks: that is no death, and the load is over. One that died is none that is left."""
+    process = subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"])
+    process.wait()
+    live = Live.create(1, 1)
+    live.slots[0, Slot.OVER_NS] = 5
+    job = ProducerJob(_never, ())
+    plan = Plan(tmp_path, [job], [], [], (), 1, [0], 0, 0, 0, open_sink)
+    supervisor = Supervisor(plan, Nothing(), Interrupts(), lambda _: None)
+    supervisor._workers.append(_Worker("producer-0", "producer", (0,), (0,), job, process))
+
+    assert supervisor._must_stop(live) is stops
+    assert supervisor._is_sent(live) is sent
+    live.close()
+
+
+def _never(_spec: Any) -> Any:
+    raise AssertionError("nobody opens a client here")
+
+
+class Nothing:
+    """A cluster that nobody asks."""
+
+    def log_ends(self) -> list[int]:
+        return []
+
+    def committed(self, group: int) -> list[int | None]:
+        return []

@@ -302,7 +302,7 @@ class Supervisor:
             live.give(Order.STOP_LOAD)
             return True
         for role, jobs in (("producer", self.plan.producers), ("consumer", self.plan.consumers)):
-            if jobs and not self._alive(role):
+            if jobs and not self._in_order(role):
                 self._outcome.fail(f"no {role} is left")
                 live.give(Order.STOP_LOAD)
                 return True
@@ -346,8 +346,8 @@ class Supervisor:
         return all(w.process.poll() is not None or w.state(live) >= State.FLUSHED for w in producers)
 
     def _is_sent(self, live: Live) -> bool:
-        """Whether every producer that lives has sent all that it was to send, before the time was over."""
-        producers = self._alive("producer")
+        """Whether every producer that did not die has sent all that it was to send, before the time was over."""
+        producers = self._in_order("producer")
         return bool(producers) and all(live.slots[list(worker.rows), Slot.OVER_NS].all() for worker in producers)
 
     def _last_ns(self, live: Live) -> int | None:
@@ -407,6 +407,10 @@ class Supervisor:
         for worker in dead:
             worker.ended_ns = self.now_ns()
         return [worker for worker in dead if worker.process.poll() != 0]
+
+    def _in_order(self, role: str) -> list[_Worker]:
+        """Workers of a role that live, or ended because they had done all that they were to do."""
+        return [worker for worker in self._workers if worker.role == role and worker.process.poll() in (None, 0)]
 
     def _alive(self, role: str) -> list[_Worker]:
         return [worker for worker in self._workers if worker.role == role and worker.process.poll() is None]
