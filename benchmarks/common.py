@@ -125,6 +125,16 @@ def run(scenario: str, bootstrap: str, *settings: str, watch: Callable[[Look], N
         yield Ran(folder, facts, cpu)
 
 
+def fill(bootstrap: str, name: str, messages: int, *, seconds: int) -> int:
+    """Fill a topic with stamped messages, some seconds at a time, until there are enough; how many there are."""
+    total = 0
+    while total < messages:
+        settings = ["consume=off", "phases.warmup=0s", f"phases.measure={seconds}s", f"topic.name={name}"]
+        with run("saturate", bootstrap, *settings) as ran:
+            total += len(ran.column("sent", "acked_ns")[0])
+    return total
+
+
 def warm_page_cache(bootstrap: str, messages: int = 4_000_000) -> None:
     """Write a few GB once: the first touch of the page cache makes a broker two to three times slower."""
     with topic(bootstrap) as name:

@@ -5,6 +5,7 @@ import argparse
 from benchmarks.common import (
     broker,
     call,
+    fill,
     heading,
     idle_share,
     kafka_tool,
@@ -25,7 +26,7 @@ def main() -> None:
     figures: dict[str, list[tuple[float, float]]] = {"one consumer": [], "two consumers": [], "ConsumerPerformance": []}
     with broker() as running, topic(running.bootstrap) as name:
         warm_page_cache(running.bootstrap)
-        total = _fill(running.bootstrap, name, chosen.messages)
+        total = fill(running.bootstrap, name, chosen.messages, seconds=8)
         for _ in range(chosen.rounds):
             for consumers, label in ((1, "one consumer"), (2, "two consumers")):
                 figures[label].append(_ours(running.bootstrap, name, consumers, total))
@@ -39,16 +40,6 @@ def main() -> None:
     for label in ("one consumer", "two consumers"):
         pairs = zip(figures[label], figures["ConsumerPerformance"], strict=True)
         print(f"{label}, pair by pair: {spread([ours[0] / theirs[0] for ours, theirs in pairs])} times its rate.  ")
-
-
-def _fill(bootstrap: str, name: str, messages: int) -> int:
-    """Fill the topic with stamped messages until there are enough; returns how many there are."""
-    total = 0
-    while total < messages:
-        settings = ["consume=off", "phases.warmup=0s", "phases.measure=8s", f"topic.name={name}"]
-        with run("saturate", bootstrap, *settings) as ran:
-            total += len(ran.column("sent", "acked_ns")[0])
-    return total
 
 
 def _ours(bootstrap: str, name: str, consumers: int, total: int) -> tuple[float, float]:

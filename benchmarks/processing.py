@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.dataset as ds
 
-from benchmarks.common import broker, heading, idle_share, run, spread, topic
+from benchmarks.common import broker, fill, heading, idle_share, spread, topic
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, process_cpu_ns
 from streamgauge.domain.scenario import Setting
@@ -46,7 +46,7 @@ def main() -> None:
     set_timer_slack()
     longest_run = chosen.seconds + WARMUP_NS / NS_PER_SECOND + 1
     with broker() as running, topic(running.bootstrap, PARTITIONS) as name:
-        _fill(running.bootstrap, name, round(longest_run * PARTITIONS / 200e-6))
+        fill(running.bootstrap, name, round(longest_run * PARTITIONS / 200e-6), seconds=3)
         print("| delay | slots | mean error of the delay | late by, p99 us | processed of slots / mean delay | CPU |")
         print("|---|---|---|---|---|---|")
         for delay, jitter in DELAYS:
@@ -63,15 +63,6 @@ def main() -> None:
                     spread([100 * each for each in cpu], " %", 0),
                 ]
                 print(f"| {asked} | {slots} | {' | '.join(cells)} |", flush=True)
-
-
-def _fill(bootstrap: str, name: str, messages: int) -> None:
-    """Fill the topic with stamped messages until there are enough."""
-    total = 0
-    while total < messages:
-        settings = ["consume=off", "phases.warmup=0s", "phases.measure=3s", f"topic.name={name}"]
-        with run("saturate", bootstrap, *settings) as ran:
-            total += len(ran.column("sent", "acked_ns")[0])
 
 
 def _run(bootstrap: str, name: str, how: Processing, in_hand: int, seconds: float) -> Figures:

@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, W
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.pacing import ConstantPacer
 from streamgauge.domain.pacing.constant import fraction
-from streamgauge.domain.quantities import format_rate, parse_rate_per_second
-from streamgauge.domain.scenario.values import SLOWEST, Duration, Part
+from streamgauge.domain.quantities import format_rate
+from streamgauge.domain.scenario.values import SLOWEST, Duration, Part, rate_between
 
 FASTEST: Final = 10_000
 """Operations a second that can be asked for: one process starts no more."""
@@ -62,13 +62,7 @@ class Work:
 def _per_second(value: object) -> float | None:
     if value is None or value is False or value == "off":
         return None
-    try:
-        rate = parse_rate_per_second(value)
-    except ValueError as error:
-        raise ValueError("not a rate; write how many a second, like 10/s, or off") from error
-    if not SLOWEST <= rate <= FASTEST:
-        raise ValueError(f"a rate lies between {SLOWEST}/s and {FASTEST:,}/s; write one like 10/s")
-    return rate
+    return rate_between(value, FASTEST, say="how many a second, like 10/s, or off", like="10/s")
 
 
 PerSecond = Annotated[

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.quantities import format_rate, parse_rate_per_second
+from streamgauge.domain.quantities import format_rate
 from streamgauge.domain.scenario.values import (
     EITHER,
     FASTEST,
@@ -31,6 +31,7 @@ from streamgauge.domain.scenario.values import (
     Setting,
     epoch_ns,
     off_is_none,
+    rate_between,
 )
 
 MAX_IN_HAND = 1_000_000
@@ -42,13 +43,7 @@ _STARTS = ("auto", "earliest", "latest")
 def _limit(value: object) -> float | str:
     if value is None or value == "unlimited":
         return "unlimited"
-    try:
-        rate = parse_rate_per_second(value)
-    except ValueError as error:
-        raise ValueError("not a rate; write messages a second like 1k/s, or unlimited") from error
-    if not SLOWEST <= rate <= FASTEST:
-        raise ValueError(f"a rate lies between {SLOWEST}/s and {FASTEST:,}/s; write one like 1k/s, or unlimited")
-    return rate
+    return rate_between(value, FASTEST, say="messages a second like 1k/s, or unlimited", like="1k/s, or unlimited")
 
 
 def _start(value: object) -> str:

@@ -3,16 +3,14 @@
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Discriminator,
     PlainSerializer,
-    Tag,
     WithJsonSchema,
     model_serializer,
     model_validator,
@@ -21,7 +19,6 @@ from pydantic import (
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.quantities import (
     format_duration,
-    format_rate,
     parse_count,
     parse_duration_ns,
     parse_rate_per_second,
@@ -34,16 +31,15 @@ MAX_SIZE_BYTES = 100 << 20
 _MOMENT = "write one with its zone, like 2026-11-21T18:00:00Z"
 
 
-def _rate(value: object) -> float | str:
-    if isinstance(value, str) and value.strip() == "max":
-        return "max"
-    return parse_rate_per_second(value)
-
-
-def _positive_rate(value: float | str) -> float | str:
-    if isinstance(value, float) and not SLOWEST <= value <= FASTEST:
-        raise ValueError(f"a rate lies between {SLOWEST}/s and {FASTEST:,}/s")
-    return value
+def rate_between(value: object, fastest: int, *, say: str, like: str) -> float:
+    """A rate from the slowest that can be asked for to `fastest`; ValueError tells what to `say`, and one `like` it."""
+    try:
+        rate = parse_rate_per_second(value)
+    except ValueError as error:
+        raise ValueError(f"not a rate; write {say}") from error
+    if not SLOWEST <= rate <= fastest:
+        raise ValueError(f"a rate lies between {SLOWEST}/s and {fastest:,}/s; write one like {like}")
+    return rate
 
 
 def _size(value: object) -> int:
@@ -109,21 +105,6 @@ Size = Annotated[
     BeforeValidator(_size),
     WithJsonSchema({"type": ["integer", "string"], "x-form": "size", "examples": [512, "1KiB"]}),
 ]
-Rate = Annotated[
-    float | Literal["max"],
-    BeforeValidator(_rate),
-    AfterValidator(_positive_rate),
-    PlainSerializer(lambda rate: rate if rate == "max" else format_rate(rate), return_type=str),
-    WithJsonSchema(
-        {
-            "type": ["number", "string"],
-            "x-form": "rate",
-            "examples": ["10k/s", 200, "max"],
-            "minimum": SLOWEST,
-            "maximum": FASTEST,
-        }
-    ),
-]
 Count = Annotated[
     int,
     BeforeValidator(parse_count),
@@ -177,8 +158,3 @@ def _plain_or_made(value: object) -> str:
 
 EITHER = Discriminator(_plain_or_made)
 """Tells a plain value from a mapping: `Annotated[Annotated[X, Tag(PLAIN)] | Annotated[Y, Tag(MADE)], EITHER]`."""
-
-
-def plain_or(plain: Any, made: type[BaseModel]) -> Any:
-    """The type of a field that is written as a plain value, or as a mapping."""
-    return Annotated[Annotated[plain, Tag(PLAIN)] | Annotated[made, Tag(MADE)], Discriminator(_plain_or_made)]
