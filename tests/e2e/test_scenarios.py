@@ -105,6 +105,16 @@ def test_a_shipped_scenario_delivers_exactly(name: str, carry_out: Callable[...,
         assert {error for (error,) in ran.tuples("connections", "error")} == {None}
 
 
+@pytest.mark.parametrize("acks", [0, 1])
+def test_acknowledgements_are_as_many_as_were_asked_for(acks: int, carry_out: Callable[..., Ran]) -> None:
+    """Without any, nobody knows when, or at which offset; everything arrives all the same."""
+    ran = carry_out("acks", f"load.client.acks={acks}")
+    assert (ran.facts.ending, ran.facts.reasons) == ("finished", [])
+    delivered_exactly(ran)
+    acked = {at is not None for (at,) in ran.tuples("sent", "acked_ns")}
+    assert acked == {acks == 1}
+
+
 def test_a_topic_that_is_full_already_is_drained(carry_out: Callable[..., Ran]) -> None:
     """From its begin to where it ended, and not longer."""
     filled = carry_out("saturate", "consume=off", "phases.measure=500ms", "topic.reset=false")

@@ -13,7 +13,16 @@ from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import live_buckets
 from streamgauge.engine.live import Latencies, Live, Order, PollGap, Slot, gap_of_last_second
 from streamgauge.engine.observe import Observed, Observer
-from streamgauge.engine.supervise import Interrupts, Plan, Supervisor, _Worker, is_group_complete, phases
+from streamgauge.engine.supervise import (
+    STILL_NS,
+    TICK_SECONDS,
+    Interrupts,
+    Plan,
+    Supervisor,
+    _Worker,
+    is_group_complete,
+    phases,
+)
 from streamgauge.engine.worker import ProducerJob
 from streamgauge.record.parts import open_sink
 
@@ -98,6 +107,8 @@ def test_latencies_are_counted_by_whoever_measures_them() -> None:
     assert live.latencies.sum() == 0
     latencies.take(5_000_000, None, np.array([4_000_000, NULL_INT64, 4_500_000]), 3, SECOND // 10)
     latencies.take(5_000_000, None, None, 3, SECOND // 10)
+    latencies.take(None, due, sent, 2, SECOND // 5)
+    latencies.count()
     expected = live_buckets(np.array([8_000_000, 1_000_000, 500_000]))
 
     assert np.flatnonzero(live.latencies[1]).tolist() == sorted(expected.tolist())
@@ -166,3 +177,36 @@ class Nothing:
 
     def committed(self, group: int) -> list[int | None]:
         return []
+
+
+class Growing(Nothing):
+    """A cluster whose log goes on growing for a while after the load."""
+
+    def __init__(self, ends: list[int]) -> None:
+        self._ends = ends
+
+    def log_ends(self) -> list[int]:
+        return [self._ends.pop(0) if len(self._ends) > 1 else self._ends[0]]
+
+
+def test_without_acknowledgements_a_log_ends_where_it_stops_growing(tmp_path: Path) -> None:
+    """Not where it ended when the last message was handed to the network; and the wait is bounded."""
+    live = Live.create(1, 1)
+    now = [0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += round(seconds * SECOND)
+
+    plan = Plan(tmp_path, [], [], [], (), 1, [0], 0, 0, 0, open_sink)
+    growing = Growing([7, 7, *range(8, 200), 200])
+    supervisor = Supervisor(plan, growing, Interrupts(), lambda _: None, now_ns=lambda: now[0], sleep=sleep)
+    assert supervisor._final_ends(live, 60 * SECOND) == [200]
+    assert now[0] == pytest.approx(194 * TICK_SECONDS * SECOND + STILL_NS, rel=0.02)
+
+    endless = Supervisor(
+        plan, Growing([*range(10**6)]), Interrupts(), lambda _: None, now_ns=lambda: now[0], sleep=sleep
+    )
+    began = now[0]
+    endless._final_ends(live, began + 3 * SECOND)
+    assert now[0] - began == pytest.approx(3 * SECOND, rel=0.02)
+    live.close()

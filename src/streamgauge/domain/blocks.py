@@ -44,6 +44,11 @@ class ClientSpec:
     """Whether a consumer is told where it reached the end of a log, which lies behind what is no message: the ends of
     transactions, and messages of those that were aborted."""
 
+    @property
+    def unacknowledged(self) -> bool:
+        """Whether a producer is told nothing of what becomes of its messages: acks 0."""
+        return str(self.settings.get("acks", self.settings.get("request.required.acks"))) == "0"
+
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:

@@ -161,9 +161,12 @@ class Latencies:
         self._counted_ns = now_ns
 
     def take(self, ended_ns: Values, due_ns: Values, sent_ns: Values, count: int, now_ns: int) -> None:
-        """Take columns of rows: latency is counted from the due time, or from the sent time without a schedule."""
+        """Take columns of rows: latency is counted from the due time, or from the sent time without a schedule.
+
+        Where nobody says when messages ended, as with acks 0, nothing is counted.
+        """
         begun_ns = due_ns if isinstance(due_ns, np.ndarray) else sent_ns
-        if isinstance(begun_ns, np.ndarray):
+        if isinstance(begun_ns, np.ndarray) and ended_ns is not None:
             self._waiting.append((ended_ns, begun_ns, count))
         if now_ns - self._counted_ns >= COUNT_EVERY_NS:
             self._counted_ns = now_ns

@@ -32,6 +32,8 @@ FINISH_NS: Final = 60 * NS_PER_SECOND
 """Workers write their last parts and leave; who takes longer is ended."""
 ABORT_NS: Final = 10 * NS_PER_SECOND
 FLUSH_MARGIN_NS: Final = 5 * NS_PER_SECOND
+STILL_NS: Final = 2 * NS_PER_SECOND
+"""Without acknowledgements, what has not come to the logs in so long will not come."""
 TICK_SECONDS: Final = 0.02
 LOOK_NS: Final = NS_PER_SECOND
 """Between two looks that are shown."""
@@ -79,6 +81,11 @@ class Plan:
     def is_counted(self) -> bool:
         """Whether the number of messages ends the measure phase."""
         return any(member.sending.measured_messages is not None for job in self.producers for member in job.members)
+
+    @property
+    def is_unacknowledged(self) -> bool:
+        """Whether producers are not told when their messages are in the logs."""
+        return any(member.client.unacknowledged for job in self.producers for member in job.members)
 
 
 @dataclass(slots=True)
@@ -327,10 +334,19 @@ class Supervisor:
         self._outcome.phases.append(Phase(name="drain", from_ns=over_ns, to_ns=self._outcome.drain_ended_ns))
 
     def _await_read(self, live: Live, limit_ns: int) -> bool:
-        targets = self.ends.log_ends()
+        targets = self._final_ends(live, limit_ns) if self.plan.is_unacknowledged else self.ends.log_ends()
         while not (read := self._is_read(live, targets)) and self.now_ns() < limit_ns and self._goes_on(live):
             self._tick("drain")
         return read
+
+    def _final_ends(self, live: Live, limit_ns: int) -> Sequence[int]:
+        """The log ends once they stand still: without acknowledgements, what was sent may still be on its way."""
+        ends, changed_ns = self.ends.log_ends(), self.now_ns()
+        while self.now_ns() < min(limit_ns, changed_ns + STILL_NS) and self._goes_on(live):
+            self._tick("drain")
+            if (later := self.ends.log_ends()) != ends:
+                ends, changed_ns = later, self.now_ns()
+        return ends
 
     def _goes_on(self, live: Live) -> bool:
         """Whether the drain may go on; notes deaths and the user's second thoughts."""

@@ -35,7 +35,7 @@ class KafkaProducer:
         self._worker = spec.worker
         self._topics = spec.topics
         self._in_header = bool(spec.stamp_in_header)
-        self._acks_none = str(spec.settings.get("acks", "")) == "0"
+        self._acks_none = spec.unacknowledged
         self._limit = int(spec.settings.get(QUEUE_LIMIT, _QUEUE_LIMIT_DEFAULT))
         self._messages: list[Any] = []
         self._times = array("q")
