@@ -72,14 +72,28 @@ def times(settled: Settled | None) -> list[tuple[int, int, int]]:
 
 
 def test_one_slot_takes_one_message_after_the_other() -> None:
-    """What is late is observed late, and the next one begins with the same reading."""
+    """What is late is observed late; the next one begins with the same reading, and makes up for it."""
     hand = in_hand(delay="4ms")
     take(hand, (0, 0, 10), (0, 0, 11), (0, 1, 5))
-    turned = [hand.turn(at_ns) for at_ns in (1 * MS, 4 * MS, 5 * MS, 9 * MS + 500, 13 * MS + 499, 13 * MS + 500)]
+    turned = [hand.turn(at_ns) for at_ns in (1 * MS, 4 * MS, 5 * MS, 9 * MS + 500, 13 * MS - 1, 13 * MS)]
 
     assert turned == [True, False, True, True, False, True]
-    assert times(settle(hand)) == [(10, MS, 5 * MS), (11, 5 * MS, 9 * MS + 500), (5, 9 * MS + 500, 13 * MS + 500)]
+    assert times(settle(hand)) == [(10, MS, 5 * MS), (11, 5 * MS, 9 * MS + 500), (5, 9 * MS + 500, 13 * MS)]
     assert (hand.count, hand.due_ns) == (0, NEVER)
+
+
+def test_lateness_does_not_add_up_and_a_stall_is_not_made_up_for() -> None:
+    """Each delay is as asked on average; after a stall the next one still takes half its time."""
+    hand = in_hand(delay="4ms")
+    take(hand, *((0, 0, offset) for offset in range(20)))
+    hand.turn(0)
+    now = 0
+    for _ in range(10):
+        now = hand.due_ns + 300_000
+        hand.turn(now)
+    assert now == 40 * MS + 300_000
+    hand.turn(now + 100 * MS)
+    assert hand.due_ns == now + 102 * MS
 
 
 def test_each_partition_has_a_slot_of_its_own() -> None:

@@ -15,10 +15,13 @@ from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.errors import BadInput, BrokerError, Fault, RecordError, StreamgaugeError
 from streamgauge.domain.events import UNSENT
 from streamgauge.domain.look import Look
+from streamgauge.domain.marks import changes
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.runfolder import BrokerFacts, Numbered, RunFacts, RunFolder
 from streamgauge.domain.scenario import Scenario, Setting, document
+from streamgauge.domain.scenario.faults import BROKER
 from streamgauge.domain.secrets import masked
+from streamgauge.engine.inject import Mark
 from streamgauge.engine.produce import never_sent
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.schedule import CHUNK, Schedule
@@ -76,6 +79,7 @@ def conduct(
 
     `watch` is shown how the run stands, once in a second.
     """
+    _check_faults(request)
     pair = clock.clock_pair()
     run_id = f"{clock.local_stamp(pair.wall_ns)}-{request.scenario.name}"
     folder = make_folder(request.out, run_id)
@@ -99,6 +103,7 @@ def conduct(
             )
             outcome = Supervisor(plan, topics, interrupts, progress, watch).conduct()
             _record_rest(folder, plan.producers, outcome)
+            _record_marks(folder, request.scenario, outcome)
             answers = outcome.cluster_answers and _record_final_lag(folder, topics, outcome)
             if answers and not target.facts.embedded:
                 topics.leave(outcome)
@@ -107,6 +112,14 @@ def conduct(
         _remove_empty(folder)
         raise
     return folder
+
+
+def _check_faults(request: Request) -> None:
+    """A cluster of the user's is not ours to stop."""
+    wrong = [place for place, fault in enumerate(request.scenario.faults) if fault.role == BROKER]
+    if request.bootstrap and wrong:
+        what = "broker: only an embedded broker can be paused, not one of a cluster that is given"
+        raise BadInput([Fault(f"faults.{place}.target", what, "Leave --bootstrap out") for place in wrong])
 
 
 def make_folder(out: Path, run_id: str) -> RunFolder:
@@ -214,6 +227,9 @@ class _Topics:
         if found is None:
             self.cluster.create_topic(name, topic.partitions, topic.replication, topic.configs)
             self.made[name] = self.cluster.topic_id(name)
+        elif self.scenario.backpressure and self.scenario.backpressure.credit:
+            what = f"topic {name} exists; credit counts offsets, and needs a topic that the run makes"
+            raise BadInput.single("topic.name", what, "Name another, or write `topic: {reset: true}`")
         elif found != topic.partitions:
             what = f"topic {name} exists with {found} partitions, not {topic.partitions}"
             raise BadInput.single("topic.partitions", what, f"Set topic.partitions={found}, or name another topic")
@@ -290,6 +306,23 @@ def _record_lag(folder: RunFolder, topics: _Topics, moment: str) -> None:
             )
 
 
+def _record_marks(folder: RunFolder, scenario: Scenario, outcome: Outcome) -> None:
+    """What was done to the run: faults that were injected, and what the scenario changes by itself."""
+    measure = next((phase for phase in outcome.phases if phase.name == "measure"), None)
+    marks = list(outcome.marks)
+    if measure:
+        found = changes(scenario, measure.to_ns - measure.from_ns)
+        marks += [Mark(*each._replace(at_ns=measure.from_ns + each.at_ns)) for each in found]
+    if not marks:
+        return
+    marks.sort(key=lambda mark: mark.at_ns)
+    at_ns, *texts = zip(*marks, strict=True)
+    columns: dict[str, Any] = {"at_ns": np.array(at_ns, np.int64)}
+    columns |= {name: list(values) for name, values in zip(Mark._fields[1:], texts, strict=True)}
+    with contextlib.closing(PartSink(folder, "faults", PARENT, {}, len(marks))) as sink:
+        sink.append(columns, len(marks))
+
+
 def _record_final_lag(folder: RunFolder, topics: _Topics, outcome: Outcome) -> bool:
     """The rows without which no message can be called lost; a cluster that is gone cannot give them."""
     try:
@@ -308,7 +341,7 @@ def _record_rest(folder: RunFolder, jobs: Sequence[ProducerJob], outcome: Outcom
         if pacer is None or not outcome.phases or outcome.load_ended_ns is None:
             continue
         schedule = Schedule(pacer, outcome.phases[0].from_ns, outcome.load_ended_ns)
-        constants = {"producer": number, "transaction": None}
+        constants = {"producer": number, "transaction": None, "admitted_ns": None}
         with contextlib.closing(PartSink(folder, "sent", f"{PARENT}-{number}", constants)) as sink:
             for first, due_ns in _after(schedule, next_seq, outcome.load_ended_ns):
                 seqs = np.arange(first, first + len(due_ns), dtype=np.int64)

@@ -25,10 +25,11 @@ from streamgauge.engine.process import ARGUMENTS
 from streamgauge.engine.produce import Sending
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.stops import Flush, Transactions
-from streamgauge.engine.supervise import Plan
+from streamgauge.engine.supervise import LagPlan, Plan
 from streamgauge.engine.worker import ConnectorJob, ConsumerJob, ConsumerMember, ProducerJob, ProducerMember
 from streamgauge.kafka.connections import KafkaConnections
 from streamgauge.kafka.consumer import KafkaConsumer
+from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.kafka.producer import TRANSACTIONAL_ID, KafkaProducer
 from streamgauge.kafka.settings import NO_SETTINGS, consumer_faults, producer_faults
 from streamgauge.record.arrivals import read_arrivals
@@ -38,6 +39,8 @@ from streamgauge.record.parts import open_sink
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
 MESSAGE_TIMEOUT_DEFAULT_MS: Final = 300_000
 """librdkafka's."""
+LAG_TIMEOUT_SECONDS: Final = 2.0
+"""A sample of lag that has no answer by then has failed."""
 FETCH_BACKOFF: Final = {"fetch.queue.backoff.ms": 10}
 """librdkafka's second makes a fast consumer stand still whenever its queue was full."""
 
@@ -127,6 +130,9 @@ def plan_of(
         drain_ns=phases.drain,
         open_sink=open_sink,
         start_at_ns=None if phases.start_at is None else epoch_ns(phases.start_at) - pair.wall_ns + pair.monotonic_ns,
+        lag=_lag(scenario, identity, connection),
+        backpressure=scenario.backpressure,
+        faults=scenario.faults,
         until_drained=load is None and consume is not None and (phases.is_drained or start_of(scenario) == "earliest"),
     )
 
@@ -151,7 +157,8 @@ def _producers(
                 sending=_sending(scenario, load, number, arrivals),
             )
         )
-    return [ProducerJob(KafkaProducer, part) for part in dealt(members, load.processes)]
+    held_back = scenario.backpressure is not None
+    return [ProducerJob(KafkaProducer, part, held_back) for part in dealt(members, load.processes)]
 
 
 def _recipe(scenario: Scenario, load: Load, tag: int, number: int) -> Recipe:
@@ -244,7 +251,9 @@ def _consumers(scenario: Scenario, consume: Consume, identity: Identity, connect
                 number=number,
             )
         )
-    return [ConsumerJob(KafkaConsumer, part, hold=load is None) for part in dealt(members, consume.processes)]
+    tells = scenario.backpressure is not None and scenario.backpressure.credit is not None
+    parts = dealt(members, consume.processes)
+    return [ConsumerJob(KafkaConsumer, part, hold=load is None, tells_progress=tells) for part in parts]
 
 
 def _connectors(
@@ -256,6 +265,20 @@ def _connectors(
         settings={**connection, "client.id": f"{identity.id}-connector-0"},
     )
     return [ConnectorJob(KafkaConnections, client, connections.work)]
+
+
+def _lag(scenario: Scenario, identity: Identity, connection: Settings) -> LagPlan | None:
+    """How lag is sampled; where there is no load and nobody reads there is none."""
+    if scenario.lag is None or (scenario.load is None and scenario.consume is None):
+        return None
+    client = ClientSpec(
+        worker="lag",
+        topics=scenario.topic_names,
+        settings={**connection, "client.id": f"{identity.id}-lag"},
+    )
+    every_ns = scenario.lag.every
+    groups = identity.groups(scenario)
+    return LagPlan(KafkaOffsets, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
 
 
 def _read_places(scenario: Scenario) -> list[int]:

@@ -75,6 +75,9 @@ SENT = Schema(
         _may("size_bytes", _I32, "bytes of value; null when never sent"),
         _may("error", _STR, "null when acknowledged; `unsent`, or the client's name of the error"),
         _may("transaction", _I32, "number of the transaction within the producer"),
+        _may(
+            "admitted_ns", _I64, "when its producer saw that the policy let it go; null without a policy, or never sent"
+        ),
     ),
 )
 
@@ -139,7 +142,7 @@ RESOURCES = Schema(
     (
         _must("at_ns", _I64, "when it was read"),
         _must("process", _STR, "name, like `producer-0`, `broker-1`, `host`"),
-        _must("role", _STR, "`producer`, `consumer`, `sampler`, `supervisor`, `broker` or `host`"),
+        _must("role", _STR, "`producer`, `consumer`, `sampler`, `lag`, `controller`, `supervisor`, `broker` or `host`"),
         _may("cpu_ns", _I64, "CPU time used so far, user and system; of the host: all cores, idle and steal apart"),
         _may("rss_bytes", _I64, "resident memory; of the host: memory in use"),
         _may("steal_ns", _I64, "host only: time the hypervisor gave to others so far, all cores"),
@@ -239,6 +242,44 @@ COMMITS = Schema(
     ),
 )
 
+DECISIONS = Schema(
+    "decisions",
+    "One decision of the policy that holds producers back: what it saw, and what it granted or forbade.",
+    (
+        _must("at_ns", _I64, "when it was decided"),
+        _must("policy", _STR, "`hysteresis` or `credit`"),
+        _may("producer", _I32, "producer that it is for; null for all"),
+        _may("processed", _I64, "messages processed by the slowest group, as the controller counted"),
+        _may("granted", _I64, "messages that may be sent since the begin of the run; null for as many as they like"),
+        _may(
+            "outstanding",
+            _I64,
+            "messages that producers claimed, minus processed and returned, as the controller counted",
+        ),
+        _may("lag", _I64, "committed lag that it was decided by, the largest of all groups; null for other policies"),
+        _must(
+            "reason",
+            _STR,
+            "`grant`, `pause`, `resume`, `returned` (credits of sends that failed), `dead` (of a producer)",
+        ),
+    ),
+)
+
+FAULTS = Schema(
+    "faults",
+    "Something that the scenario does to the run: a fault that was injected, another delay, the edge of a burst.",
+    (
+        _must("at_ns", _I64, "when it took place"),
+        _must("kind", _STR, "`pause`, `kill`, `delay` or `burst`"),
+        _must(
+            "target", _STR, "process that it was done to, like `consumer-0`; `consumers` or `producers`; or `broker-1`"
+        ),
+        _must("action", _STR, "`begin` or `end`"),
+        _may("detail", _STR, "what it is from then on, like `4ms` or `15,000/s`"),
+        _may("error", _STR, "why it could not be done"),
+    ),
+)
+
 EVENTS: Mapping[str, Schema] = MappingProxyType(
     {
         schema.name: schema
@@ -254,6 +295,8 @@ EVENTS: Mapping[str, Schema] = MappingProxyType(
             CLIENT,
             CONNECTIONS,
             COMMITS,
+            DECISIONS,
+            FAULTS,
         )
     }
 )

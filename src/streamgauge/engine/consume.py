@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_INT64, Block, Fetched, Place
+from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, Fetched, Place
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.processing import NEVER, Allowance, Delays
@@ -90,6 +90,24 @@ class Sinks:
     """None where commits are not recorded."""
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Cells of the partitions of one consumer, in which a controller sees how far it is."""
+
+    frontiers: Int64s
+    """First offset that is not processed, of each place."""
+    foreign: Int64s
+    """Messages of others that its group met, of each place."""
+    foreign_ends: Int64s
+    """Below which offset those are counted already; redelivered ones are not counted again."""
+
+    def meet(self, cells: NDArray[Any], offsets: Int64s) -> None:
+        """Count messages of others, by their places and offsets; before any frontier passes them."""
+        new = offsets >= self.foreign_ends[cells]
+        np.add.at(self.foreign, cells[new], 1)
+        np.maximum.at(self.foreign_ends, cells[new], offsets[new] + 1)
+
+
 @dataclass(slots=True)
 class Consumer:
     """One consumer at work. `slot` and `positions` are its rows of the shared cells.
@@ -108,6 +126,8 @@ class Consumer:
     measure_ns: Callable[[], int] = lambda: 0
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
+    progress: Progress | None = None
+    """Where a policy holds producers back by how far consumers are."""
     _poll_number: int = 0
     _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
     _gap: PollGap = field(init=False)
@@ -134,7 +154,10 @@ class Consumer:
         self._committer = Committer(self.client, how.commit, self.sinks.commits, self.now_ns())
         if how.processing:
             self._delays = Delays(how.processing, how.seed, how.who)
-            self._hand = InHand(how.processing, how.in_hand, self._delays, how.topics, how.partitions, self.now_ns)
+            told = None if self.progress is None else self.progress.frontiers
+            self._hand = InHand(
+                how.processing, how.in_hand, self._delays, how.topics, how.partitions, self.now_ns, told
+            )
         if how.per_second is not None:
             self._allowance = Allowance(how.per_second)
         self.client.watch(self._leave)
@@ -278,6 +301,8 @@ class Consumer:
             block = rows(fetched, self.reading, self._poll_number - 1, received_ns)
             cells = fetched.topic * self.consuming.partitions + fetched.partition
             hand = self._hand
+            if self.progress:
+                self._meet(self.progress, block, cells, fetched.offset)
             if hand is None:
                 self._record(block, fetched, cells)
             elif hand.takes_no_time:
@@ -299,11 +324,23 @@ class Consumer:
         self.sinks.received.append(block, fetched.count)
         # Within one poll the offsets of a partition rise, and the last assignment to an index is the one that stays.
         self.positions[cells] = fetched.offset + 1
+        if self.progress:
+            self.progress.frontiers[cells] = fetched.offset + 1
         touched = np.unique(cells)
         offsets = zip(touched.tolist(), self.positions[touched].tolist(), strict=True)
         partitions = self.consuming.partitions
         self.client.store([(*divmod(cell, partitions), offset) for cell, offset in offsets])
         self._committer.stored(fetched.count, 1)
+
+    def _meet(self, progress: Progress, block: Block, cells: NDArray[Any], offsets: Int64s) -> None:
+        """Note messages that are not of this run, if there are any."""
+        producers = block["producer"]
+        if producers is None:
+            progress.meet(cells, offsets)
+            return
+        foreign = np.asarray(producers) == NULL_INT32
+        if foreign.any():
+            progress.meet(cells[foreign], offsets[foreign])
 
     def _done_at_once(self, hand: InHand, count: int) -> Block:
         """Begin and end of the processing of messages that take no time."""

@@ -43,6 +43,8 @@ class Cell(IntEnum):
     LOAD_END_NS = 2
     DRAIN_NS = 3
     MEASURE_NS = 4
+    LAG = 5
+    """Committed lag of the group that is furthest behind, by the last sample; written by the worker that samples it."""
 
 
 class Slot(IntEnum):
@@ -71,6 +73,16 @@ class Slot(IntEnum):
     """When the last message of a load was sent, or the last one received; 0 before any."""
     IN_HAND = 11
     """Consumer: messages polled and not processed."""
+    GRANTED = 12
+    """Producer: how many messages it may have sent by now; written by the controller."""
+    CLAIMED = 13
+    """Producer: messages that it began to send, counted before they are sent."""
+    RETURNED = 14
+    """Producer: messages claimed that were certainly not written."""
+    AMBIGUOUS = 15
+    """Producer: messages that failed and may have been written all the same."""
+    ENDED = 16
+    """Whether the process has ended, so that its cells are final; written by the supervisor."""
 
 
 class State(IntEnum):
@@ -86,37 +98,44 @@ class State(IntEnum):
 
 _ORDERS: Final = tuple(Order)
 _CELLS: Final = 8
-_SLOTS: Final = 16
+_SLOTS: Final = 24
 _ERROR_BYTES: Final = 512
 COUNT_EVERY_NS: Final = NS_PER_SECOND // 10
 """Latencies are counted ten times a second."""
 
 
 class Live:
-    """The shared cells of one run with `workers` workers and `partitions` partitions."""
+    """The shared cells of one run with `workers` workers, `partitions` partitions and `groups` groups."""
 
-    def __init__(self, descriptor: int, workers: int, partitions: int) -> None:
+    def __init__(self, descriptor: int, workers: int, partitions: int, groups: int = 1) -> None:
         self.descriptor = descriptor
-        self.shape = (workers, partitions)
-        self._map = mmap.mmap(descriptor, _size(workers, partitions))
-        numbers = np.frombuffer(self._map, np.int64, _CELLS + workers * (_SLOTS + BUCKETS + partitions))
-        widths = np.cumsum([_CELLS, workers * _SLOTS, workers * BUCKETS])
-        control, slots, latencies, positions = np.split(numbers, widths)
+        self.shape = (workers, partitions, groups)
+        self._map = mmap.mmap(descriptor, _size(*self.shape))
+        numbers = np.frombuffer(self._map, np.int64, _numbers(*self.shape))
+        grid = workers * partitions
+        widths = np.cumsum([_CELLS, workers * _SLOTS, workers * BUCKETS, grid, grid, groups * partitions])
+        control, slots, latencies, positions, frontiers, foreign, foreign_ends = np.split(numbers, widths)
         self.control: NDArray[np.int64] = control
         self.slots: NDArray[np.int64] = slots.reshape(workers, _SLOTS)
         self.latencies: NDArray[np.int64] = latencies.reshape(workers, BUCKETS)
         """How many latencies of each worker fell into each live bucket: of acknowledgement, or end to end."""
         self.positions: NDArray[np.int64] = positions.reshape(workers, partitions)
         """Next offset that each worker would read in each place (topic x partitions + partition); 0 for never read."""
+        self.frontiers: NDArray[np.int64] = frontiers.reshape(workers, partitions)
+        """First offset that is not processed, as far as each worker knows, in each place; 0 for nothing processed."""
+        self.foreign: NDArray[np.int64] = foreign.reshape(groups, partitions)
+        """Messages of others that each group met in each place, each offset once; written by who owns the partition."""
+        self.foreign_ends: NDArray[np.int64] = foreign_ends.reshape(groups, partitions)
+        """Below which offset those are counted already."""
         self._errors_at = numbers.nbytes
 
     @classmethod
-    def create(cls, workers: int, partitions: int) -> "Live":
+    def create(cls, workers: int, partitions: int, groups: int = 1) -> "Live":
         """New cells, all zero, in memory where the system has a place for that."""
         memory = Path("/dev/shm")  # noqa: S108 - not a name in it, only where the unnamed file lives
         with tempfile.TemporaryFile(dir=memory if memory.is_dir() else None) as file:
-            file.truncate(_size(workers, partitions))
-            return cls(os.dup(file.fileno()), workers, partitions)
+            file.truncate(_size(workers, partitions, groups))
+            return cls(os.dup(file.fileno()), workers, partitions, groups)
 
     @property
     def order(self) -> Order:
@@ -148,8 +167,12 @@ class Live:
         os.close(self.descriptor)
 
 
-def _size(workers: int, partitions: int) -> int:
-    return 8 * (_CELLS + workers * (_SLOTS + BUCKETS + partitions)) + workers * _ERROR_BYTES
+def _numbers(workers: int, partitions: int, groups: int) -> int:
+    return _CELLS + workers * (_SLOTS + BUCKETS + 2 * partitions) + 2 * groups * partitions
+
+
+def _size(workers: int, partitions: int, groups: int) -> int:
+    return 8 * _numbers(workers, partitions, groups) + workers * _ERROR_BYTES
 
 
 class Latencies:

@@ -126,6 +126,30 @@ class ConsumerClient(Protocol):
         ...
 
 
+class Offsets(Protocol):
+    """What a cluster says of all partitions of all topics of a run, in the order of their places.
+
+    Place = number of the topic x partitions + partition. Each answer comes within the bound that the client was made
+    with, or BrokerError says why it does not.
+    """
+
+    def log_starts(self) -> list[int]:
+        """Offset of the first message that is kept."""
+        ...
+
+    def log_ends(self) -> list[int]:
+        """Offset of the next message to come."""
+        ...
+
+    def committed(self, group: int) -> list[int | None]:
+        """Committed offset of a group; None where there is none."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the client."""
+        ...
+
+
 class Sink(Protocol):
     """Where the rows of one kind of event go."""
 
@@ -142,3 +166,11 @@ OpenSink = Callable[[Path, str, str, Mapping[str, int | str | None]], Sink]
 """(run folder, kind, worker, constant columns) -> sink."""
 OpenProducer = Callable[[ClientSpec], ProducerClient]
 OpenConsumer = Callable[[ClientSpec], ConsumerClient]
+
+
+class OpenOffsets(Protocol):
+    """Opens a client that is asked about offsets."""
+
+    def __call__(self, spec: ClientSpec, groups: Sequence[str], partitions: int, timeout_seconds: float) -> Offsets:
+        """Of the topics of `spec`, each with so many partitions, and groups by name; answers come in that time."""
+        ...

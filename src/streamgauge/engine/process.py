@@ -80,8 +80,14 @@ class InHand:
         topics: Sequence[str],
         partitions: int,
         now_ns: Callable[[], int],
+        told: NDArray[np.int64] | None = None,
     ) -> None:
+        """`told` are cells of places that say at once, and not when rows are recorded, up to where all is processed."""
         self.over = Over()
+        self._told = told
+        self._processed: dict[int, Frontier] = {}
+        self._seen = 0
+        """Messages that are over and not recorded, and are told already."""
         self._delays = delays
         self._limit = limit
         self._topics = topics
@@ -124,7 +130,20 @@ class InHand:
     def turn(self, now_ns: int) -> bool:
         """End and begin what is due; whether there was anything."""
         self._delays.look(now_ns)
-        return self._work.turn(now_ns)
+        did = self._work.turn(now_ns)
+        if self._told is not None and did:
+            self._tell(self._told)
+        return did
+
+    def _tell(self, told: NDArray[np.int64]) -> None:
+        """Tell what was processed since the last time: after its end was stamped, before anything else."""
+        places = self.over.places[self._seen :]
+        self._seen += len(places)
+        for topic, partition, offset in self._table[places][:, [_TOPIC, _PARTITION, _OFFSET]].tolist():
+            cell = topic * self._partitions + partition
+            if frontier := self._processed.get(cell):
+                frontier.finish(offset)
+                told[cell] = frontier.reached()
 
     def room(self, assigned: int) -> int:
         """How many messages may be polled, where so many partitions are assigned."""
@@ -171,6 +190,8 @@ class InHand:
         for end in ends:
             cell = int(cells[begin])
             self._frontiers.setdefault(cell, Frontier()).add(offsets[begin:end])
+            if self._told is not None:
+                self._processed.setdefault(cell, Frontier()).add(offsets[begin:end])
             run = places[begin:end]
             if dropped is not None:
                 never = dropped[begin:end].tolist()
@@ -191,6 +212,7 @@ class InHand:
         At most so many, what was over first. The room of these messages is free again.
         """
         over = self.over.first(most)
+        self._seen = max(0, self._seen - len(over.places))
         if not over.places:
             return None
         rows = self._table[over.places]
@@ -225,6 +247,9 @@ class InHand:
         self._work.withdraw(lambda place: int(topic[place] * self._partitions + partition[place]) in gone)
         for cell in gone:
             self._frontiers.pop(cell, None)
+            self._processed.pop(cell, None)
+        # What is given up was not processed, and is not told.
+        self._seen = len(self.over.places)
 
     def _fails(self, place: int, error: Exception) -> WorkerError:
         topic, partition, offset = self._table[place, [_TOPIC, _PARTITION, _OFFSET]].tolist()

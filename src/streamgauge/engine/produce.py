@@ -18,8 +18,10 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, Block, Refused
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import UNSENT
+from streamgauge.domain.fates import certainly_not_written
 from streamgauge.domain.pacing import NEVER, Int64s, Pacer, count_before
 from streamgauge.engine.compose import Composer
+from streamgauge.engine.gate import LOOK_NS, Gate
 from streamgauge.engine.labelled import Labelled
 from streamgauge.engine.live import Latencies, Order, PollGap, Slot, State
 from streamgauge.engine.ports import ProducerClient, Sink
@@ -124,6 +126,8 @@ class Producer:
     sending: Sending = field(default_factory=Sending)
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
+    gate: Gate | None = None
+    """What a policy lets go; None where everything may."""
     _seq: int = 0
     _stop_seq: int = NEVER
     """The message before which something else has to be done: a flush, a commit, the end."""
@@ -219,6 +223,10 @@ class Producer:
             elif next_ns <= now_ns:
                 if now_ns > schedule.end_ns + GRACE_NS:
                     return
+                if self.gate and not self.gate.room(now_ns):
+                    self._serve(record_at=RECORD_IDLE_AT)
+                    yield Wait(now_ns + LOOK_NS, 0)
+                    continue
                 due_ns = schedule.due(now_ns, min(BLOCK, self._stop_seq - self._seq))
                 schedule.advance((yield from self._send(due_ns, len(due_ns))))
                 self._serve()
@@ -247,6 +255,10 @@ class Producer:
                 continue
             if self._again:
                 yield from self._send_again()
+            if self.gate and not self.gate.room(now_ns):
+                self._serve(record_at=RECORD_IDLE_AT)
+                yield Wait(now_ns + LOOK_NS, 0)
+                continue
             yield from self._send(None, min(UNPACED_BLOCK, self._stop_seq - self._seq))
             self._serve()
             yield NOW
@@ -256,9 +268,11 @@ class Producer:
         room = self.client.room()
         if room < asked:
             room = yield from self._await_room(UNPACED_ROOM if due_ns is None else asked)
-        count = min(asked, room)
+        count = min(asked, room, self.gate.room(self.now_ns()) if self.gate else asked)
         if count <= 0:
             return 0
+        if self.gate:
+            self.gate.claim(count)
         seqs = np.arange(self._seq, self._seq + count, dtype=np.int64)
         due_ns = None if due_ns is None else due_ns[:count]
         if self._batches:
@@ -279,6 +293,7 @@ class Producer:
             again = np.asarray(refused.no_room)
             seqs, due_ns = seqs[again], None if due_ns is None else due_ns[again]
             if not (yield from self._await_room(len(seqs))):
+                self._give_back([UNSENT] * len(seqs))
                 if due_ns is not None:
                     self._record_never_sent(seqs, due_ns, [UNSENT] * len(seqs))
                 return
@@ -391,11 +406,12 @@ class Producer:
 
     def _record_known(self, block: Block, count: int) -> None:
         """Write fates that are final, and tell those who watch."""
-        self.sinks.sent.append(self._labelled(block), count)
+        self.sinks.sent.append(self._with_fate(block), count)
         errors = block["error"]
         self.slot[Slot.KNOWN] += count
         if isinstance(errors, Sequence):
             self.slot[Slot.FAILED] += sum(error is not None for error in errors)
+            self._give_back(errors)
         self.slot[Slot.BYTES] += int(np.sum(np.asarray(block["size_bytes"], np.int64)))
         self.latencies.take(block["acked_ns"], block["due_ns"], block["sent_ns"], count, self.now_ns())
 
@@ -425,19 +441,29 @@ class Producer:
         if self.sinks.attempts:
             attempts = np.array([self._attempts[seq] for seq in seqs.tolist()], np.int32)
             row: Block = {"at_ns": self.now_ns(), "seq": seqs, "attempt": attempts, "error": errors}
-            self.sinks.attempts.append(self._labelled(row), len(seqs))
+            self.sinks.attempts.append(self._with_topic(row), len(seqs))
 
-    def _labelled(self, block: Block) -> Block:
-        """The rows with the columns that vary from message to message only in some loads."""
+    def _give_back(self, errors: Sequence[str | None]) -> None:
+        """Tell the policy of messages that it let go and that failed."""
+        if self.gate and (failed := [error for error in errors if error is not None]):
+            returned = sum(certainly_not_written(error) for error in failed)
+            self.gate.settle(returned=returned, ambiguous=len(failed) - returned)
+
+    def _with_topic(self, block: Block) -> Block:
+        """The rows with their topic, where messages go to several."""
         topics = self.composer.recipe.topics
-        if len(topics) == 1 and self._transacted is None:
+        if len(topics) == 1:
             return block
-        seqs = np.asarray(block["seq"], np.int64)
-        out = dict(block)
-        if len(topics) > 1:
-            out["topic"] = np.array(topics, np.int32)[seqs % len(topics)]
-        if self._transacted is not None and "attempt" not in block:
-            out["transaction"] = self._transacted.of(seqs)
+        return {**block, "topic": np.array(topics, np.int32)[np.asarray(block["seq"], np.int64) % len(topics)]}
+
+    def _with_fate(self, block: Block) -> Block:
+        """Rows of `sent` with the columns that vary from message to message only in some loads."""
+        out = self._with_topic(block)
+        if self._transacted is not None:
+            out = {**out, "transaction": self._transacted.of(np.asarray(block["seq"], np.int64))}
+        if self.gate:
+            sent = block["sent_ns"] is not None
+            out = {**out, "admitted_ns": self.gate.admitted_ns(np.asarray(block["seq"], np.int64)) if sent else None}
         return out
 
     def _finish(self, drain_ns: int) -> Steps:
@@ -470,6 +496,7 @@ class Producer:
         places = np.asarray([place for place, _ in refused.failed])
         errors = [error for _, error in refused.failed]
         self.slot[Slot.FAILED] += len(errors)
+        self._give_back(errors)
         self._record_never_sent(seqs[places], None if due_ns is None else due_ns[places], errors)
 
     def _record_unsent(self, schedule: Schedule, stopped_ns: int) -> None:
@@ -484,7 +511,7 @@ class Producer:
             schedule.advance(len(due_ns))
 
     def _record_never_sent(self, seqs: Int64s, due_ns: Int64s | None, errors: Sequence[str]) -> None:
-        self.sinks.sent.append(self._labelled(never_sent(seqs, due_ns, errors)), len(seqs))
+        self.sinks.sent.append(self._with_fate(never_sent(seqs, due_ns, errors)), len(seqs))
 
 
 def _chosen(block: Block, chosen: NDArray[np.bool_]) -> Block:

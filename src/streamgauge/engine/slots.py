@@ -2,7 +2,9 @@
 
 A slot is no thread but a deadline in one heap: a message starts when its slot is free, and is processed when the loop
 observes that its time is over. Both are readings of the clock, and the next message of a slot starts with the reading
-that ended the one before. Messages are known by their places in the table of what is in hand.
+that ended the one before. How late a message was ended is taken from the next one of its slot, so that lateness does
+not add up: delays are true on average, and a slot processes as many as it should. Messages are known by their places in
+the table of what is in hand.
 """
 
 from collections import Counter, deque
@@ -18,6 +20,9 @@ from streamgauge.domain.processing import NEVER, Delays
 
 CALL_NS: Final = 5 * NS_PER_MS
 """A user's function is called for so long before something else has its turn."""
+MAKES_UP: Final = 2
+"""A message is shortened by the lateness of the one before, by no more than this part of its own time: what a stall of
+the machine cost is not made up for in a burst."""
 Leaves = Callable[[int], bool]
 """Whether the message at a place of the table is given up."""
 
@@ -83,12 +88,14 @@ class Slots:
                 self._idle[lane] -= 1
         self._ready.clear()
         while heap and heap[0][0] <= now_ns:
-            _, lane, place, started_ns = heap[0]
+            due_ns, lane, place, started_ns = heap[0]
             over.places.append(place)
             over.started_ns.append(started_ns)
             over.processed_ns.append(now_ns)
             if queue := queues[lane]:
-                heapreplace(heap, (now_ns + next_ns(), lane, queue.popleft(), now_ns))
+                takes_ns = next_ns()
+                takes_ns -= min(now_ns - due_ns, takes_ns // MAKES_UP)
+                heapreplace(heap, (now_ns + takes_ns, lane, queue.popleft(), now_ns))
             else:
                 heappop(heap)
                 self._idle[lane] += 1

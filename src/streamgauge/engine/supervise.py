@@ -7,22 +7,38 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
 import numpy as np
 
 from streamgauge.domain import clock
+from streamgauge.domain.blocks import NULL_INT64, ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError, WorkerError
 from streamgauge.domain.figures import listed
 from streamgauge.domain.look import Look, Stage
 from streamgauge.domain.runfolder import Ending, Phase, WorkerFacts
+from streamgauge.domain.scenario.backpressure import Backpressure
+from streamgauge.domain.scenario.faults import Injected
+from streamgauge.engine.control import Controlled
+from streamgauge.engine.inject import Injector, Mark, Target
+from streamgauge.engine.lag import Sampled
 from streamgauge.engine.live import Cell, Live, Order, Slot, State
 from streamgauge.engine.observe import Observed, Observer
-from streamgauge.engine.ports import OpenSink
+from streamgauge.engine.ports import OpenOffsets, OpenSink
 from streamgauge.engine.sample import Watched
-from streamgauge.engine.worker import ConnectorJob, ConsumerJob, Job, ProducerJob, SamplerJob, WorkerSpec
+from streamgauge.engine.worker import (
+    ConnectorJob,
+    ConsumerJob,
+    ControllerJob,
+    Job,
+    LagJob,
+    ProducerJob,
+    SamplerJob,
+    WorkerSpec,
+)
 
 READY_NS: Final = 90 * NS_PER_SECOND
 """Workers that are not ready by then never will be."""
@@ -37,6 +53,8 @@ STILL_NS: Final = 2 * NS_PER_SECOND
 TICK_SECONDS: Final = 0.02
 LOOK_NS: Final = NS_PER_SECOND
 """Between two looks that are shown."""
+_ALONE: Final = ("lag", "controller")
+"""Roles of which a run has one worker at most."""
 _START: Final = "from streamgauge.engine.worker import main; main()"
 
 
@@ -50,6 +68,20 @@ class Ends(Protocol):
     def committed(self, group: int) -> list[int | None]:
         """Committed offset of a group in each place."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class LagPlan:
+    """How lag is sampled."""
+
+    open_offsets: OpenOffsets
+    client: ClientSpec
+    groups: tuple[str, ...]
+    partitions: int
+    """Partitions of each topic."""
+    every_ns: int
+    timeout_seconds: float
+    """Longest wait for an answer of the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +108,12 @@ class Plan:
     """When the load is to begin, on the monotonic clock; None for at once."""
     until_drained: bool = False
     """Whether the measure phase ends when the groups have read what there was at its begin."""
+    lag: LagPlan | None = None
+    """None where lag is not sampled."""
+    backpressure: Backpressure | None = None
+    """What holds producers back; None for nothing."""
+    faults: Sequence[Injected] = ()
+    """What is done to workers and brokers during the measure phase."""
 
     @property
     def is_counted(self) -> bool:
@@ -112,6 +150,8 @@ class Outcome:
     reasons: list[str] = field(default_factory=list)
     cluster_answers: bool = True
     """Whether the cluster could still be asked when the run was over."""
+    marks: list[Mark] = field(default_factory=list)
+    """The faults that were injected."""
     next_seqs: dict[int, int] = field(default_factory=dict)
     """Of each producer that died: the sequence after the last message that it handed over."""
 
@@ -132,6 +172,11 @@ class _Worker:
     job: Job
     process: subprocess.Popen[bytes]
     ended_ns: int | None = None
+    is_meant_dead: bool = False
+    """Whether the scenario asks for its death."""
+
+    def is_over(self) -> bool:
+        return self.process.poll() is not None
 
     def state(self, live: Live) -> State:
         return min(live.state(row) for row in self.rows)
@@ -146,6 +191,7 @@ class _Worker:
             pid=self.process.pid,
             exit_code=code,
             ended_ns=self.ended_ns,
+            declared_dead=self.is_meant_dead and code not in (None, 0),
             error=live.said(self.rows[0]),
             dropped_rows=int(live.slots[list(self.rows), Slot.DROPPED].sum()),
         )
@@ -169,12 +215,17 @@ class Supervisor:
     _look_ns: int = 0
     _workers: list[_Worker] = field(default_factory=list)
     _outcome: Outcome = field(default_factory=Outcome)
+    _injector: Injector = field(default_factory=lambda: Injector((), clock.monotonic_ns))
 
     def conduct(self) -> Outcome:
         """Run the plan to its end; every worker is gone when this returns, and what they wrote is in the folder."""
         plan = self.plan
         clients = sum(len(job.members) for job in plan.producers) + sum(len(job.members) for job in plan.consumers)
-        live = Live.create(clients + len(plan.connectors) + 1, plan.places)
+        watching = sum(part is not None for part in (plan.lag, plan.backpressure))
+        groups = 1 + max((member.group for job in plan.consumers for member in job.members), default=0)
+        live = Live.create(clients + len(plan.connectors) + watching + 1, plan.places, groups)
+        # Until it was sampled, lag is not known.
+        live.control[Cell.LAG] = NULL_INT64
         self._observer = Observer(live, plan.warmup_ns) if self.watch else None
         with contextlib.closing(live):
             try:
@@ -199,16 +250,46 @@ class Supervisor:
         self.progress(_what_starts(plan))
         for role, job in jobs:
             self._spawn(live, role, job)
+        groups = tuple(tuple(rows) for _, rows in sorted(self._groups(self._workers).items()))
+        if plan.lag:
+            self._spawn(live, "lag", self._lag_job(plan.lag, groups))
+        if plan.backpressure:
+            producers = {
+                number: row
+                for worker in self._workers
+                if worker.role == "producer"
+                for number, row in zip(worker.numbers, worker.rows, strict=True)
+            }
+            self._spawn(live, "controller", ControllerJob(Controlled(plan.backpressure, producers, groups)))
+        self._injector = self._injector_of(plan)
         watched = [Watched(each.name, each.role, each.process.pid, each.rows) for each in self._workers]
         watched.append(Watched("supervisor", "supervisor", os.getpid()))
         self._spawn(live, "sampler", SamplerJob((*watched, *plan.others)))
+
+    def _lag_job(self, asked: LagPlan, groups: tuple[tuple[int, ...], ...]) -> LagJob:
+        sampled = Sampled(groups, tuple(self.plan.read_places), asked.partitions, asked.every_ns)
+        return LagJob(asked.open_offsets, asked.client, asked.groups, sampled, asked.timeout_seconds)
+
+    def _injector_of(self, plan: Plan) -> Injector:
+        """Who carries out the faults of the scenario, on the processes of this run."""
+        targets = [
+            Target(each.name, each.role, each.numbers, each.process.send_signal, each.is_over) for each in self._workers
+        ]
+        targets += [Target(each.name, each.role, (), partial(os.kill, each.pid), lambda: False) for each in plan.others]
+        return Injector(targets, self.now_ns)
 
     def _spawn(self, live: Live, role: str, job: Job) -> None:
         plan = self.plan
         numbers = tuple(member.number for member in job.members) if isinstance(job, ProducerJob | ConsumerJob) else (0,)
         first = sum(len(worker.rows) for worker in self._workers)
         rows = tuple(range(first, first + len(numbers)))
-        name = f"{role}-{numbers[0]}" if len(numbers) == 1 else f"{role}-{numbers[0]}..{numbers[-1]}"
+        name = (
+            role
+            if role in _ALONE
+            else f"{role}-{numbers[0]}"
+            if len(numbers) == 1
+            else f"{role}-{numbers[0]}..{numbers[-1]}"
+        )
         spec = WorkerSpec(name, rows, plan.run, plan.open_sink, job, os.getpid(), live.descriptor, live.shape)
         with (plan.run / "logs" / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -282,6 +363,7 @@ class Supervisor:
         live.control[Cell.DRAIN_NS] = plan.drain_ns
         live.control[Cell.MEASURE_NS] = measure_ns
         targets = self.ends.log_ends() if plan.until_drained else []
+        self._injector.plan(plan.faults)
         live.give(Order.GO)
         over_ns: int | None = None
         at_most = "at most " if plan.until_drained or plan.is_counted else ""
@@ -289,10 +371,12 @@ class Supervisor:
             f"warm-up {plan.warmup_ns / NS_PER_SECOND:g} s, measure {at_most}{plan.measure_ns / NS_PER_SECOND:g} s"
         )
         while self.now_ns() < end_ns and not self._must_stop(live):
+            self._injector.turn(measure_ns)
             if self._is_sent(live) or (targets and self._is_read(live, targets)):
                 over_ns = self._last_ns(live)
                 break
             self._tick("warmup" if self.now_ns() < measure_ns else "measure")
+        self._injector.release()
         if not plan.producers:
             # Nobody else ends the load of a run that only reads.
             live.give(Order.STOP_LOAD)
@@ -302,14 +386,13 @@ class Supervisor:
 
     def _must_stop(self, live: Live) -> bool:
         """Whether the load cannot or must not go on."""
-        for worker in self._newly_dead():
-            self._outcome.fail(f"{worker.name} died: {_reason(worker.facts(live))}")
+        self._note_deaths(live)
         if self.interrupts.count:
             self._outcome.ending = "interrupted"
             live.give(Order.STOP_LOAD)
             return True
         for role, jobs in (("producer", self.plan.producers), ("consumer", self.plan.consumers)):
-            if jobs and not self._in_order(role):
+            if jobs and not self._in_order(role) and not self._are_meant_dead(role):
                 self._outcome.fail(f"no {role} is left")
                 live.give(Order.STOP_LOAD)
                 return True
@@ -350,8 +433,7 @@ class Supervisor:
 
     def _goes_on(self, live: Live) -> bool:
         """Whether the drain may go on; notes deaths and the user's second thoughts."""
-        for worker in self._newly_dead():
-            self._outcome.fail(f"{worker.name} died: {_reason(worker.facts(live))}")
+        self._note_deaths(live)
         if self.interrupts.count:
             self._outcome.ending = "interrupted"
         return self.interrupts.count < 2
@@ -395,6 +477,8 @@ class Supervisor:
         """End every worker: in order, and by force where that does not help."""
         # Without a cluster there is no position to ask for and no group to leave.
         aborted = self.interrupts.count >= 2 or not self._outcome.phases or not self._outcome.cluster_answers
+        self._injector.release()
+        self._outcome.marks = self._injector.marks
         live.give(Order.ABORT if aborted else Order.FINISH)
         limit_ns = self.now_ns() + (ABORT_NS if aborted else FINISH_NS)
         while any(worker.process.poll() is None for worker in self._workers) and self.now_ns() < limit_ns:
@@ -411,11 +495,27 @@ class Supervisor:
         self._look("ending")
         self._outcome.workers = [worker.facts(live) for worker in self._workers]
         for worker, facts in zip(self._workers, self._outcome.workers, strict=True):
-            if facts.died and self._outcome.ending == "finished":
+            if facts.died and not facts.declared_dead and self._outcome.ending == "finished":
                 self._outcome.fail(f"{worker.name} died: {_reason(facts)}")
             if facts.died and worker.role == "producer":
                 for number, row in zip(worker.numbers, worker.rows, strict=True):
                     self._outcome.next_seqs[number] = int(live.slots[row, Slot.MESSAGES])
+
+    def _note_deaths(self, live: Live) -> None:
+        """A worker that died fails the run, unless the scenario asks for its death; what its cells say is final."""
+        for worker in self._newly_dead():
+            live.slots[list(worker.rows), Slot.ENDED] = 1
+            worker.is_meant_dead = worker.name in self._injector.killed
+            if worker.is_meant_dead:
+                continue
+            after = "; from then on nothing more was granted" if worker.role == "controller" else ""
+            self._outcome.fail(f"{worker.name} died: {_reason(worker.facts(live))}{after}")
+
+    def _are_meant_dead(self, role: str) -> bool:
+        """Whether the scenario asks for the death of every worker of a role that did not end in order."""
+        return all(
+            worker.is_meant_dead for worker in self._workers if worker.role == role and worker.process.poll() != 0
+        )
 
     def _newly_dead(self) -> list[_Worker]:
         """Workers found dead for the first time."""

@@ -27,11 +27,22 @@ from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.scenario.connections import Work
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.connect import Connector, OpenConnections
-from streamgauge.engine.consume import Consumer, Consuming, Reading, consume_all
+from streamgauge.engine.consume import Consumer, Consuming, Progress, Reading, consume_all
 from streamgauge.engine.consume import Sinks as ConsumerSinks
+from streamgauge.engine.control import Controlled, Controller, policy_of
+from streamgauge.engine.gate import Gate
 from streamgauge.engine.labelled import Labelled
+from streamgauge.engine.lag import LagSampler, Sampled
 from streamgauge.engine.live import Cell, Latencies, Live, Order, Slot, State
-from streamgauge.engine.ports import ConsumerClient, OpenConsumer, OpenProducer, OpenSink, ProducerClient, Sink
+from streamgauge.engine.ports import (
+    ConsumerClient,
+    OpenConsumer,
+    OpenOffsets,
+    OpenProducer,
+    OpenSink,
+    ProducerClient,
+    Sink,
+)
 from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Sinks, Times
 from streamgauge.engine.sample import Sampler, Watched
 from streamgauge.engine.turns import run_together
@@ -60,6 +71,8 @@ class ProducerJob:
 
     open_client: OpenProducer
     members: tuple[ProducerMember, ...]
+    held_back: bool = False
+    """Whether a policy lets messages go."""
 
     def run(self, context: "Context") -> None:
         """Send what is due between start and end of the load."""
@@ -92,6 +105,7 @@ class ProducerJob:
             context.latencies(place),
             context.order,
             member.sending,
+            gate=Gate(context.slots[place]) if self.held_back else None,
         )
 
     def _sinks(self, context: "Context", stack: contextlib.ExitStack) -> Sinks:
@@ -99,13 +113,14 @@ class ProducerJob:
         first, sending = self.members[0], self.members[0].sending
         who = {"producer": first.number} if len(self.members) == 1 else {}
         where = {"topic": first.recipe.topics[0]} if self._one_topic else {}
-        untransacted: dict[str, None] = {} if sending.transactions else {"transaction": None}
+        absent: dict[str, None] = {} if sending.transactions else {"transaction": None}
+        absent |= {} if self.held_back else {"admitted_ns": None}
 
         def sink(kind: str, constants: Mapping[str, int | str | None], wanted: object) -> Sink | None:
             return stack.enter_context(context.sink(kind, constants)) if wanted else None
 
         return Sinks(
-            sent=stack.enter_context(context.sink("sent", {**who, **where, **untransacted})),
+            sent=stack.enter_context(context.sink("sent", {**who, **where, **absent})),
             batches=sink("batches", who, sending.flush),
             transactions=sink("transactions", who, sending.transactions),
             attempts=sink("attempts", {**who, **where}, sending.resend),
@@ -136,6 +151,8 @@ class ConsumerJob:
     members: tuple[ConsumerMember, ...]
     hold: bool
     """Whether to take no message before the start: where a topic is already full."""
+    tells_progress: bool = False
+    """Whether a policy wants to know at once how far each consumer is."""
 
     def run(self, context: "Context") -> None:
         """Consume until the run is over; at the end write the positions and leave the groups."""
@@ -178,6 +195,7 @@ class ConsumerJob:
             context.latencies(place),
             context.order,
             lambda: int(context.live.control[Cell.MEASURE_NS]),
+            progress=context.progress(place, member.group) if self.tells_progress else None,
         )
 
     def _sinks(self, context: "Context", stack: contextlib.ExitStack) -> ConsumerSinks:
@@ -242,7 +260,46 @@ class SamplerJob:
             Sampler(self.watched, context.live, sink, context.order).run()
 
 
-Job = ProducerJob | ConsumerJob | ConnectorJob | SamplerJob
+@dataclass(frozen=True, slots=True)
+class LagJob:
+    """Ask the cluster where every partition stands."""
+
+    open_offsets: OpenOffsets
+    client: ClientSpec
+    groups: tuple[str, ...]
+    sampled: Sampled
+    timeout_seconds: float
+
+    def run(self, context: "Context") -> None:
+        """Sample until the run is over."""
+        opened = self.open_offsets(self.client, self.groups, self.sampled.partitions, self.timeout_seconds)
+        with (
+            contextlib.closing(opened) as offsets,
+            context.sink("lag", {"moment": "sample", "consumer": None}) as sink,
+        ):
+            sampler = LagSampler(offsets, self.sampled, context.live, sink, context.order)
+            sampler.sample()
+            context.ready()
+            sampler.run()
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerJob:
+    """Hold producers back."""
+
+    controlled: Controlled
+
+    def run(self, context: "Context") -> None:
+        """Decide until the run is over."""
+        policy = self.controlled.policy
+        with context.sink("decisions", {"policy": policy.chosen[0]}) as sink:
+            controller = Controller(policy_of(self.controlled, context.live), policy.poll_ns, sink, context.order)
+            controller.begin()
+            context.ready()
+            controller.run()
+
+
+Job = ProducerJob | ConsumerJob | ConnectorJob | LagJob | ControllerJob | SamplerJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +314,8 @@ class WorkerSpec:
     job: Job
     parent_pid: int
     descriptor: int
-    shape: tuple[int, int]
-    """Workers and partitions of the shared cells."""
+    shape: tuple[int, int, int]
+    """Workers, partitions and groups of the shared cells."""
 
 
 @dataclass(slots=True)
@@ -277,6 +334,11 @@ class Context:
         """The positions of one of its clients."""
         cells: Int64s = self.live.positions[self.spec.rows[place]]
         return cells
+
+    def progress(self, place: int, group: int) -> Progress:
+        """Where one of its clients tells how far it is."""
+        live = self.live
+        return Progress(live.frontiers[self.spec.rows[place]], live.foreign[group], live.foreign_ends[group])
 
     def latencies(self, place: int = 0) -> Latencies:
         """The cells for latencies of one of its clients."""

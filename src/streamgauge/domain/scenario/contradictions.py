@@ -1,12 +1,14 @@
 """Faults that lie between fields of a scenario, each of which is right by itself."""
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Final
 
 from streamgauge.domain.errors import Fault
 from streamgauge.domain.expect import parse_bound
 from streamgauge.domain.scenario.consume import Consume
 from streamgauge.domain.scenario.content import content_faults, largest_bytes
+from streamgauge.domain.scenario.faults import BROKER, CONTROLLER, FaultKind, Injected
 from streamgauge.domain.scenario.load import Load
 from streamgauge.domain.scenario.model import Measure, Scenario
 from streamgauge.domain.scenario.values import ClientSettings, Setting
@@ -14,6 +16,8 @@ from streamgauge.domain.shown import shown
 
 DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
 """`message.max.bytes` of the client when nobody sets it."""
+_RETRIES: Final = ("retries", "message.send.max.retries")
+_IDEMPOTENCE: Final = "enable.idempotence"
 _ACKS: Final = ("acks", "request.required.acks")
 
 OWNED_SETTINGS: Mapping[str, str] = {
@@ -53,6 +57,8 @@ def contradictions(scenario: Scenario) -> Iterator[Fault]:
         yield from _owned("consume.client", scenario.consume.client)
         yield from _shared("consume.processes", scenario.consume.processes, clients, "consumers")
         yield from _of_consume(scenario, scenario.consume)
+    yield from _held_back(scenario)
+    yield from _injected(scenario)
     yield from _ends(scenario)
     yield from _expected(scenario.expect)
 
@@ -87,6 +93,81 @@ def _of_consume(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
     if wrong:
         what = f"{', '.join(map(str, wrong))}: the topic has the partitions 0 to {partitions - 1}"
         yield Fault("consume.partitions", what, "Name some of them, or raise topic.partitions")
+
+
+def _held_back(scenario: Scenario) -> Iterator[Fault]:
+    """A policy needs somebody to hold back, and somebody whose progress it sees."""
+    if scenario.backpressure is None:
+        return
+    if scenario.load is None or scenario.consume is None:
+        what = "only producers whose messages are consumed can be held back"
+        yield Fault("backpressure", what, "Leave it out, or add a load and a consume")
+        return
+    if scenario.backpressure.credit:
+        yield from _credited(scenario, scenario.load, scenario.consume)
+        return
+    if scenario.lag is None:
+        yield Fault("lag", "off: hysteresis decides by the lag that is sampled", "Write how often, like {every: 1s}")
+    if scenario.consume.commit == "never":
+        what = "never: hysteresis decides by committed lag, which would only rise"
+        yield Fault("consume.commit", what, "Write auto, batch or an interval")
+
+
+def _credited(scenario: Scenario, load: Load, consume: Consume) -> Iterator[Fault]:
+    """Credit counts offsets: each has to be one message of this run, and every message has to be processed once."""
+    where = "backpressure.credit"
+    if load.transactions:
+        what = "transactions write markers between messages, which would count as processed"
+        yield Fault(where, what, "Leave load.transactions out, or write hysteresis")
+    if load.resend:
+        what = "a message that is sent again may be written twice, and would count twice"
+        yield Fault(where, what, "Leave load.resend out, or write hysteresis")
+    if not load.transactions and not _writes_once(load.client):
+        what = "a producer that tries again may write a message twice, which would count twice"
+        yield Fault(where, what, "Write `enable.idempotence: true` or `retries: 0` in load.client")
+    if consume.processing and consume.processing.drop:
+        what = "a message that is never processed would keep its credit for ever"
+        yield Fault(where, what, "Leave consume.processing.drop out, or write hysteresis")
+    if consume.partitions is not None and len(consume.partitions) < scenario.topic.partitions:
+        what = "messages of partitions that nobody reads would keep their credit for ever"
+        yield Fault(where, what, "Leave consume.partitions out, or name all of them")
+    if "compact" in str(scenario.topic.configs.get("cleanup.policy", "")):
+        yield Fault(where, "a compacted topic has offsets without a message", "Leave cleanup.policy out")
+
+
+def _writes_once(client: ClientSettings) -> bool:
+    if str(client.get(_IDEMPOTENCE, False)).lower() == "true":
+        return True
+    return any(str(client[key]) == "0" for key in _RETRIES if key in client)
+
+
+def _injected(scenario: Scenario) -> Iterator[Fault]:
+    """What a fault is done to must be there, at a time when it can be."""
+    counts = {
+        "producer": scenario.load.producers if scenario.load else 0,
+        "consumer": scenario.consume.consumers * scenario.consume.groups if scenario.consume else 0,
+        CONTROLLER: int(scenario.backpressure is not None),
+        BROKER: 1,
+    }
+    for place, fault in enumerate(scenario.faults):
+        where = f"faults.{place}"
+        if (fault.number or 0) >= counts[fault.role]:
+            known = f"there are {counts[fault.role]} of them" if counts[fault.role] else "there is none"
+            yield Fault(f"{where}.target", f"{fault.target}: {known}", "Name what the run has")
+        if fault.role == BROKER and fault.kind is FaultKind.KILL:
+            yield Fault(f"{where}.kind", "kill: a broker can be paused only", "Write `kind: pause` and `for: 5s`")
+        if fault.at >= scenario.phases.measure_ns:
+            yield Fault(f"{where}.at", "lies after the measure phase", "Write an earlier time, or measure for longer")
+        elif fault.at + (fault.for_ or 0) > scenario.phases.measure_ns:
+            yield Fault(f"{where}.for", "ends after the measure phase", "Make it shorter, or measure for longer")
+    for earlier, later in pairwise(sorted(scenario.faults, key=_place_and_time)):
+        if earlier.target == later.target and earlier.at + (earlier.for_ or 0) > later.at:
+            what = f"{later.target} is still paused when the next fault begins"
+            yield Fault("faults", what, "Let one end before the other begins")
+
+
+def _place_and_time(fault: Injected) -> tuple[str, int]:
+    return fault.target, fault.at
 
 
 def _ends(scenario: Scenario) -> Iterator[Fault]:

@@ -6,8 +6,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, Tag, model_validator
 
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.scenario.backpressure import Backpressure
 from streamgauge.domain.scenario.connections import Connections
 from streamgauge.domain.scenario.consume import Consume
+from streamgauge.domain.scenario.faults import Injected
 from streamgauge.domain.scenario.load import Load
 from streamgauge.domain.scenario.values import (
     EITHER,
@@ -121,6 +124,21 @@ class Phases(Part):
         return isinstance(self.measure, Measure) and self.measure.drained is True
 
 
+class LagSampling(Part):
+    """How lag is sampled: by a worker of its own, on a client of its own."""
+
+    every: Annotated[Duration, Field(ge=50 * NS_PER_MS, le=60 * NS_PER_SECOND)] = Field(
+        default="1s", validate_default=True
+    )
+    """Between two samples, 50ms to 60s."""
+
+
+def _faults(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise ValueError("not a list; write one, like [{at: 10s, kind: pause, target: consumer-0, for: 5s}]")  # noqa: TRY004 - for pydantic
+    return value
+
+
 class Scenario(Part):
     """One scenario, resolved: every default filled in."""
 
@@ -135,6 +153,12 @@ class Scenario(Part):
     """`off` for a run that only produces."""
     connections: Annotated[Connections | None, BeforeValidator(off_is_none)] = None
     """Connections that are held, or opened and closed, beside load and consumers or alone; `off` for none."""
+    backpressure: Annotated[Backpressure | None, BeforeValidator(off_is_none)] = None
+    """What holds producers back, like `{credit: {limit: 5k}}` or `{hysteresis: {max_lag: 20k}}`; `off` for nothing."""
+    lag: Annotated[LagSampling | None, BeforeValidator(off_is_none)] = LagSampling()
+    """How often lag is sampled, like `{every: 200ms}`; `off` for never."""
+    faults: Annotated[tuple[Injected, ...], BeforeValidator(_faults)] = ()
+    """What is done to the run while it runs, like `[{at: 10s, kind: pause, target: consumer-0, for: 5s}]`."""
     phases: Phases = Phases()
     verify: Annotated[str, BeforeValidator(share_as_text)] = Field(
         default="all", pattern=r"^(all|off|1/[1-9][0-9]{0,8})$"

@@ -75,7 +75,7 @@ def document(scenario: Scenario) -> dict[str, Any]:
     """The scenario as a mapping of plain values, defaults written out but for what is left out; `parse` accepts it."""
     plain = scenario.model_dump(mode="json", exclude_none=True)
     plain["topic"]["name"] = scenario.topic_name
-    off = {key: "off" for key in ("load", "consume") if key not in plain}
+    off = {key: "off" for key in ("load", "consume", "lag") if key not in plain}
     return {key: (plain | off)[key] for key in Scenario.model_fields if key in plain or key in off}
 
 

@@ -1,0 +1,68 @@
+"""What is done to a run while it runs: faults that are meant to be."""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Any, Final, Self
+
+from pydantic import AfterValidator, Field, model_serializer, model_validator
+
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.scenario.values import Duration, Part
+
+BROKER: Final = "broker"
+CONTROLLER: Final = "controller"
+_TARGET: Final = re.compile(r"(producer|consumer)s|(producer|consumer)-(\d{1,3})|controller|broker")
+
+
+class FaultKind(StrEnum):
+    """What is done to a target."""
+
+    PAUSE = "pause"
+    """The process is stopped, and goes on after a while."""
+    KILL = "kill"
+    """The process is ended at once, and does not come back."""
+
+
+def _target(value: str) -> str:
+    if not _TARGET.fullmatch(value):
+        known = "producer-0, consumer-0 (or another number), producers, consumers, controller, broker"
+        raise ValueError(f"no target of a fault; write one of {known}")
+    return value
+
+
+class Injected(Part):
+    """One fault that is injected."""
+
+    at: Duration
+    """When, counted from the begin of the measure phase."""
+    kind: FaultKind
+    """`pause` stops the process and lets it go on after `for`; `kill` ends it at once."""
+    target: Annotated[str, AfterValidator(_target)]
+    """The process of `producer-0`, of `consumer-1` and so on; `producers` or `consumers` for all; `controller`, which
+    carries out the backpressure; `broker`, the embedded one."""
+    for_: Annotated[Duration, Field(ge=NS_PER_MS)] | None = Field(default=None, alias="for")
+    """How long a pause lasts, at least 1ms; a kill has no end."""
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        if self.kind is FaultKind.PAUSE and self.for_ is None:
+            raise ValueError("a pause has to end; write how long it lasts, like `for: 5s`")
+        if self.kind is FaultKind.KILL and self.for_ is not None:
+            raise ValueError("what was killed does not come back; leave `for` out, or write `kind: pause`")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _said(self, dump: Any) -> dict[str, Any]:
+        written = {("for" if name == "for_" else name): value for name, value in dump(self).items()}
+        return {name: value for name, value in written.items() if value is not None}
+
+    @property
+    def role(self) -> str:
+        """`producer`, `consumer`, `controller` or `broker`."""
+        return self.target.partition("-")[0].removesuffix("s")
+
+    @property
+    def number(self) -> int | None:
+        """The number of one producer or consumer; None for all of them, and for targets of which there is one."""
+        _, _, number = self.target.partition("-")
+        return int(number) if number else None

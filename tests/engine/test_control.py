@@ -1,0 +1,305 @@
+"""Lag that is sampled, grants that are decided, faults that are injected: without a broker and without waiting."""
+
+import signal
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from tests.engine.test_consume import NO_HEAD, Blocks, Ground, processing, value
+
+from streamgauge.domain.blocks import NULL_INT32, NULL_INT64
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.errors import BrokerError
+from streamgauge.domain.scenario.backpressure import Backpressure
+from streamgauge.domain.scenario.faults import Injected
+from streamgauge.engine.consume import Consuming, Progress
+from streamgauge.engine.control import Controlled, Controller, policy_of
+from streamgauge.engine.fake import FakeTime
+from streamgauge.engine.gate import OPEN, SHUT
+from streamgauge.engine.inject import Injector, Target
+from streamgauge.engine.lag import LagSampler, Sampled
+from streamgauge.engine.live import Cell, Live, Order, Slot
+
+MS = NS_PER_MS
+
+
+@dataclass
+class Asked:
+    """A cluster whose answers the test gives; None for no answer."""
+
+    ends: list[int] | None
+    commits: dict[int, list[int | None]]
+    asked_starts: int = 0
+
+    def log_starts(self) -> list[int]:
+        self.asked_starts += 1
+        return [0] * 4
+
+    def log_ends(self) -> list[int]:
+        if self.ends is None:
+            raise BrokerError("no broker answered within 2 s")
+        return self.ends
+
+    def committed(self, group: int) -> list[int | None]:
+        return self.commits[group]
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+
+@dataclass
+class Sampling:
+    """A sampler of two groups that read two topics of two partitions."""
+
+    cluster: Asked
+    live: Live = field(default_factory=lambda: Live.create(3, 4, 2))
+    time: FakeTime = field(default_factory=FakeTime)
+    rows: Blocks = field(default_factory=Blocks)
+    until_ns: int = 0
+
+    def sampler(self, every_ms: int = 200, groups: tuple[tuple[int, ...], ...] = ((0, 1), (2,))) -> LagSampler:
+        sampled = Sampled(groups, (0, 1, 2, 3), 2, every_ms * MS)
+        order = lambda: Order.GO if self.time.at_ns < self.until_ns else Order.FINISH  # noqa: E731 - one line says it
+        return LagSampler(self.cluster, sampled, self.live, self.rows, order, self.time.now_ns, self.time.sleep)
+
+
+def test_a_sample_has_a_row_for_each_group_and_partition() -> None:
+    """Ends, commits, and the furthest position of anybody in the group; what is not known is null."""
+    said = Sampling(Asked([10, 20, 30, 40], {0: [1, 2, 3, None], 1: [10, 20, 30, 40]}))
+    said.live.positions[[0, 1], 0] = [7, 5]
+    said.live.control[Cell.LAG] = 99
+    said.sampler().sample()
+
+    rows = said.rows
+    assert rows.column("group") == [0] * 4 + [1] * 4
+    assert rows.column("topic") == [0, 0, 1, 1] * 2
+    assert rows.column("partition") == [0, 1, 0, 1] * 2
+    assert rows.column("end") == [10, 20, 30, 40] * 2
+    assert rows.column("committed") == [1, 2, 3, NULL_INT64, 10, 20, 30, 40]
+    assert rows.column("position")[:2] == [7, NULL_INT64]
+    assert said.live.control[Cell.LAG] == NULL_INT64
+    said.live.close()
+
+
+def test_who_decides_by_lag_is_told_that_of_the_group_furthest_behind() -> None:
+    """A sample without an answer leaves what was known, and is a row with the reason."""
+    said = Sampling(Asked([10, 20, 30, 40], {0: [1, 2, 3, 4], 1: [10, 20, 30, 39]}))
+    sampler = said.sampler()
+    sampler.sample()
+    assert said.live.control[Cell.LAG] == 90
+    said.cluster.ends = None
+    sampler.sample()
+    assert said.live.control[Cell.LAG] == 90
+    block, count = said.rows.blocks[-1]
+    assert count == 4
+    assert (block["end"], block["committed"]) == (None, None)
+    assert block["error"] == ["no broker answered within 2 s"] * 4
+    said.live.close()
+
+
+def test_samples_are_as_far_apart_as_asked_and_starts_are_asked_once_in_a_second() -> None:
+    """A run of two seconds; a run that nobody reads has rows of ends alone."""
+    said = Sampling(Asked([10, 20, 30, 40], {}), until_ns=2 * NS_PER_SECOND)
+    said.sampler(groups=()).run()
+
+    at_ns = said.rows.column("at_ns")[::4]
+    assert len(at_ns) in {10, 11}
+    assert np.abs(np.diff(at_ns) - 200 * MS).max() < MS
+    assert said.cluster.asked_starts == 2
+    assert set(said.rows.column("group")) == {None}
+    said.live.close()
+
+
+class Steering:
+    """A controller of two producers (rows 0 and 1) and a group of two consumers (rows 2 and 3)."""
+
+    def __init__(self, **policy: Any) -> None:
+        self.live, self.rows, self.time = Live.create(4, 2), Blocks(), FakeTime()
+        self.until_ns = NS_PER_SECOND
+        controlled = Controlled(Backpressure.model_validate(policy), {0: 0, 1: 1}, ((2, 3),))
+        order = lambda: Order.GO if self.time.at_ns < self.until_ns else Order.FINISH  # noqa: E731 - one line says it
+        self.policy = policy_of(controlled, self.live)
+        self.controller = Controller(
+            self.policy, controlled.policy.poll_ns, self.rows, order, self.time.now_ns, self.time.sleep
+        )
+
+    @property
+    def granted(self) -> list[int]:
+        found: list[int] = self.live.slots[:2, Slot.GRANTED].tolist()
+        return found
+
+
+def test_credit_is_granted_before_anything_is_sent_and_as_messages_are_processed() -> None:
+    """What others wrote does not count, nor what lies behind a gap; failed sends and the dead give credit back."""
+    steering = Steering(credit={"limit": 10})
+    steering.controller.begin()
+    assert steering.granted == [5, 5]
+    live, turn = steering.live, steering.policy.turn
+    live.slots[:2, Slot.CLAIMED] = [5, 2]
+    live.frontiers[2, 0], live.frontiers[3, 0], live.frontiers[3, 1] = 3, 2, 1
+    live.foreign[0, 0] = 1
+    rows = turn(7)
+    # Processed: 3 + 1 offsets less one of others.
+    assert sum(steering.granted) == 13
+    assert steering.granted == [8, 5]
+    assert rows == [(7, 0, 3, 8, 4, None, "grant")]
+    live.slots[0, Slot.RETURNED] = 2
+    turn(8)
+    assert sum(steering.granted) == 15
+    live.slots[1, Slot.ENDED] = 1
+    turn(9)
+    assert steering.granted[0] == 15 - 2
+    assert turn(10) == []
+    live.close()
+
+
+def test_decisions_are_made_on_time_and_recorded() -> None:
+    """A thousand in a second; only those that change something are rows."""
+    steering = Steering(credit={"limit": 10, "poll": "1ms"})
+    steering.controller.begin()
+    steering.controller.run()
+    assert 990 <= steering.time.at_ns / MS <= 1_060
+    assert steering.rows.column("producer") == [0, 1]
+    assert steering.rows.column("granted") == [5, 5]
+    assert steering.rows.column("lag") == [NULL_INT64] * 2
+    steering.live.close()
+
+
+def test_hysteresis_shuts_and_opens_for_all() -> None:
+    """By the lag that was sampled last; before there is one, nobody is held back."""
+    steering = Steering(hysteresis={"max_lag": 100, "resume_lag": 20, "poll": "100ms"})
+    steering.live.control[Cell.LAG] = NULL_INT64
+    steering.controller.begin()
+    assert steering.granted == [OPEN, OPEN]
+    found = []
+    for lag in (NULL_INT64, 100, 101, 50, 20, 19, 101):
+        steering.live.control[Cell.LAG] = lag
+        rows = steering.policy.turn(1)
+        found.append((rows[0][-1] if rows else None, steering.granted[0]))
+    assert found == [
+        (None, OPEN), (None, OPEN), ("pause", SHUT), (None, SHUT), (None, SHUT), ("resume", OPEN), ("pause", SHUT),
+    ]  # fmt: skip
+    steering.controller._note([(1, None, None, SHUT, None, 101, "pause")])
+    steering.controller._record()
+    assert steering.rows.column("producer") == [NULL_INT32]
+    steering.live.close()
+
+
+def test_a_consumer_tells_its_frontier_when_messages_are_processed_not_when_they_are_received() -> None:
+    """In every partition up to the first message that is not over; redelivery does not set it back."""
+    slots = processing(delay="10ms", order="slots", slots=2)
+    live = Live.create(1, 2)
+    progress = Progress(live.frontiers[0], live.foreign[0], live.foreign_ends[0])
+    ground = Ground(consuming=Consuming(("t",), 2, slots))
+    ground = _with_progress(ground, progress)
+    ground.fill(4, partition=0)
+    ground.fill(1, partition=1)
+    ground.run(0.015)
+    assert live.frontiers[0].tolist() == [2, 0]
+    ground.run(0.02)
+    assert live.frontiers[0].tolist() == [4, 1]
+    assert live.foreign.sum() == 0
+    ground.finish()
+    live.close()
+
+
+def test_messages_of_others_are_counted_once_however_often_they_are_delivered() -> None:
+    """Also where there is no processing: then what is received is processed."""
+    live = Live.create(1, 2)
+    progress = Progress(live.frontiers[0], live.foreign[0], live.foreign_ends[0])
+    ground = _with_progress(Ground(consuming=Consuming(("t",), 2)), progress)
+    ground.fill(3)
+    ground.client.log.records[0].insert(1, (value(9, tag=8), NO_HEAD))
+    ground.run(0.01)
+    assert live.frontiers[0].tolist() == [4, 0]
+    assert live.foreign[0].tolist() == [1, 0]
+    progress.meet(np.array([0, 0, 1]), np.array([1, 5, 0]))
+    assert live.foreign[0].tolist() == [2, 1]
+    ground.finish()
+    live.close()
+
+
+def _with_progress(ground: Ground, progress: Progress) -> Ground:
+    ground.consumer.progress = progress
+    ground.consumer.__post_init__()
+    return ground
+
+
+@dataclass
+class Process:
+    """A process that notes the signals that it gets."""
+
+    got: list[tuple[int, int]] = field(default_factory=list)
+    over: bool = False
+    refuses: bool = False
+
+
+def test_faults_are_done_to_whom_they_are_meant_for_and_end() -> None:
+    """A pause of one consumer, a kill of all producers, a pause of the broker; each is a row when it was done."""
+    time = FakeTime(tick_ns=0)
+    processes = {name: Process() for name in ("producer-0..1", "consumer-0", "consumer-1", "broker-1")}
+    targets = [
+        Target(name, name.split("-")[0], numbers, _noting(processes[name], time), _over(processes[name]))
+        for name, numbers in zip(processes, ((0, 1), (0,), (1,), ()), strict=True)
+    ]
+    injector = Injector(targets, time.now_ns)
+    injector.plan([
+        _fault("2s", "pause", "consumer-1", "1s"), _fault("3s", "pause", "broker", "500ms"),
+        _fault("1s", "kill", "producers"), _fault("3s", "kill", "consumer-1"), _fault("9s", "kill", "consumer-0"),
+    ])  # fmt: skip
+    for second in np.arange(0, 5, 0.25):
+        time.at_ns = round((10 + second) * NS_PER_SECOND)
+        injector.turn(10 * NS_PER_SECOND)
+
+    seconds = {name: [(round(at / NS_PER_SECOND - 10, 2), number) for at, number in process.got]
+               for name, process in processes.items()}  # fmt: skip
+    assert seconds == {
+        "producer-0..1": [(1, signal.SIGKILL)],
+        "consumer-0": [],
+        "consumer-1": [(2, signal.SIGSTOP), (3, signal.SIGCONT), (3, signal.SIGKILL)],
+        "broker-1": [(3, signal.SIGSTOP), (3.5, signal.SIGCONT)],
+    }
+    assert [(mark.kind, mark.target, mark.action) for mark in injector.marks][:2] == [
+        ("kill", "producer-0..1", "begin"), ("pause", "consumer-1", "begin"),
+    ]  # fmt: skip
+    assert injector.killed == {"producer-0..1", "consumer-1"}
+    assert {mark.error for mark in injector.marks} == {None}
+
+
+def test_what_is_paused_goes_on_when_the_load_ends_early() -> None:
+    """And what cannot be done is a row with the reason."""
+    time = FakeTime(tick_ns=0)
+    paused, gone, refuses = Process(), Process(over=True), Process(refuses=True)
+    injector = Injector(
+        [Target(f"consumer-{number}", "consumer", (number,), _noting(process, time), _over(process))
+         for number, process in enumerate((paused, gone, refuses))],
+        time.now_ns,
+    )  # fmt: skip
+    injector.plan([_fault("0s", "pause", "consumers", "60s")])
+    injector.turn(0)
+    injector.release()
+    injector.release()
+
+    assert [number for _, number in paused.got] == [signal.SIGSTOP, signal.SIGCONT]
+    errors = {mark.target: mark.error for mark in injector.marks if mark.error}
+    assert errors == {"consumer-1": "the process has ended already", "consumer-2": "Operation not permitted"}
+    injector.turn(NS_PER_SECOND * 100)
+    assert len(paused.got) == 2
+
+
+def _fault(at: str, kind: str, target: str, lasting: str | None = None) -> Injected:
+    given = {"at": at, "kind": kind, "target": target} | ({"for": lasting} if lasting else {})
+    return Injected.model_validate(given)
+
+
+def _noting(process: Process, time: FakeTime) -> Any:
+    def send(number: int) -> None:
+        if process.refuses:
+            raise PermissionError(1, "Operation not permitted")
+        process.got.append((time.at_ns, number))
+
+    return send
+
+
+def _over(process: Process) -> Any:
+    return lambda: process.over
