@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PROFILE := few
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
@@ -14,15 +15,16 @@ help: ## list these commands
 demo: $(READY) ## run the scenario `baseline`, shortened, on an embedded broker
 	$(BIN)/streamgauge run baseline --set phases.warmup=3s --set phases.measure=10s
 
+test: PROFILE := steady
 test: check browser ## prove the repository: checks, and every test but the long ones
-	$(BIN)/pytest -m "(kafka or spark or e2e) and not soak"
+	$(BIN)/pytest -m "(kafka or spark or e2e or mock) and not soak"
 
-check: $(READY) ## the fast part: format, lint, types, imports, tests without broker and Spark
+check: $(READY) ## the fast part: format, lint, types, imports, tests without broker and Spark, few examples of each property
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n logical -m "not kafka and not spark and not e2e and not soak"
+	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) -m "not kafka and not spark and not e2e and not mock and not soak"
 
 browser: ## find the browser that tests of reports need, and install it where that is possible
 	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \

@@ -21,7 +21,7 @@ from streamgauge.cli.scenario_file import load_scenario
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.engine.supervise import Interrupts
+from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.jars import broker_jars

@@ -29,12 +29,14 @@ SHAPES: Final = 32
 SPREAD: Final = 0.55
 """Standard deviation of the logarithm: a p99 of three and a half medians."""
 MEDIANS_US: Final = {"ack": 4_300, "end_to_end": 4_800, "processing": 6_000, "lateness": 12, "poll": 9_000}
-PRESENT: Final = [metric for metric in METRICS if metric not in {"batch", "flush_wait", "since_record_time"}]
+ABSENT: Final = frozenset({"batch", "flush_wait", "throttle", "own_lateness", "since_record_time"})
+PRESENT: Final = [metric for metric in METRICS if metric not in ABSENT]
 """What a plain load has."""
 WAVE_BUCKETS: Final = 128
 """How far the wave moves a latency up and down: by a half."""
 WAVE_SECONDS: Final = 600
 SAMPLE_NS: Final = NS_PER_SECOND // 2
+COMMIT_SECONDS: Final = 5
 PAUSES_APART_NS: Final = 2_500 * NS_PER_MS
 PROCESSES: Final = (
     *(f"producer-{number}" for number in range(PRODUCERS)),
@@ -190,8 +192,47 @@ def _tables(long: Long, counted: dict[str, _Counted]) -> dict[str, list[Row]]:
             {"producer": producer, "count": 9, **_figures(latencies["lateness"], "p50", "p99", "p99_9", "max")}
             for producer in (None, *range(PRODUCERS))
         ],
+        "lag": list(_lag(long)),
+        "outstanding": list(_outstanding(long)),
         "set_aside": [],
     }
+
+
+def _lag(long: Long) -> Iterator[Row]:
+    """A sample every second; consumers commit every five."""
+    each: Row = {"group": 0, "error": None}
+    for second in long.windows.tolist():
+        behind = long.rate * (second % COMMIT_SECONDS) + 40
+        of_one = {"committed_lag": behind // long.partitions, "position_lag": 3}
+        yield {
+            **each,
+            "second": float(second),
+            "scope": "group",
+            "committed_lag": behind,
+            "position_lag": 40,
+            "worst_committed_lag": of_one["committed_lag"] + 1,
+        }
+        for partition in range(long.partitions):
+            yield {**each, **of_one, "second": float(second), "scope": "partition", "topic": 0, "partition": partition}
+
+
+def _outstanding(long: Long) -> Iterator[Row]:
+    """What was replayed at the end of every second."""
+    first = long.windows[0].item()
+    for second in long.windows.tolist():
+        sent = (second + 1 - first) * long.rate
+        waiting = 40 + second % 37
+        yield {
+            "second": float(second + 1),
+            "group": 0,
+            "due": sent,
+            "admitted": sent,
+            "sent": sent,
+            "processed": sent - waiting,
+            "outstanding": waiting,
+            "backlog": 0,
+            "time_lag_ms": 4.0 + waiting / 100,
+        }
 
 
 def _throughput(long: Long) -> Iterator[Row]:

@@ -14,6 +14,7 @@ from streamgauge.kafka.java import Java, find_java
 
 # Shared machines pause for longer than any deadline that would tell something.
 settings.register_profile("steady", deadline=None)
+settings.register_profile("few", deadline=None, max_examples=20)
 settings.load_profile("steady")
 
 NEED_JAVA = ("kafka", "spark")

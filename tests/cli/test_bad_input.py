@@ -81,7 +81,7 @@ def refused(call: Call, *arguments: str, faults: int | None = 1) -> str:
     if faults is not None:
         assert said.err.startswith("error: ")
         assert len(said.err.splitlines()) == faults, said.err
-        assert len(said.err) < 600 * faults
+        assert len(said.err) < 800 * faults
     return said.err
 
 

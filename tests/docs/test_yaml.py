@@ -13,7 +13,8 @@ DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CELL = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 SHAPES = ROOT / "docs" / "how-to" / "shape-the-load.md"
-PARTS = {"name", "topic", "load", "consume", "connections", "phases", "verify", "seed", "expect"}
+PARTS = {"name", "topic", "load", "consume", "connections", "backpressure", "lag", "faults", "phases", "verify", "seed"}
+PARTS |= {"expect"}
 
 
 def blocks() -> list[str]:

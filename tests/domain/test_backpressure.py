@@ -27,7 +27,7 @@ def faults(**given: Any) -> dict[str, str]:
     "given",
     [
         {"backpressure": {"credit": {"limit": "5k"}}, **ONCE},
-        {"backpressure": {"credit": {"limit": 1, "poll": "5ms"}}, "load": {"client": {"enable.idempotence": True}}},
+        {"backpressure": {"credit": {"limit": 2, "poll": "5ms"}}, "load": {"client": {"enable.idempotence": True}}},
         {"backpressure": {"hysteresis": {"max_lag": "20k", "resume_lag": 5000, "poll": "100ms"}}},
         {"backpressure": "off", "lag": "off"},
         {"lag": {"every": "50ms"}},
@@ -65,6 +65,7 @@ def test_hysteresis_goes_on_at_half_of_its_lag_unless_it_is_told_where() -> None
         ({"backpressure": {"credit": {"limit": 9}}, "topic": {"configs": {"cleanup.policy": "compact"}}, **ONCE},
          "backpressure.credit", "compacted"),
         ({"backpressure": {"credit": {"limit": 9}}, "consume": "off"}, "backpressure", "consumed"),
+        ({"backpressure": {"credit": {"limit": 1}}, **ONCE}, "backpressure.credit.limit", "hold all of it"),
         ({"backpressure": {"credit": {"limit": 0}}, **ONCE}, "backpressure.credit.limit", "greater"),
         ({"backpressure": {"hysteresis": {"max_lag": 9, "resume_lag": 10}}}, "backpressure.hysteresis", "above"),
         ({"backpressure": {"hysteresis": {"max_lag": 9}}, "lag": "off"}, "lag", "sampled"),

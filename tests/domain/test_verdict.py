@@ -312,6 +312,57 @@ def connecting(failed: int = 0, began: int = 300, exhausted: int = 0, under_way:
     return change
 
 
+def scenario(**parts: Any) -> Change:
+    return lambda run: run.facts["scenario"].update(parts)
+
+
+def policed(own_p99_ms: float = 0.1, waited_ms: float = 900.0, **row: Any) -> Change:
+    """A credit of 5,000 messages: they wait for it, response times show it, and lateness from due does."""
+    told = {"policy": "credit", "limit": 5_000, "uncredited_max": 5_000, "ambiguous": 0, "decisions": 9}
+
+    def change(run: Run) -> None:
+        late(p50=waited_ms / 2, p99=waited_ms, p99_9=waited_ms)(run)
+        scenario(backpressure={"credit": {"limit": 5_000, "poll": "1ms"}})(run)
+        run.facts["workers"].append({"name": "controller", "role": "controller", "number": 0, "exit_code": 0})
+        run.tables["latency"] += [
+            _latency("throttle", waited_ms / 2, waited_ms, waited_ms),
+            _latency("own_lateness", 0.01, own_p99_ms, max(0.4, own_p99_ms)),
+        ]
+        run.tables["backpressure"] = [{**told, "controller_died_second": None, **row}]
+
+    return change
+
+
+hysteresis = scenario(backpressure={"hysteresis": {"max_lag": 20_000, "resume_lag": None, "poll": "200ms"}})
+
+
+def marks(*rows: tuple[float, str, str, str], error: str | None = None, asked: int = 1) -> Change:
+    """Faults that were carried out, or not, of so many that were asked for."""
+    names = ("second", "kind", "target", "action")
+    found = [{**dict(zip(names, row, strict=True)), "error": error} for row in rows]
+
+    def change(run: Run) -> None:
+        scenario(faults=[{}] * asked)(run)
+        run.tables["faults"] = found
+
+    return change
+
+
+def paused(target: str, begin: float = 5.0, end: float = 9.0) -> Change:
+    return marks((begin, "pause", target, "begin"), (end, "pause", target, "end"))
+
+
+def sampled(failed: int = 0, cores: float | None = 0.01) -> Change:
+    rows = [{"scope": "group", "error": "timed out" if number < failed else None} for number in range(100)]
+
+    def change(run: Run) -> None:
+        scenario(lag={"every": "100ms"})(run)
+        run.tables["lag"] = [*rows, {"scope": "partition", "error": "not looked at"}]
+        run.tables["resources"].append({"process": "lag", "role": "lag", "scope": "measure", "cpu_cores": cores})
+
+    return change
+
+
 def observed(p50_ms: float = 3.0, *, negative: int = 0, embedded: bool = True) -> Change:
     def change(run: Run) -> None:
         consume_only(run)
@@ -397,6 +448,18 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("schedule", (late(p99=1500), ramp), ("instrument", "fail")),
     ("schedule", (closed_loop,), None),
     ("schedule", (missing("lateness"),), ("instrument", "unknown")),
+    # What a policy holds back is late by a second, and not by the instrument's fault.
+    ("schedule", (policed(),), ("instrument", "pass")),
+    ("schedule", (policed(own_p99_ms=80.0),), ("instrument", "pass")),
+    ("schedule", (policed(own_p99_ms=200.0),), ("instrument", "fail")),
+    ("schedule", (policed(own_p99_ms=200.0), blocked(0.06)), ("system", "warn")),
+    ("schedule", (policed(waited_ms=0.0, own_p99_ms=1.5),), ("instrument", "fail")),
+    ("schedule", (policed(), hysteresis), ("instrument", "pass")),
+    ("schedule", (hysteresis,), ("instrument", "unknown")),
+    ("schedule", (late(p99=1500), paused("producer-1")), ("system", "warn")),
+    ("schedule", (late(p99=1500), paused("broker-1")), ("system", "warn")),
+    ("schedule", (late(p99=1500), paused("consumer-0")), ("instrument", "fail")),
+    ("schedule", (late(p99=1500), marks((5.0, "pause", "producer-1", "begin"), error="gone")), ("instrument", "fail")),
     ("schedule", (unpaced,), None),
     ("schedule", (consume_only,), None),
     ("rate", (), ("instrument", "pass")),
@@ -411,6 +474,12 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     # At low rates a message or two fall on the other side of the edges of the phase.
     ("rate", (paced("10/s"), measured(sent=302)), ("instrument", "pass")),
     ("rate", (paced("10/s"), measured(sent=303)), ("instrument", "warn")),
+    ("rate", (policed(), measured(sent=8_465 * SECONDS)), ("system", "warn")),
+    ("rate", (policed(waited_ms=0.0), measured(sent=0)), ("system", "warn")),
+    ("rate", (policed(waited_ms=0.0), measured(sent=8_465 * SECONDS)), ("instrument", "fail")),
+    ("rate", (policed(own_p99_ms=200.0), measured(sent=8_465 * SECONDS)), ("instrument", "fail")),
+    ("rate", (policed(), measured(sent=8_465 * SECONDS), died("producer")), ("instrument", "fail")),
+    ("rate", (paused("producer-0"), measured(sent=8_465 * SECONDS)), ("system", "fail")),
     ("rate", (missing("throughput"),), ("instrument", "unknown")),
     ("rate", (paced("?"),), ("instrument", "unknown")),
     ("rate", (unpaced,), None),
@@ -425,6 +494,9 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("unsent", (delivery(unsent=5),), ("instrument", "fail")),
     ("unsent", (delivery(unsent=5), blocked(0.9)), ("system", "fail")),
     ("unsent", (delivery(unsent=5), died("producer", declared=True)), ("system", "fail")),
+    ("unsent", (delivery(unsent=5), policed()), ("system", "warn")),
+    ("unsent", (delivery(unsent=5), policed(own_p99_ms=200.0)), ("instrument", "fail")),
+    ("unsent", (delivery(unsent=5), paused("broker-1")), ("system", "fail")),
     ("unsent", (delivery(unsent=None),), ("instrument", "unknown")),
     ("unsent", (unpaced,), None),
     ("linger", (), ("system", "pass")),
@@ -447,6 +519,42 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("full_queue", (ramp, blocked(0.02)), ("system", "warn")),
     ("full_queue", (missing("resources"),), ("system", "unknown")),
     ("full_queue", (consume_only,), None),
+    ("credit", (), None),
+    ("credit", (hysteresis,), None),
+    ("credit", (policed(),), ("instrument", "pass")),
+    ("credit", (policed(uncredited_max=5_001),), ("instrument", "fail")),
+    ("credit", (policed(uncredited_max=5_001), died("consumer", declared=True)), ("instrument", "unknown")),
+    ("credit", (policed(), died("consumer", declared=True)), ("instrument", "pass")),
+    ("credit", (policed(uncredited_max=None),), ("instrument", "unknown")),
+    ("credit", (policed(), missing("backpressure")), ("instrument", "unknown")),
+    ("controller", (), None),
+    ("controller", (policed(),), ("instrument", "pass")),
+    ("controller", (policed(), died("controller")), ("instrument", "fail")),
+    ("controller", (policed(controller_died_second=7.0), died("controller")), ("instrument", "fail")),
+    ("controller", (policed(), died("controller", declared=True)), ("system", "warn")),
+    ("controller", (hysteresis,), ("instrument", "unknown")),
+    ("lost_credit", (), None),
+    ("lost_credit", (hysteresis,), None),
+    ("lost_credit", (policed(),), ("system", "pass")),
+    ("lost_credit", (policed(ambiguous=3),), ("system", "warn")),
+    ("lost_credit", (policed(ambiguous=None),), ("system", "unknown")),
+    ("faults", (), None),
+    ("faults", (paused("consumer-0"),), ("instrument", "pass")),
+    ("faults", (marks((5.0, "kill", "consumer-0", "begin")),), ("instrument", "pass")),
+    ("faults", (marks((5.0, "pause", "broker-1", "begin"), error="no such process"),), ("instrument", "fail")),
+    ("faults", (marks((5.0, "kill", "consumer-0", "begin"), asked=2),), ("instrument", "fail")),
+    ("faults", (marks((5.0, "delay", "consumers", "begin")),), ("instrument", "fail")),
+    ("faults", (paused("consumer-0"), missing("faults")), ("instrument", "unknown")),
+    ("lag_samples", (), None),
+    ("lag_samples", (scenario(lag=None),), None),
+    ("lag_samples", (sampled(),), ("instrument", "pass")),
+    ("lag_samples", (sampled(failed=1),), ("instrument", "warn")),
+    ("lag_samples", (sampled(failed=1), paused("broker-1")), ("system", "warn")),
+    ("lag_samples", (sampled(), missing("lag")), ("instrument", "unknown")),
+    ("lag_sampler", (), None),
+    ("lag_sampler", (sampled(cores=0.05),), ("instrument", "pass")),
+    ("lag_sampler", (sampled(cores=0.06),), ("instrument", "warn")),
+    ("lag_sampler", (sampled(cores=None),), ("instrument", "unknown")),
     ("connections", (), None),
     ("connections", (connecting(),), ("system", "pass")),
     ("connections", (connecting(failed=2),), ("system", "fail")),
@@ -460,6 +568,18 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("worker_cpu", (used("producer-1", cpu_cores=0.97),), ("instrument", "warn")),
     ("worker_cpu", (used("producer-1", cpu_cores=0.97), late(p99=3)), ("instrument", "fail")),
     ("worker_cpu", (used("producer-1", cpu_cores=0.97), late(p99=3), blocked(0.3)), ("instrument", "warn")),
+    (
+        "worker_cpu",
+        (used("producer-1", cpu_cores=0.97), late(p99=3), paused("producer-1")),
+        ("instrument", "warn"),
+    ),
+    ("worker_cpu", (used("producer-1", cpu_cores=0.97), policed()), ("instrument", "warn")),
+    ("worker_cpu", (used("producer-1", cpu_cores=0.97), policed(own_p99_ms=200.0)), ("instrument", "fail")),
+    (
+        "worker_cpu",
+        (used("consumer-0", cpu_cores=1.2), polls(0.01), measured(received=9), paused("consumer-0")),
+        ("instrument", "warn"),
+    ),
     ("worker_cpu", (used("producer-1", cpu_cores=1.4), unpaced), ("instrument", "pass")),
     ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.01)), ("instrument", "warn")),
     ("worker_cpu", (used("consumer-0", cpu_cores=1.2), polls(0.01), measured(received=9)), ("instrument", "fail")),
@@ -516,12 +636,18 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("ack_polls", (gaps("producer-1", 120.0),), ("instrument", "fail")),
     ("ack_polls", (gaps("producer-1", 120.0), unpaced), ("instrument", "warn")),
     ("ack_polls", (gaps("producer-1", 120.0), closed_loop), ("instrument", "fail")),
+    # While a worker is stopped on purpose, and when it looks again, it has not polled; at other times it must.
+    ("ack_polls", (gaps("producer-1", 120.0), paused("producer-1", 0.0, 28.5)), ("instrument", "pass")),
+    ("ack_polls", (gaps("producer-1", 120.0), paused("producer-1", 0.0, 20.0)), ("instrument", "fail")),
+    ("ack_polls", (gaps("producer-1", 120.0), paused("producer-0", 0.0, 28.5)), ("instrument", "fail")),
     ("ack_polls", (gaps("consumer-0", 120.0),), ("instrument", "pass")),
     ("ack_polls", (missing("resources"),), ("instrument", "unknown")),
     ("ack_polls", (consume_only,), None),
     ("receive_polls", (), ("instrument", "pass")),
     ("receive_polls", (gaps("consumer-0", 12.0),), ("instrument", "warn")),
     ("receive_polls", (gaps("consumer-0", 120.0),), ("instrument", "fail")),
+    ("receive_polls", (gaps("consumer-0", 120.0), paused("consumer-0", 0.0, 20.0)), ("instrument", "fail")),
+    ("receive_polls", (gaps("consumer-0", 9.0), paused("consumer-0", 0.0, 30.0)), ("instrument", "unknown")),
     ("receive_polls", (missing("latency"),), ("instrument", "unknown")),
     ("receive_polls", (gaps("consumer-0", 120.0), slowed), None),
     ("receive_polls", (gaps("consumer-0", 120.0), consume(rate="1k/s")), None),
@@ -534,6 +660,8 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("processing_delay", (slowed, processed((1_000, 4.09, 4.0, 0.0))), ("instrument", "warn")),
     ("processing_delay", (slowed, processed((1_000, 3.91, 4.0, 0.0))), ("instrument", "warn")),
     ("processing_delay", (slowed, processed((1_000, 4.5, 4.0, 0.0))), ("instrument", "fail")),
+    ("processing_delay", (slowed, processed((1_000, 4.5, 4.0, 0.0)), paused("consumer-0")), ("system", "warn")),
+    ("processing_delay", (slowed, processed((1_000, 4.5, 4.0, 0.0)), paused("producer-0")), ("instrument", "fail")),
     # The mean of a hundred exponential draws may be a tenth off; that of ten thousand may not.
     ("processing_delay", (slowed, processed((100, 4.8, 4.0, 4.0))), ("instrument", "pass")),
     ("processing_delay", (slowed, processed((10_000, 4.8, 4.0, 4.0))), ("instrument", "fail")),
@@ -578,6 +706,7 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
         ("instrument", "fail"),
     ),
     ("start_transient", (consume(processing={"delay": "4ms", "changes": [{"at": "9s", "delay": "0s"}]}),), None),
+    ("start_transient", (at_start(p99_ms=90), paused("consumer-0")), None),
     ("start_transient", (missing("latency"),), None),
     ("samples", (), ("instrument", "pass")),
     ("samples", (few_samples(10_000),), ("instrument", "pass")),
@@ -713,6 +842,29 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             "schedule",
             "lateness p99 1.50 ms, max 2.00 ms; ack p99 6.50 ms from due, 5.00 ms from sent",
         ),
+        (
+            (policed(own_p99_ms=200.0),),
+            "schedule",
+            "after messages were let go: lateness p99 200 ms, max 400 ms; ack p99 905 ms from due, 705 ms without it",
+        ),
+        (
+            (policed(), measured(sent=8_465 * SECONDS)),
+            "rate",
+            "asked 10,000/s, sent 8,465/s, 15 % less; the policy held producers back",
+        ),
+        ((policed(),), "credit", "at most 5,000 messages outstanding, credit for 5,000"),
+        (
+            (policed(controller_died_second=7.0), died("controller")),
+            "controller",
+            "the controller died at 7.0 s; what it granted last stood",
+        ),
+        ((sampled(failed=1),), "lag_samples", "1 of 100 samples failed: timed out"),
+        ((paused("consumer-0"),), "faults", "carried out: pause of consumer-0 at 5.0 s"),
+        (
+            (marks((5.0, "pause", "broker-1", "begin"), error="no such process"),),
+            "faults",
+            "pause of broker-1: no such process",
+        ),
         ((), "rate", "asked 10,000/s, sent 10,000/s"),
         ((measured(sent=MESSAGES + 600),), "rate", "asked 10,000/s, sent 10,020/s, 0.20 % more"),
         (
@@ -777,6 +929,19 @@ def test_evidence_is_numbers_with_units(changes: tuple[Change, ...], name: str, 
         ((facts(ending="interrupted"), measured_for(3), measured(sent=3 * RATE)), True),
         ((missing("delivery", "latency", "resources", "lateness", "throughput", "gc", "polls", "set_aside"),), True),
         ((died("producer", declared=True), delivery(unrecorded=2, unsent=9), measured(sent=9)), True),
+        # Declared: a worker is killed, others are paused, and a policy holds back what is due.
+        (
+            (
+                policed(),
+                died("consumer", declared=True),
+                paused("producer-0"),
+                gaps("producer-0", 120.0, every=20),
+                measured(sent=9),
+                delivery(unsent=9),
+            ),
+            True,
+        ),
+        ((policed(uncredited_max=5_001),), False),
         ((late(p99=1.5),), False),
         ((delivery(negative_latencies=1),), False),
     ],

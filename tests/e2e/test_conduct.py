@@ -22,7 +22,7 @@ from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.engine.supervise import Interrupts
+from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts

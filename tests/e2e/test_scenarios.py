@@ -14,10 +14,11 @@ from streamgauge.cli.scenario_file import load_scenario, shipped
 from streamgauge.domain.clock import NS_PER_MS, monotonic_ns
 from streamgauge.domain.runfolder import RunFacts, RunFolder
 from streamgauge.domain.scenario import Scenario
-from streamgauge.engine.supervise import Interrupts
+from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka.embedded import EmbeddedBroker
 from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts
+from streamgauge.record.parts import close_left_open
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
 
@@ -28,6 +29,12 @@ LENGTHS = {
     "many-topics": "phases.measure.bytes_per_partition=200KiB",
     "round-trip": "phases.measure.messages=2k",
     "drain": "phases.measure.at_most=30s",
+}
+FAULTS = {
+    # In the middle of so short a measure phase.
+    "pause-consumer": "faults=[{at: 300ms, kind: pause, target: consumer-0, for: 700ms}]",
+    "pause-broker": "faults=[{at: 300ms, kind: pause, target: broker, for: 700ms}]",
+    "kill-consumer": "faults=[{at: 700ms, kind: kill, target: consumer-1}]",
 }
 READ_ONLY = {"drain", "observe"}
 PARTITIONS = 12
@@ -54,21 +61,30 @@ class Ran:
 
 @pytest.fixture
 def carry_out(broker: EmbeddedBroker, java: Java, tmp_path: Path) -> Callable[..., Ran]:
-    """Carries out a scenario, with a topic of its own, on the broker of the suite."""
+    """Carries out a scenario, with a topic of its own, on the broker of the suite, or on one that may be paused."""
 
     def run(name: str, *settings: str, topic: str | None = None) -> Ran:
         base = topic or f"e2e-{os.getpid()}-{monotonic_ns()}"
         many = "[1-4]" if name == "many-topics" else ""
         length = LENGTHS.get(name, MEASURE)
-        scenario = load_scenario(name, [*SHORT, length, f'topic.name="{base}{many}"', *settings])
-        request = Request(scenario, tmp_path, ["test"], java, bootstrap=broker.bootstrap, allow_reset=True)
-        return Ran(scenario, conduct(request, Interrupts(), lambda _: None))
+        faults = [FAULTS[name]] if name in FAULTS else []
+        scenario = load_scenario(name, [*SHORT, length, f'topic.name="{base}{many}"', *faults, *settings])
+        bootstrap = None if any(fault.role == "broker" for fault in scenario.faults) else broker.bootstrap
+        request = Request(scenario, tmp_path, ["test"], java, bootstrap=bootstrap, allow_reset=True)
+        folder = conduct(request, Interrupts(), lambda _: None)
+        # What a process that was killed had recorded is no part yet.
+        close_left_open(folder)
+        return Ran(scenario, folder)
 
     return run
 
 
 def delivered_exactly(ran: Ran) -> None:
-    """Every message that was acknowledged, and not aborted, came once to every group, intact and processed."""
+    """Every message that was acknowledged, and not aborted, came once to every group, intact and processed.
+
+    What a consumer that was killed had not committed comes again.
+    """
+    killed = any(fault.kind == "kill" and fault.role == "consumer" for fault in ran.scenario.faults)
     aborted = {
         (producer, transaction)
         for producer, transaction, outcome in ran.tuples("transactions", "producer", "transaction", "outcome")
@@ -84,7 +100,8 @@ def delivered_exactly(ran: Ran) -> None:
     assert set(expected.values()) == {1}
     received = ran.tuples("received", "group", "topic", "producer", "seq")
     for group in ran.facts.groups:
-        assert Counter(row[1:] for row in received if row[0] == group.id) == expected
+        got = Counter(row[1:] for row in received if row[0] == group.id)
+        assert got.keys() == expected.keys() if killed else got == expected
     assert False not in {intact for (intact,) in ran.tuples("received", "intact")}
     consume = ran.scenario.consume
     if consume and consume.processing:
@@ -103,6 +120,11 @@ def test_a_shipped_scenario_delivers_exactly(name: str, carry_out: Callable[...,
     if ran.scenario.connections:
         assert ran.rows("connections").num_rows > 0
         assert {error for (error,) in ran.tuples("connections", "error")} == {None}
+    if ran.scenario.backpressure and ran.scenario.backpressure.credit:
+        assert ran.rows("decisions").num_rows > 0
+    done = ran.tuples("faults", "kind", "action", "error")
+    for fault in ran.scenario.faults:
+        assert {(fault.kind, action, None) for action in ("begin", *["end"] * (fault.for_ is not None))} <= set(done)
 
 
 @pytest.mark.parametrize("acks", [0, 1])

@@ -12,7 +12,7 @@ import pytest
 from streamgauge.cli.conduct import Request, conduct
 from streamgauge.cli.scenario_file import load_scenario
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.engine.supervise import Interrupts
+from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka.embedded import EmbeddedBroker
 from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts

@@ -14,7 +14,7 @@ from streamgauge.domain.fates import certainly_not_written
 from streamgauge.domain.pacing import constant
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
-from streamgauge.engine.gate import LOOK_NS, MOST_KEPT, OPEN, SHUT, Gate
+from streamgauge.engine.gate import LOOK_NS, OPEN, SHUT, Gate
 from streamgauge.engine.live import Latencies, Live, Order, Slot
 from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Sinks, Times
 from streamgauge.engine.stops import Flush
@@ -55,17 +55,19 @@ def test_a_gate_that_was_shut_admits_from_where_it_stood() -> None:
     live.close()
 
 
-def test_a_gate_forgets_only_what_is_long_ago() -> None:
+def test_a_gate_forgets_only_what_is_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its memory is bounded, and the newer half of it is always there."""
+    kept = 2_048
+    monkeypatch.setattr("streamgauge.engine.gate.MOST_KEPT", kept)
     live = Live.create(1, 1)
     gate = Gate(live.slots[0])
-    count = MOST_KEPT * 2 + 10
+    count = kept * 3 + 10
     for number in range(1, count + 1):
         live.slots[0, Slot.GRANTED] = number
         gate.room(number * 10)
-    recent = np.arange(count - MOST_KEPT // 2, count)
+    recent = np.arange(count - kept // 2, count)
     assert gate.admitted_ns(recent).tolist() == ((recent + 1) * 10).tolist()
-    assert len(gate._firsts) <= MOST_KEPT * 2
+    assert len(gate._firsts) <= 2 * kept
     live.close()
 
 
@@ -121,6 +123,23 @@ def test_what_is_held_back_keeps_its_due_time_and_says_when_it_was_let_go() -> N
     assert np.abs(throttled[waited] - expected).max() < 2 * LOOK_NS
     assert (sent - np.maximum(due, admitted)).max() < 50 * NS_PER_MS
     assert (admitted <= sent).all()
+
+
+def test_a_source_may_lose_what_it_may_not_send() -> None:
+    """Then what was due while it was shut is unsent, and what comes later is on time and knows when it was let go."""
+    held = Held(lambda after: SHUT if NS_PER_SECOND <= after < 2 * NS_PER_SECOND else OPEN, drops_held=True)
+
+    due, sent, admitted = (held.rows.column(name) for name in ("due_ns", "sent_ns", "admitted_ns"))
+    unsent = [row["due_ns"] - START for row in held.rows.rows if row["error"] is not None]
+    assert len(due) + len(unsent) == 4_000
+    assert min(unsent) >= NS_PER_SECOND
+    assert 2 * NS_PER_SECOND - LOOK_NS - 2 * NS_PER_MS <= max(unsent) < 2 * NS_PER_SECOND
+    assert (sent - due).max() < 5 * NS_PER_MS
+    assert set(admitted.tolist()) == {admitted.min(), admitted.max()}
+    assert (admitted <= sent).all()
+    assert held.slot[Slot.CLAIMED] == len(due)
+    seqs = [row["seq"] for row in held.rows.rows]
+    assert sorted(seqs) == list(range(4_000))
 
 
 @pytest.mark.parametrize("rate", [1_000.0, None])

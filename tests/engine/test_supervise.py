@@ -13,11 +13,10 @@ from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import live_buckets
 from streamgauge.engine.live import Latencies, Live, Order, PollGap, Slot, gap_of_last_second
 from streamgauge.engine.observe import Observed, Observer
+from streamgauge.engine.plan import Interrupts, Plan
 from streamgauge.engine.supervise import (
     STILL_NS,
     TICK_SECONDS,
-    Interrupts,
-    Plan,
     Supervisor,
     _Worker,
     is_group_complete,

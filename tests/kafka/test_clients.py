@@ -95,7 +95,9 @@ class KafkaGround:
         return KafkaConsumer(ClientSpec("c", (self.topic,), settings, in_header))
 
 
-@pytest.fixture(params=["fake", "mock", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(
+    params=["fake", pytest.param("mock", marks=pytest.mark.mock), pytest.param("kafka", marks=pytest.mark.kafka)]
+)
 def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
     if request.param == "fake":
         yield FakeGround()
@@ -262,6 +264,7 @@ def mock_cluster() -> Iterator[str]:
     mock.flush(0)
 
 
+@pytest.mark.mock
 def test_without_acknowledgements_neither_offset_nor_time_is_known(mock_cluster: str) -> None:
     """acks 0: the message counts as acknowledged, and what nobody said is null."""
     producer = KafkaProducer(ClientSpec("p", ("t",), {"bootstrap.servers": mock_cluster, "acks": 0}))
@@ -275,6 +278,7 @@ def test_without_acknowledgements_neither_offset_nor_time_is_known(mock_cluster:
     producer.close()
 
 
+@pytest.mark.mock
 def test_foreign_messages_carry_no_stamp(mock_cluster: str) -> None:
     """Null values, short values and bytes of others are delivered as what they are."""
     plain = ck.Producer({"bootstrap.servers": mock_cluster})
@@ -296,6 +300,7 @@ def test_foreign_messages_carry_no_stamp(mock_cluster: str) -> None:
     consumer.close()
 
 
+@pytest.mark.mock
 def test_where_nobody_told_where_the_stamps_are_each_message_tells(mock_cluster: str) -> None:
     """Stamps in values, in headers and nowhere, mixed in one topic, as a consumer finds them that only reads."""
     plain = ck.Producer({"bootstrap.servers": mock_cluster})

@@ -78,7 +78,7 @@ def mock() -> Iterator[Ground]:
     client.flush(0)
 
 
-@pytest.fixture(params=["mock", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(params=[pytest.param("mock", marks=pytest.mark.mock), pytest.param("kafka", marks=pytest.mark.kafka)])
 def ground(request: pytest.FixtureRequest) -> Ground:
     if request.param == "mock":
         mocked: Ground = request.getfixturevalue("mock")

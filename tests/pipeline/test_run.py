@@ -15,7 +15,7 @@ from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.histogram import bucket_of, upper_edge_ns
 from streamgauge.domain.latency import PERCENTILES
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.tables import METRICS, TABLES
+from streamgauge.domain.tables import DELIVERED_PERCENTILES, METRICS, TABLES
 from streamgauge.pipeline.run import analyse
 from streamgauge.pipeline.schemas import arrow_schema
 
@@ -156,6 +156,10 @@ def check(found: Row, values: Ints, censored: Ints | None = None) -> None:
     known = {name: value for name, value in wanted.items() if value is not None}
     assert {name: found[name] for name in wanted if name not in known} == dict.fromkeys(wanted.keys() - known.keys())
     assert {name: found[name] for name in known} == pytest.approx(known, rel=1e-9), found["metric"]
+    # How good it would look if what never came had not been.
+    alone = expected(values) if censored is not None and found["scope"] == "measure" else {}
+    for name in DELIVERED_PERCENTILES:
+        assert found[f"delivered_{name}_ms"] == pytest.approx(alone.get(f"{name}_ms")), (found["metric"], name)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from streamgauge.record.arrow import arrow_schema
 from streamgauge.record.openpart import HEAD_BYTES
 from streamgauge.record.parts import PartSink, close_left_open, open_sink
 
-CONSTANTS = {"topic": 0, "producer": 3, "transaction": None}
+CONSTANTS = {"topic": 0, "producer": 3, "transaction": None, "admitted_ns": None}
 
 
 def block(first: int, count: int, errors: list[str | None] | None = None) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def test_rows_come_back_as_they_were_given(folder: RunFolder) -> None:
     assert [row["seq"] for row in rows] == list(range(270))
     assert rows[7] == {
         "topic": 0, "producer": 3, "seq": 7, "partition": 3, "offset": 14, "due_ns": 1007, "sent_ns": 2007,
-        "acked_ns": 3007, "size_bytes": 512, "error": None, "transaction": None,
+        "acked_ns": 3007, "size_bytes": 512, "error": None, "transaction": None, "admitted_ns": None,
     }  # fmt: skip
     assert [path.name for path in sorted(folder.worker_events("sent", "producer-3").iterdir())] == [
         "part-0.parquet", "part-1.parquet", "part-2.parquet",

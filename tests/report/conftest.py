@@ -27,6 +27,8 @@ ABSENT = {
     "batch": "the load does not wait for its reports",
     "flush_wait": "the load does not wait for its reports",
     "since_record_time": "the run sends what it receives",
+    "throttle": "nothing holds producers back",
+    "own_lateness": "nothing holds producers back",
 }
 """Metrics that a run has not, and why."""
 
@@ -162,6 +164,11 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
         "processing": [],
         "wire": [],
         "connections": [],
+        "lag": [],
+        "outstanding": [],
+        "backpressure": [],
+        "faults": [],
+        "recovery": [],
         "set_aside": [],
         "problems": [],
     }
@@ -221,6 +228,90 @@ def connecting(facts: Row, tables: Tables) -> None:
     done |= {"exhausted": 0, "error": "_TRANSPORT", "per_second": 9.9, "under_way": 0.1, "at_once": 4}
     done |= dict.fromkeys(("p50_ms", "p99_ms", "max_ms", "late_p50_ms", "late_p99_ms", "late_max_ms"), 1.5)
     tables["connections"] = [done | {"kind": "open", "held": None}, done | {"kind": "hold-producer", "held": 5}]
+
+
+EVERY_S = 0.5
+PAUSED = (3.0, 5.0)
+"""When consumers are paused in `faulty`, and producers in `hysteresis`."""
+
+
+def lagging(facts: Row, tables: Tables) -> None:
+    """Lag is sampled twice a second; it jumps at second 4, and one sample failed."""
+    facts["scenario"]["lag"] = {"every": f"{round(EVERY_S * 1_000)}ms"}
+    seconds = [EVERY_S * step for step in range(-3, round(SECONDS / EVERY_S) + 1)]
+    tables["lag"] = [
+        {"second": second, "scope": "group", "group": 0, "end": 10_000, "error": None}
+        | {"committed_lag": 1_300 if second < 4 else 2_600, "position_lag": 130, "worst_committed_lag": 200}
+        for second in seconds
+    ]
+    tables["lag"] += [row | {"scope": "partition", "topic": 0, "partition": 3} for row in tables["lag"]]
+    tables["lag"][4] |= dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag")) | {"error": "timed out"}
+    tables["outstanding"] = [_replayed(second, RATE, None) for second in seconds]
+
+
+def _replayed(second: float, admitted_per_second: float, most: int | None, held: float = 0.0) -> Row:
+    """2,400 messages a second are processed, of what was let go since two seconds before the measure phase."""
+    since = second + 2
+    admitted = round(admitted_per_second * (since - held))
+    row: Row = {"second": second, "group": 0, "due": round(RATE * since), "admitted": admitted, "sent": admitted}
+    row |= {"processed": round(2_400 * since), "outstanding": admitted - round(2_400 * since)}
+    row |= {"outstanding_max": most, "uncredited_max": most and most + 2, "backlog": row["due"] - admitted}
+    return row | {"time_lag_ms": row["outstanding"] / 2.4}
+
+
+def credited(facts: Row, tables: Tables) -> None:
+    """Credit of 5,000 lets a quarter of the load go, and holds."""
+    lagging(facts, tables)
+    facts["scenario"]["backpressure"] = {"credit": {"limit": 5000, "poll": "1ms"}}
+    tables["outstanding"] = [_replayed(row["second"], 2_500, 4_990) for row in tables["outstanding"]]
+    row: Row = {"policy": "credit", "limit": 5_000, "resume": None, "poll_ms": 1.0, "decisions": 900}
+    row |= {"outstanding_max": 4_990, "uncredited_max": 4_992, "max_second": 2.5, "within_limit": True}
+    tables["backpressure"] = [row | {"returned": 12, "ambiguous": 3}]
+
+
+def hysteresis(facts: Row, tables: Tables) -> None:
+    """Producers pause above 3,000 and go on below 1,000: once, for two seconds."""
+    lagging(facts, tables)
+    facts["scenario"]["backpressure"] = {"hysteresis": {"max_lag": 3000, "resume_lag": 1000, "poll": "200ms"}}
+    tables["outstanding"] = [
+        _replayed(row["second"], 5_000, None, held=min(max(0.0, row["second"] - PAUSED[0]), PAUSED[1] - PAUSED[0]))
+        for row in tables["outstanding"]
+    ]
+    row: Row = {"policy": "hysteresis", "limit": 3_000, "resume": 1_000, "poll_ms": 200.0, "decisions": 2}
+    tables["backpressure"] = [
+        row | {"outstanding_max": 19_000, "uncredited_max": 19_004, "max_second": 3.0, "pauses": 1, "paused_s": 2.0}
+    ]
+
+
+def faulty(facts: Row, tables: Tables) -> None:
+    """Two consumers are paused, one is killed, and the broker could not be; the first is recovered from."""
+    lagging(facts, tables)
+    begin, end = PAUSED
+    tables["faults"] = [
+        fault(at + 0.01 * number, "pause", f"consumer-{number}", action)
+        for at, action in ((begin, "begin"), (end, "end"))
+        for number in (0, 1)
+    ]
+    tables["faults"] += [fault(7.0, "kill", "consumer-1"), fault(8.0, "pause", "broker-1", error="no such process")]
+    tables["recovery"] = [
+        recovered("outstanding", 2.25),
+        recovered("committed_lag", 2.5) | {"peak": 9_999.0},
+        recovered("outstanding", None) | {"cause": "kill", "target": "consumer-1", "ended_second": 7.0},
+    ]
+
+
+def fault(second: float, kind: str, target: str, action: str = "begin", **more: str) -> Row:
+    return {"second": second, "kind": kind, "target": target, "action": action, "detail": None, "error": None, **more}
+
+
+def recovered(quantity: str, took_s: float | None) -> Row:
+    """A row of `recovery`: paused from 3 s to 5 s, back after so many seconds."""
+    row: Row = {"cause": "pause", "target": "consumers", "detail": None, "quantity": quantity, "group": 0}
+    row |= {"began_second": PAUSED[0], "ended_second": PAUSED[1], "interval_ms": 500.0, "floor": 40.0}
+    row |= {"tolerance": 60.0, "detected_s": 0.25, "peak": 20_123.0, "peak_second": 5.25, "at_end": 20_040.0}
+    rate = None if took_s is None else 20_000 / took_s
+    row |= {"time_to_drain_s": took_s, "drain_rate_per_second": rate, "peak_slope_per_second": 12_000.0}
+    return row | {"p99_before_ms": 6.0, "p99_during_ms": 1_990.0, "p99_after_ms": 7.0, "latency_debt_ms_s": 3_210.0}
 
 
 def observing(facts: Row, tables: Tables) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
+from tests.report.conftest import credited, fault, faulty, hysteresis
 from tools.browser import browser
 
 from streamgauge.domain.runfolder import RunFolder
@@ -121,6 +122,63 @@ def test_half_an_hour_is_drawn_and_fits(make: Make, see: Callable[..., Seen], wi
         assert figure["drawn"] == "yes", figure
         assert figure["marks"] > 0, figure
         assert width * 0.8 < figure["width"] <= width, figure
+    assert seen.complaints == []
+    assert seen.requests == [path.as_uri()]
+    assert seen.ask("document.documentElement.scrollWidth") <= width
+
+
+def pressed(policy: Callable[[Row, Tables], None]) -> Callable[[Row, Tables], None]:
+    """Half an hour under a policy, with faults; lag was sampled twice a second."""
+
+    def change(facts: Row, tables: Tables) -> None:
+        half_an_hour(facts, tables)
+        faulty(facts, tables)
+        policy(facts, tables)
+        for name in ("lag", "outstanding"):
+            row = next(row for row in tables[name] if row["second"] == 2.0)
+            tables[name] += [_moved(row, at / 2) for at in range(21, 2 * HALF_AN_HOUR)]
+        tables["faults"].append(fault(900.0, "delay", "consumers", detail=EVIL))
+
+    return change
+
+
+def _moved(row: Row, second: float) -> Row:
+    counts: Row = {
+        name: row[name] + round(second) * 100 for name in ("due", "admitted", "sent", "processed") if name in row
+    }
+    return {**row, **counts, "second": second}
+
+
+NEW = ["admission", "lag", "backlog", "recovery", "time-lag", "partition-lag"]
+PANELS = {"recovery"}
+"""They have a width of their own, and shrink where that is too wide."""
+
+
+@pytest.mark.parametrize(("policy", "width", "dark"), [(credited, 1100, False), (hysteresis, 390, True)])
+def test_lag_backpressure_and_recovery_are_drawn(
+    make: Make, see: Callable[..., Seen], policy: Any, width: int, dark: bool
+) -> None:
+    """Every figure has marks, limits and faults have names, and the page keeps to its size and to its screen."""
+    path = report(make(pressed(policy)))
+    assert path.stat().st_size <= MOST_BYTES
+    seen = see(path, width=width, dark=dark)
+    assert seen.ask("document.documentElement.dataset.figures") == "drawn"
+    figures = {figure["name"]: figure for figure in seen.ask(DRAWN)}
+    assert len(figures) == 12 + len(NEW) + (policy is credited)
+    for name in (*NEW, "rates", "latency"):
+        figure = figures[name]
+        assert figure["drawn"] == "yes", figure
+        assert figure["marks"] > 0, figure
+        assert figure["width"] <= width, figure
+        assert name in PANELS or figure["width"] > width * 0.8, figure
+    texts = {
+        name: seen.ask(f"document.querySelector('#{name} svg').textContent") for name in ("lag", "rates", "latency")
+    }
+    assert ("limit 5,000" in texts["lag"]) == (policy is credited)
+    assert ("max_lag 3,000" in texts["lag"]) == (policy is hysteresis)
+    assert all("pause consumer-0 and consumer-1" in text for text in texts.values())
+    assert "not drained by the end" in seen.ask("document.querySelector('#recovery svg').textContent")
+    assert seen.ask("window.evil") is None
     assert seen.complaints == []
     assert seen.requests == [path.as_uri()]
     assert seen.ask("document.documentElement.scrollWidth") <= width

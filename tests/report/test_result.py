@@ -9,7 +9,19 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.report.conftest import connecting, observing, processing, transacting, waiting
+from tests.report.conftest import (
+    connecting,
+    credited,
+    faulty,
+    hysteresis,
+    lagging,
+    latency,
+    observing,
+    processing,
+    transacting,
+    used,
+    waiting,
+)
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.latency import PERCENTILES
@@ -17,6 +29,7 @@ from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.tables import DELIVERY_COUNTS
 from streamgauge.domain.verdict.asked import CLOSED_LOOP
 from streamgauge.report.result import TABLES, assemble, write_result
+from streamgauge.report.sections import OF_LAG
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -76,6 +89,14 @@ def never_came(_facts: Row, tables: Tables) -> None:
         if row["metric"] == "end_to_end_response" and row["scope"] == "measure":
             row.update(censored=120, count=99_880)
             row.update(p99_censored=True, p99_hi_ms=8.0, p99_9_censored=True, p99_9_hi_ms=None)
+            row.update(delivered_p50_ms=2.5, delivered_p95_ms=4.0, delivered_p99_ms=5.0, delivered_p99_9_ms=5.5)
+
+
+def throttled(_facts: Row, tables: Tables) -> None:
+    """What a policy made messages wait."""
+    waits = {"throttle", "own_lateness"}
+    tables["latency"] = [row for row in tables["latency"] if row["metric"] not in waits]
+    tables["latency"] += [latency(metric, 400.0) for metric in sorted(waits)]
 
 
 def few(_facts: Row, tables: Tables) -> None:
@@ -90,9 +111,11 @@ def interrupted(facts: Row, _tables: Tables) -> None:
 
 def from_before(_facts: Row, tables: Tables) -> None:
     """Analysed by a version that knew less."""
-    for name in ("transactions", "attempts", "processing", "wire", "connections"):
-        del tables[name]
-    tables["latency"] = [row for row in tables["latency"] if row["metric"] not in {"batch", "since_record_time"}]
+    later = ("transactions", "attempts", "processing", "wire", "connections", "lag", "outstanding", "backpressure")
+    for name in (*later, "faults", "recovery"):
+        tables.pop(name, None)
+    unknown = {"batch", "since_record_time", "throttle", "own_lateness"}
+    tables["latency"] = [row for row in tables["latency"] if row["metric"] not in unknown]
 
 
 def died(facts: Row, _tables: Tables) -> None:
@@ -126,14 +149,15 @@ def undecided(_facts: Row, tables: Tables) -> None:
 def without(*names: str) -> Callable[[Row, Tables], None]:
     def change(_facts: Row, tables: Tables) -> None:
         for name in names:
-            del tables[name]
+            tables.pop(name, None)
 
     return change
 
 
 KINDS = [
     as_fast_as_possible, produce_only, consume_only, never_came, few, interrupted, died, external, cut_short, undecided,
-    transacting, waiting, processing, connecting, observing, from_before, closed_loop,
+    transacting, waiting, processing, connecting, observing, from_before, closed_loop, lagging, credited, hysteresis,
+    faulty,
     *(without(name) for name in TABLES if name != "verdict"),
 ]  # fmt: skip
 
@@ -247,7 +271,76 @@ def test_the_timeline_has_every_second(make: Make) -> None:
         "end_to_end": {"response": figures, "service": figures},
         "outstanding": 40,
         "errors": 0,
+        "due_per_second": 10_000.0,
+        "admitted_per_second": None,
+        "committed_lag": None,
+        "position_lag": None,
+        "time_lag_ms": None,
     }
+
+
+def test_lag_is_that_of_the_group_that_is_furthest_behind(make: Make) -> None:
+    """Figures of the measure phase; a sample that failed is counted, and is no value."""
+
+    def another_group(facts: Row, tables: Tables) -> None:
+        lagging(facts, tables)
+        facts["groups"].append({"id": 1, "name": "h"})
+        facts["scenario"]["lag"] = {"every": "500ms"}
+        others = [row | {"group": 1, "committed_lag": 9, "position_lag": 900} for row in tables["lag"]]
+        tables["lag"] += [row for row in others if row["scope"] == "group"]
+        tables["resources"].append(used("lag", "lag", 0.03))
+
+    lag = assemble(make(another_group))["lag"]
+
+    assert {name: lag[name] for name in ("every_ms", "samples", "failed", "failed_share", "cpu_cores")} == {
+        "every_ms": 500.0, "samples": 24, "failed": 1, "failed_share": 1 / 24, "cpu_cores": 0.03,
+    }  # fmt: skip
+    # 8 samples from 0 s on lie below 4 s, one of which failed, and 13 above.
+    mean = (7 * 1_300 + 13 * 2_600) / 20
+    assert lag["committed"] == {"max": 2_600, "max_second": 4.0, "final": 2_600, "mean": mean}
+    assert lag["position"] == {"max": 900, "max_second": 0.0, "final": 900, "mean": 900.0}
+    assert (lag["outstanding"]["max"], lag["outstanding"]["exact"]) == (12 * 7_600, False)
+    assert lag["time_lag"]["max_ms"] == 12 * 7_600 / 2.4
+    assert [(each["group"], each["position"]["max"]) for each in lag["groups"]] == [("g", 130), ("h", 900)]
+    assert lag["groups"][1]["outstanding"] is None
+
+
+def test_backpressure_shows_offered_admitted_sent_and_processed_apart(make: Make) -> None:
+    """And for how long messages waited to be let go."""
+    result = assemble(make(credited, throttled))
+    held = result["backpressure"]
+
+    assert (held["policy"], held["limit"], held["uncredited_max"], held["within_limit"]) == (
+        "credit",
+        5_000,
+        4_992,
+        True,
+    )
+    assert (held["offered_per_second"], held["admitted_per_second"]) == (10_000.0, 2_500.0)
+    assert (held["returned"], held["ambiguous"], held["throttle"]["p99_ms"]) == (12, 3, 400.0)
+    assert result["latency"]["throttle"]["p99_ms"] == 400.0
+    assert result["lag"]["outstanding"] == {
+        "max": 4_990, "max_second": 0.0, "final": 1_200, "mean": pytest.approx(700.0), "exact": True,
+    }  # fmt: skip
+
+
+def test_the_timeline_tells_lag_second_by_second(make: Make) -> None:
+    """The last sample of a second, and what is replayed at its end."""
+    window = assemble(make(credited))["timeline"][5]
+
+    assert (window["second"], window["due_per_second"], window["admitted_per_second"]) == (3, 10_000.0, 2_500.0)
+    assert (window["committed_lag"], window["position_lag"], window["time_lag_ms"]) == (1_300, 130, 600 / 2.4)
+
+
+def test_recoveries_name_their_group_and_say_what_is_not_known(make: Make) -> None:
+    """One that did not drain has no time to drain, and says so."""
+    result = assemble(make(faulty))
+
+    assert [row["time_to_drain_s"] for row in result["recovery"]] == [2.25, 2.5, None]
+    assert result["recovery"][0]["group"] == "g"
+    why = "it was not back before the load ended, or the next began"
+    assert result["recovery"][2]["reasons"]["time_to_drain_s"] == why
+    assert [row["error"] for row in result["faults"]][-1] == "no such process"
 
 
 def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
@@ -257,6 +350,9 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
     assert (response["p99_ms"], response["p99_hi_ms"], response["p99_9_hi_ms"]) == (6.0, 8.0, None)
     assert response["reasons"] == {"p99_9_hi_ms": "the percentile lies among messages that were never delivered"}
     assert "p50_hi_ms" not in response
+    # How good it looks when what never came vanishes stands beside it, and only there.
+    assert response["delivered"] == {"p50_ms": 2.5, "p95_ms": 4.0, "p99_ms": 5.0, "p99_9_ms": 5.5}
+    assert "delivered" not in assemble(make(never_came))["latency"]["end_to_end"]["service"]
 
 
 @pytest.mark.parametrize(
@@ -271,6 +367,13 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
         (few, ("transactions",), "the load has no transactions"),
         (few, ("processing",), "consumers do no processing"),
         (few, ("connections",), "the scenario asks for none"),
+        (few, ("backpressure",), "nothing holds producers back"),
+        (from_before, ("lag",), "the table lag is missing"),
+        (from_before, ("latency", "throttle"), "the run was analysed by an older version"),
+        (credited, ("backpressure", "pauses"), "credit does not pause"),
+        (hysteresis, ("backpressure", "within_limit"), "hysteresis knows no credit"),
+        (lagging, ("recovery",), "nothing was done to the run that was over before its load ended"),
+        (lagging, ("faults",), "nothing was done to the run"),
         (produce_only, ("processing",), "nobody consumes"),
         (consume_only, ("transactions",), "nothing is sent"),
         (consume_only, ("lateness",), "nothing is sent"),
@@ -369,13 +472,18 @@ UNDESCRIBED = {("run", "workers", 0, "pid"), ("run", "workers", 0, "ended_ns")}
 OPTIONAL = {
     *UNDESCRIBED,
     ("run", "workers", 0, "members"), ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
-    *(("latency", key) for key in ("batch", "flush_wait", "since_record_time", "reasons")),
+    *(("latency", key) for key in ("batch", "flush_wait", "throttle", "own_lateness", "since_record_time", "reasons")),
     *(
         (*account, count)
         for account in (("delivery",), ("delivery", "measure"), ("delivery", "groups", 0))
         for count in ("aborted_received", "resent", "unread")
     ),
     *((section,) for section in ("missing", "transactions", "processing", "wire", "connections", "reasons")),
+    *((section,) for section in ("lag", "backpressure", "faults", "recovery")),
+    *(("timeline", 0, key) for key in ("due_per_second", *OF_LAG)),
+    ("lag", "outstanding", "exact"),
+    ("latency", "end_to_end", "response", "delivered"),
+    *(("latency", "end_to_end", "response", f"{name}_hi_ms") for name in ("p99", "p99_9")),
     *(
         ("wire", "producers", *where, figure)
         for where in ((), ("workers", 0))
@@ -388,7 +496,7 @@ OPTIONAL = {
 
 def test_the_schema_misses_every_key_and_refuses_every_wrong_one(make: Make) -> None:
     """A key left out, a key too many and a value of a wrong type are each found, wherever they are."""
-    result = assemble(make(transacting, waiting, processing, connecting))
+    result = assemble(make(transacting, waiting, processing, connecting, credited, throttled, faulty, never_came))
     # One window is as good as twelve, and quicker to validate some hundreds of times.
     result["timeline"] = result["timeline"][:1]
     paths = [path for path in _paths(result) if path not in UNDESCRIBED]

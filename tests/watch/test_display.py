@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from streamgauge.cli.display import is_live
-from streamgauge.domain.look import BUCKETS, Look, WorkerLook
-from streamgauge.domain.progress import progress
+from streamgauge.domain.look import BUCKETS, Held, Look, WorkerLook
+from streamgauge.domain.progress import in_one_line, progress
 from streamgauge.watch.display import Display, Lines, Quiet
 from streamgauge.watch.view import View, curve, table
 
@@ -75,6 +75,51 @@ def test_the_table_says_how_far_how_fast_and_how_late() -> None:
     assert "outstanding" in text
     assert "producer 0.25   consumer 0.12   machine 50 % idle" in text
     assert lines[-1] == "  ! 3 messages failed"
+
+
+@pytest.mark.parametrize(
+    ("lag", "held", "in_view", "in_line"),
+    [
+        (None, None, [], ""),
+        (0, None, ["committed lag  0"], "  committed lag 0"),
+        (
+            21_000,
+            Held(20_000, paused=True),
+            ["committed lag  21,000", "backpressure   producers paused, pause above 20,000"],
+            "  committed lag 21,000  producers paused, pause above 20,000",
+        ),
+        (
+            None,
+            Held(9, paused=False),
+            ["backpressure   producers not paused, pause above 9"],
+            "  producers not paused, pause above 9",
+        ),
+        (
+            None,
+            Held(5_000, in_use=4_990),
+            ["backpressure   credit 4,990 of 5,000 in use"],
+            "  credit 4,990 of 5,000 in use",
+        ),
+    ],
+)
+def test_lag_and_what_holds_producers_back_are_shown(
+    lag: int | None, held: Held | None, in_view: list[str], in_line: str
+) -> None:
+    """Where there are any, and as soon as they are known; a lag of nothing is known."""
+    file, console = screen()
+    said = progress(10_000.0, look(14), replace(look(15), lag=lag, held=held), None)
+    console.print(table(said, []))
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    assert [line for line in lines if line.startswith(("committed", "backpressure"))] == in_view
+    assert in_one_line(said).partition("outstanding 0")[2] == in_line
+
+
+def test_what_a_policy_holds_back_is_no_delay_of_the_producers() -> None:
+    """Without one they are late."""
+    late = replace(look(15), end_ns=65 * SECOND, workers=[WorkerLook("producer-0", "producer", True, 10, blocked_ns=0)])
+    free, held = (progress(10_000.0, look(14), replace(late, held=each), None) for each in (None, Held(5, in_use=5)))
+    assert [text for text in free.warnings if "behind their schedule" in text]
+    assert not [text for text in held.warnings if "behind their schedule" in text]
 
 
 def test_the_view_is_drawn_from_the_first_second_and_goes_at_the_end() -> None:

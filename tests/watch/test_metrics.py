@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.look import BUCKETS, Look, WorkerLook, live_buckets
+from streamgauge.domain.look import BUCKETS, Held, Look, WorkerLook, live_buckets
 from streamgauge.watch.metrics import Metrics
 
 SECOND = 1_000_000_000
@@ -67,6 +67,22 @@ def test_everything_is_counted(metrics: Metrics) -> None:
     assert found["streamgauge_worker_up", (("role", "broker"), ("worker", EVIL))] == 1
     assert found["streamgauge_worker_cpu_seconds_total", (("role", "producer"), ("worker", "producer-0"))] == 2.0
     assert found["streamgauge_queue_full_seconds_total", (("role", "producer"), ("worker", "producer-0"))] == 0.5
+
+
+def test_lag_and_backpressure_are_gauges_where_there_are_any(metrics: Metrics) -> None:
+    """Pauses of hysteresis, or credit; nothing of what is not known."""
+    names = ["committed_lag_messages", "backpressure_limit_messages", "producers_paused", "credit_in_use_messages"]
+
+    def gauges(lag: int | None, held: Held | None) -> list[float | None]:
+        metrics.show(replace(look(), lag=lag, held=held))
+        found = scraped(metrics)
+        return [found.get((f"streamgauge_{name}", ())) for name in names]
+
+    assert gauges(None, None) == [None] * 4
+    assert gauges(0, None) == [0, None, None, None]
+    assert gauges(1_234, Held(20_000, paused=True)) == [1_234, 20_000, 1, None]
+    assert gauges(1_234, Held(20_000, paused=False)) == [1_234, 20_000, 0, None]
+    assert gauges(None, Held(5_000, in_use=4_990)) == [None, 5_000, None, 4_990]
 
 
 def test_histograms_are_fine_below_50_ms(metrics: Metrics) -> None:

@@ -7,9 +7,12 @@ from collections.abc import Iterable
 
 from streamgauge.domain.verdict import (
     RULES,
+    backpressure,
     connections,
     delivery,
     evidence,
+    faults,
+    lag,
     machine,
     pace,
     processing,
@@ -28,7 +31,22 @@ invalid, and is no pass either. `result.json` holds each check with its evidence
 
 LABELS = ("Looks at", "Warns when", "Fails when", "To do")
 _CONSTANTS = ChainMap(
-    *(vars(module) for module in (connections, delivery, evidence, machine, pace, processing, record, window))
+    *(
+        vars(module)
+        for module in (
+            backpressure,
+            connections,
+            delivery,
+            evidence,
+            faults,
+            lag,
+            machine,
+            pace,
+            processing,
+            record,
+            window,
+        )
+    )
 )
 _LABELLED = re.compile(rf"^({'|'.join(LABELS)}): ", re.MULTILINE)
 

@@ -22,10 +22,11 @@ from streamgauge.domain.scenario import Scenario, Setting, document
 from streamgauge.domain.scenario.faults import BROKER
 from streamgauge.domain.secrets import masked
 from streamgauge.engine.inject import Mark
+from streamgauge.engine.plan import Interrupts, Outcome
 from streamgauge.engine.produce import never_sent
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.schedule import CHUNK, Schedule
-from streamgauge.engine.supervise import Interrupts, Outcome, Supervisor
+from streamgauge.engine.supervise import Supervisor
 from streamgauge.engine.worker import ProducerJob
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from streamgauge.cli.broker import app as broker
+from streamgauge.cli.simulate import app as simulate
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.exits import Exit
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(broker, name="broker")
+app.add_typer(simulate, name="simulate")
 
 
 def _shipped_or_file(incomplete: str) -> list[str]:

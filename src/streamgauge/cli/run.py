@@ -14,7 +14,7 @@ from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.scenario import advice
 from streamgauge.domain.verdict import exit_code
-from streamgauge.engine.supervise import Interrupts
+from streamgauge.engine.plan import Interrupts
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
 from streamgauge.watch.display import Display

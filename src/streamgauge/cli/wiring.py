@@ -21,11 +21,11 @@ from streamgauge.domain.scenario.values import epoch_ns
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.consume import Consuming, Reading
 from streamgauge.engine.functions import load_function
+from streamgauge.engine.plan import LagPlan, Plan
 from streamgauge.engine.process import ARGUMENTS
 from streamgauge.engine.produce import Sending
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.stops import Flush, Transactions
-from streamgauge.engine.supervise import LagPlan, Plan
 from streamgauge.engine.worker import ConnectorJob, ConsumerJob, ConsumerMember, ProducerJob, ProducerMember
 from streamgauge.kafka.connections import KafkaConnections
 from streamgauge.kafka.consumer import KafkaConsumer
@@ -39,7 +39,7 @@ from streamgauge.record.parts import open_sink
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
 MESSAGE_TIMEOUT_DEFAULT_MS: Final = 300_000
 """librdkafka's."""
-LAG_TIMEOUT_SECONDS: Final = 2.0
+LAG_TIMEOUT_SECONDS: Final = 1.0
 """A sample of lag that has no answer by then has failed."""
 FETCH_BACKOFF: Final = {"fetch.queue.backoff.ms": 10}
 """librdkafka's second makes a fast consumer stand still whenever its queue was full."""
@@ -193,6 +193,7 @@ def _sending(scenario: Scenario, load: Load, number: int, arrivals: Int64s | Non
         flush=_flush(load),
         transactions=_transactions(load.transactions),
         resend=load.resend,
+        drops_held=scenario.backpressure is not None and scenario.backpressure.held == "drop",
         measured_messages=None if whole is None else len(range(number, whole, load.producers)),
     )
 

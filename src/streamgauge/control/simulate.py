@@ -10,15 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import repeat
-from random import Random
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from streamgauge.control.credit import Credits, Seen
-from streamgauge.control.hysteresis import PAUSE, Hysteresis
+from streamgauge.control.hysteresis import PAUSE, RESUME, Hysteresis
 from streamgauge.control.simulation import TICK_NS, Model, Sticky
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.processing import Delays
 
+_DRAWS: Final = 41
+"""What is drawn, in the seed: processing times have other numbers."""
 _OPEN: Final = 1 << 62
 """What is granted where everything may go."""
 
@@ -67,6 +70,9 @@ class Summary(NamedTuple):
     mean_lag: float
     peak_outstanding: int
     mean_outstanding: float
+    first_peak_lag: int
+    """Until producers that were paused go on for the first time."""
+    first_peak_outstanding: int
     held_share: float
     """Share of the time in which messages were due and might not be sent."""
     pauses: int
@@ -175,7 +181,7 @@ class _Producers:
     """Producers: message j of the schedule is the business of producer j modulo their number."""
 
     model: Model
-    random: Random
+    random: np.random.Generator
     claimed: list[int] = field(init=False)
     dropped: list[int] = field(init=False)
     held: int = 0
@@ -228,7 +234,7 @@ class _Stuck:
 
     sticky: Sticky
     partitions_of_topic: int
-    random: Random
+    random: np.random.Generator
     partition: int = 0
     until_ns: int = -_OPEN
     left: int = 0
@@ -245,7 +251,7 @@ class _Stuck:
 
     def _draw(self, now_ns: int) -> None:
         lasts_ns, messages = self.sticky.lasts_ns, self.sticky.messages
-        self.partition = self.random.randrange(self.partitions_of_topic)
+        self.partition = int(self.random.integers(self.partitions_of_topic))
         self.until_ns = _OPEN if lasts_ns is None else now_ns + lasts_ns
         self.left = 1 if lasts_ns == 0 else messages or _OPEN
 
@@ -274,6 +280,9 @@ class _Totals:
     outstanding: int = 0
     peak_lag: int = 0
     peak_outstanding: int = 0
+    first_peak_lag: int = 0
+    first_peak_outstanding: int = 0
+    resumed: bool = False
     held_ticks: int = 0
     pauses: int = 0
 
@@ -285,6 +294,8 @@ class _Totals:
         self.peak_lag = max(self.peak_lag, lag)
         self.peak_outstanding = max(self.peak_outstanding, outstanding)
         self.held_ticks += held > 0
+        if not self.resumed:
+            self.first_peak_lag, self.first_peak_outstanding = self.peak_lag, self.peak_outstanding
 
 
 class _Run:
@@ -292,13 +303,13 @@ class _Run:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        random = Random(model.seed)
+        random = np.random.default_rng([model.seed, _DRAWS])
         self.slots, self.producers = _Slots(model), _Producers(model, random)
         self.due = model.due(TICK_NS).tolist()
         self.begin_ns = -model.warmup_ns
         poll_ns = model.policy.poll_ns if model.policy else None
         self.commits, self.samples, self.decisions = (
-            _Clock(every_ns, self.begin_ns + random.randrange(every_ns or 1))
+            _Clock(every_ns, self.begin_ns + int(random.integers(every_ns or 1)))
             for every_ns in (model.commit_ns, model.sampling_ns, poll_ns)
         )
         self.ends, self.end = [0] * model.partitions, 0
@@ -362,6 +373,7 @@ class _Run:
             if reason:
                 self.granted = [0 if self.by_lag.paused else _OPEN] * self.model.producers
                 self.totals.pauses += reason == PAUSE
+                self.totals.resumed |= reason == RESUME
 
     def _row(self, now_ns: int, due: int) -> Row:
         lags = [end - committed for end, committed in zip(self.ends, self.committed, strict=True)]
@@ -391,6 +403,8 @@ class _Run:
             mean_lag=totals.lag / totals.ticks,
             peak_outstanding=totals.peak_outstanding,
             mean_outstanding=totals.outstanding / totals.ticks,
+            first_peak_lag=totals.first_peak_lag,
+            first_peak_outstanding=totals.first_peak_outstanding,
             held_share=totals.held_ticks / totals.ticks,
             pauses=totals.pauses,
             held=0 if self.model.held == "drop" else self.producers.held,

@@ -128,6 +128,7 @@ def model_of(scenario: Scenario) -> Model:
         sampling_ns=scenario.lag.every if scenario.lag else None,
         commit_ns=_commit_ns(consume, queues * slots_each / max(processing.mean_delay_ns, 1)),
         transit_ns=_ms(load.client, _LINGER_MS, "linger.ms", "queue.buffering.max.ms"),
+        held=scenario.backpressure.held if scenario.backpressure else "keep",
         seed=scenario.seed,
     )
 

@@ -72,6 +72,17 @@ class WorkerLook:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """How producers are held back: by pauses, or by credit; None what the policy does not have."""
+
+    limit: int
+    """Messages: the lag above which producers pause, or the credit that there is."""
+    paused: bool | None = None
+    in_use: int | None = None
+    """Credit that is not free to be taken at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class Look:
     """The whole run at some moment. Times are monotonic; `ack` and `end_to_end` are counts by live bucket."""
 
@@ -87,6 +98,10 @@ class Look:
     idle_ns: int | None = None
     """Idle time of all cores since the machine was started."""
     cores: int = 1
+    lag: int | None = None
+    """Committed lag of the group that is furthest behind, as it was last sampled; None until then."""
+    held: Held | None = None
+    """None where nothing holds producers back."""
 
     def total(self, role: str, name: str) -> int:
         """Sum of a count over the workers of a role; what is None counts nothing."""

@@ -6,7 +6,7 @@ from typing import Final
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.figures import milliseconds, per_second, percent, whole
 from streamgauge.domain.histogram import Int64s
-from streamgauge.domain.look import Look, Stage, live_percentile_ms
+from streamgauge.domain.look import Held, Look, Stage, live_percentile_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,10 @@ class Progress:
     warnings: tuple[str, ...] = ()
     rising: int = 0
     """Looks in a row at which more was outstanding than before."""
+    lag: int | None = None
+    """Committed lag, as it was last sampled."""
+    held: Held | None = None
+    """How producers are held back; None where nothing does."""
 
 
 BEHIND_SECONDS: Final = 0.1
@@ -73,6 +77,8 @@ def progress(asked: float | None, before: Look | None, now: Look, last: Progress
         cores=_cores(earlier, now, seconds),
         idle=idle,
         rising=rising,
+        lag=now.lag,
+        held=now.held,
     )
     return _with_warnings(said, asked, earlier, now, seconds)
 
@@ -124,7 +130,8 @@ def _of_producers(asked: float | None, before: Look, now: Look, seconds: float) 
         found.append(f"the client's queue was full {percent(min(1.0, share))} of the time: the system is too slow")
     if asked is not None and now.start_ns is not None and now.end_ns is not None:
         due = asked * (min(now.at_ns, now.end_ns) - now.start_ns) / NS_PER_SECOND
-        if due - now.sent > asked * BEHIND_SECONDS:
+        # A policy that holds messages back does what it is there for.
+        if due - now.sent > asked * BEHIND_SECONDS and now.held is None:
             found.append(f"producers are {whole(due - now.sent)} messages behind their schedule")
     return found
 
@@ -151,9 +158,20 @@ def in_one_line(said: Progress) -> str:
         parts.append(f"{path} p99 {milliseconds(figures[1])}")
     if said.outstanding is not None:
         parts.append(f"outstanding {whole(said.outstanding)}")
+    if said.lag is not None:
+        parts.append(f"committed lag {whole(said.lag)}")
+    if said.held is not None:
+        parts.append(held_in_words(said.held))
     if said.failed:
         parts.append(f"failed {whole(said.failed)}")
     return "  ".join(parts)
+
+
+def held_in_words(held: Held) -> str:
+    """Whether producers are paused, or how much credit is in use."""
+    if held.in_use is not None:
+        return f"credit {whole(held.in_use)} of {whole(held.limit)} in use"
+    return f"producers {'paused' if held.paused else 'not paused'}, pause above {whole(held.limit)}"
 
 
 def _how_far(said: Progress) -> str:

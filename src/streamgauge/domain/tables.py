@@ -43,6 +43,8 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "processing_response": "processed_ns - due_ns",
         "processing_service": "processed_ns - sent_ns",
         "lateness": "sent_ns - due_ns",
+        "throttle": "admitted_ns - due_ns, 0 where it was let go before it was due",
+        "own_lateness": "sent_ns - admitted_ns, or - due_ns where that is later",
         "poll": "returned_ns - started_ns of one poll",
         "batch": "ended_ns - began_ns of one batch",
         "flush_wait": "ended_ns - waited_ns of one batch",
@@ -51,7 +53,10 @@ METRICS: Mapping[str, str] = MappingProxyType(
 )
 """Every latency that is measured, and the difference that it is."""
 
-UNPLACED = frozenset({"lateness", "poll", "batch", "flush_wait"})
+DELIVERED_PERCENTILES = ("p50", "p95", "p99", "p99_9")
+"""Percentiles that are also told of the delivered messages alone: how good a run looks when the others vanish."""
+
+UNPLACED = frozenset({"lateness", "throttle", "own_lateness", "poll", "batch", "flush_wait"})
 """Metrics that are not of messages in partitions."""
 
 THROUGHPUT = Schema(
@@ -109,6 +114,10 @@ LATENCY = Schema(
         *(_may(f"{name}_ms", _F64, f"{_words(name)}, messages that never came at their age") for name in PERCENTILES),
         *(_may(f"{name}_hi_ms", _F64, f"{_words(name)}, messages that never came as infinite") for name in PERCENTILES),
         *(_must(f"{name}_censored", _BOOL, f"whether {_words(name)} is an interval") for name in PERCENTILES),
+        *(
+            _may(f"delivered_{name}_ms", _F64, f"{_words(name)} of the messages delivered alone, where some never came")
+            for name in DELIVERED_PERCENTILES
+        ),
         _may("reason", _STR, "why there is nothing to measure"),
         _may("negative", _I64, "metric since_record_time: how many are below zero"),
         _may(
@@ -227,7 +236,7 @@ RESOURCES_BY_INTERVAL = Schema(
     "What each process used between two looks, and over the measure phase.",
     (
         _must("process", _STR, "name, like `producer-0`, `broker-1`, `host`"),
-        _must("role", _STR, "`producer`, `consumer`, `sampler`, `supervisor`, `broker` or `host`"),
+        _must("role", _STR, "`producer`, `consumer`, `sampler`, `lag`, `controller`, `supervisor`, `broker` or `host`"),
         _must("scope", _STR, "`interval` or `measure`"),
         _may("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
         _may("duration_ns", _I64, "length of the interval"),
@@ -357,6 +366,114 @@ CONNECTIONS_BY_KIND = Schema(
     ),
 )
 
+LAG_SAMPLES = Schema(
+    "lag",
+    "Lag as it was sampled: of each group in all partitions together, and in each of them; the whole run.",
+    (
+        _must("second", _F64, "when it was asked, in seconds from the start of the measure phase"),
+        _must("scope", _STR, "`group` (all partitions together) or `partition`"),
+        _may("group", _I32, "consumer group; null in a run that only produces"),
+        _may("topic", _I32, "topic; with scope partition"),
+        _may("partition", _I32, "partition; with scope partition"),
+        _may("end", _I64, "log end offset; with scope group the sum of all"),
+        _may("committed", _I64, "committed offset; with scope group the sum of all"),
+        _may("position", _I64, "next offset that the group reads; with scope group the sum of all"),
+        _may("committed_lag", _I64, "end - committed; with scope group the sum, null where one partition is not known"),
+        _may("position_lag", _I64, "end - position; the same"),
+        _may("worst_committed_lag", _I64, "scope group: committed lag of the partition that is furthest behind"),
+        _may("error", _STR, "why a value is missing"),
+    ),
+)
+
+OUTSTANDING = Schema(
+    "outstanding",
+    "Messages sent and not processed, replayed from the rows, in intervals as long as those of the lag samples.",
+    (
+        _must("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
+        _may("group", _I32, "consumer group; null in a run that only produces"),
+        _may("due", _I64, "messages due since the begin of the run; null without a schedule"),
+        _may("admitted", _I64, "messages that the policy let go since then; without a policy those due"),
+        _must("sent", _I64, "messages handed to the client since then, failed and aborted ones apart"),
+        _must("processed", _I64, "messages processed first by the group since then"),
+        _must("outstanding", _I64, "sent - processed, at the end of the interval"),
+        _may("outstanding_max", _I64, "the largest within the interval, exact to the message; null without a policy"),
+        _may("uncredited_max", _I64, "the same with processed counted only up to the first gap in each partition"),
+        _may("backlog", _I64, "messages due and not sent, at the end of the interval; null without a schedule"),
+        _may(
+            "time_lag_ms", _F64, "age, since it was sent, of the oldest message not processed; null where there is none"
+        ),
+    ),
+)
+
+BACKPRESSURE = Schema(
+    "backpressure",
+    "What the policy that holds producers back did; one row, none without a policy.",
+    (
+        _must("policy", _STR, "`hysteresis` or `credit`"),
+        _must("limit", _I64, "credit: messages outstanding at most; hysteresis: lag above which producers pause"),
+        _may("resume", _I64, "hysteresis: lag below which they go on"),
+        _must("poll_ms", _F64, "between two decisions"),
+        _must("decisions", _I64, "decisions that were recorded"),
+        _may("outstanding_max", _I64, "most messages sent and not processed, exact to the message; whole run"),
+        _may("uncredited_max", _I64, "the same with processed counted only up to the first gap: what credit bounds"),
+        _may(
+            "max_second", _F64, "end of the interval of uncredited_max, in seconds from the start of the measure phase"
+        ),
+        _may("within_limit", _BOOL, "credit: whether uncredited_max is at most the limit"),
+        _may("pauses", _I64, "hysteresis: how often producers paused"),
+        _may("paused_s", _F64, "hysteresis: how long, in the measure phase"),
+        _may("returned", _I64, "credit: credits of sends that failed for certain, given back"),
+        _may("ambiguous", _I64, "credit: sends that failed and may have been written: their credits do not come back"),
+        _may("controller_died_second", _F64, "when the controller died; from then on nothing was decided"),
+    ),
+)
+
+FAULTS = Schema(
+    "faults",
+    "What the scenario did to the run, as it was carried out.",
+    (
+        _must("second", _F64, "when, in seconds from the start of the measure phase"),
+        _must("kind", _STR, "`pause`, `kill`, `delay` or `burst`"),
+        _must("target", _STR, "what it was done to"),
+        _must("action", _STR, "`begin` or `end`"),
+        _may("detail", _STR, "what it is from then on"),
+        _may("error", _STR, "why it could not be done"),
+    ),
+)
+
+RECOVERY = Schema(
+    "recovery",
+    "How the run came back after a cause was over; one row for each cause and each quantity that it is judged by.",
+    (
+        _must("cause", _STR, "`delay`, `pause`, `kill`, `burst`"),
+        _must("target", _STR, "what it was done to"),
+        _may("detail", _STR, "what it was"),
+        _must("quantity", _STR, "`outstanding` (replayed from the rows) or `committed_lag` (as sampled)"),
+        _may("group", _I32, "consumer group"),
+        _may("began_second", _F64, "when the cause began; null where it held from the begin of the run on"),
+        _must("ended_second", _F64, "when it was over: time 0 of the recovery"),
+        _must("interval_ms", _F64, "between two values"),
+        _may("floor", _F64, "median before the cause, or of the settled tail where there is no before"),
+        _may("tolerance", _F64, "distance from the floor that counts as recovered: max(3 MAD, rate x interval)"),
+        _may("detected_s", _F64, "from the begin of the cause until the value first left the floor by the tolerance"),
+        _may("peak", _F64, "largest value from the begin of the cause on"),
+        _may("peak_second", _F64, "when that was"),
+        _may("at_end", _F64, "value when the cause was over"),
+        _may(
+            "time_to_drain_s",
+            _F64,
+            "from the end of the cause until the value is back for three samples; null: not yet",
+        ),
+        _may("drain_rate_per_second", _F64, "(value at the end of the cause - floor) / time to drain"),
+        _may("peak_slope_per_second", _F64, "fastest fall between two values after the cause"),
+        *(
+            _may(f"p99_{name}_ms", _F64, f"end to end, response time (service without a schedule), {name} the cause")
+            for name in ("before", "during", "after")
+        ),
+        _may("latency_debt_ms_s", _F64, "integral over time of what the p50 of a second exceeds that before the cause"),
+    ),
+)
+
 SET_ASIDE = Schema(
     "set_aside",
     "Rows and files that could not be used.",
@@ -386,7 +503,7 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
         for schema in (
             THROUGHPUT, LATENCY_BUCKETS, LATENCY, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS, POLLS_BY_CONSUMER,
             RESOURCES_BY_INTERVAL, GC, LATENESS, TRANSACTIONS_BY_OUTCOME, ATTEMPTS_BY_ERROR, PROCESSING,
-            CONNECTIONS_BY_KIND, WIRE, SET_ASIDE, VERDICT,
+            CONNECTIONS_BY_KIND, WIRE, LAG_SAMPLES, OUTSTANDING, BACKPRESSURE, FAULTS, RECOVERY, SET_ASIDE, VERDICT,
         )
     }
 )  # fmt: skip

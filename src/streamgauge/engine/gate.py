@@ -25,6 +25,7 @@ class Gate:
     def __init__(self, slot: Int64s) -> None:
         self._slot = slot
         self._claimed = 0
+        self._dropped = 0
         self._known = 0
         """What was granted when it was looked at last."""
         self._firsts = np.zeros(1024, np.int64)
@@ -43,7 +44,12 @@ class Gate:
     def claim(self, count: int) -> None:
         """Say that so many messages are about to be sent, before the first of them is."""
         self._claimed += count
-        self._slot[Slot.CLAIMED] = self._claimed
+        self._slot[Slot.CLAIMED] = self._claimed - self._dropped
+
+    def drop(self, count: int) -> None:
+        """Pass so many messages over that are never sent; what is granted is counted with them from then on."""
+        self._claimed += count
+        self._dropped += count
 
     def admitted_ns(self, seqs: Int64s) -> Int64s:
         """When it was seen that these messages, which were sent, may be."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from streamgauge.domain.scenario.faults import FaultKind, Injected
+from streamgauge.domain.scenario.faults import KILL, PAUSE, Injected
 
 BEGIN, END = "begin", "end"
 
@@ -44,7 +44,7 @@ class Step(NamedTuple):
     @property
     def signal(self) -> int:
         """Which signal."""
-        if self.fault.kind is FaultKind.KILL:
+        if self.fault.kind == KILL:
             return signal.SIGKILL
         return signal.SIGSTOP if self.action == BEGIN else signal.SIGCONT
 
@@ -89,18 +89,18 @@ class Injector:
         """Let everything go on that is still paused, and begin nothing more."""
         self._left.clear()
         for target in list(self._paused.values()):
-            self._send(target, signal.SIGCONT, FaultKind.PAUSE, END)
+            self._send(target, signal.SIGCONT, PAUSE, END)
 
     def _do(self, step: Step, target: Target) -> None:
         if target.ended():
             error = "the process has ended already"
             self.marks.append(Mark(self.now_ns(), step.fault.kind, target.name, step.action, error=error))
             return
-        if step.fault.kind is FaultKind.KILL:
+        if step.fault.kind == KILL:
             self.killed.add(target.name)
         self._send(target, step.signal, step.fault.kind, step.action)
 
-    def _send(self, target: Target, number: int, kind: FaultKind, action: str) -> None:
+    def _send(self, target: Target, number: int, kind: str, action: str) -> None:
         error = None
         try:
             target.send(number)

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.histogram import Int64s
-from streamgauge.domain.look import Look, Stage, WorkerLook
+from streamgauge.domain.look import Held, Look, Stage, WorkerLook
+from streamgauge.domain.scenario.backpressure import Backpressure
+from streamgauge.engine.gate import SHUT
 from streamgauge.engine.live import Cell, Live, Slot
 
 
@@ -35,6 +38,8 @@ class Observer:
     live: Live
     measure_ns: int
     """How long after its start a run measures."""
+    backpressure: Backpressure | None = None
+    """What holds producers back; None for nothing."""
     _processes: dict[int, psutil.Process] = field(default_factory=dict)
 
     def look(self, stage: Stage, observed: Sequence[Observed], now_ns: int) -> Look:
@@ -53,7 +58,22 @@ class Observer:
             end_to_end=self._latencies(observed, "consumer"),
             idle_ns=round(idle * NS_PER_SECOND),
             cores=psutil.cpu_count() or 1,
+            lag=None if (lag := self.live.control.item(Cell.LAG)) == NULL_INT64 else lag,
+            held=self._held(observed),
         )
+
+    def _held(self, observed: Sequence[Observed]) -> Held | None:
+        """What the controller granted to the producers, and what they took of it."""
+        rows = [row for each in observed if each.role == "producer" for row in each.rows]
+        if self.backpressure is None or not rows:
+            return None
+        granted, claimed = (self.live.slots[rows, slot] for slot in (Slot.GRANTED, Slot.CLAIMED))
+        if self.backpressure.hysteresis:
+            return Held(self.backpressure.hysteresis.max_lag, paused=bool((granted == SHUT).all()))
+        assert self.backpressure.credit
+        limit = self.backpressure.credit.limit
+        # Counters are read one after the other, while they move.
+        return Held(limit, in_use=min(limit, max(0, limit - int((granted - claimed).sum()))))
 
     def _worker(self, each: Observed) -> WorkerLook:
         look = WorkerLook(each.name, each.role, each.alive, cpu_ns=self._cpu_ns(each.pid))

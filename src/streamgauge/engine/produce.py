@@ -89,6 +89,8 @@ class Sending:
     transactions: Transactions | None = None
     resend: int = 0
     """How often a message that failed is sent again."""
+    drops_held: bool = False
+    """Whether messages that are due while a policy lets nothing go are never sent."""
     measured_messages: int | None = None
     """Messages of the measure phase after which the load is over; None where time alone ends it."""
 
@@ -223,8 +225,7 @@ class Producer:
             elif next_ns <= now_ns:
                 if now_ns > schedule.end_ns + GRACE_NS:
                     return
-                if self.gate and not self.gate.room(now_ns):
-                    self._serve(record_at=RECORD_IDLE_AT)
+                if self._is_held(now_ns, schedule):
                     yield Wait(now_ns + LOOK_NS, 0)
                     continue
                 due_ns = schedule.due(now_ns, min(BLOCK, self._stop_seq - self._seq))
@@ -241,6 +242,24 @@ class Producer:
         if not schedule.is_exhausted:
             yield Wait(schedule.end_ns, 0)
 
+    def _is_held(self, now_ns: int, schedule: Schedule | None = None) -> bool:
+        """Whether a policy lets nothing go now; what is due is passed over where the source loses it."""
+        if self.gate is None or self.gate.room(now_ns):
+            return False
+        if schedule and self.sending.drops_held:
+            self._drop(self.gate, schedule, now_ns)
+        self._serve(record_at=RECORD_IDLE_AT)
+        return True
+
+    def _drop(self, gate: Gate, schedule: Schedule, now_ns: int) -> None:
+        """Pass over what is due now, as what was never sent."""
+        due_ns = schedule.due(now_ns, min(BLOCK, self._stop_seq - self._seq))
+        seqs = np.arange(self._seq, self._seq + len(due_ns), dtype=np.int64)
+        self._record_never_sent(seqs, due_ns, [UNSENT] * len(seqs))
+        schedule.advance(len(due_ns))
+        gate.drop(len(due_ns))
+        self._seq += len(due_ns)
+
     def _send_unpaced(self, times: Times) -> Steps:
         """Send as fast as the client takes messages, or batch after batch."""
         wanted = self.sending.measured_messages
@@ -255,8 +274,7 @@ class Producer:
                 continue
             if self._again:
                 yield from self._send_again()
-            if self.gate and not self.gate.room(now_ns):
-                self._serve(record_at=RECORD_IDLE_AT)
+            if self._is_held(now_ns):
                 yield Wait(now_ns + LOOK_NS, 0)
                 continue
             yield from self._send(None, min(UNPACED_BLOCK, self._stop_seq - self._seq))

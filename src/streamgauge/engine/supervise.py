@@ -8,29 +8,25 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Final, Protocol
 
 import numpy as np
 
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_INT64, ClientSpec
+from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError, WorkerError
 from streamgauge.domain.figures import listed
 from streamgauge.domain.look import Look, Stage
-from streamgauge.domain.runfolder import Ending, Phase, WorkerFacts
-from streamgauge.domain.scenario.backpressure import Backpressure
-from streamgauge.domain.scenario.faults import Injected
+from streamgauge.domain.runfolder import Phase, WorkerFacts
 from streamgauge.engine.control import Controlled
-from streamgauge.engine.inject import Injector, Mark, Target
+from streamgauge.engine.inject import Injector, Target
 from streamgauge.engine.lag import Sampled
 from streamgauge.engine.live import Cell, Live, Order, Slot, State
 from streamgauge.engine.observe import Observed, Observer
-from streamgauge.engine.ports import OpenOffsets, OpenSink
+from streamgauge.engine.plan import Interrupts, LagPlan, Outcome, Plan
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.worker import (
-    ConnectorJob,
     ConsumerJob,
     ControllerJob,
     Job,
@@ -68,98 +64,6 @@ class Ends(Protocol):
     def committed(self, group: int) -> list[int | None]:
         """Committed offset of a group in each place."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class LagPlan:
-    """How lag is sampled."""
-
-    open_offsets: OpenOffsets
-    client: ClientSpec
-    groups: tuple[str, ...]
-    partitions: int
-    """Partitions of each topic."""
-    every_ns: int
-    timeout_seconds: float
-    """Longest wait for an answer of the cluster."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run consists of."""
-
-    run: Path
-    producers: Sequence[ProducerJob]
-    """What each process that sends has to do."""
-    consumers: Sequence[ConsumerJob]
-    connectors: Sequence[ConnectorJob]
-    others: Sequence[Watched]
-    """Processes to look at that are no workers of this run."""
-    places: int
-    """Partitions of all topics together: place = number of the topic x partitions + partition."""
-    read_places: Sequence[int]
-    """The places that each group reads."""
-    warmup_ns: int
-    measure_ns: int
-    """How long the measure phase lasts at most."""
-    drain_ns: int
-    open_sink: OpenSink
-    start_at_ns: int | None = None
-    """When the load is to begin, on the monotonic clock; None for at once."""
-    until_drained: bool = False
-    """Whether the measure phase ends when the groups have read what there was at its begin."""
-    lag: LagPlan | None = None
-    """None where lag is not sampled."""
-    backpressure: Backpressure | None = None
-    """What holds producers back; None for nothing."""
-    faults: Sequence[Injected] = ()
-    """What is done to workers and brokers during the measure phase."""
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the number of messages ends the measure phase."""
-        return any(member.sending.measured_messages is not None for job in self.producers for member in job.members)
-
-    @property
-    def is_unacknowledged(self) -> bool:
-        """Whether producers are not told when their messages are in the logs."""
-        return any(member.client.unacknowledged for job in self.producers for member in job.members)
-
-
-@dataclass(slots=True)
-class Interrupts:
-    """How often the user asked to end: once is stop, drain and analyse; twice is now."""
-
-    count: int = 0
-
-    def note(self) -> None:
-        """The user asked."""
-        self.count += 1
-
-
-@dataclass(slots=True)
-class Outcome:
-    """How the run went."""
-
-    phases: list[Phase] = field(default_factory=list)
-    workers: list[WorkerFacts] = field(default_factory=list)
-    load_ended_ns: int | None = None
-    drain_ended_ns: int | None = None
-    drained: bool | None = None
-    ending: Ending = "finished"
-    reasons: list[str] = field(default_factory=list)
-    cluster_answers: bool = True
-    """Whether the cluster could still be asked when the run was over."""
-    marks: list[Mark] = field(default_factory=list)
-    """The faults that were injected."""
-    next_seqs: dict[int, int] = field(default_factory=dict)
-    """Of each producer that died: the sequence after the last message that it handed over."""
-
-    def fail(self, reason: str) -> None:
-        """The run failed; the first reasons say why."""
-        self.ending = "failed"
-        if reason not in self.reasons:
-            self.reasons.append(reason)
 
 
 @dataclass(slots=True)
@@ -226,7 +130,7 @@ class Supervisor:
         live = Live.create(clients + len(plan.connectors) + watching + 1, plan.places, groups)
         # Until it was sampled, lag is not known.
         live.control[Cell.LAG] = NULL_INT64
-        self._observer = Observer(live, plan.warmup_ns) if self.watch else None
+        self._observer = Observer(live, plan.warmup_ns, plan.backpressure) if self.watch else None
         with contextlib.closing(live):
             try:
                 self._start(live)

@@ -79,6 +79,11 @@ class Bronze:
         incomplete = [column.name for column in _must(schema) if self.extent(kind, column.name).nulls]
         return rows.dropna(subset=incomplete) if incomplete else rows
 
+    def only(self, kind: str, column: str, values: frozenset[str]) -> "Bronze":
+        """Without the parts of a kind that, by their footers, hold no row with one of these texts in a column."""
+        kept = tuple(part for part in self.parts[kind] if _may_hold(part.extents[column], values))
+        return Bronze({**self.parts, kind: kept}, self.set_aside)
+
     def columns(self, kind: str, names: Iterable[str] | None = None) -> pa.Table:
         """The rows of a kind of which there are few, in memory; rows that lack what they must have are left out."""
         schema = arrow_schema(EVENTS[kind])
@@ -86,6 +91,11 @@ class Bronze:
         table = pa.concat_tables([wanted.empty_table(), *(_read(part, wanted) for part in self.parts[kind])])
         must = [column.name for column in _must(EVENTS[kind]) if column.name in wanted.names]
         return table.filter(reduce(pc.and_, (pc.is_valid(table.column(name)) for name in must)))
+
+
+def _may_hold(extent: Extent, values: frozenset[str]) -> bool:
+    """Whether one of these values lies in an extent; also where its limits are not known."""
+    return extent.low is None or any(extent.low <= value <= extent.high for value in values)
 
 
 def look(folder: RunFolder, *, thoroughly: bool = False) -> Bronze:

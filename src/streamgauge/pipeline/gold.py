@@ -7,23 +7,29 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.runfolder import RunFacts
 from streamgauge.domain.tables import METRICS
-from streamgauge.domain.verdict.asked import CLOSED_LOOP
+from streamgauge.domain.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK
 from streamgauge.pipeline import (
     accounts,
     attempts,
     audit,
+    backpressure,
     batches,
+    lag,
     latency,
+    outstanding,
     polls,
     processing,
+    recovery,
     shapes,
     silver,
     throughput,
@@ -36,8 +42,10 @@ from streamgauge.pipeline.latency import (
     ACK,
     END_TO_END,
     LATENESS,
+    OF_SENDING,
     PROCESSING,
     SINCE_RECORD_TIME,
+    THROTTLE,
     Histograms,
     Metric,
 )
@@ -58,6 +66,8 @@ class Sent:
     ages: pa.Table | None
     """Histogram of the ages of messages that were never sent; None where there are none."""
     problems: list[Row]
+    failed: dict[str, int]
+    """How many messages failed, by error; counted only where a policy holds producers back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +81,18 @@ class Received:
     found: dict[tuple[int, str], dict[str, int]]
     problems: list[Row]
 
+    @property
+    def is_doubted(self) -> bool:
+        """Whether anything was found that is not as in a healthy run."""
+        return bool(self.found)
+
 
 @dataclass(slots=True)
 class Questions:
     """The questions to one run. Every method asks one of them, and may be called from any thread."""
 
     spark: SparkSession
+    facts: RunFacts
     bronze: Bronze
     knows: Knowledge
     span: Span
@@ -85,24 +101,25 @@ class Questions:
     def sent(self) -> Sent:
         """Latency of acknowledgement, lateness and rates of sending."""
         messages = self._messages()
-        values = latency.values(self.sent_metrics)
+        values = latency.values(self.sent_metrics, throttled=self.knows.policy)
         summed = throughput.message_sums(messages, {name: value.sql for name, value in values.items()}).toArrow()
-        ages, problems = None, []
+        ages, problems, failed = None, [], {}
         if not self.bronze.extent("sent", "error").unknown:
             unsent = messages.where(f"fate = {silver.NEVER_SENT}")
             # What was never sent has an age since it was due only.
             ages = self._ages(unsent, self.censored_metrics)
             problems = accounts.problems(accounts.never_settled(messages)).toArrow().to_pylist()
-        return Sent(Sums(summed), _counted(messages, values), ages, problems)
+            failed = backpressure.failures(messages) if self.knows.policy else {}
+        return Sent(Sums(summed), _counted(messages, values), ages, problems, failed)
 
     def received(self) -> Received:
         """What became of the messages, and the latency of those that were delivered."""
         deliveries = self._deliveries()
         classes, untimed = self._findings(deliveries)
         timed = self._timed(deliveries, untimed)
-        values = latency.values(self.received_metrics)
+        values = latency.values(self.received_metrics, throttled=self.knows.policy)
         timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in values.items()}
-        summed = throughput.delivery_sums(timed, timed_sql).toArrow()
+        summed = throughput.delivery_sums(timed, timed_sql, by_sent=self.knows.policy).toArrow()
         counted = _counted(timed.where("timed"), values)
         if classes is None:
             return Received(Sums(summed), counted, None, {}, [])
@@ -111,7 +128,10 @@ class Questions:
         if any((self.knows.timed_group, name) in found for name in NEVER_DELIVERED):
             never = classes.where(F.col("class").isin(*NEVER_DELIVERED) & (F.col("group") == self.knows.timed_group))
             selected = silver.tick("coalesce(due_ns, sent_ns)", self.span.measure)
-            never = never.selectExpr("*", f"{silver.PLACE} as place", f"{selected} as selected")
+            sent = silver.tick("sent_ns", self.span.measure)
+            never = never.selectExpr(
+                "*", f"{silver.PLACE} as place", f"{selected} as selected", f"{sent} as {throughput.SENT_TICK}"
+            )
             ages = self._ages(never, [name for name in self.censored_metrics if name not in ACK])
         problems = accounts.problems(classes).toArrow().to_pylist()
         return Received(Sums(summed), counted, ages, found, problems)
@@ -119,6 +139,30 @@ class Questions:
     def processed(self) -> pa.Table:
         """How long consumers took to process."""
         return processing.counted(self._deliveries(), self.span.measure, self.knows.delays).toArrow()
+
+    def replay(self, *, doubted: bool) -> outstanding.Replay | None:
+        """What was outstanding; None where that cannot be told. `doubted` says that something is not as it should be.
+
+        Where a policy holds producers back, to the message: that is what it promises.
+        """
+        knows = self.knows
+        if knows.outstanding_of is None:
+            return None
+        grid = outstanding.Grid.over(self.span, knows.every_ns)
+        counted = outstanding.is_counted(hides_aborted=knows.read_committed)
+        messages, deliveries = self._messages(), self._deliveries()
+        if doubted or not knows.all_acked:
+            lived = outstanding.doubted_lives(messages, deliveries, knows.groups, counted, with_frontier=knows.policy)
+            lived = self._keep(lived)
+        else:
+            lived = outstanding.lives(deliveries, with_frontier=knows.policy)
+        return outstanding.Replay.of(
+            grid,
+            outstanding.passages(messages, grid, counted, policy=knows.policy).toArrow(),
+            outstanding.waits(lived, grid).toArrow(),
+            outstanding.peaks(lived, grid).toArrow() if knows.policy else None,
+            policy=knows.policy,
+        )
 
     def release(self) -> None:
         """Let go of everything that was held."""
@@ -130,7 +174,7 @@ class Questions:
         """Metrics that are measured on messages."""
         knows = self.knows
         acks = [ACK[0]] * knows.scheduled + [ACK[1]] if knows.loads and knows.acks else []
-        return acks + [LATENESS] * knows.scheduled
+        return acks + [LATENESS] * knows.scheduled + [*THROTTLE] * (knows.scheduled and knows.policy)
 
     @property
     def received_metrics(self) -> list[str]:
@@ -146,7 +190,7 @@ class Questions:
     @property
     def censored_metrics(self) -> list[str]:
         """Metrics in which messages that never came count."""
-        return [name for name in (*self.sent_metrics, *self.received_metrics) if name != LATENESS]
+        return [name for name in (*self.sent_metrics, *self.received_metrics) if name not in OF_SENDING]
 
     def _messages(self) -> DataFrame:
         outcomes = None
@@ -168,13 +212,13 @@ class Questions:
             again = audit.repeats(deliveries, self._keep)
             found = [again.classes, *([] if self.knows.all_sound else [audit.corrupt(deliveries)])]
             return self._keep(reduce(DataFrame.union, found)), again.untimed if self.received_metrics else None
-        lag = [
+        marks = [
             Lag(**row)
-            for row in self.bronze.columns("lag", Lag._fields).to_pylist()
+            for row in _marks(self.bronze, Lag._fields).to_pylist()
             if row["group"] is not None and (self.knows.reads is None or row["partition"] in self.knows.reads)
         ]
-        dead = audit.remains(self.spark, deliveries, lag, self.knows.dead) if self.knows.dead else None
-        judgement = audit.judgement(self.spark, ends(lag, dead), dead or NOBODY_DIED)
+        dead = audit.remains(self.spark, deliveries, marks, self.knows.dead) if self.knows.dead else None
+        judgement = audit.judgement(self.spark, ends(marks, dead), dead or NOBODY_DIED)
         findings = audit.findings(
             self._messages(),
             deliveries,
@@ -210,6 +254,12 @@ class Questions:
         return kept
 
 
+def _marks(bronze: Bronze, names: Sequence[str]) -> pa.Table:
+    """The rows of `lag` by which delivery is judged: without the samples, which may be millions."""
+    rows = bronze.only("lag", "moment", lag.MARKS).columns("lag", names)
+    return rows.filter(pc.is_in(rows.column("moment"), pa.array(sorted(lag.MARKS))))
+
+
 def _counted(rows: DataFrame, values: Mapping[str, Value]) -> pa.Table | None:
     """The histogram of some values; None where there are none."""
     return histogram(rows, values).toArrow() if values else None
@@ -217,13 +267,16 @@ def _counted(rows: DataFrame, values: Mapping[str, Value]) -> pa.Table | None:
 
 def answers(spark: SparkSession, facts: RunFacts, bronze: Bronze, threads: int) -> dict[str, pa.Table | list[Row]]:
     """Tables by name: all that Spark is needed for."""
-    questions = Questions(spark, bronze, knowledge(facts, bronze), span_of(facts, bronze))
+    questions = Questions(spark, facts, bronze, knowledge(facts, bronze), span_of(facts, bronze))
     with ThreadPoolExecutor(threads, thread_name_prefix="question") as pool:
         # The longest first: the others fill the gaps that it leaves on the cores.
         received, sent = pool.submit(questions.received), pool.submit(questions.sent)
         processed = pool.submit(questions.processed) if questions.knows.processing else None
         try:
-            return tables(questions, received.result(), sent.result(), processed.result() if processed else None)
+            replay = pool.submit(questions.replay, doubted=received.result().is_doubted)
+            return tables(
+                questions, received.result(), sent.result(), processed.result() if processed else None, replay.result()
+            )
         except BaseException:
             # The pool waits for its threads, and these for their jobs.
             spark.sparkContext.cancelAllJobs()
@@ -233,7 +286,11 @@ def answers(spark: SparkSession, facts: RunFacts, bronze: Bronze, threads: int) 
 
 
 def tables(
-    questions: Questions, received: Received, sent: Sent, processed: pa.Table | None
+    questions: Questions,
+    received: Received,
+    sent: Sent,
+    processed: pa.Table | None,
+    replay: outstanding.Replay | None,
 ) -> dict[str, pa.Table | list[Row]]:
     """The tables that follow from the answers; `processed` is None where consumers do no processing."""
     knows, span, bronze = questions.knows, questions.span, questions.bronze
@@ -258,13 +315,48 @@ def tables(
         "transactions": transactions.transaction_rows(bronze.columns("transactions"), span),
         "attempts": tried,
         "processing": _processing(questions, processed),
+        **_disturbed(questions, sent, replay, histograms, rows),
     }
+
+
+def _disturbed(
+    questions: Questions, sent: Sent, replay: outstanding.Replay | None, histograms: Histograms, latencies: list[Row]
+) -> dict[str, pa.Table | list[Row]]:
+    """The tables of lag, of what holds producers back, and of what was done to the run."""
+    knows, span, bronze = questions.knows, questions.span, questions.bronze
+    grid = replay.grid if replay else None
+    groups = outstanding.replayed(replay, knows.groups) if replay else {}
+    sampled = lag.samples(bronze.only("lag", "moment", frozenset({lag.SAMPLE})).columns("lag"))
+    faults = recovery.fault_rows(bronze.columns("faults"), span)
+    series = {
+        recovery.OUTSTANDING: recovery.outstanding_series(grid, groups, span) if grid else {},
+        recovery.COMMITTED_LAG: recovery.committed_series(lag.together(sampled), span),
+    }
+    felt = recovery.Latencies.of(histograms, latencies, knows.timed_group, span, scheduled=knows.scheduled)
+    decisions = bronze.columns("decisions")
+    return {
+        "lag": lag.lag_table(sampled, span),
+        "outstanding": outstanding.table(replay, groups, span, scheduled=knows.scheduled, policy=knows.policy)
+        if replay
+        else [],
+        "backpressure": backpressure.backpressure_rows(questions.facts, decisions, sent.failed, grid, groups, span),
+        "faults": faults,
+        "recovery": list(recovery.recovery_rows(faults, series, felt, _rate(sent.sums, span))),
+    }
+
+
+def _rate(sent: Sums, span: Span) -> float | None:
+    """Messages handed to the client in the measure phase, by its length."""
+    ticks = sent.windows.column("at_sent_tick")
+    length_ns = span.measure.to_ns - span.measure.from_ns
+    count = sent.windows.where((ticks >= 0) & (ticks & 1 == 1)).total("sent")
+    return count * NS_PER_SECOND / length_ns if length_ns else None
 
 
 def _processing(questions: Questions, processed: pa.Table | None) -> list[Row]:
     if processed is None:
         return []
-    knows, positions = questions.knows, questions.bronze.columns("lag", ("moment", "consumer"))
+    knows, positions = questions.knows, _marks(questions.bronze, ("moment", "consumer"))
     at_once = processing.slots(knows, positions)
     return processing.processing_rows(processed, knows.delays, at_once, questions.span.measure)
 
@@ -280,19 +372,21 @@ def _metrics(knows: Knowledge, sent: Sums, received: Sums, spans: Mapping[str, S
             clock = "both" if len(knows.stamps) > 1 else next(iter(knows.stamps), None)
             yield Metric(name, "received", received, _absent_record_time(knows), clock)
             continue
-        by_due = knows.scheduled or name.endswith("response") or name == LATENESS
-        sums_ = sent if name in {*ACK, LATENESS} else received
-        yield Metric(name, "due" if by_due else "sent", sums_, _absent(name, knows))
+        tick = latency.tick_of(name, throttled=knows.policy)
+        by_due = name.endswith("response") or name == LATENESS or (knows.scheduled and tick != throughput.SENT_TICK)
+        sums_ = sent if name in {*ACK, *OF_SENDING} else received
+        yield Metric(name, "due" if by_due else "sent", sums_, _absent(name, knows), tick=tick)
 
 
 def _absent(name: str, knows: Knowledge) -> str | None:
     """Why a run has no such latency; None where it has."""
     reasons = (
         (not knows.loads, "the run has no load"),
-        (name not in {*ACK, LATENESS} and not knows.consumes, "nobody consumes"),
+        (name not in {*ACK, *OF_SENDING} and not knows.consumes, "nobody consumes"),
+        (name in THROTTLE and not knows.policy, NOT_HELD_BACK),
         (name in {*ACK} and not knows.acks, "acks 0" if knows.acks_0 else "no message was acknowledged"),
         (name in {*PROCESSING} and not knows.processing, "processing is not recorded"),
-        (not knows.scheduled and (name.endswith("response") or name == LATENESS), _why_no_schedule(knows)),
+        (not knows.scheduled and (name.endswith("response") or name in OF_SENDING), _why_no_schedule(knows)),
     )
     return next((reason for holds, reason in reasons if holds), None)
 

@@ -38,17 +38,21 @@ class Value:
 
     sql: str
     part: str
+    tick: str = "selected"
+    """The column whose tick says in which window it is counted."""
 
 
 def histogram(rows: DataFrame, values: Mapping[str, Value]) -> DataFrame:
     """Columns `key` and `count`: how many values of each metric fall into each bucket.
 
-    Each value is counted in the window `selected`, and once more in its part if it belongs to the measure phase. Null
+    Each value is counted in the window of its tick, and once more in its part if it belongs to the measure phase. Null
     values are not counted. The buckets are found after the metrics are stacked, so that they are computed once.
     """
-    stacked = ", ".join(f"{METRIC_NUMBERS[name]}L, {value.sql}, {value.part}" for name, value in values.items())
+    stacked = ", ".join(
+        f"{METRIC_NUMBERS[name]}L, {value.sql}, {value.part}, {value.tick}" for name, value in values.items()
+    )
     return (
-        rows.selectExpr("selected", f"stack({len(values)}, {stacked}) as (metric, value, part)")
+        rows.selectExpr(f"stack({len(values)}, {stacked}) as (metric, value, part, selected)")
         .where("value is not null")
         .selectExpr("selected", "metric", "part", f"{bucket('value')} + 1 as bucket")
         .selectExpr(

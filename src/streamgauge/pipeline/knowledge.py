@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.delivery.audit import Measure
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.quantities import parse_duration_ns
 from streamgauge.domain.runfolder import RunFacts
 from streamgauge.domain.verdict.asked import Delay, Pace, delays, is_on, is_read_committed, pace_of, part
 from streamgauge.pipeline.bronze import Bronze
@@ -46,6 +48,12 @@ class Knowledge:
     """Whether the footers show that every delivery carries a sound stamp."""
     dead: frozenset[int]
     """Numbers of the consumers that died."""
+    policy: bool
+    """Whether a policy holds producers back."""
+    every_ns: int
+    """How often lag was to be sampled; a second where it was not."""
+    all_acked: bool
+    """Whether the footers show that no message failed after it was sent."""
     ahead_ns: int
     """How far the wall clock was ahead of the monotonic clock."""
     stamps: frozenset[str]
@@ -98,9 +106,17 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         dead=frozenset(
             number for worker in facts.workers if worker.role == "consumer" and worker.died for number in worker.numbers
         ),
+        policy=is_on(facts.scenario, "backpressure"),
+        every_ns=_every_ns(facts),
+        all_acked=bronze.extent("sent", "error").nulls + bronze.extent("sent", "sent_ns").nulls == bronze.rows("sent"),
         ahead_ns=facts.wall_ns - facts.monotonic_ns,
         stamps=frozenset(clock for clock, name in _CLOCKS.items() if not bronze.extent("received", name).unknown),
     )
+
+
+def _every_ns(facts: RunFacts) -> int:
+    every = part(facts.scenario, "lag").get("every")
+    return NS_PER_SECOND if every is None else parse_duration_ns(every)
 
 
 def _reads(facts: RunFacts) -> frozenset[int] | None:

@@ -9,24 +9,44 @@ import pyarrow as pa
 
 from streamgauge.domain.histogram import NEGATIVE, Int64s
 from streamgauge.domain.latency import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
-from streamgauge.domain.tables import LATENCY_BUCKETS, METRICS, UNPLACED
+from streamgauge.domain.tables import DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
 from streamgauge.pipeline.histogram import By, Counts, Value
 from streamgauge.pipeline.schemas import arrow_schema
 from streamgauge.pipeline.silver import SHIFT_SECONDS, TOPIC_BITS
 from streamgauge.pipeline.sums import NO_MOMENTS, Sums
+from streamgauge.pipeline.throughput import SENT_TICK
 
 Row = dict[str, Any]
 ACK = ("ack_response", "ack_service")
 END_TO_END = ("end_to_end_response", "end_to_end_service")
 PROCESSING = ("processing_response", "processing_service")
 LATENESS = "lateness"
+THROTTLE = ("throttle", "own_lateness")
+"""What a policy made messages wait, and what they waited then."""
+OF_SENDING = (LATENESS, *THROTTLE)
 SINCE_RECORD_TIME = "since_record_time"
 
 
-def values(metrics: Iterable[str]) -> dict[str, Value]:
-    """The values of some metrics; all are counted by partition but lateness, which is counted by producer."""
-    # The definition of a metric in the domain is SQL already.
-    return {name: Value(METRICS[name], "cast(producer as bigint)" if name == LATENESS else "place") for name in metrics}
+# The definition of a metric in the domain is mostly SQL already.
+_SQL: Mapping[str, str] = {**METRICS, "throttle": "let_go_ns - due_ns", "own_lateness": "sent_ns - let_go_ns"}
+_PARTS: Mapping[str, str] = {LATENESS: "cast(producer as bigint)", **dict.fromkeys(THROTTLE, "cast(null as bigint)")}
+
+
+def values(metrics: Iterable[str], *, throttled: bool) -> dict[str, Value]:
+    """The values of some metrics; most are counted by partition, lateness by producer, those of a policy by neither.
+
+    Where a policy held messages back (`throttled`), some are counted by when messages were sent.
+    """
+    return {name: Value(_SQL[name], _PARTS.get(name, "place"), tick_of(name, throttled=throttled)) for name in metrics}
+
+
+def tick_of(metric: str, *, throttled: bool) -> str:
+    """The column whose tick says in which window a message counts for a metric.
+
+    What a policy holds back may be sent long after it was due, or never: by due time, only what was let go early would
+    be seen.
+    """
+    return SENT_TICK if throttled and (metric.endswith("service") or metric in THROTTLE) else "selected"
 
 
 AGE_SQL: Mapping[str, str] = {
@@ -46,6 +66,8 @@ class Metric:
     absent: str | None = None
     clock: str | None = None
     """Whose clock its begin was read from, where that is not the run's own."""
+    tick: str = "selected"
+    """The tick that says when its messages count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +87,7 @@ def latency_rows(metrics: Iterable[Metric], histograms: Histograms) -> tuple[lis
             rows.append(_row("measure", metric, summarise(EMPTY, NO_MOMENTS, metric.selected_by, absent=metric.absent)))
             continue
         whole = _measured(metric, histograms)
-        rows.append(_row("measure", metric, whole) | _of_clock(metric, histograms))
+        rows.append(_row("measure", metric, whole) | _of_clock(metric, histograms) | _of_delivered(metric, histograms))
         cdf += [{"metric": metric.name, "le_ms": edge, "share": share} for edge, share in whole.cdf]
         rows += _windows(metric, metric.sums, histograms)
         rows += _partitions(metric, metric.sums, histograms) if metric.name not in UNPLACED else []
@@ -80,6 +102,15 @@ def _of_clock(metric: Metric, histograms: Histograms) -> Row:
     return {"negative": int(buckets.count[buckets.index == NEGATIVE].sum()), "clock": metric.clock}
 
 
+def _of_delivered(metric: Metric, histograms: Histograms) -> Row:
+    """Percentiles of what was delivered alone; nothing where all was."""
+    if not of_phase(histograms.censored, metric.name).buckets().total:
+        return {}
+    delivered = of_phase(histograms.delivered, metric.name).buckets()
+    shown = summarise(delivered, _moments(metric), metric.selected_by).as_result()
+    return {f"delivered_{name}_ms": shown[f"{name}_ms"] for name in DELIVERED_PERCENTILES}
+
+
 def _measured(metric: Metric, histograms: Histograms) -> Latency:
     moments = _moments(metric)
     delivered, censored = (of_phase(counts, metric.name).buckets() for counts in _both(histograms))
@@ -88,7 +119,13 @@ def _measured(metric: Metric, histograms: Histograms) -> Latency:
 
 def _moments(metric: Metric) -> Moments:
     sums = (metric.sums or _NO_SUMS).windows
-    return sums.where(sums.column("at_selected") & 1 == 1).moments(metric.name)
+    return sums.where(_is_measured(sums, metric)).moments(metric.name)
+
+
+def _is_measured(sums: Sums, metric: Metric) -> Any:
+    """Which rows belong to the measure phase, by the tick that counts for a metric."""
+    tick = sums.column(f"at_{metric.tick}")
+    return (tick >= 0) & (tick & 1 == 1)
 
 
 def max_ns_of(metric: Metric) -> int | None:
@@ -108,7 +145,7 @@ def of_phase(counts: Counts, metric: str) -> Counts:
 
 def _windows(metric: Metric, sums: Sums, histograms: Histograms) -> list[Row]:
     windows = sums.windows
-    moments = windows.moments_by(windows.column("at_selected") >> 1, metric.name)
+    moments = windows.moments_by(windows.column(f"at_{metric.tick}") >> 1, metric.name)
     delivered, censored = (dict(counts.metric_by(metric.name, By.TICK).split(1)) for counts in _both(histograms))
     return [
         _row("window", metric, latency) | {"second": at - SHIFT_SECONDS}
@@ -118,7 +155,7 @@ def _windows(metric: Metric, sums: Sums, histograms: Histograms) -> list[Row]:
 
 def _partitions(metric: Metric, sums: Sums, histograms: Histograms) -> list[Row]:
     places = sums.places
-    measured = places.where(places.column("at_selected") == 1)
+    measured = places.where(places.column(f"at_{metric.tick}") == 1)
     moments = measured.moments_by(measured.column("place"), metric.name)
     delivered, censored = (dict(counts.metric_by(metric.name, By.PART).split()) for counts in _both(histograms))
     return [
@@ -143,7 +180,7 @@ def _row(scope: str, metric: Metric, latency: Latency) -> Row:
     """One row of `latency`, from the object that the result shows."""
     shown = latency.as_result()
     row: Row = {"metric": metric.name, "scope": scope, "second": None, "topic": None, "partition": None}
-    row |= {"negative": None, "clock": None}
+    row |= {"negative": None, "clock": None} | {f"delivered_{name}_ms": None for name in DELIVERED_PERCENTILES}
     row |= {name: shown[name] for name in ("selected_by", "count", "censored")}
     row |= {f"{name}_ms": shown[f"{name}_ms"] for name in ("min", "mean", "stddev", "mad", "max", *PERCENTILES)}
     row["variance_ms2"] = shown["variance_ms2"]
@@ -201,4 +238,4 @@ def _where(chosen: Any, numbers: Int64s) -> pa.Array:
     return pa.array(numbers, mask=~chosen)
 
 
-_NO_SUMS = Sums(pa.table({"place": pa.array([], pa.int64()), "at_selected": pa.array([], pa.int64())}))
+_NO_SUMS = Sums(pa.table({name: pa.array([], pa.int64()) for name in ("place", "at_selected", "at_sent_tick")}))

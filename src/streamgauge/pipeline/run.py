@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pydantic import ValidationError
@@ -22,13 +23,15 @@ from streamgauge.pipeline.connections import connection_rows
 from streamgauge.pipeline.gc import pauses
 from streamgauge.pipeline.gold import answers
 from streamgauge.pipeline.knowledge import span_of
+from streamgauge.pipeline.lag import GROUP
 from streamgauge.pipeline.resources import resources
 from streamgauge.pipeline.schemas import arrow_schema
 from streamgauge.pipeline.session import session, sizing
 
 Progress = Callable[[str], None]
 Tables = dict[str, pa.Table | list[dict[str, Any]]]
-JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in {"latency_buckets", "percentiles", "heat", "verdict"})
+_MANY = {"latency_buckets", "percentiles", "heat", "outstanding", "verdict"}
+JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in _MANY)
 """Tables that the verdict looks at; buckets may be millions, and their percentiles stand in `latency`."""
 
 
@@ -45,10 +48,16 @@ def analyse(folder: RunFolder, *, master: str | None = None, progress: Progress 
     found = _with_spark(folder, facts, bronze, sizing(rows, os.cpu_count() or 1), master)
     progress("writing tables")
     written = {name: _arrow(name, rows) for name, rows in found.items()}
-    judged = checks(facts, {name: written[name].to_pylist() for name in JUDGED_BY_ROWS})
+    judged = checks(facts, {name: _judged(name, written[name]) for name in JUDGED_BY_ROWS})
     written["verdict"] = _arrow("verdict", [asdict(check) for check in judged])
     for name, table in written.items():
         _write(folder.table(name), table)
+
+
+def _judged(name: str, table: pa.Table) -> list[dict[str, Any]]:
+    """The rows that the verdict looks at; of lag those of whole groups, without every partition."""
+    looked_at = table.filter(pc.equal(table.column("scope"), GROUP)) if name == "lag" else table
+    return list(looked_at.to_pylist())
 
 
 def _facts(folder: RunFolder) -> RunFacts:

@@ -46,7 +46,8 @@ def ticks(times_ns: Int64s, measure: Measure) -> Int64s:
 def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = None) -> DataFrame:
     """One row per message: its fate, and the ticks of being selected (due, or else sent), sent and settled.
 
-    `acked_ns` is null unless the message was acknowledged; `settled` is when its fate became known. `outcomes` are the
+    `acked_ns` is null unless the message was acknowledged; `settled` is when its fate became known; `let_go_ns` is when
+    it was due and let go by the policy, and null without one, or where it was never sent. `outcomes` are the
     transactions with how they ended, each once; None where no message is in one.
     """
     acked = str(ACKED)
@@ -57,6 +58,7 @@ def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = Non
     return sent.selectExpr(
         "topic", "producer", "seq", "partition", "`offset`", "due_ns", "sent_ns", "size_bytes", "error",
         "if(error is null, acked_ns, null) as acked_ns",
+        "if(admitted_ns is null, null, greatest(admitted_ns, due_ns)) as let_go_ns",
         f"case when error is null then {acked} when error = '{UNSENT}' then {NEVER_SENT} else {FAILED} end as fate",
         f"{PLACE} as place",
         f"{tick('coalesce(due_ns, sent_ns)', measure)} as selected",
@@ -68,7 +70,7 @@ def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = Non
 def deliveries(
     received: DataFrame, measure: Measure, *, processing: bool, drops: bool = False, ahead_ns: int | None = None
 ) -> DataFrame:
-    """One row per delivery: whether its stamp is sound, and the ticks of being selected, received and done with.
+    """One row per delivery: whether its stamp is sound, and the ticks of being selected, sent, received and done with.
 
     Without processing in the run, what was received counts as processed, and is done with. Where consumers are to drop
     some of it (`drops`), what was not begun is done with, too: what was still in hand at the end looks the same.
@@ -87,7 +89,9 @@ def deliveries(
         f"{processed} as processed",
         "producer is not null and seq is not null and coalesce(intact, true) as sound",
         f"{PLACE} as place",
+        f"{done} as done_ns",
         f"{tick(selected, measure)} as selected",
+        f"{tick('sent_ns', measure)} as sent_tick",
         f"{tick('received_ns', measure)} as received_tick",
         f"{tick(done, measure)} as done_tick",
     )  # fmt: skip

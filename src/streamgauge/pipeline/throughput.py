@@ -40,6 +40,7 @@ DELIVERY_TOTALS: Mapping[str, str] = {
 }
 MESSAGE_TICKS = ("selected", "sent_tick", "settled_tick")
 DELIVERY_TICKS = ("selected", "received_tick", "done_tick")
+SENT_TICK = "sent_tick"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,10 @@ def message_sums(messages: DataFrame, values: Mapping[str, str]) -> DataFrame:
     return sums(messages, MESSAGE_TICKS, ("producer", "fate"), MESSAGE_TOTALS, values)
 
 
-def delivery_sums(deliveries: DataFrame, values: Mapping[str, str]) -> DataFrame:
-    """The sums of deliveries, by group."""
-    return sums(deliveries, DELIVERY_TICKS, ("group",), DELIVERY_TOTALS, values)
+def delivery_sums(deliveries: DataFrame, values: Mapping[str, str], *, by_sent: bool = False) -> DataFrame:
+    """The sums of deliveries, by group; `by_sent` tells them apart by when they were sent, too."""
+    ticks = (*DELIVERY_TICKS, SENT_TICK) if by_sent else DELIVERY_TICKS
+    return sums(deliveries, ticks, ("group",), DELIVERY_TOTALS, values)
 
 
 def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -> list[Row]:

@@ -41,14 +41,14 @@ def reading(table: Path) -> Iterator[None]:
         raise AnalysisError(f"{table} cannot be read: {why}; analyse the run again") from error
 
 
-def rows_of(folder: RunFolder, name: str) -> list[Mapping[str, Any]]:
-    """The rows of a gold table, with a null for each column that it was made without.
+def rows_of(folder: RunFolder, name: str, **wanted: str) -> list[Mapping[str, Any]]:
+    """The rows of a gold table that have these values, with a null for each column that it was made without.
 
     Raises AnalysisError where it cannot be read, or lacks what its rows must have.
     """
     path, columns = folder.table(name), TABLES[name].columns
     with reading(path):
-        table = pq.read_table(path)
+        table = pq.read_table(path, filters=[(column, "=", value) for column, value in wanted.items()] or None)
     absent = [column for column in columns if column.name not in table.column_names]
     if lacking := next((column.name for column in absent if not column.nullable), None):
         raise AnalysisError(f"{path} cannot be read: it has no column `{lacking}`; analyse the run again")

@@ -13,7 +13,7 @@ from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from streamgauge.domain.figures import UNKNOWN, milliseconds, per_second, percent, significant, whole
-from streamgauge.report import words
+from streamgauge.report import pressure, words
 from streamgauge.report.figures.figure import Figure, Row
 from streamgauge.report.figures.theme import page_config, sized
 
@@ -29,6 +29,7 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
     """The report of one result. Everything that came from outside is escaped."""
     run, verdict, delivery, resources = (result[name] for name in ("run", "verdict", "delivery", "resources"))
     drawn = [figure for figure in figures if figure.missing is None]
+    latencies = words.latency_lines(result["latency"])
     text: str = _template().render(
         run=run,
         judgement=words.JUDGEMENTS[verdict["valid"]],
@@ -40,13 +41,18 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         what=words.what_was_run(run),
         where=words.on_what(run, result["throughput"]["measured_seconds"]),
         cards=cards(result),
-        latencies=words.latency_lines(result["latency"]),
+        latencies=latencies,
+        why_censored=words.WHY_CENSORED.replace("`", "") if words.is_censored(latencies) else "",
         heads=words.FIGURE_HEADS,
         well=words.went_well(delivery),
         troubles=words.troubles(delivery),
         clean=words.no_troubles(delivery),
         groups=delivery["groups"],
         also=words.also(result),
+        policy=pressure.policy(result),
+        sampling=pressure.sampling(result),
+        held_back=_held_back(result),
+        more_faults=pressure.more_faults(result),
         expectations=[{**each, "said": words.found(each)} for each in result["expectations"]],
         processes=[_process(row) for row in resources["processes"]],
         spare=[line for line in (words.spare(resources), words.pauses(resources)) if line],
@@ -114,6 +120,32 @@ def _expected_card(expectations: Sequence[Result]) -> Card:
     broken = [each["path"] for each in expectations if not each["held"]]
     small = f"broken: {', '.join(broken)}" if broken else "as the scenario states them"
     return Card("Expectations", words.held(expectations), small, "bad" if broken else "good")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of texts; from column `numbers` on they are figures."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: int
+
+
+def _held_back(result: Result) -> list[Grid]:
+    """Lags, recoveries and faults, as far as there are any."""
+    grids = [
+        _grid(pressure.LAG_HEADS, pressure.lags(result), 2),
+        _grid(pressure.RECOVERY_HEADS, pressure.recoveries(result), 3),
+        _grid(pressure.FAULT_HEADS, pressure.faults(result), len(pressure.FAULT_HEADS)),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> Grid:
+    """A table without the columns that are empty."""
+    kept = [column for column in range(len(heads)) if any(row[column] for row in rows)]
+    cells = [[row[column] for column in kept] for row in rows]
+    return Grid([heads[column] for column in kept], cells, sum(column < numbers for column in kept))
 
 
 def _process(row: Row) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from streamgauge.domain.figures import per_second, significant
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report import words
+from streamgauge.report import pressure, words
 from streamgauge.report.files import whole
 from streamgauge.report.words import Result
 
@@ -35,6 +35,7 @@ def to_markdown(result: Result) -> str:
         *_latency(result["latency"]),
         *_delivery(result["delivery"]),
         *_also(result),
+        *_pressure(result),
         *_resources(result["resources"]),
         *_expected(result["expectations"]),
         *_what_was_run(result),
@@ -78,7 +79,7 @@ def _latency(latency: Result) -> Iterator[str]:
         ("path", "kind", *heads, ""), ((line.path, line.kind, *line.figures, escaped(line.reason)) for line in lines)
     )
     if any(figure.startswith(">") for line in lines for figure in line.figures):
-        yield _INTERVAL
+        yield words.WHY_CENSORED if words.is_censored(lines) else _INTERVAL
 
 
 def _delivery(delivery: Result) -> Iterator[str]:
@@ -95,6 +96,28 @@ def _delivery(delivery: Result) -> Iterator[str]:
 def _also(result: Result) -> Iterator[str]:
     """What few runs have, in a line each."""
     yield "\n".join(f"- {label}: {text}" for label, text in words.also(result).items())
+
+
+def _pressure(result: Result) -> Iterator[str]:
+    """Policy, lags, and how the run came back; nothing of what it has none of."""
+    facts, lags, recoveries = pressure.policy(result), pressure.lags(result), pressure.recoveries(result)
+    faults = pressure.in_short(result).get("Faults")
+    if not any((facts, lags, recoveries, faults)):
+        return
+    yield "### Lag and backpressure"
+    yield "\n".join(f"- {fact.name}: {escaped(fact.text)}" for fact in facts)
+    yield _table(_numbers(pressure.LAG_HEADS, 2), _escaped(lags))
+    yield f"Faults: {escaped(faults)}." if faults else ""
+    yield _table(_numbers(pressure.RECOVERY_HEADS, 3), _escaped(recoveries))
+
+
+def _numbers(heads: Sequence[str], first: int) -> Sequence[str]:
+    """The heads, from this column on of numbers."""
+    return [head if place < first else f"{head}:" for place, head in enumerate(heads)]
+
+
+def _escaped(rows: Rows) -> Rows:
+    return ([escaped(cell) for cell in row] for row in rows)
 
 
 def _resources(resources: Result) -> Iterator[str]:

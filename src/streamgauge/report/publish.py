@@ -92,10 +92,10 @@ def publish(folder: RunFolder, result: Result, progress: Progress, *, figures: b
 def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:
     """The tables that figures are drawn from; one that cannot be read is told and left out."""
     found: dict[str, list[Row]] = {}
-    for name in catalogue.TABLES:
+    for name, wanted in catalogue.TABLES.items():
         if folder.table(name).exists():
             try:
-                found[name] = rows_of(folder, name)
+                found[name] = rows_of(folder, name, **wanted)
             except StreamgaugeError as error:
                 progress(str(error))
     return found

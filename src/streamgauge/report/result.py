@@ -8,7 +8,7 @@ from streamgauge.domain.expect import expectations
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.verdict import Check, valid
 from streamgauge.domain.verdict.evidence import Evidence, Row
-from streamgauge.report import sections
+from streamgauge.report import backpressure, lag, sections
 from streamgauge.report.connections import connections
 from streamgauge.report.files import read_facts, rows_of, whole
 from streamgauge.report.wire import wire
@@ -31,10 +31,17 @@ TABLES: Final = (
     "processing",
     "wire",
     "connections",
+    "lag",
+    "outstanding",
+    "backpressure",
+    "faults",
+    "recovery",
     "set_aside",
     "verdict",
 )
 """The tables that result.json is made of; the others are for those who look closer."""
+_LOOKED_AT: Final[Mapping[str, Mapping[str, str]]] = {"lag": {"scope": "group"}}
+"""Rows that are enough of a table which may have millions."""
 
 
 def assemble(folder: RunFolder) -> dict[str, Any]:
@@ -57,8 +64,12 @@ def assemble(folder: RunFolder) -> dict[str, Any]:
         "processing": sections.processing(run),
         "wire": wire(run),
         "connections": connections(run),
+        "lag": lag.lag(run),
+        "backpressure": backpressure.backpressure(run),
+        "faults": backpressure.faults(run),
+        "recovery": backpressure.recovery(run),
         "resources": sections.resources(run),
-        "timeline": sections.timeline(run),
+        "timeline": sections.timeline(run, lag.by_second(run)),
     }
     result["reasons"] = {name: sections.why_absent(run, name) for name, section in result.items() if section is None}
     wanted = run.facts.scenario.get("expect")
@@ -82,4 +93,4 @@ def verdict(run: Evidence) -> dict[str, Any]:
 
 
 def _tables(folder: RunFolder) -> dict[str, list[Row]]:
-    return {name: rows_of(folder, name) for name in TABLES if folder.table(name).exists()}
+    return {name: rows_of(folder, name, **_LOOKED_AT.get(name, {})) for name in TABLES if folder.table(name).exists()}

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency import INFINITE, NOTHING, PERCENTILES, SAMPLES_NEEDED, too_few
-from streamgauge.domain.tables import DELIVERY_COUNTS
-from streamgauge.domain.verdict.asked import CLOSED_LOOP, Pace, is_on
+from streamgauge.domain.tables import DELIVERED_PERCENTILES, DELIVERY_COUNTS
+from streamgauge.domain.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK, Pace, is_on
 from streamgauge.domain.verdict.evidence import Evidence, Row, worst_group
 from streamgauge.domain.verdict.record import RECORD_TIME_MS
 
@@ -27,10 +27,11 @@ _MOMENTS: Final = ("min_ms", "mean_ms", "stddev_ms", "variance_ms2", "mad_ms")
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
 _SINCE_RECORD_TIME: Final = "since_record_time"
-_LATER: Final = ("batch", "flush_wait", _SINCE_RECORD_TIME)
+_LATER: Final = ("batch", "flush_wait", "throttle", "own_lateness", _SINCE_RECORD_TIME)
 """Latencies that few runs have."""
 _LATER_COUNTS: Final = frozenset({"aborted_received", "resent", "unread"})
 """Counts that the first version did not know."""
+OF_LAG: Final = ("admitted_per_second", "committed_lag", "position_lag", "time_lag_ms")
 _OF_TRANSACTIONS: Final = ("count", "per_second", "messages", "mean_messages", "p50_ms", "p99_ms", "max_ms")
 _OF_PROCESSING: Final = ("processed", "unprocessed", "mean_ms", "p50_ms", "p99_ms", "max_ms", "asked_ms")
 
@@ -48,7 +49,7 @@ def throughput(run: Evidence) -> Section:
     for name in ("sent", "received"):
         rate = _rate(run, row, f"{name}_bytes", seconds)
         out[f"{name}_mb_per_second"] = None if rate is None else rate / BYTES_PER_MB
-    return _with_reasons(out, lambda key: _why_no_rate(run, key))
+    return with_reasons(out, lambda key: _why_no_rate(run, key))
 
 
 def _rates(run: Evidence, row: Row | None, seconds: float | None) -> Section:
@@ -78,7 +79,7 @@ def latencies(run: Evidence) -> Section:
     """Every latency of the measure phase; null where its table is missing."""
     paths = {path: {kind: _latency_of(run, f"{path}_{kind}") for kind in _KINDS} for path in _PATHS}
     singles = {"poll": _latency_of(run, "poll"), **{name: _only_present(run, name) for name in _LATER}}
-    return _with_reasons({**paths, **singles}, lambda metric: _why_no_latency(run, metric))
+    return with_reasons({**paths, **singles}, lambda metric: _why_no_latency(run, metric))
 
 
 def _only_present(run: Evidence, metric: str) -> Section | None:
@@ -114,9 +115,11 @@ def latency(row: Row, cdf: Iterable[Row]) -> Section:
         out[f"{name}_ms"] = row[f"{name}_ms"]
         if row[f"{name}_censored"]:
             out[f"{name}_hi_ms"] = row[f"{name}_hi_ms"]
+    if row["censored"] and row["delivered_p50_ms"] is not None:
+        out["delivered"] = {f"{name}_ms": row[f"delivered_{name}_ms"] for name in DELIVERED_PERCENTILES}
     out["max_ms"] = row["max_ms"]
     out["cdf"] = [{"le_ms": point["le_ms"], "share": point["share"]} for point in cdf]
-    return _with_reasons(out, lambda key: _why_no_figure(row, key))
+    return with_reasons(out, lambda key: _why_no_figure(row, key))
 
 
 def _why_no_figure(row: Row, key: str) -> str:
@@ -157,7 +160,7 @@ def _account(run: Evidence, row: Row | None) -> Section:
     out: Section = {name: known.get(name) for name in (*DELIVERY_COUNTS, "checked", "negative_latencies")}
     checked, received = known.get("checked"), known.get("received")
     out["checked_share"] = checked / received if checked is not None and received else None
-    return _with_reasons(out, lambda key: _why_no_count(run, row, key))
+    return with_reasons(out, lambda key: _why_no_count(run, row, key))
 
 
 def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
@@ -196,6 +199,7 @@ def why_absent(run: Evidence, section: str) -> str:
     """Why a whole section is null."""
     reasons = (
         (section == "connections" and not is_on(run.facts.scenario, section), "the scenario asks for none"),
+        (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
         (section == "processing" and not run.consumes, NO_CONSUMERS),
         (section in {"lateness", "transactions"} and not run.sends, NO_LOAD),
         (section not in run.tables, missing(section)),
@@ -203,6 +207,9 @@ def why_absent(run: Evidence, section: str) -> str:
         (section == "lateness" and run.pace is Pace.CLOSED, CLOSED_LOOP),
         (section == "lateness" and not run.has_schedule, "the load has no schedule"),
         (section == "transactions" and not run.rows(section), "the load has no transactions"),
+        (section == "lag", "lag was not sampled, and a run that does not send and receive has nothing outstanding"),
+        (section == "faults", "nothing was done to the run"),
+        (section == "recovery", "nothing was done to the run that was over before its load ended"),
     )
     return next((reason for holds, reason in reasons if holds), NOTHING)
 
@@ -243,30 +250,31 @@ def _pauses(run: Evidence) -> Section | None:
     return {"pauses": len(pauses), "total_ms": sum(pauses), "longest_ms": max(pauses, default=None)}
 
 
-def timeline(run: Evidence) -> list[Section]:
-    """One object for each second of the run, warm-up (negative) and drain included."""
+def timeline(run: Evidence, lag: Mapping[int, Section]) -> list[Section]:
+    """One object for each second of the run, warm-up (negative) and drain included; `lag` is what is known of it."""
     by_window: dict[int, dict[str, Row]] = {}
     for row in run.matching("latency", scope="window"):
         by_window.setdefault(row["second"], {})[row["metric"]] = row
     windows = sorted(run.matching("throughput", scope="window"), key=lambda row: int(row["second"]))
-    return [_window(run, row, by_window.get(row["second"], {})) for row in windows]
+    return [_window(run, row, by_window.get(row["second"], {}), lag.get(row["second"], {})) for row in windows]
 
 
-def _window(run: Evidence, row: Row, metrics: Mapping[str, Row]) -> Section:
+def _window(run: Evidence, row: Row, metrics: Mapping[str, Row], lag: Section) -> Section:
     seconds = (row["duration_ns"] or 0) / NS_PER_SECOND
     out: Section = {"second": row["second"], **_rates(run, row, seconds)}
     for path in ("ack", "end_to_end"):
         out[path] = {kind: _window_latency(metrics.get(f"{path}_{kind}")) for kind in _KINDS}
     out["outstanding"] = row["outstanding"]
     out["errors"] = row["failed"] + row["unsent"] if run.sends else None
-    return out
+    out["due_per_second"] = row["due"] / seconds if run.has_schedule and seconds else None
+    return out | {name: lag.get(name) for name in OF_LAG}
 
 
 def _window_latency(row: Row | None) -> Section | None:
     return None if row is None else _select(row, "p50_ms", "p99_ms", "max_ms")
 
 
-def _with_reasons(out: Section, why: Callable[[str], str | None]) -> Section:
+def with_reasons(out: Section, why: Callable[[str], str | None]) -> Section:
     """The section with a reason for each of its nulls."""
     nulls = [key for key, value in out.items() if value is None]
     out["reasons"] = {key: why(key) or NOTHING for key in nulls}

@@ -9,13 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.domain.figures import UNKNOWN, per_second
-from streamgauge.report import words
+from streamgauge.report import pressure, words
 from streamgauge.report.page import console_of
 from streamgauge.report.words import Result
 
 GAP: Final = 2
 
-_WIDEST: Final = "Latency, ms"
 _STYLES: Final = {"fail": "bold red", "warn": "yellow", "unknown": "magenta"}
 _JUDGEMENT_STYLES: Final = {True: "bold green", False: "bold red", None: "bold yellow"}
 
@@ -30,7 +29,8 @@ def summary(result: Result, folder: Path | None = None, *, colour: bool | None =
         console.print(screen(result))
         # A path is there to be copied: it is never broken.
         files = str(folder or result["run"]["id"])
-        console.print(Text.assemble((f"{'Files':<{len(_WIDEST) + GAP}}", "bold"), (files, "dim")), soft_wrap=True)
+        widest = max(len(label) for label, _ in _sections(result))
+        console.print(Text.assemble((f"{'Files':<{widest + GAP}}", "bold"), (files, "dim")), soft_wrap=True)
     return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
 
 
@@ -49,10 +49,10 @@ def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
     yield "Run", Text(f"{words.what_was_run(run)}\n{words.on_what(run, seconds)}")
     yield "Throughput", Text(_throughput(result["throughput"]))
     yield "", ""
-    yield _WIDEST, _latency(result["latency"])
+    yield "Latency, ms", _latency(result["latency"])
     yield "", ""
     yield "Delivery", _delivery(result["delivery"])
-    for label, told in words.also(result).items():
+    for label, told in (words.also(result) | pressure.in_short(result)).items():
         yield label, Text(told)
     yield "Resources", Text(_resources(result["resources"]))
     if result["expectations"]:

@@ -24,8 +24,19 @@ FIGURE_HEADS: Final = tuple(name.replace("_", ".") for name in PERCENTILES)
 _CLOCKS: Final = {"append": "broker", "create": "producer", "both": "mixed"}
 _STATUS_WORDS: Final = {"pass": "passed", "fail": "failed", "warn": "warned", "unknown": "unknown"}
 _PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end", "processing": "processing"}
-_SINGLE: Final = {"batch": "batch", "flush_wait": "flush wait", "since_record_time": "since record time"}
+_SINGLE: Final = {
+    "batch": "batch",
+    "flush_wait": "flush wait",
+    "throttle": "throttle wait",
+    "since_record_time": "since record time",
+}
 """Latencies that few runs have, and have no begin to choose."""
+DELIVERED_ONLY: Final = "delivered only"
+WHY_CENSORED: Final = (
+    "`>` counts messages that never came at their age; `delivered only` leaves them out, and looks the better the more "
+    "of them there are: the first is what the messages that were sent met with."
+)
+"""Why percentiles of what was delivered are shown, and are not the result."""
 _PACES: Final = {"max": "as fast as possible", "closed": "closed loop"}
 _GOOD: Final = {"sent": "sent", "acked": "acknowledged", "delivered_once": "delivered once"}
 _TROUBLES: Final = {
@@ -152,11 +163,29 @@ def latency_lines(latency: Result) -> list[LatencyLine]:
     for path, words in _PATHS.items():
         kinds = {kind: latency[path][kind] for kind in ("response", "service")}
         if any(figures and figures["p50_ms"] is not None for figures in kinds.values()):
-            lines += [_latency_line(words, kind, figures) for kind, figures in kinds.items()]
+            lines += [line for kind, figures in kinds.items() for line in _both(words, kind, figures)]
     for name, words in _SINGLE.items():
         if figures := latency.get(name):
             lines.append(_latency_line(words, _CLOCKS.get(figures.get("clock"), ""), figures))
     return lines or [_latency_line("poll", "", latency["poll"])]
+
+
+def _both(path: str, kind: str, figures: Result | None) -> list[LatencyLine]:
+    """A latency, and beside one that is censored what it would look like if messages that never came did not count."""
+    line = _latency_line(path, kind, figures)
+    delivered = figures and figures.get("delivered")
+    if not figures or not delivered:
+        return [line]
+    known = {**delivered, "max_ms": figures["max_ms"]}
+    return [
+        line,
+        LatencyLine(path, DELIVERED_ONLY, tuple(significant(known.get(f"{name}_ms")) for name in PERCENTILES)),
+    ]
+
+
+def is_censored(lines: Sequence[LatencyLine]) -> bool:
+    """Whether one of the lines leaves out what never came."""
+    return any(line.kind == DELIVERED_ONLY for line in lines)
 
 
 def _latency_line(path: str, kind: str, figures: Result | None) -> LatencyLine:

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.histogram import Int64s
-from streamgauge.domain.look import STEPS_PER_DOUBLING, Look, live_edges_ns
+from streamgauge.domain.look import STEPS_PER_DOUBLING, Held, Look, live_edges_ns
 
 LOOPBACK: Final = "127.0.0.1"
 EDGES_PER_DOUBLING: Final = 4
@@ -58,6 +58,8 @@ class Metrics(Collector):
         if self._asked is not None:
             yield GaugeMetricFamily("streamgauge_asked_messages_per_second", "The asked rate.", self._asked)
         yield from _messages(look)
+        if look.held is not None:
+            yield from _held(look.held)
         yield from _workers(look)
         for name, counts in (("ack", look.ack), ("end_to_end", look.end_to_end)):
             if counts.any():
@@ -103,6 +105,20 @@ def _messages(look: Look) -> Iterator[Metric]:
     yield size
     if look.outstanding is not None:
         yield GaugeMetricFamily("streamgauge_outstanding_messages", "Sent and not yet received.", look.outstanding)
+    if look.lag is not None:
+        about = "Log end minus committed offset, last sample of the group that is furthest behind."
+        yield GaugeMetricFamily("streamgauge_committed_lag_messages", about, look.lag)
+
+
+def _held(held: Held) -> Iterator[Metric]:
+    """Whether and how far producers are held back."""
+    about = "Lag above which producers pause, or credit that there is."
+    yield GaugeMetricFamily("streamgauge_backpressure_limit_messages", about, held.limit)
+    if held.paused is not None:
+        yield GaugeMetricFamily("streamgauge_producers_paused", "1 while nothing is let go.", float(held.paused))
+    if held.in_use is not None:
+        about = "Credit that is not free to be taken at once."
+        yield GaugeMetricFamily("streamgauge_credit_in_use_messages", about, held.in_use)
 
 
 def _workers(look: Look) -> Iterator[Metric]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from streamgauge.domain.figures import UNKNOWN, milliseconds, per_second, percent, significant, whole
 from streamgauge.domain.look import Look
-from streamgauge.domain.progress import Progress, progress
+from streamgauge.domain.progress import Progress, held_in_words, progress
 
 CURVE_SECONDS: Final = 60
 """How many looks back the curve reaches."""
@@ -75,6 +75,10 @@ def table(said: Progress, rates: list[float], *, ascii_only: bool = False) -> Re
     grid.add_row("p50, p99 now", Text("  ".join(_latencies(said)) or UNKNOWN))
     if said.outstanding is not None:
         grid.add_row("outstanding", Text(whole(said.outstanding)))
+    if said.lag is not None:
+        grid.add_row("committed lag", Text(whole(said.lag)))
+    if said.held is not None:
+        grid.add_row("backpressure", Text(held_in_words(said.held), style="yellow" if said.held.paused else ""))
     if said.failed:
         grid.add_row("failed", Text(whole(said.failed), style="bold red"))
     used = [f"{role} {said.cores[role]:.2f}" for role in _ROLES if role in said.cores]

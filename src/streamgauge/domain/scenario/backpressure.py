@@ -1,6 +1,6 @@
 """What holds producers back, and how often it is decided."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,6 +19,9 @@ class Hysteresis(Part):
     """Committed lag below which they go on; half of `max_lag` when left out."""
     poll: Between = Field(default="200ms", validate_default=True)
     """Between two decisions, 1ms to 60s."""
+    held: Literal["keep", "drop"] = "keep"
+    """What becomes of messages that are due while producers are paused: `keep` sends them afterwards, with the due
+    times that they had; `drop` never sends them, as sources do that lose what they may not send."""
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
@@ -48,6 +51,11 @@ class Backpressure(OneOf):
     """Pause above a lag, go on below another, like `{max_lag: 20k, resume_lag: 5k, poll: 200ms}`."""
     credit: Credit | None = None
     """Never more than a limit sent and not processed, like `{limit: 5000}`."""
+
+    @property
+    def held(self) -> Literal["keep", "drop"]:
+        """What becomes of messages that may not be sent when they are due."""
+        return self.hysteresis.held if self.hysteresis else "keep"
 
     @property
     def poll_ns(self) -> int:

@@ -8,7 +8,7 @@ from streamgauge.domain.errors import Fault
 from streamgauge.domain.expect import parse_bound
 from streamgauge.domain.scenario.consume import Consume
 from streamgauge.domain.scenario.content import content_faults, largest_bytes
-from streamgauge.domain.scenario.faults import BROKER, CONTROLLER, FaultKind, Injected
+from streamgauge.domain.scenario.faults import BROKER, CONTROLLER, KILL, Injected
 from streamgauge.domain.scenario.load import Load
 from streamgauge.domain.scenario.model import Measure, Scenario
 from streamgauge.domain.scenario.values import ClientSettings, Setting
@@ -131,6 +131,10 @@ def _credited(scenario: Scenario, load: Load, consume: Consume) -> Iterator[Faul
     if consume.partitions is not None and len(consume.partitions) < scenario.topic.partitions:
         what = "messages of partitions that nobody reads would keep their credit for ever"
         yield Fault(where, what, "Leave consume.partitions out, or name all of them")
+    credit = scenario.backpressure.credit if scenario.backpressure else None
+    if credit and credit.limit < load.producers:
+        what = f"{credit.limit}: {load.producers} producers, of which those with nothing to send could hold all of it"
+        yield Fault(f"{where}.limit", what, f"Write at least {load.producers}, or fewer producers")
     if "compact" in str(scenario.topic.configs.get("cleanup.policy", "")):
         yield Fault(where, "a compacted topic has offsets without a message", "Leave cleanup.policy out")
 
@@ -154,7 +158,7 @@ def _injected(scenario: Scenario) -> Iterator[Fault]:
         if (fault.number or 0) >= counts[fault.role]:
             known = f"there are {counts[fault.role]} of them" if counts[fault.role] else "there is none"
             yield Fault(f"{where}.target", f"{fault.target}: {known}", "Name what the run has")
-        if fault.role == BROKER and fault.kind is FaultKind.KILL:
+        if fault.role == BROKER and fault.kind == KILL:
             yield Fault(f"{where}.kind", "kill: a broker can be paused only", "Write `kind: pause` and `for: 5s`")
         if fault.at >= scenario.phases.measure_ns:
             yield Fault(f"{where}.at", "lies after the measure phase", "Write an earlier time, or measure for longer")

@@ -1,8 +1,7 @@
 """What is done to a run while it runs: faults that are meant to be."""
 
 import re
-from enum import StrEnum
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_serializer, model_validator
 
@@ -14,13 +13,9 @@ CONTROLLER: Final = "controller"
 _TARGET: Final = re.compile(r"(producer|consumer)s|(producer|consumer)-(\d{1,3})|controller|broker")
 
 
-class FaultKind(StrEnum):
-    """What is done to a target."""
-
-    PAUSE = "pause"
-    """The process is stopped, and goes on after a while."""
-    KILL = "kill"
-    """The process is ended at once, and does not come back."""
+FaultKind = Literal["pause", "kill"]
+PAUSE: Final = "pause"
+KILL: Final = "kill"
 
 
 def _target(value: str) -> str:
@@ -45,9 +40,9 @@ class Injected(Part):
 
     @model_validator(mode="after")
     def _ends(self) -> Self:
-        if self.kind is FaultKind.PAUSE and self.for_ is None:
+        if self.kind == PAUSE and self.for_ is None:
             raise ValueError("a pause has to end; write how long it lasts, like `for: 5s`")
-        if self.kind is FaultKind.KILL and self.for_ is not None:
+        if self.kind == KILL and self.for_ is not None:
             raise ValueError("what was killed does not come back; leave `for` out, or write `kind: pause`")
         return self
 

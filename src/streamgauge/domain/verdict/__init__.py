@@ -8,7 +8,18 @@ from typing import Final
 
 from streamgauge.domain.exits import Exit
 from streamgauge.domain.runfolder import Ending, RunFacts
-from streamgauge.domain.verdict import connections, delivery, machine, pace, processing, record, window
+from streamgauge.domain.verdict import (
+    backpressure,
+    connections,
+    delivery,
+    faults,
+    lag,
+    machine,
+    pace,
+    processing,
+    record,
+    window,
+)
 from streamgauge.domain.verdict.check import About, Check, Status
 from streamgauge.domain.verdict.evidence import Evidence, Tables
 from streamgauge.domain.verdict.rule import EITHER, INSTRUMENT, SYSTEM, rule
@@ -26,6 +37,10 @@ RULES: Final = (
     rule("schedule", EITHER, pace.schedule),
     rule("rate", EITHER, pace.asked_rate),
     rule("unsent", EITHER, delivery.unsent),
+    rule("credit", INSTRUMENT, backpressure.credit),
+    rule("controller", EITHER, backpressure.controller),
+    rule("lost_credit", SYSTEM, backpressure.lost_credit),
+    rule("faults", INSTRUMENT, faults.faults),
     rule("full_queue", EITHER, pace.full_queue),
     rule("linger", SYSTEM, pace.linger),
     rule("connections", EITHER, connections.answered),
@@ -34,7 +49,9 @@ RULES: Final = (
     rule("machine_cpu", INSTRUMENT, machine.machine_cpu),
     rule("ack_polls", INSTRUMENT, machine.producer_polls),
     rule("receive_polls", INSTRUMENT, machine.consumer_polls),
-    rule("processing_delay", INSTRUMENT, processing.processing_delay),
+    rule("lag_samples", EITHER, lag.lag_samples),
+    rule("lag_sampler", INSTRUMENT, lag.lag_sampler),
+    rule("processing_delay", EITHER, processing.processing_delay),
     rule("garbage_collection", SYSTEM, machine.garbage_collection),
     rule("start_transient", INSTRUMENT, window.start_transient),
     rule("samples", INSTRUMENT, window.samples),

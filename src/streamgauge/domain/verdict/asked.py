@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final
 
+from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.quantities import parse_duration_ns
 
 Asked = Mapping[str, Any]
 
 CLOSED_LOOP: Final = "closed loop: the next batch is sent when the last one is acknowledged"
 """Why such a load has no schedule."""
+NOT_HELD_BACK: Final = "nothing holds producers back"
+"""Why there is nothing that a policy did."""
 
 _OFF: Final = (None, False, "off")
 _CLOSED: Final = "closed"
@@ -68,10 +71,11 @@ def pace_of(scenario: Asked) -> Pace:
 
 
 def is_steady(scenario: Asked) -> bool:
-    """Whether a run is meant to be the same at any time of the measure phase: neither load nor processing change."""
+    """Whether a run is meant to be the same at any time of the measure phase: nothing changes, no fault is injected."""
     shape = part(scenario, "load", "rate")
     has_steady_load = pace_of(scenario) is not Pace.SHAPE or any(name in shape for name in _STEADY_SHAPES)
-    return has_steady_load and not part(scenario, "consume", "processing").get("changes")
+    is_left_alone = not scenario.get("faults")
+    return has_steady_load and is_left_alone and not part(scenario, "consume", "processing").get("changes")
 
 
 def is_read_committed(scenario: Asked) -> bool:
@@ -104,3 +108,32 @@ def _delay(asked: Asked, *, exponential: bool) -> Delay:
     delay_ns, jitter_ns = (parse_duration_ns(asked.get(name) or 0) for name in ("delay", "jitter"))
     stddev_ns = math.hypot(delay_ns if exponential else 0, jitter_ns / math.sqrt(12))
     return Delay(parse_duration_ns(asked.get("at") or 0), delay_ns + jitter_ns / 2, stddev_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What holds producers back: `hysteresis` or `credit`."""
+
+    name: str
+    limit: int
+    """Credit: messages outstanding at most; hysteresis: the lag above which producers pause."""
+    resume: int | None
+    """Hysteresis: the lag below which they go on."""
+    poll_ms: float
+
+    @property
+    def is_credit(self) -> bool:
+        """Whether it promises a bound."""
+        return self.name == "credit"
+
+
+def policy_of(scenario: Asked) -> Policy | None:
+    """What holds producers back; None for nothing."""
+    asked = part(scenario, "backpressure")
+    name = next((name for name in ("credit", "hysteresis") if is_on(asked, name)), None)
+    if name is None:
+        return None
+    said = part(asked, name)
+    limit = said["limit"] if name == "credit" else said["max_lag"]
+    resume = None if name == "credit" else said.get("resume_lag") or max(1, limit // 2)
+    return Policy(name, limit, resume, parse_duration_ns(said["poll"]) / NS_PER_MS)

@@ -8,7 +8,7 @@ from streamgauge.domain.figures import listed, percent, whole
 from streamgauge.domain.verdict.asked import is_on, is_read_committed, part
 from streamgauge.domain.verdict.check import Check, Status, passed, unknown
 from streamgauge.domain.verdict.evidence import Evidence
-from streamgauge.domain.verdict.pace import cause
+from streamgauge.domain.verdict.pace import HELD_BACK, shortfall
 from streamgauge.domain.verdict.rule import SYSTEM, Rule
 
 
@@ -198,8 +198,9 @@ def unsent(run: Evidence) -> Check | None:
     """Whether everything that was due was sent.
 
     Looks at: the count `unsent` of the whole run.
-    Fails when: there is one; of the system, where the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or
-    more, or a producer died because the scenario wanted it.
+    Warns when: there is one, and the policy held producers back.
+    Fails when: there is one otherwise; of the system, where the client's queue was full {FULL_QUEUE_SHARE:.1%} of the
+    time or more, or the scenario stopped a producer or the broker.
     To do: add producers (load.producers) or CPU, or lower load.rate.
     """
     if not run.has_schedule:
@@ -210,8 +211,9 @@ def unsent(run: Evidence) -> Check | None:
         return unknown("unsent", "instrument", "how many messages were due and never sent is not known")
     if count == 0:
         return passed("unsent", "instrument", "every message that was due was sent")
-    about, seen, advice = cause(run)
-    return Check("unsent", about, "fail", f"{_of(count, count + sent)} were due and never sent{seen}", advice)
+    about, seen, advice = shortfall(run)
+    status: Status = "warn" if seen == HELD_BACK else "fail"
+    return Check("unsent", about, status, f"{_of(count, count + sent)} were due and never sent{seen}", advice)
 
 
 def drain(run: Evidence) -> Check | None:

@@ -7,7 +7,7 @@ from typing import Any
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.quantities import parse_rate_per_second
 from streamgauge.domain.runfolder import RunFacts, WorkerFacts
-from streamgauge.domain.verdict.asked import Pace, is_on, is_steady, pace_of, part
+from streamgauge.domain.verdict.asked import Pace, Policy, is_on, is_steady, pace_of, part, policy_of
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -160,6 +160,40 @@ class Evidence:
     def is_held_up(self) -> bool:
         """Whether full queues, and so the system, can explain messages that went out late."""
         return (self.full_queue_share or 0.0) >= FULL_QUEUE_SHARE
+
+    @property
+    def policy(self) -> Policy | None:
+        """What held producers back; None for nothing."""
+        return policy_of(self.facts.scenario)
+
+    @property
+    def is_throttled(self) -> bool:
+        """Whether a policy made messages wait, or let none go."""
+        waited = (self.latency("throttle").get("max_ms") or 0.0) > 0
+        return self.policy is not None and (waited or (self.measured or {}).get("sent") == 0)
+
+    @property
+    def lateness(self) -> Row | None:
+        """How late messages were sent in the measure phase: after they were due, and a policy had let them go."""
+        return self.one("lateness", producer=None) if self.policy is None else self.latency("own_lateness") or None
+
+    def stopped(self, *roles: str) -> list[str]:
+        """The processes of these roles that the scenario paused or killed."""
+        return sorted({str(row["target"]) for row in self._stops if str(row["target"]).partition("-")[0] in roles})
+
+    def is_stopped(self, look: Row) -> bool:
+        """Whether the scenario had paused the process of a look at it, or let it go on in the look before."""
+        stops = [row for row in self._stops if row["target"] == look["process"]]
+        length = (look.get("duration_ns") or NS_PER_SECOND) / NS_PER_SECOND
+        begins = [row["second"] for row in stops if row["action"] == "begin" and row["second"] <= look["second"]]
+        ends = [
+            row["second"] for row in stops if row["action"] == "end" and row["second"] < look["second"] - 2 * length
+        ]
+        return len(begins) > len(ends)
+
+    @property
+    def _stops(self) -> list[Row]:
+        return [row for row in self.rows("faults") if row["kind"] in {"pause", "kill"} and row["error"] is None]
 
     @property
     def killed_on_purpose(self) -> list[WorkerFacts]:

@@ -69,9 +69,11 @@ def _cores(row: Row) -> str:
 def _is_starved(run: Evidence, row: Row) -> bool:
     """Whether a busy worker was late by its own fault: a producer on its schedule, a consumer behind the producers."""
     if row["role"] == "producer":
-        return not run.has_schedule or (not run.is_held_up and is_core_moved(run))
+        return not run.has_schedule or (
+            not run.is_held_up and not run.stopped("producer", "broker") and is_core_moved(run)
+        )
     received = run.received_share
-    if received is None or received >= FELL_BEHIND:
+    if received is None or received >= FELL_BEHIND or run.stopped("consumer"):
         return False
     polls = [run.one("polls", consumer=number) or {} for number in run.numbers(str(row["process"]))]
     return all((share := each.get("in_poll_share")) is None or share < IN_POLL_SHARE for each in polls)
@@ -121,7 +123,7 @@ def producer_polls(run: Evidence) -> Check | None:
     """Whether producers served delivery reports so late that acknowledgement latency suffered.
 
     Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
-    {MOVED_MS:g} ms. The worst producer counts.
+    {MOVED_MS:g} ms. The worst producer counts; seconds in which the scenario stopped it do not.
     Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
     Fails when: they take {GAPS_FAIL:.0%} or more, unless the run is as fast as possible: then the rate stands.
     To do: give the producers more CPU, or add producers; as fast as possible, set load.rate to learn the latency.
@@ -135,7 +137,7 @@ def consumer_polls(run: Evidence) -> Check | None:
     Consumers that process, or keep to a rate, make gaps on purpose, and are not asked.
 
     Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
-    {MOVED_MS:g} ms. The worst consumer counts.
+    {MOVED_MS:g} ms. The worst consumer counts; seconds in which the scenario stopped it do not.
     Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
     Fails when: they take {GAPS_FAIL:.0%} or more, unless the run is as fast as possible: then the rate stands.
     To do: give the consumers more CPU, or add consumers; as fast as possible, set load.rate to learn the latency.
@@ -149,10 +151,12 @@ def _poll_gaps(run: Evidence, role: str, name: str, path: str) -> Check | None:
     """Whether the long gaps between polls cover a share of the time that a p99 can feel.
 
     What arrives during a gap is noticed at its end. A gap is long above a tenth of the p99 and above 1 ms. A look tells
-    the longest gap of one second only; the worst worker counts.
+    the longest gap of one second only; the worst worker counts. While the scenario has stopped a worker, it is no fault
+    of the instrument that it does not poll.
     """
     p99 = next((value for metric in _SEEN_BY[role] if (value := run.latency(metric).get("p99_ms"))), None)
     looks = [row for row in run.matching("resources", scope="interval", role=role) if _is_measured(run, row)]
+    looks = [row for row in looks if not run.is_stopped(row)]
     if p99 is None or not looks:
         return unknown(name, "instrument", f"the gaps between the polls of a {role} are not known")
     limit_ms = max(MOVED_SHARE * p99, MOVED_MS)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from streamgauge.domain.figures import milliseconds, per_second, percent
+from streamgauge.domain.figures import listed, milliseconds, per_second, percent
 from streamgauge.domain.verdict.asked import Pace, part
 from streamgauge.domain.verdict.check import About, Check, Status, passed, unknown
 from streamgauge.domain.verdict.evidence import FULL_QUEUE_SHARE, Evidence
@@ -22,6 +22,8 @@ _PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end"}
 _CORE: Final = ("p50_ms", "p99_ms")
 _TAIL: Final = ("p99_9_ms",)
 
+HELD_BACK: Final = "; the policy held producers back"
+
 BUSY_PER_SECOND: Final = 1_000
 """From this rate on, a request for every message is worth a warning."""
 
@@ -34,13 +36,18 @@ def is_more(larger: float, smaller: float) -> bool:
 def moved(run: Evidence, percentile: str) -> tuple[str, float, float] | None:
     """The path whose percentile lateness moved most in proportion: its words, response and service time in ms.
 
-    Both are percentiles of the same messages, so what lies between them is what lateness did to the figure.
+    Both are percentiles of the same messages, so what lies between them is what lateness did to the figure. With a
+    policy, its wait lies between them, too: in place of the service time then stands the response time without the
+    lateness of messages that had been let go.
     """
     found = []
+    late = None if run.policy is None else (run.lateness or {}).get(percentile) or 0.0
     for path, words in _PATHS.items():
         response = run.latency(f"{path}_response").get(percentile)
         service = run.latency(f"{path}_service").get(percentile)
-        if response and service is not None:
+        if response and late is not None:
+            found.append((words, float(response), max(0.0, response - late)))
+        elif response and service is not None:
             found.append((words, float(response), float(service)))
     return max(found, key=lambda each: (each[1] - each[2]) / each[1], default=None)
 
@@ -52,7 +59,7 @@ def is_core_moved(run: Evidence) -> bool:
 
 def _first_moved(run: Evidence, percentiles: tuple[str, ...]) -> str | None:
     """The first percentile that lateness moved; messages that were never sent move some too, without being late."""
-    late = run.one("lateness", producer=None) or {}
+    late = run.lateness or {}
     for name in percentiles:
         figure = moved(run, name)
         if figure and is_more(figure[1], figure[2]) and (late.get(name) or 0.0) > MOVED_MS:
@@ -66,6 +73,9 @@ def cause(run: Evidence) -> tuple[About, str, str]:
     if dead:
         declared = all(worker.declared_dead for worker in dead)
         return "system" if declared else "instrument", "; a producer died", "See the check of workers."
+    if stopped := run.stopped("producer", "broker"):
+        seen = f"; the scenario stopped {listed(stopped)}"
+        return "system", seen, "What was due meanwhile went out late, as the scenario asks for."
     if run.is_held_up:
         seen = f"; the client's queue was full {percent(run.full_queue_share)} of the time"
         return "system", seen, "The system takes no more; response time counts the wait. Lower load.rate."
@@ -75,12 +85,22 @@ def cause(run: Evidence) -> tuple[About, str, str]:
     return "instrument", "", "The generator did not keep up. Add producers (load.producers) or CPU, or lower load.rate."
 
 
+def shortfall(run: Evidence) -> tuple[About, str, str]:
+    """Who kept messages from being sent at all: the same, or the policy, unless the generator was late besides."""
+    about, seen, advice = cause(run)
+    if about == "system" or seen or not run.is_throttled or is_core_moved(run):
+        return about, seen, advice
+    return "system", HELD_BACK, "That is what the policy is for. Add consumers, or lower load.rate."
+
+
 def schedule(run: Evidence) -> Check | None:
     """Whether messages went out when they were due, as far as a reported percentile can tell.
 
+    Where a policy holds producers back, its wait is no lateness: what counts is when a message was due and let go.
+
     Looks at: lateness, and response beside service time of the same messages. A percentile is moved when the two differ
-    by more than {MOVED_SHARE:.0%} of it and by more than {MOVED_MS:g} ms.
-    Warns when: only a p99.9 is moved; or a median or p99 is, and the system or a death that was asked for is the
+    by more than {MOVED_SHARE:.0%} of it and by more than {MOVED_MS:g} ms; with a policy, when lateness is as much.
+    Warns when: only a p99.9 is moved; or a median or p99 is, and the system or a fault that was asked for is the
     cause. The system is, when the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or more, and when
     producers wait for it between messages (load.flush, load.transactions).
     Fails when: a median or p99 is moved and the generator is the cause.
@@ -88,11 +108,12 @@ def schedule(run: Evidence) -> Check | None:
     """
     if not run.has_schedule:
         return None
-    late = run.one("lateness", producer=None)
+    late = run.lateness
     if late is None or late.get("p99_ms") is None:
         return unknown("schedule", "instrument", "how late messages were sent is not known")
     core, tail = _first_moved(run, _CORE), _first_moved(run, _TAIL)
-    evidence = f"lateness p99 {milliseconds(late['p99_ms'])}, max {milliseconds(late.get('max_ms'))}"
+    evidence = "" if run.policy is None else "after messages were let go: "
+    evidence += f"lateness p99 {milliseconds(late['p99_ms'])}, max {milliseconds(late.get('max_ms'))}"
     evidence += _difference(run, core or tail or "p99_ms")
     if not core and not tail:
         return passed("schedule", "instrument", evidence)
@@ -107,7 +128,8 @@ def _difference(run: Evidence, percentile: str) -> str:
         return ""
     words, response, service = figure
     name = percentile.removesuffix("_ms").replace("_", ".")
-    return f"; {words} {name} {milliseconds(response)} from due, {milliseconds(service)} from sent"
+    than = "from sent" if run.policy is None else "without it"
+    return f"; {words} {name} {milliseconds(response)} from due, {milliseconds(service)} {than}"
 
 
 def asked_rate(run: Evidence) -> Check | None:
@@ -115,8 +137,8 @@ def asked_rate(run: Evidence) -> Check | None:
 
     Looks at: messages sent in the measure phase, by its length; of a load that changes, beside those that were due in
     it. Up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages more or less is exact.
-    Warns when: the rate is off by up to {RATE_CLOSE:.0%}.
-    Fails when: it is off by more; of the system, where full queues, failed sends or a death that was asked for are the
+    Warns when: the rate is off by up to {RATE_CLOSE:.0%}; or by more, and the policy held producers back.
+    Fails when: it is off by more; of the system, where full queues, failed sends or a fault that was asked for are the
     cause.
     To do: add producers or CPU, or lower load.rate; see the checks that the evidence names.
     """
@@ -133,10 +155,10 @@ def asked_rate(run: Evidence) -> Check | None:
         evidence += f", {percent(off / wanted)} {'more' if sent > wanted else 'less'}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
         return passed("rate", "instrument", evidence)
-    about, seen, advice = cause(run)
+    about, seen, advice = shortfall(run)
     if ((run.delivery("measure") or {}).get("failed") or 0) >= off / 2:
         about, seen, advice = "system", "; failed sends account for it", "See the check of failed sends."
-    status: Status = "warn" if off <= RATE_CLOSE * wanted else "fail"
+    status: Status = "warn" if off <= RATE_CLOSE * wanted or seen == HELD_BACK else "fail"
     return Check("rate", about, status, evidence + seen, advice)
 
 

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from streamgauge.domain.figures import milliseconds, percent, whole
+from streamgauge.domain.figures import listed, milliseconds, percent, whole
 from streamgauge.domain.verdict.check import Check, passed, unknown
 from streamgauge.domain.verdict.evidence import Evidence, Row
 
@@ -20,7 +20,7 @@ def processing_delay(run: Evidence) -> Check | None:
 
     Looks at: the mean time from begin to end of processing beside the mean of the delay, of each of the delays that
     follow each other. What chance explains ({STANDARD_ERRORS} standard errors of the mean) is not held against it.
-    Warns when: one is off by more than {DELAY_WARN:.0%}.
+    Warns when: one is off by more than {DELAY_WARN:.0%}; of the system, where the scenario stopped a consumer.
     Fails when: one is off by more than {DELAY_FAIL:.0%}.
     To do: give the consumers more CPU or more processes (consume.processes), or ask for a longer delay.
     """
@@ -39,6 +39,9 @@ def processing_delay(run: Evidence) -> Check | None:
     evidence += f"; {percent(off)} off, {processed} messages"
     if off <= DELAY_WARN:
         return passed("processing_delay", "instrument", evidence)
+    if stopped := run.stopped("consumer"):
+        evidence += f"; the scenario stopped {listed(stopped)}"
+        return Check("processing_delay", "system", "warn", evidence, "What was in hand meanwhile took longer.")
     advice = "Give the consumers more CPU or more processes (consume.processes), or ask for a longer delay."
     return Check("processing_delay", "instrument", "fail" if off > DELAY_FAIL else "warn", evidence, advice)
 

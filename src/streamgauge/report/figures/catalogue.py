@@ -6,7 +6,7 @@ from typing import Final
 
 import vl_convert
 
-from streamgauge.report.figures import distribution, machine, over_time, partitions
+from streamgauge.report.figures import backpressure, distribution, lag, machine, over_time, partitions, recovery
 from streamgauge.report.figures.compare import Labelled, burst_summary, burst_timeline
 from streamgauge.report.figures.figure import Figure, Result, Row, Source
 from streamgauge.report.figures.theme import file_config, sized
@@ -16,6 +16,13 @@ from streamgauge.report.files import whole
 FIGURES: Final[Sequence[Callable[[Source], Figure]]] = (
     over_time.rates,
     over_time.latency,
+    backpressure.admission,
+    lag.lag,
+    backpressure.credit,
+    backpressure.backlog,
+    recovery.recovery,
+    lag.time_lag,
+    lag.worst_partition,
     distribution.percentiles,
     distribution.heat_map,
     distribution.delivered_within,
@@ -27,8 +34,32 @@ FIGURES: Final[Sequence[Callable[[Source], Figure]]] = (
     partitions.load,
     partitions.latency,
 )
-TABLES: Final = ("latency", "throughput", "percentiles", "heat", "resources", "gc")
-"""What figures look at beside the result."""
+FEW_HAVE: Final = frozenset(
+    {
+        backpressure.admission,
+        lag.lag,
+        backpressure.credit,
+        backpressure.backlog,
+        recovery.recovery,
+        lag.time_lag,
+        lag.worst_partition,
+    }
+)
+"""Figures that are left out where a run has none of their matter; of all others it is said why they are missing."""
+TABLES: Final[Mapping[str, Mapping[str, str]]] = {
+    "latency": {},
+    "throughput": {},
+    "percentiles": {},
+    "heat": {},
+    "resources": {},
+    "gc": {},
+    "lag": {"scope": "group"},
+    "outstanding": {},
+    "backpressure": {},
+    "faults": {},
+    "recovery": {},
+}
+"""What figures look at beside the result: tables, and of each the rows that have these values."""
 
 FILE_WIDTH: Final = 760
 PNG_SCALE: Final = 2.0
@@ -39,7 +70,8 @@ def figures(result: Result, tables: Mapping[str, Sequence[Row]]) -> list[Figure]
     source = source_of(result, tables)
     alone = [Labelled(str(result["run"]["name"]), result)]
     bursts = [figure for figure in (burst_timeline(alone), burst_summary(alone)) if figure.missing is None]
-    return [*(figure(source) for figure in FIGURES), *bursts]
+    drawn = [(draw, draw(source)) for draw in FIGURES]
+    return [*(figure for draw, figure in drawn if draw not in FEW_HAVE or figure.missing is None), *bursts]
 
 
 def save(drawn: Iterable[Figure], folder: Path) -> list[Path]:

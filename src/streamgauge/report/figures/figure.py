@@ -13,6 +13,9 @@ Result = Mapping[str, Any]
 
 TIMELINE: Final = "timeline"
 PHASES: Final = "phases"
+MARKS: Final = "marks"
+MOST_NAMED: Final = 6
+"""So many marks have room for their names; of more the tooltips tell, and the table."""
 
 LEGEND: Final = alt.Legend(orient="top", columns=3)
 """Three short entries to a line fit a phone."""
@@ -20,12 +23,16 @@ LEGEND: Final = alt.Legend(orient="top", columns=3)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One run as figures see it: the result, rows of gold tables (none of a missing one), and data that many share."""
+    """One run as figures see it: the result, rows of gold tables (none of a missing one), and data that many share.
+
+    `marks` are spans of time in which something was done to the run, as `marks.marks_of` makes them.
+    """
 
     result: Result
     tables: Mapping[str, Sequence[Row]]
     timeline: Sequence[Row]
     phases: Sequence[Row]
+    marks: Sequence[Row] = ()
 
     def rows(self, table: str, **wanted: Any) -> list[Row]:
         """The rows of a table that have these values."""
@@ -66,8 +73,9 @@ def over_time(source: Source, series: Sequence[str]) -> dict[str, Sequence[Row]]
 
 
 def phases_of(source: Source) -> dict[str, Sequence[Row]]:
-    """The data of the shade."""
-    return {PHASES: source.phases} if source.phases else {}
+    """The data of what `over_phases` draws."""
+    shown = {PHASES: source.phases, MARKS: source.marks}
+    return {name: rows for name, rows in shown.items() if rows}
 
 
 def rounded(value: float | None) -> float | None:
@@ -82,16 +90,29 @@ def seconds_axis() -> alt.X:
     )
 
 
-def over_phases(source: Source, marks: alt.Chart) -> alt.LayerChart:
-    """The marks over a shade of what is not measured: warm-up and drain."""
-    if not source.phases:
-        return alt.LayerChart(layer=[marks])
-    shade = (
-        alt.Chart(alt.NamedData(PHASES))
-        .mark_rect(opacity=0.15, color=COLORS["grey"], tooltip=False)
-        .encode(alt.X("from:Q", scale=alt.Scale(nice=False)), alt.X2("to:Q"))
-    )
-    return alt.LayerChart(layer=[shade, marks])
+def over_phases(source: Source, *marks: alt.Chart) -> alt.LayerChart:
+    """The marks over a shade of what is not measured, warm-up and drain, and over what was done to the run."""
+    shade = [spans(PHASES, "grey")] if source.phases else []
+    return alt.LayerChart(layer=[*shade, *_done(source.marks), *marks])
+
+
+def _done(marks: Sequence[Row]) -> list[alt.Chart]:
+    """Spans with a line where each begins, and their names while there is room for them."""
+    if not marks:
+        return []
+    tips = [tip("what"), tip("from", "from second"), tip("to", "to second")]
+    begin = alt.Chart(alt.NamedData(MARKS)).encode(alt.X("from:Q", scale=alt.Scale(nice=False)))
+    line = begin.mark_rule(color=COLORS["orange"], strokeDash=[2, 2]).encode(tooltip=tips)
+    name = begin.mark_text(align="left", baseline="top", dx=3, fontSize=10, color=COLORS["orange"], tooltip=False)
+    names = [name.encode(alt.Text("what:N"), y=alt.value(1))] if len(marks) <= MOST_NAMED else []
+    return [spans(MARKS, "orange", tips), line, *names]
+
+
+def spans(data: str, color: str, tooltip: Sequence[alt.Tooltip] = ()) -> alt.Chart:
+    """A shade from `from` to `to` in each row of the data."""
+    rows = alt.Chart(alt.NamedData(data)).encode(alt.X("from:Q", scale=alt.Scale(nice=False)), alt.X2("to:Q"))
+    shade: alt.Chart = rows.mark_rect(opacity=0.15, color=COLORS[color], tooltip=False)
+    return shade.encode(tooltip=list(tooltip)) if tooltip else shade
 
 
 def legend_selects() -> alt.Parameter:
@@ -109,7 +130,7 @@ def tip(name: str, title: str | None = None) -> alt.Tooltip:
     return alt.Tooltip(f"{name}:N", title=title or name)
 
 
-def series_color(series: Sequence[str], colors: Sequence[str], legend: alt.Legend = LEGEND) -> alt.Color:
+def series_color(series: Sequence[str], colors: Sequence[str], legend: alt.Legend | None = LEGEND) -> alt.Color:
     """One colour for each series, in this order."""
     scale = alt.Scale(domain=list(series), range=list(colors))
     return alt.Color("series:N", scale=scale, sort=None, title=None, legend=legend)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from streamgauge.report.figures.figure import Result, Row, Source, rounded
+from streamgauge.report.figures.marks import marks_of
 
 MOST_POINTS: Final = 1_900
 """Longer runs are drawn with at most so many points: half an hour, warm-up and drain included, has one a second."""
@@ -26,7 +27,10 @@ LATENESS_SERIES: Final = [f"lateness {name}" for name in FIGURES]
 
 def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> Source:
     """A run as figures see it."""
-    return Source(result, tables, timeline(result, tables.get("latency", ())), phases(result))
+    seconds, shades = timeline(result, tables.get("latency", ())), phases(result)
+    known = [*(row["s"] for row in seconds), *(shade[edge] for shade in shades for edge in ("from", "to"))]
+    marks = marks_of(tables.get("faults", ()), min(known, default=0.0), max(known, default=0.0))
+    return Source(result, tables, seconds, shades, marks)
 
 
 def timeline(result: Result, latencies: Iterable[Row]) -> list[Row]:
@@ -61,6 +65,8 @@ def _row(result: Result, second: Row, late: Row) -> Row:
     row: dict[str, Any] = {"s": second["second"], "asked": throughput["asked_per_second"] if loading else None}
     row |= {name: rounded(second[f"{name}_per_second"]) for name in RATES[1:]}
     row |= {"outstanding": second["outstanding"], "errors": second["errors"]}
+    # Results of older versions have no lag.
+    row |= {"committed_lag": second.get("committed_lag")}
     for path, words in PATHS.items():
         for kind in KINDS:
             figures = second[path][kind] or {}

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from streamgauge.report.figures.compare.over_time import baseline_timeline, burst_summary, burst_timeline
-from streamgauge.report.figures.compare.runs import Labelled, bursts, checked, differing
+from streamgauge.report.figures.compare.policies import (
+    credit_utilisation,
+    overshoot,
+    policy_summary,
+    policy_timeline,
+)
+from streamgauge.report.figures.compare.recoveries import cdfs, recoveries
+from streamgauge.report.figures.compare.runs import Labelled, bursts, by_policy, checked, differing
 from streamgauge.report.figures.compare.settings import acks, codecs, compression, payloads, ratios, sizes
 from streamgauge.report.figures.figure import Figure, Row
 
@@ -13,11 +20,17 @@ __all__ = [
     "baseline_timeline",
     "burst_summary",
     "burst_timeline",
+    "cdfs",
     "codecs",
     "compare",
     "compression",
+    "credit_utilisation",
+    "overshoot",
     "payloads",
+    "policy_summary",
+    "policy_timeline",
     "ratios",
+    "recoveries",
     "sizes",
 ]
 
@@ -26,8 +39,9 @@ def compare(results: Sequence[Labelled], offline: Sequence[Row] = ()) -> dict[st
     """Every figure that these runs have the matter for, by its name; each of them has a chart.
 
     Runs whose scenarios differ in one setting only are compared by it: codec, payload, acks, size. Where several such
-    sets are among them, that with the most different values is shown. Runs with bursts have figures of their own; all
-    others have the timeline. `offline` are rows as `compression` takes them. ValueError where there is no result, or
+    sets are among them, that with the most different values is shown; so are runs that differ in their backpressure.
+    Runs with bursts have figures of their own; all others have the timeline. Runs that had to recover have theirs, with
+    the latency of all. `offline` are rows as `compression` takes them. ValueError where there is no result, or
     two have the same label.
     """
     runs = checked(results)
@@ -36,6 +50,8 @@ def compare(results: Sequence[Labelled], offline: Sequence[Row] = ()) -> dict[st
     drawn = [
         *(baseline_timeline(found) for found in (steady,) if found),
         *(draw(found) for name, draw in _SETTINGS.items() if (found := differing(runs, name))),
+        *(draw(found) for draw in (policy_timeline, policy_summary) if (found := by_policy(runs))),
+        *(draw(runs) for draw in (recoveries, cdfs) if any(run.result.get("recovery") for run in runs)),
         *(draw(found) for draw in (burst_timeline, burst_summary) for found in (bursty,) if found),
         *(compression(found) for found in (offline,) if found),
     ]

@@ -22,6 +22,8 @@ SETTINGS: Final[Mapping[str, Sequence[str]]] = {
 """What runs are compared by: keys of `load`, or of its client."""
 _WORDS: Final = ("name", "about", "seed", "expect")
 """What scenarios may say differently and be the same."""
+_POLICY: Final = ("backpressure", "lag")
+"""What scenarios say of what holds producers back, and of how it is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,26 @@ def checked(results: Sequence[Labelled]) -> Sequence[Labelled]:
 
 def differing(results: Sequence[Labelled], setting: str) -> list[Labelled]:
     """The runs whose scenarios differ in this setting and in nothing else; none where all have the same."""
-    alike: defaultdict[str, list[tuple[str, Labelled]]] = defaultdict(list)
+    return _most_different([(*_apart(run.scenario, SETTINGS[setting]), run) for run in results if run.load])
+
+
+def by_policy(results: Sequence[Labelled]) -> list[Labelled]:
+    """The runs whose scenarios differ in their backpressure and in nothing else; none where all have the same."""
+    keyed = []
     for run in results:
-        if run.load:
-            rest, value = _apart(run.scenario, SETTINGS[setting])
-            alike[rest].append((value, run))
+        rest = _without(run.scenario, (*_WORDS, *_POLICY)) | {
+            "topic": _without(run.scenario.get("topic", {}), ("name",))
+        }
+        policy = run.scenario.get("backpressure")
+        keyed.append((json.dumps(rest, sort_keys=True), json.dumps(policy, sort_keys=True), run))
+    return _most_different(keyed)
+
+
+def _most_different(keyed: Sequence[tuple[str, str, Labelled]]) -> list[Labelled]:
+    """Of runs {what they share, their value, run} those that share the same and have the most values."""
+    alike: defaultdict[str, list[tuple[str, Labelled]]] = defaultdict(list)
+    for rest, value, run in keyed:
+        alike[rest].append((value, run))
     most = max(alike.values(), key=_values, default=[])
     return [run for _, run in most] if _values(most) > 1 else []
 

@@ -1,0 +1,216 @@
+"""How a quantity came back after a cause was over: the scorecard of one recovery, from a series of values.
+
+A quantity has recovered when it is back within a tolerance of its floor and stays there for three samples. The floor is
+its median before the cause; a cause that held from the begin of the run on has no before, and is judged by the tail of
+the series, provided that it has settled. What is not known is None, and what is not drained has no time to drain.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+HELD: Final = 3
+"""A value has to be back for so many samples; so many make a floor, too."""
+MADS: Final = 3.0
+"""Median absolute deviations from the floor that are still the floor."""
+TAIL: Final = 4
+"""The last of so many parts of a series is its tail."""
+TOGETHER: Final = 0.5
+"""What is done to several targets at once takes place within so many seconds, and is no cause after another."""
+
+ROUNDING: Final = 1e-9
+Floats = NDArray[np.float64]
+
+
+class Mark(NamedTuple):
+    """One row of `faults` that was carried out, in seconds of any clock."""
+
+    second: float
+    kind: str
+    target: str
+    action: str
+    detail: str | None = None
+
+
+class Cause(NamedTuple):
+    """Something that disturbed the run, and was over."""
+
+    kind: str
+    target: str
+    detail: str | None
+    began: float | None
+    """None where it held from the begin of the run on."""
+    ended: float
+    since: float | None
+    """When the cause before it was over; None for the first."""
+    until: float | None
+    """When the next cause began; None for the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One quantity over time: seconds, rising, and values of equal length, none of them unknown."""
+
+    seconds: Floats
+    values: Floats
+
+    def between(self, begin: float | None, end: float | None) -> "Series":
+        """The part [begin, end) of it; None for no limit."""
+        first = 0 if begin is None else int(np.searchsorted(self.seconds, begin))
+        last = len(self.seconds) if end is None else int(np.searchsorted(self.seconds, end))
+        return Series(self.seconds[first:last], self.values[first:last])
+
+    @property
+    def interval(self) -> float | None:
+        """The median time between two values; None where there are fewer than two."""
+        return float(np.median(np.diff(self.seconds))) if len(self.seconds) > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """The scorecard of one recovery; times in seconds, rates by the second."""
+
+    floor: float | None = None
+    tolerance: float | None = None
+    detected: float | None = None
+    """From the begin of the cause until the value first lay above the floor by more than the tolerance."""
+    peak: float | None = None
+    peak_second: float | None = None
+    at_end: float | None = None
+    time_to_drain: float | None = None
+    drain_rate: float | None = None
+    peak_slope: float | None = None
+
+
+def causes(marks: Iterable[Mark]) -> list[Cause]:
+    """The causes that were over, in the order of their ends.
+
+    A kill is over when it happens: what is asked is how the rest takes over. What ends was begun by the last begin of
+    its kind and target; a delay that is removed and was never begun held from the begin of the run on.
+    """
+    marks = sorted(marks, key=lambda mark: mark.second)
+    found: list[Cause] = []
+    begun: dict[tuple[str, str], float] = {}
+    for mark in marks:
+        key = (mark.kind, mark.target)
+        if mark.action == "begin":
+            begun[key] = mark.second
+        if mark.action == "end" or mark.kind == "kill":
+            found.append(Cause(*key, mark.detail, begun.get(key), mark.second, None, None))
+    ends = [cause.ended for cause in found]
+    begins = [mark.second for mark in marks if mark.action == "begin"]
+    return [
+        cause._replace(
+            since=max((end for end in ends if end < _first(cause) - TOGETHER), default=None),
+            until=min((begin for begin in begins if begin > cause.ended + TOGETHER), default=None),
+        )
+        for cause in found
+    ]
+
+
+def _first(cause: Cause) -> float:
+    return cause.ended if cause.began is None else cause.began
+
+
+def scorecard(series: Series, cause: Cause, rate: float | None) -> Recovery:
+    """How the series came back after a cause; `rate` is of the load, in messages per second.
+
+    `series` is what was seen under load, up to where the load ended: what drains because nothing is sent any more has
+    not recovered.
+    """
+    series = series.between(cause.since, cause.until)
+    after = series.between(cause.ended, None)
+    base = _base(series, cause, after, rate)
+    affected = series.between(cause.began, None)
+    if not len(affected.values):
+        return Recovery()
+    top = int(np.argmax(affected.values))
+    known = Recovery(
+        peak=float(affected.values[top]), peak_second=float(affected.seconds[top]), at_end=_at(series, cause.ended),
+        peak_slope=_steepest_fall(after),
+    )  # fmt: skip
+    return known if base is None else _judged(known, base, cause, affected)
+
+
+class _Base(NamedTuple):
+    floor: float
+    tolerance: float
+
+    def exceeded(self, values: Floats) -> NDArray[np.bool_]:
+        # Values are counts, and lie on the edge often: rounding must not decide.
+        above: NDArray[np.bool_] = values > self.floor + self.tolerance * (1 + ROUNDING)
+        return above
+
+
+def _base(series: Series, cause: Cause, after: Series, rate: float | None) -> _Base | None:
+    """Floor and tolerance; None where nothing tells them."""
+    grain = (rate or 0.0) * (series.interval or 0.0)
+    before = series.between(None, cause.began) if cause.began is not None else None
+    if before is not None and len(before.values) >= HELD:
+        return _base_of(before.values, grain)
+    tail = after.values[-(len(after.values) // TAIL) :] if len(after.values) >= TAIL * HELD else after.values[:0]
+    earlier, later = np.array_split(tail, 2)
+    if len(tail) < HELD:
+        return None
+    base = _base_of(later, grain)
+    # A tail that still falls is no floor.
+    return base if abs(float(np.median(earlier)) - base.floor) <= base.tolerance else None
+
+
+def _base_of(values: Floats, grain: float) -> _Base:
+    floor = float(np.median(values))
+    return _Base(floor, max(MADS * float(np.median(np.abs(values - floor))), grain))
+
+
+def _judged(known: Recovery, base: _Base, cause: Cause, affected: Series) -> Recovery:
+    """The scorecard with all that a floor tells."""
+    above = np.flatnonzero(base.exceeded(affected.values))
+    seen = float(affected.seconds[above[0]]) if len(above) else None
+    # What shows only after the cause, like a kill, cannot be over before it shows.
+    back = _back(affected, base, cause.ended if seen is None else max(seen, cause.ended))
+    drained = None if back is None else (back - cause.ended if seen is not None else 0.0)
+    excess = None if known.at_end is None else known.at_end - base.floor
+    return Recovery(
+        floor=base.floor,
+        tolerance=base.tolerance,
+        detected=None if seen is None or cause.began is None else seen - cause.began,
+        peak=known.peak,
+        peak_second=known.peak_second,
+        at_end=known.at_end,
+        time_to_drain=drained,
+        drain_rate=excess / drained if drained and excess is not None and excess > base.tolerance else None,
+        peak_slope=known.peak_slope,
+    )
+
+
+def _back(series: Series, base: _Base, since: float) -> float | None:
+    """When the value was back for the first time from `since` on, and stayed so."""
+    rest = series.between(since, None)
+    is_back = ~base.exceeded(rest.values)
+    held = np.convolve(is_back, np.ones(HELD), "valid") == HELD if len(is_back) >= HELD else np.zeros(0, bool)
+    return float(rest.seconds[np.argmax(held)]) if held.any() else None
+
+
+def _at(series: Series, second: float) -> float | None:
+    """The last value at a time or before it; None where there is none."""
+    place = int(np.searchsorted(series.seconds, second, side="right"))
+    return float(series.values[place - 1]) if place else None
+
+
+def _steepest_fall(series: Series) -> float | None:
+    """The fastest fall between two values, 0 where nothing fell; None where there are fewer than two."""
+    if len(series.values) < 2:
+        return None
+    return max(0.0, float(np.max(-np.diff(series.values) / np.diff(series.seconds))))
+
+
+def debt(values: Mapping[int, float], reference: float, begin: float, end: float) -> float:
+    """Integral over [begin, end) of what a value exceeds `reference`, never less than 0 at any time.
+
+    `values` are those of windows of one second, by the second that they begin with; without a value nothing is added.
+    """
+    inside = {second: min(second + 1, end) - max(second, begin) for second in values}
+    return sum(max(0.0, values[second] - reference) * length for second, length in inside.items() if length > 0)
