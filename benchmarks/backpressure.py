@@ -6,16 +6,20 @@ is what is processed with no policy in the same round. The bound is replayed fro
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.dataset as ds
 
-from benchmarks.common import Int64s, Ran, broker, heading, idle_share, run, spread, warm_page_cache
-from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
+from benchmarks.common import Int64s, Ran, broker, heading, idle_share, run, spread, topic, warm_page_cache
+from streamgauge.cli.scenario_file import load_scenario
+from streamgauge.control.simulate import Summary, simulate
+from streamgauge.control.simulation import model_of
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.runfolder import Phase
-from streamgauge.kafka.admin import Cluster
 
 SLOTS: Final = 12
 SCENARIO: Final = "credit-5000"
@@ -24,18 +28,31 @@ LOOSE: Final = "backpressure={hysteresis: {max_lag: 20000, resume_lag: 5000, pol
 OFF: Final = "off"
 FAST: Final = "load.client.linger.ms=1"
 """Small limits go round often: a message that lingers has no other in its place."""
-POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
-    OFF: ("backpressure=off",),
-    "credit 5,000": ("backpressure={credit: {limit: 5000}}",),
-    "hysteresis 5,000 / 1,000": (TIGHT, "lag.every=1s"),
-    "hysteresis 20,000 / 5,000": (LOOSE, "lag.every=1s"),
-    "credit 500": ("backpressure={credit: {limit: 500}}", FAST),
-    "credit 50": ("backpressure={credit: {limit: 50}}", FAST),
-    "credit 5,000, sticky": ("backpressure={credit: {limit: 5000}}", "load.partition=client"),
-    "credit 500, sticky": ("backpressure={credit: {limit: 500}}", "load.partition=client", FAST),
-    "credit 50, sticky": ("backpressure={credit: {limit: 50}}", "load.partition=client", FAST),
+
+
+class Case(NamedTuple):
+    """One policy on the same workload."""
+
+    settings: tuple[str, ...]
+    limit: int | None = None
+    """Of credit."""
+
+
+def _credit(limit: int, *settings: str) -> Case:
+    return Case((f"backpressure={{credit: {{limit: {limit}}}}}", *settings), limit)
+
+
+CASES: Final[Mapping[str, Case]] = {
+    OFF: Case(("backpressure=off",)),
+    "credit 5,000": _credit(5_000),
+    "hysteresis 5,000 / 1,000": Case((TIGHT, "lag.every=1s")),
+    "hysteresis 20,000 / 5,000": Case((LOOSE, "lag.every=1s")),
+    "credit 500": _credit(500, FAST),
+    "credit 50": _credit(50, FAST),
+    "credit 5,000, sticky": _credit(5_000, "load.partition=client"),
+    "credit 500, sticky": _credit(500, "load.partition=client", FAST),
+    "credit 50, sticky": _credit(50, "load.partition=client", FAST),
 }
-LIMITS: Final = {"5,000": 5_000, "500": 500, "50": 50}
 
 
 class Found(NamedTuple):
@@ -58,7 +75,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=int, default=20)
     options.add_argument("--rounds", type=int, default=5)
-    options.add_argument("--only", nargs="+", default=list(POLICIES), choices=list(POLICIES), metavar="POLICY")
+    options.add_argument("--only", nargs="+", default=list(CASES), choices=list(CASES), metavar="POLICY")
     chosen = options.parse_args()
     heading("Backpressure: 10,000 messages a second for twelve slots of 4 to 5 ms")
     print(f"The machine was {idle_share():.0%} idle before.\n")
@@ -68,42 +85,35 @@ def main() -> None:
         warm_page_cache(running.bootstrap)
         for _ in range(chosen.rounds):
             for name in names:
-                found[name].append(_measured(running.bootstrap, chosen.seconds, POLICIES[name]))
+                found[name].append(_measured(running.bootstrap, chosen.seconds, CASES[name].settings))
         sampler = [_sampler_share(running.bootstrap, every) for every in ("100ms", "100ms", "100ms")]
-    _print(found)
+    _print(found, {name: _simulated(chosen.seconds, CASES[name].settings) for name in names})
     shares = spread([share * 100 for share in sampler])
     print(f"\nSampling the lag of 12 partitions every 100 ms takes {shares} % of a core.")
 
 
 def _measured(bootstrap: str, seconds: int, settings: tuple[str, ...]) -> Found:
-    with _run(SCENARIO, bootstrap, f"phases.measure={seconds}s", *settings) as ran:
+    with _run(SCENARIO, bootstrap, f"phases.measure={seconds}s", "phases.drain=6s", *settings) as ran:
         return found_in(ran)
 
 
-def _run(scenario: str, bootstrap: str, *settings: str) -> "_Fresh":
-    return _Fresh(scenario, bootstrap, settings)
+@contextmanager
+def _run(scenario: str, bootstrap: str, *settings: str) -> Iterator[Ran]:
+    """A run on a topic that it makes by itself, as credit wants it."""
+    with topic(bootstrap, None) as name, run(scenario, bootstrap, f"topic.name={name}", *settings) as ran:
+        yield ran
 
 
-class _Fresh:
-    """A run on a topic that it makes by itself, as credit wants it; the topic is gone afterwards."""
-
-    def __init__(self, scenario: str, bootstrap: str, settings: tuple[str, ...]) -> None:
-        self._topic = f"bench-{monotonic_ns()}"
-        self._bootstrap = bootstrap
-        self._run = run(scenario, bootstrap, f"topic.name={self._topic}", *settings)
-
-    def __enter__(self) -> Ran:
-        return self._run.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        self._run.__exit__(None, None, None)
-        Cluster(self._bootstrap, {}).delete_topic(self._topic)
+def _simulated(seconds: int, settings: tuple[str, ...]) -> Summary:
+    """What the model says of the same scenario."""
+    scenario = load_scenario(SCENARIO, [f"phases.measure={seconds}s", *settings])
+    return simulate(model_of(scenario)).summary
 
 
 def found_in(ran: Ran) -> Found:
     """What the rows of a run say."""
     measure = next(phase for phase in ran.facts.phases if phase.name == "measure")
-    started, processed, sent = ran.column("received", "started_ns", "processed_ns", "sent_ns")
+    started, processed, sent = _processed(ran, "started_ns", "processed_ns", "sent_ns")
     within = (processed >= measure.from_ns) & (processed < measure.to_ns)
     seconds = (measure.to_ns - measure.from_ns) / NS_PER_SECOND
     service_s = (processed - sent)[(sent >= measure.from_ns) & (sent < measure.to_ns)] / NS_PER_SECOND
@@ -120,7 +130,7 @@ def found_in(ran: Ran) -> Found:
 def peak_of(ran: Ran) -> int:
     """Most messages sent and not below the processed frontier of their partition, replayed; ties count down first."""
     (sent,) = ran.column("sent", "sent_ns")
-    partition, offset, processed = ran.column("received", "partition", "offset", "processed_ns")
+    partition, offset, processed = _processed(ran, "partition", "offset", "processed_ns")
     frontier = frontiers(partition, offset, processed)
     at_ns = np.concatenate([frontier, sent])
     step = np.concatenate([np.full(len(frontier), -1), np.ones(len(sent), np.int64)])
@@ -157,10 +167,21 @@ def _sampler_share(bootstrap: str, every: str) -> float:
         return _cpu_of(ran, "lag", measure)
 
 
+def _processed(ran: Ran, *names: str) -> list[Int64s]:
+    """Columns of the messages that were received and processed."""
+    table = _table(ran, "received", *names)
+    table = table.filter(table["processed_ns"].is_valid())
+    return [table[name].to_numpy().copy() for name in names]
+
+
 def _rows(ran: Ran, kind: str, *names: str) -> list[dict[str, Any]]:
-    files = sorted(str(path) for path in ran.folder.events.glob(f"{kind}/*/part-*.parquet"))
-    rows: list[dict[str, Any]] = ds.dataset(files).to_table(columns=list(names)).to_pylist()
+    rows: list[dict[str, Any]] = _table(ran, kind, *names).to_pylist()
     return rows
+
+
+def _table(ran: Ran, kind: str, *names: str) -> pa.Table:
+    files = sorted(str(path) for path in ran.folder.events.glob(f"{kind}/*/part-*.parquet"))
+    return ds.dataset(files).to_table(columns=list(names))
 
 
 def _cpu_of(ran: Ran, role: str, phase: Phase) -> float:
@@ -171,24 +192,32 @@ def _cpu_of(ran: Ran, role: str, phase: Phase) -> float:
     return float((after - before) / (end - begin))
 
 
-def _print(found: Mapping[str, list[Found]]) -> None:
-    print("| policy | processed/s | of capacity, % | slots busy, % | peak outstanding | peak committed lag "
-          "| service p50, s | service p99, s | p99 x capacity / limit |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|---|---|")
+HEADS: Final = (
+    "policy", "processed/s", "of capacity, %", "slots busy, %", "simulated", "peak outstanding", "simulated",
+    "peak committed lag", "service p50, s", "service p99, s", "p99 x capacity / limit",
+)  # fmt: skip
+
+
+def _print(found: Mapping[str, list[Found]], simulated: Mapping[str, Summary]) -> None:
+    print(f"| {' | '.join(HEADS)} |\n{'|---' * len(HEADS)}|")
     for name, rounds in found.items():
-        limit = next(
-            (limit for word, limit in LIMITS.items() if name.startswith("credit") and f" {word}" in name), None
-        )
-        shares = [each.processed / off.processed * 100 for each, off in zip(rounds, found[OFF], strict=True)]
-        by_law = [each.p99_s * off.processed / limit if limit else float("nan")
-                  for each, off in zip(rounds, found[OFF], strict=True)]  # fmt: skip
-        cells = [
-            _cell(rounds, lambda each: each.processed, 0), spread(shares), _cell(rounds, lambda each: each.busy * 100),
-            _cell(rounds, lambda each: each.peak, 0), _cell(rounds, lambda each: each.peak_lag, 0),
-            _cell(rounds, lambda each: each.p50_s), _cell(rounds, lambda each: each.p99_s),
-            spread(by_law) if limit else "",
-        ]  # fmt: skip
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        print(f"| {' | '.join([name, *_cells(rounds, found[OFF], simulated[name], CASES[name].limit)])} |")
+
+
+def _cells(rounds: list[Found], without: list[Found], model: Summary, limit: int | None) -> list[str]:
+    pairs = list(zip(rounds, without, strict=True))
+    return [
+        _cell(rounds, lambda each: each.processed, 0),
+        spread([each.processed / off.processed * 100 for each, off in pairs]),
+        _cell(rounds, lambda each: each.busy * 100),
+        f"{model.utilisation:.0%}",
+        _cell(rounds, lambda each: each.peak, 0),
+        f"{model.peak_outstanding:,}",
+        _cell(rounds, lambda each: each.peak_lag, 0),
+        _cell(rounds, lambda each: each.p50_s),
+        _cell(rounds, lambda each: each.p99_s),
+        spread([each.p99_s * off.processed / limit for each, off in pairs]) if limit else "",
+    ]
 
 
 def _cell(rounds: list[Found], value: Callable[[Found], float], digits: int = 2) -> str:

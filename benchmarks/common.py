@@ -142,11 +142,12 @@ def warm_page_cache(bootstrap: str, messages: int = 4_000_000) -> None:
 
 
 @contextmanager
-def topic(bootstrap: str, partitions: int = 12) -> Iterator[str]:
-    """A topic that is gone after the block."""
+def topic(bootstrap: str, partitions: int | None = 12) -> Iterator[str]:
+    """A topic that is gone after the block; without partitions only its name, for a run that makes it by itself."""
     name = f"bench-{monotonic_ns()}"
     cluster = Cluster(bootstrap, {})
-    cluster.create_topic(name, partitions, 1, {})
+    if partitions is not None:
+        cluster.create_topic(name, partitions, 1, {})
     try:
         yield name
     finally:

@@ -20,10 +20,14 @@ from streamgauge.report.figures.compare import (
     baseline_timeline,
     burst_summary,
     burst_timeline,
+    cdfs,
     codecs,
     compression,
     payloads,
+    policy_summary,
+    policy_timeline,
     ratios,
+    recoveries,
     sizes,
 )
 from streamgauge.report.figures.figure import Figure, Row
@@ -101,7 +105,10 @@ GROUPS: Final[Mapping[str, Group]] = {
         (payloads,),
     ),
     "sizes": Group(_swept("size", "size", "load.size", "64", "256", "1024", "4096", "16384"), (sizes,)),
-    "slow consumers": Group(_as_shipped("slow-aggr")),
+    "slow consumers": Group(
+        _as_shipped("slow-aggr", "bp-loose", "bp-tight", "credit-5000"), (policy_timeline, policy_summary)
+    ),
+    "recovery": Group(_as_shipped("recovery-aggr"), (recoveries, cdfs)),
     "bursts": Group(_as_shipped("bursty-light", "bursty-heavy", "bursty-overload"), (burst_timeline, burst_summary)),
 }
 
@@ -129,6 +136,12 @@ size-4096       | M2      | 7,781-7,977 | -      | -    | 15.9  | -      | -    
 size-16384      | M2      | 7,781-7,977 | -      | -    | 124.4 | -      | -      | 223.1  | -      | ~7,800
 slow-aggr       | M2      | 9,701       | 2,579  | 3.57 | 12.31 | 17,035 | 30,236 | 31,434 | 31,774 | 309,435
 slow-aggr       | 2 cores | -           | 2,381  | -    | -     | 16,500 | -      | 30,300 | -      | 249,950
+bp-loose        | M2      | 2,269       | 2,588  | 3.35 | 10.05 | 4,606  | 8,575  | 9,171  | 9,634  | 25,956
+bp-loose        | 2 cores | -           | 2,375  | -    | -     | 4,500  | -      | 8,300  | -      | 22,070
+bp-tight        | M2      | 1,938       | 2,009  | 3.67 | 19.86 | 1,578  | 3,078  | 3,811  | 4,250  | 12,177
+bp-tight        | 2 cores | -           | 1,742-1,886 | - | -   | 1,300  | -      | 3,100  | -      | 9,630-9,810
+recovery-aggr   | M2      | 9,529       | 9,758  | 3.51 | 15.08 | 5.94   | 17,709 | 19,674 | 20,188 | 195,598
+recovery-aggr   | 2 cores | -           | -      | -    | -     | -      | -      | -      | -      | 162,464
 bursty-light    | M2      | 7,454       | -      | 3.40 | 9.20  | 3.91   | 6.67   | 15.30  | 111    | 14,575
 bursty-heavy    | M2      | 11,200      | -      | 3.30 | 13.01 | 3.82   | 6.69   | 19.15  | 101    | 29,356
 bursty-overload | M2      | 11,131      | 11,932 | 3.31 | 19.38 | 2,230  | 5,998  | 6,971  | 7,199  | 110,445
@@ -206,7 +219,7 @@ def _measure(groups: Mapping[str, Group], out: Path, *, rounds: int, seconds: in
             for each in rows:
                 print(f"round {number + 1} of {rounds}: {each.row}", file=sys.stderr, flush=True)
                 lasting = [] if seconds is None else [f"phases.measure={seconds}s"]
-                with topic(running.bootstrap) as name:
+                with topic(running.bootstrap, None) as name:
                     settings = [*each.settings, *lasting, f"topic.name={name}", "topic.reset=false"]
                     with run(each.scenario, running.bootstrap, *settings) as ran:
                         _keep(analysed(ran.folder), out, each.row, number)
