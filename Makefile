@@ -39,7 +39,7 @@ browser: ## find the browser that tests of reports need, and install it where th
 docs: $(READY) ## print docs/reference from the code
 	$(BIN)/python -m tools.reference
 
-bench: $(READY) ## measure the tool itself (an hour; the figures of docs/performance.md)
+bench: $(READY) ## measure the tool itself (two hours; the figures of docs/performance.md)
 	$(BIN)/python -m benchmarks
 
 soak: $(READY) ## the long tests

@@ -1,10 +1,34 @@
 """Run all benchmarks, one after the other; each can be run alone: `python -m benchmarks.saturation`."""
 
-from benchmarks import analysis, consume, pacers, pacing, payloads, processing, rate, report, saturation, watch
+from benchmarks import (
+    analysis,
+    backpressure,
+    consume,
+    pacers,
+    pacing,
+    payloads,
+    processing,
+    rate,
+    report,
+    saturation,
+    watch,
+)
 
 
 def main() -> None:
-    for module in (pacing, pacers, payloads, rate, saturation, consume, processing, analysis, report, watch):
+    for module in (
+        pacing,
+        pacers,
+        payloads,
+        rate,
+        saturation,
+        consume,
+        processing,
+        backpressure,
+        analysis,
+        report,
+        watch,
+    ):
         module.main()
         print()
 
