@@ -386,7 +386,7 @@ def test_a_run_without_its_parent_ends_by_itself(broker: EmbeddedBroker, tmp_pat
     for each in alive:
         each.kill()
 
-    assert len(gone) == 5
+    assert len(gone) == 6
     assert alive == []
     folder = RunFolder(next(tmp_path.iterdir()))
     assert read_facts(folder).ending is None
