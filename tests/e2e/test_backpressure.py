@@ -22,7 +22,7 @@ from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
 
-pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
+pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]
 
 LIMIT = 500
 LOST = 2 * LARGE_BITE

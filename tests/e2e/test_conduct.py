@@ -28,7 +28,7 @@ from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
 
-pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
+pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]
 
 STREAMGAUGE = (sys.executable, "-m", "streamgauge.cli.main")
 PATIENCE_NS = 60 * NS_PER_SECOND
