@@ -18,7 +18,8 @@ demo: $(READY) ## run the scenario `baseline`, shortened, on an embedded broker
 test: PROFILE := steady
 test: check browser ## prove the repository: checks, and every test but the long ones
 	$(BIN)/pytest -m "timing and not soak"
-	$(BIN)/pytest -n 2 --dist loadfile -m "(kafka or spark or e2e or mock) and not timing and not soak"
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder \
+		-m "(kafka or spark or e2e or mock) and not timing and not soak"
 
 check: $(READY) ## the fast part: format, lint, types, imports, tests without broker and Spark, few examples of each property
 	$(BIN)/ruff format --check src tests benchmarks tools

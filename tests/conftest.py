@@ -20,6 +20,14 @@ settings.load_profile("steady")
 NEED_JAVA = ("kafka", "spark")
 
 
+LONGEST = "test_documents.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest begins first: where processes share the tests, nobody waits for it alone at the end."""
+    items.sort(key=lambda item: item.path.name != LONGEST)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Without Java, skip what needs it; fail under CI, where a skipped test would pass for a proof."""
     if any(item.get_closest_marker(name) for name in NEED_JAVA):
