@@ -2,23 +2,11 @@
 
 import inspect
 import re
+import sys
 from collections import ChainMap
 from collections.abc import Iterable
 
-from streamgauge.domain.verdict import (
-    RULES,
-    backpressure,
-    connections,
-    delivery,
-    evidence,
-    faults,
-    lag,
-    machine,
-    pace,
-    processing,
-    record,
-    window,
-)
+from streamgauge.domain.verdict import RULES, evidence
 from streamgauge.domain.verdict.rule import Rule
 from tools.reference.markdown import code, document, sentence, table
 
@@ -30,24 +18,7 @@ invalid, and is no pass either. `result.json` holds each check with its evidence
 `verdict`."""
 
 LABELS = ("Looks at", "Warns when", "Fails when", "To do")
-_CONSTANTS = ChainMap(
-    *(
-        vars(module)
-        for module in (
-            backpressure,
-            connections,
-            delivery,
-            evidence,
-            faults,
-            lag,
-            machine,
-            pace,
-            processing,
-            record,
-            window,
-        )
-    )
-)
+_CONSTANTS = ChainMap(vars(evidence), *(vars(sys.modules[each.answer.__module__]) for each in RULES))
 _LABELLED = re.compile(rf"^({'|'.join(LABELS)}): ", re.MULTILINE)
 
 

@@ -257,11 +257,7 @@ DECISIONS = Schema(
             "messages that producers claimed, minus processed and returned, as the controller counted",
         ),
         _may("lag", _I64, "committed lag that it was decided by, the largest of all groups; null for other policies"),
-        _must(
-            "reason",
-            _STR,
-            "`grant`, `pause`, `resume`, `returned` (credits of sends that failed), `dead` (of a producer)",
-        ),
+        _must("reason", _STR, "`grant`, `pause` or `resume`"),
     ),
 )
 

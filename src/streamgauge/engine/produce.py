@@ -247,18 +247,9 @@ class Producer:
         if self.gate is None or self.gate.room(now_ns):
             return False
         if schedule and self.sending.drops_held:
-            self._drop(self.gate, schedule, now_ns)
+            self.gate.drop(self._pass_over(schedule, now_ns, min(BLOCK, self._stop_seq - self._seq)))
         self._serve(record_at=RECORD_IDLE_AT)
         return True
-
-    def _drop(self, gate: Gate, schedule: Schedule, now_ns: int) -> None:
-        """Pass over what is due now, as what was never sent."""
-        due_ns = schedule.due(now_ns, min(BLOCK, self._stop_seq - self._seq))
-        seqs = np.arange(self._seq, self._seq + len(due_ns), dtype=np.int64)
-        self._record_never_sent(seqs, due_ns, [UNSENT] * len(seqs))
-        schedule.advance(len(due_ns))
-        gate.drop(len(due_ns))
-        self._seq += len(due_ns)
 
     def _send_unpaced(self, times: Times) -> Steps:
         """Send as fast as the client takes messages, or batch after batch."""
@@ -520,13 +511,18 @@ class Producer:
     def _record_unsent(self, schedule: Schedule, stopped_ns: int) -> None:
         """Record what was due while the load lasted and was never sent."""
         while self.order() < Order.ABORT and self._seq < self._end_seq:
-            due_ns = schedule.due(stopped_ns, min(8 * BLOCK, self._end_seq - self._seq))
-            if not len(due_ns):
+            if not self._pass_over(schedule, stopped_ns, min(8 * BLOCK, self._end_seq - self._seq)):
                 return
+
+    def _pass_over(self, schedule: Schedule, until_ns: int, most: int) -> int:
+        """Record as never sent what was due by a time, at most so many; returns how many."""
+        due_ns = schedule.due(until_ns, most)
+        if len(due_ns):
             seqs = np.arange(self._seq, self._seq + len(due_ns), dtype=np.int64)
             self._record_never_sent(seqs, due_ns, [UNSENT] * len(seqs))
-            self._seq += len(due_ns)
             schedule.advance(len(due_ns))
+            self._seq += len(due_ns)
+        return len(due_ns)
 
     def _record_never_sent(self, seqs: Int64s, due_ns: Int64s | None, errors: Sequence[str]) -> None:
         self.sinks.sent.append(self._with_fate(never_sent(seqs, due_ns, errors)), len(seqs))

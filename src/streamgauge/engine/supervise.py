@@ -187,13 +187,7 @@ class Supervisor:
         numbers = tuple(member.number for member in job.members) if isinstance(job, ProducerJob | ConsumerJob) else (0,)
         first = sum(len(worker.rows) for worker in self._workers)
         rows = tuple(range(first, first + len(numbers)))
-        name = (
-            role
-            if role in _ALONE
-            else f"{role}-{numbers[0]}"
-            if len(numbers) == 1
-            else f"{role}-{numbers[0]}..{numbers[-1]}"
-        )
+        name = _name_of(role, numbers)
         spec = WorkerSpec(name, rows, plan.run, plan.open_sink, job, os.getpid(), live.descriptor, live.shape)
         with (plan.run / "logs" / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -434,6 +428,13 @@ class Supervisor:
 
     def _alive(self, role: str) -> list[_Worker]:
         return [worker for worker in self._workers if worker.role == role and worker.process.poll() is None]
+
+
+def _name_of(role: str, numbers: Sequence[int]) -> str:
+    """What a process is called whose clients have these numbers."""
+    if role in _ALONE:
+        return role
+    return f"{role}-{numbers[0]}" if len(numbers) == 1 else f"{role}-{numbers[0]}..{numbers[-1]}"
 
 
 def _what_starts(plan: Plan) -> str:
