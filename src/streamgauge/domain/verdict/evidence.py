@@ -168,9 +168,12 @@ class Evidence:
 
     @property
     def is_throttled(self) -> bool:
-        """Whether a policy made messages wait, or let none go."""
+        """Whether a policy made messages wait, or let none go: those that it has dropped waited for nothing."""
+        if self.policy is None:
+            return False
         waited = (self.latency("throttle").get("max_ms") or 0.0) > 0
-        return self.policy is not None and (waited or (self.measured or {}).get("sent") == 0)
+        paused = ((self.one("backpressure") or {}).get("paused_s") or 0.0) > 0
+        return waited or paused or (self.measured or {}).get("sent") == 0
 
     @property
     def lateness(self) -> Row | None:
