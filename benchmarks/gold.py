@@ -19,6 +19,7 @@ from streamgauge.domain.histogram import Int64s, bucket_of, upper_edge_ns
 from streamgauge.domain.latency import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
 from streamgauge.domain.runfolder import RunFacts, RunFolder
 from streamgauge.domain.shapes import curve, heat
+from streamgauge.domain.stages import STAGES, WHOLE
 from streamgauge.domain.tables import DELIVERY_COUNTS, METRICS, TABLES, UNPLACED
 from streamgauge.domain.verdict import checks
 from streamgauge.record.arrow import arrow_schema
@@ -29,7 +30,7 @@ SHAPES: Final = 32
 SPREAD: Final = 0.55
 """Standard deviation of the logarithm: a p99 of three and a half medians."""
 MEDIANS_US: Final = {"ack": 4_300, "end_to_end": 4_800, "processing": 6_000, "lateness": 12, "poll": 9_000}
-ABSENT: Final = frozenset({"batch", "flush_wait", "throttle", "own_lateness", "since_record_time"})
+ABSENT: Final = frozenset({"batch", "flush_wait", "throttle", "own_lateness", "since_record_time", *STAGES, WHOLE})
 PRESENT: Final = [metric for metric in METRICS if metric not in ABSENT]
 """What a plain load has."""
 WAVE_BUCKETS: Final = 128

@@ -352,6 +352,35 @@ def paused(target: str, begin: float = 5.0, end: float = 9.0) -> Change:
     return marks((begin, "pause", target, "begin"), (end, "pause", target, "end"))
 
 
+def piped(*happened: str, lacking: int = 0) -> Change:
+    """A pipeline, and what happened to its query, which is back 4 s after each death."""
+    names = ("what", "detail", "down_s")
+    rows = [(each, "it threw", 4.0 if each == "ready" and place > 1 else None) for place, each in enumerate(happened)]
+
+    def change(run: Run) -> None:
+        scenario(pipeline={"job": {"pass": {}}, "engine": {"micro-batch": {}}})(run)
+        run.tables["query"] = [dict(zip(names, row, strict=True)) for row in rows]
+        run.tables["waterfall"] = [{"stage": "stage_all", "count": 1000, "null_count": lacking}]
+
+    return change
+
+
+lived = piped("started", "ready", "ended")
+DIED = ("started", "ready", "died", "started", "ready", "ended")
+killed_driver = marks((5.0, "kill", "driver", "begin"))
+
+
+def dropped(paused_s: float) -> Change:
+    """Hysteresis that pauses, and drops what is due meanwhile: nothing waits for it."""
+
+    def change(run: Run) -> None:
+        hysteresis(run)
+        run.tables["latency"].append(_latency("own_lateness", 0.01, 0.1, 0.4))
+        run.tables["backpressure"] = [{"policy": "hysteresis", "decisions": 1, "paused_s": paused_s}]
+
+    return change
+
+
 def sampled(failed: int = 0, cores: float | None = 0.01) -> Change:
     rows = [{"scope": "group", "error": "timed out" if number < failed else None} for number in range(100)]
 
@@ -480,6 +509,8 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("rate", (policed(own_p99_ms=200.0), measured(sent=8_465 * SECONDS)), ("instrument", "fail")),
     ("rate", (policed(), measured(sent=8_465 * SECONDS), died("producer")), ("instrument", "fail")),
     ("rate", (paused("producer-0"), measured(sent=8_465 * SECONDS)), ("system", "fail")),
+    ("rate", (dropped(5.0), measured(sent=2_000 * SECONDS)), ("system", "warn")),
+    ("rate", (dropped(0.0), measured(sent=2_000 * SECONDS)), ("instrument", "fail")),
     ("rate", (missing("throughput"),), ("instrument", "unknown")),
     ("rate", (paced("?"),), ("instrument", "unknown")),
     ("rate", (unpaced,), None),
@@ -549,6 +580,17 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("lag_samples", (scenario(lag=None),), None),
     ("lag_samples", (sampled(),), ("instrument", "pass")),
     ("lag_samples", (sampled(failed=1),), ("instrument", "warn")),
+    ("query", (), None),
+    ("query", (lived,), ("system", "pass")),
+    ("query", (lived, missing("query")), ("system", "unknown")),
+    ("query", (piped(*DIED), killed_driver), ("system", "pass")),
+    ("query", (piped(*DIED),), ("system", "warn")),
+    ("query", (piped(*DIED, *DIED[1:]), killed_driver), ("system", "warn")),
+    ("query", (piped("started", "ready", "failed"),), ("system", "fail")),
+    ("source", (), None),
+    ("source", (lived,), ("instrument", "pass")),
+    ("source", (piped("started", "ready", "ended", lacking=3),), ("instrument", "warn")),
+    ("source", (lived, missing("waterfall")), ("instrument", "unknown")),
     ("lag_samples", (sampled(failed=1), paused("broker-1")), ("system", "warn")),
     ("lag_samples", (sampled(), missing("lag")), ("instrument", "unknown")),
     ("lag_sampler", (), None),

@@ -58,7 +58,7 @@ class Sampling:
     until_ns: int = 0
 
     def sampler(self, every_ms: int = 200, groups: tuple[tuple[int, ...], ...] = ((0, 1), (2,))) -> LagSampler:
-        sampled = Sampled(groups, (0, 1, 2, 3), 2, every_ms * MS)
+        sampled = Sampled(groups, ((0, 1, 2, 3),) * len(groups), len(groups), 2, every_ms * MS)
         order = lambda: Order.GO if self.time.at_ns < self.until_ns else Order.FINISH  # noqa: E731 - one line says it
         return LagSampler(self.cluster, sampled, self.live, self.rows, order, self.time.now_ns, self.time.sleep)
 

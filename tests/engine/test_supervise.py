@@ -11,18 +11,18 @@ import pytest
 
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import live_buckets
+from streamgauge.engine.crew import Worker
+from streamgauge.engine.drain import STILL_NS
 from streamgauge.engine.live import Latencies, Live, Order, PollGap, Slot, gap_of_last_second
 from streamgauge.engine.observe import Observed, Observer
 from streamgauge.engine.plan import Interrupts, Plan
+from streamgauge.engine.roles import ProducerJob
 from streamgauge.engine.supervise import (
-    STILL_NS,
     TICK_SECONDS,
     Supervisor,
-    _Worker,
     is_group_complete,
     phases,
 )
-from streamgauge.engine.worker import ProducerJob
 from streamgauge.record.parts import open_sink
 
 SECOND = 1_000_000_000
@@ -157,7 +157,7 @@ def test_a_producer_that_has_sent_everything_may_be_gone(code: int, stops: bool,
     job = ProducerJob(_never, ())
     plan = Plan(tmp_path, [job], [], [], (), 1, [0], 0, 0, 0, open_sink)
     supervisor = Supervisor(plan, Nothing(), Interrupts(), lambda _: None)
-    supervisor._workers.append(_Worker("producer-0", "producer", (0,), (0,), job, process))
+    supervisor._workers.append(Worker("producer-0", "producer", (0,), (0,), job, process))
 
     assert supervisor._must_stop(live) is stops
     assert supervisor._is_sent(live) is sent
@@ -199,13 +199,13 @@ def test_without_acknowledgements_a_log_ends_where_it_stops_growing(tmp_path: Pa
     plan = Plan(tmp_path, [], [], [], (), 1, [0], 0, 0, 0, open_sink)
     growing = Growing([7, 7, *range(8, 200), 200])
     supervisor = Supervisor(plan, growing, Interrupts(), lambda _: None, now_ns=lambda: now[0], sleep=sleep)
-    assert supervisor._final_ends(live, 60 * SECOND) == [200]
+    assert supervisor._draining(live).final_ends(60 * SECOND) == [200]
     assert now[0] == pytest.approx(194 * TICK_SECONDS * SECOND + STILL_NS, rel=0.02)
 
     endless = Supervisor(
         plan, Growing([*range(10**6)]), Interrupts(), lambda _: None, now_ns=lambda: now[0], sleep=sleep
     )
     began = now[0]
-    endless._final_ends(live, began + 3 * SECOND)
+    endless._draining(live).final_ends(began + 3 * SECOND)
     assert now[0] - began == pytest.approx(3 * SECOND, rel=0.02)
     live.close()

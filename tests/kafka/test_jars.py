@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from threading import Barrier
 
@@ -29,7 +31,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fetch: Callable[[Jar]
 
     listed = tmp_path / "jars.txt"
     listed.write_text(format_list(LISTED), encoding="utf-8")
-    monkeypatch.setattr(jars, "_LIST", listed)
+    monkeypatch.setattr(jars, "BROKER", replace(jars.BROKER, listed=listed))
     monkeypatch.setattr(jars, "_maven", lambda cache: cache)
     monkeypatch.setattr(jars, "_download", download)
 
@@ -141,13 +143,21 @@ def test_the_cache_follows_the_users_wish() -> None:
     assert cache_folder({}) == Path.home() / ".cache" / "streamgauge" / "jars"
 
 
-def test_the_shipped_list_is_whole_and_as_it_would_be_written() -> None:
-    text = Path(jars.__file__).with_name("jars.txt").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("bundle", "at_least"), [(jars.BROKER, 50), (jars.CONNECTOR, 4)])
+def test_the_shipped_lists_are_whole_and_as_they_would_be_written(bundle: jars.Bundle, at_least: int) -> None:
+    text = bundle.listed.read_text(encoding="utf-8")
     listed = parse_list(text)
 
-    assert format_list(listed) == text
-    assert len({jar.file_name for jar in listed}) == len(listed) > 50
+    assert format_list(listed, bundle) == text
+    assert len({jar.file_name for jar in listed}) == len(listed) >= at_least
     assert all(len(bytes.fromhex(jar.sha256)) == 32 for jar in listed)
-    assert {jar.version for jar in listed if jar.group == "org.apache.kafka"} == {KAFKA_VERSION}
-    roots = {coordinate.rstrip("!") for coordinate in jars.ROOTS}
+    roots = {coordinate.rstrip("!") for coordinate in bundle.roots}
     assert roots <= {jar.coordinate for jar in listed}
+
+
+def test_the_broker_is_of_one_version() -> None:
+    assert {jar.version for jar in jars.BROKER.jars() if jar.group == "org.apache.kafka"} == {KAFKA_VERSION}
+
+
+def test_the_connector_is_of_the_version_that_spark_is() -> None:
+    assert version("pyspark") in {jar.version for jar in jars.CONNECTOR.jars() if jar.group == "org.apache.spark"}

@@ -479,7 +479,7 @@ OPTIONAL = {
         for count in ("aborted_received", "resent", "unread")
     ),
     *((section,) for section in ("missing", "transactions", "processing", "wire", "connections", "reasons")),
-    *((section,) for section in ("lag", "backpressure", "faults", "recovery")),
+    *((section,) for section in ("lag", "pipeline", "backpressure", "faults", "recovery")),
     *(("timeline", 0, key) for key in ("due_per_second", *OF_LAG)),
     ("lag", "outstanding", "exact"),
     ("latency", "end_to_end", "response", "delivered"),

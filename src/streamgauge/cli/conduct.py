@@ -7,33 +7,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from streamgauge.cli.wiring import Identity, plan_of, start_of
+from streamgauge.cli.piping import table_folder
+from streamgauge.cli.prepared import Topics
+from streamgauge.cli.rows import record_final_lag, record_lag, record_marks, record_rest, record_source
+from streamgauge.cli.wiring import Identity, plan_of
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_INT64
-from streamgauge.domain.errors import BadInput, BrokerError, Fault, RecordError, StreamgaugeError
-from streamgauge.domain.events import UNSENT
+from streamgauge.domain.errors import BadInput, Fault, StreamgaugeError
 from streamgauge.domain.look import Look
-from streamgauge.domain.marks import changes
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.runfolder import BrokerFacts, Numbered, RunFacts, RunFolder
 from streamgauge.domain.scenario import Scenario, Setting, document
 from streamgauge.domain.scenario.faults import BROKER
 from streamgauge.domain.secrets import masked
-from streamgauge.engine.inject import Mark
 from streamgauge.engine.plan import Interrupts, Outcome
-from streamgauge.engine.produce import never_sent
 from streamgauge.engine.sample import Watched
-from streamgauge.engine.schedule import CHUNK, Schedule
 from streamgauge.engine.supervise import Supervisor
-from streamgauge.engine.worker import ProducerJob
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
 from streamgauge.kafka.prime import PRIME_SECONDS, prime
 from streamgauge.record.facts import machine, versions, write_facts
-from streamgauge.record.parts import PartSink
 
 PARENT = "supervisor"
 Progress = Callable[[str], None]
@@ -71,6 +64,14 @@ class _Target:
     watched: Sequence[Watched]
     ended: Callable[[], str | None]
     """Why the cluster is known to be gone."""
+    broker: EmbeddedBroker | None = None
+    """Where it is ours."""
+
+    def revive(self) -> int:
+        """Start the broker again; its process id."""
+        assert self.broker
+        self.broker.restart()
+        return self.broker.pid
 
 
 def conduct(
@@ -87,12 +88,13 @@ def conduct(
     identity = Identity(run_id, secrets.randbits(32), f"streamgauge-{run_id}-{secrets.token_hex(3)}")
     try:
         with _target(request, folder, interrupts, progress) as target:
-            topics = _Topics(target.cluster, request.scenario, identity.groups(request.scenario), target.ended)
+            table = table_folder(request.scenario, folder.root)
+            topics = Topics(target.cluster, request.scenario, identity.groups(request.scenario), target.ended, table)
             topics.prepare(embedded=target.facts.embedded, allow_reset=request.allow_reset)
             facts = _facts(request, identity, target, pair, topics.made)
             write_facts(folder, facts)
             topics.begin()
-            _record_lag(folder, topics, "start")
+            record_lag(folder, topics, "start")
             plan = plan_of(
                 request.scenario,
                 identity,
@@ -100,15 +102,21 @@ def conduct(
                 folder.root,
                 target.watched,
                 pair=pair,
+                revive=target.revive if target.broker else None,
+                starts=topics.starts,
                 arrivals=request.arrivals,
             )
             outcome = Supervisor(plan, topics, interrupts, progress, watch).conduct()
-            _record_rest(folder, plan.producers, outcome)
-            _record_marks(folder, request.scenario, outcome)
-            answers = outcome.cluster_answers and _record_final_lag(folder, topics, outcome)
+            topics.query_ends = outcome.query_ends
+            record_rest(folder, plan.producers, outcome)
+            record_marks(folder, request.scenario, outcome)
+            answers = outcome.cluster_answers and record_final_lag(folder, topics, outcome)
+            if answers and plan.query:
+                record_source(folder, request.scenario, plan.query.spec, topics, identity.tag, outcome)
             if answers and not target.facts.embedded:
                 topics.leave(outcome)
-            write_facts(folder, _ended(facts, outcome))
+            names = target.broker.names if target.broker else []
+            write_facts(folder, _ended(facts, outcome, names))
     except StreamgaugeError:
         _remove_empty(folder)
         raise
@@ -179,192 +187,18 @@ def _embedded(broker: EmbeddedBroker) -> _Target:
     watched = (Watched(broker.name, "broker", broker.pid),)
     connection = {"bootstrap.servers": broker.bootstrap}
     cluster = Cluster(broker.bootstrap, {})
-    return _Target(facts, cluster, connection, watched, lambda: _how_ended(broker))
+    return _Target(facts, cluster, connection, watched, lambda: _how_ended(broker), broker)
 
 
 def _how_ended(broker: EmbeddedBroker) -> str | None:
     return None if broker.alive else f"{broker.name} ended with exit code {broker.exit_code}"
 
 
-@dataclass(slots=True)
-class _Topics:
-    """The topics of the run and the groups that read them, as the supervisor asks for them.
-
-    Offsets of all topics stand in one list, in the order of the places: number of the topic x partitions + partition.
-    """
-
-    cluster: Cluster
-    scenario: Scenario
-    groups: Sequence[str]
-    ended: Callable[[], str | None]
-    """Why nothing can be asked any more; None while something can."""
-    made: dict[str, str | None] = field(default_factory=dict)
-    """The topics that this run made, and what the cluster calls each."""
-
-    def prepare(self, *, embedded: bool, allow_reset: bool) -> None:
-        """Make the topics, or check those that are there; delete only what the user allowed to be deleted."""
-        faults: list[Fault] = []
-        for name in self.scenario.topic_names:
-            try:
-                self._prepare(name, embedded=embedded, allow_reset=allow_reset)
-            except BadInput as error:
-                faults += error.faults
-        if faults:
-            raise BadInput(faults)
-
-    def _prepare(self, name: str, *, embedded: bool, allow_reset: bool) -> None:
-        topic = self.scenario.topic
-        found = self.cluster.partitions_of(name)
-        if found is not None and topic.reset:
-            if not (embedded or allow_reset):
-                what = f"topic {name} exists and would be deleted"
-                raise BadInput.single("topic.reset", what, "Say --allow-reset if that is what you want")
-            self.cluster.delete_topic(name)
-            found = None
-        if found is None and self.scenario.load is None and self.scenario.consume:
-            raise BadInput.single(
-                "topic.name", f"topic {name} does not exist and nothing is sent to it", "Name another"
-            )
-        if found is None:
-            self.cluster.create_topic(name, topic.partitions, topic.replication, topic.configs)
-            self.made[name] = self.cluster.topic_id(name)
-        elif self.scenario.backpressure and self.scenario.backpressure.credit:
-            what = f"topic {name} exists; credit counts offsets, and needs a topic that the run makes"
-            raise BadInput.single("topic.name", what, "Name another, or write `topic: {reset: true}`")
-        elif found != topic.partitions:
-            what = f"topic {name} exists with {found} partitions, not {topic.partitions}"
-            raise BadInput.single("topic.partitions", what, f"Set topic.partitions={found}, or name another topic")
-
-    def begin(self) -> None:
-        """Commit where each group starts: the audit counts from there."""
-        if not self.groups:
-            return
-        start = start_of(self.scenario)
-        for name in self.scenario.topic_names:
-            offsets = self._starts(name, start)
-            for group in self.groups:
-                self.cluster.set_committed(group, name, offsets)
-
-    def _starts(self, name: str, start: str | int) -> list[int]:
-        if isinstance(start, int):
-            return self.cluster.offsets_at(name, start)
-        return self.cluster.log_starts(name) if start == "earliest" else self.cluster.log_ends(name)
-
-    def leave(self, outcome: Outcome) -> None:
-        """Remove the groups, which were made for this run only."""
-        for group in self.groups:
-            try:
-                self.cluster.delete_group(group)
-            except BrokerError as error:
-                outcome.reasons.append(f"group {group} was not removed: {error}")
-
-    def log_starts(self) -> list[int]:
-        """Log start offset of each place."""
-        self._check()
-        return [offset for name in self.scenario.topic_names for offset in self.cluster.log_starts(name)]
-
-    def log_ends(self) -> list[int]:
-        """Log end offset of each place."""
-        self._check()
-        return [offset for name in self.scenario.topic_names for offset in self.cluster.log_ends(name)]
-
-    def committed(self, group: int) -> list[int | None]:
-        """Committed offset of a group in each place."""
-        self._check()
-        return [
-            offset for name in self.scenario.topic_names for offset in self.cluster.committed(self.groups[group], name)
-        ]
-
-    def _check(self) -> None:
-        """Do not wait for an answer that cannot come."""
-        if reason := self.ended():
-            raise BrokerError(reason)
-
-
-def _record_lag(folder: RunFolder, topics: _Topics, moment: str) -> None:
-    """Log starts, log ends and commits of every partition, as one row each for each group."""
-    starts, ends = topics.log_starts(), topics.log_ends()
-    partitions = topics.scenario.topic.partitions
-    places = np.arange(len(ends), dtype=np.int32)
-    with contextlib.closing(PartSink(folder, "lag", f"{PARENT}-{moment}", {}, len(ends))) as sink:
-        for group in range(len(topics.groups)) if topics.groups else (None,):
-            committed = [None] * len(ends) if group is None else topics.committed(group)
-            sink.append(
-                {
-                    "at_ns": clock.monotonic_ns(),
-                    "moment": moment,
-                    "topic": places // partitions,
-                    "group": group,
-                    "consumer": None,
-                    "partition": places % partitions,
-                    "start": np.array(starts, np.int64),
-                    "committed": np.array([NULL_INT64 if each is None else each for each in committed], np.int64),
-                    "position": None,
-                    "end": np.array(ends, np.int64),
-                    "error": None,
-                },
-                len(ends),
-            )
-
-
-def _record_marks(folder: RunFolder, scenario: Scenario, outcome: Outcome) -> None:
-    """What was done to the run: faults that were injected, and what the scenario changes by itself."""
-    measure = next((phase for phase in outcome.phases if phase.name == "measure"), None)
-    marks = list(outcome.marks)
-    if measure:
-        found = changes(scenario, measure.to_ns - measure.from_ns)
-        marks += [Mark(*each._replace(at_ns=measure.from_ns + each.at_ns)) for each in found]
-    if not marks:
-        return
-    marks.sort(key=lambda mark: mark.at_ns)
-    at_ns, *texts = zip(*marks, strict=True)
-    columns: dict[str, Any] = {"at_ns": np.array(at_ns, np.int64)}
-    columns |= {name: list(values) for name, values in zip(Mark._fields[1:], texts, strict=True)}
-    with contextlib.closing(PartSink(folder, "faults", PARENT, {}, len(marks))) as sink:
-        sink.append(columns, len(marks))
-
-
-def _record_final_lag(folder: RunFolder, topics: _Topics, outcome: Outcome) -> bool:
-    """The rows without which no message can be called lost; a cluster that is gone cannot give them."""
-    try:
-        _record_lag(folder, topics, "final")
-    except (BrokerError, RecordError) as error:
-        outcome.fail(f"log ends at the end of the run are not known: {error}")
-        return False
-    return True
-
-
-def _record_rest(folder: RunFolder, jobs: Sequence[ProducerJob], outcome: Outcome) -> None:
-    """The messages that a producer which died would have sent: due, and never sent."""
-    members = {member.number: member for job in jobs for member in job.members}
-    for number, next_seq in outcome.next_seqs.items():
-        pacer, topics = members[number].sending.pacer, np.array(members[number].recipe.topics, np.int32)
-        if pacer is None or not outcome.phases or outcome.load_ended_ns is None:
-            continue
-        schedule = Schedule(pacer, outcome.phases[0].from_ns, outcome.load_ended_ns)
-        constants = {"producer": number, "transaction": None, "admitted_ns": None}
-        with contextlib.closing(PartSink(folder, "sent", f"{PARENT}-{number}", constants)) as sink:
-            for first, due_ns in _after(schedule, next_seq, outcome.load_ended_ns):
-                seqs = np.arange(first, first + len(due_ns), dtype=np.int64)
-                rows = never_sent(seqs, due_ns, [UNSENT] * len(seqs))
-                sink.append({**rows, "topic": topics[seqs % len(topics)]}, len(seqs))
-
-
-def _after(schedule: Schedule, next_seq: int, ended_ns: int) -> Iterator[tuple[int, Int64s]]:
-    """Sequence and due times, in blocks, of what was due from message `next_seq` on."""
-    first = 0
-    while len(due_ns := schedule.due(ended_ns, CHUNK)):
-        skipped = min(max(0, next_seq - first), len(due_ns))
-        if skipped < len(due_ns):
-            yield first + skipped, due_ns[skipped:]
-        first += len(due_ns)
-        schedule.advance(len(due_ns))
-
-
 def _facts(
     request: Request, identity: Identity, target: _Target, pair: clock.ClockPair, made: Mapping[str, str | None]
 ) -> RunFacts:
     scenario = request.scenario
+    names = [*identity.groups(scenario), *([identity.query] if scenario.pipeline else [])]
     return RunFacts(
         id=identity.id,
         name=scenario.name,
@@ -381,7 +215,7 @@ def _facts(
             Numbered(id=number, name=name, partitions=scenario.topic.partitions, uuid=made.get(name))
             for number, name in enumerate(scenario.topic_names)
         ],
-        groups=[Numbered(id=number, name=name) for number, name in enumerate(identity.groups(scenario))],
+        groups=[Numbered(id=number, name=name) for number, name in enumerate(names)],
     )
 
 
@@ -393,9 +227,10 @@ def _without_secrets(scenario: dict[str, Any]) -> dict[str, Any]:
     return scenario
 
 
-def _ended(facts: RunFacts, outcome: Outcome) -> RunFacts:
+def _ended(facts: RunFacts, outcome: Outcome, brokers: Sequence[str]) -> RunFacts:
     return facts.model_copy(
         update={
+            "broker": facts.broker.model_copy(update={"processes": list(brokers)}),
             "workers": outcome.workers,
             "phases": outcome.phases,
             "load_ended_ns": outcome.load_ended_ns,

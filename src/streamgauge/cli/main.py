@@ -80,6 +80,13 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. `load.rate=20k/s`. Repeatable."),
     ] = None,
+    job: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JOB",
+            help="What stands between the topics: a shipped job, or your function, `package.module:name`.",
+        ),
+    ] = None,
     bootstrap: Annotated[
         str | None,
         typer.Option(metavar="HOST:PORT", help="Measure this cluster instead of an embedded broker."),
@@ -109,12 +116,12 @@ def run(
     interrupted.
     """
     from streamgauge.cli.display import display_of, metrics_of
-    from streamgauge.cli.request import request_of
+    from streamgauge.cli.request import job_settings, request_of
     from streamgauge.cli.run import run as run_request
 
     request = request_of(
         scenario,
-        settings or [],
+        [*job_settings(job), *(settings or [])],
         out,
         command=sys.argv,
         bootstrap=bootstrap,

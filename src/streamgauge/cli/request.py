@@ -1,6 +1,7 @@
 """From command-line options to a checked request: everything that can be wrong is found before anything starts."""
 
 import errno
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,14 @@ def checked_java() -> Java:
     java = find_java(os.environ)
     os.environ["JAVA_HOME"] = str(java.path.parent.parent)
     return java
+
+
+def job_settings(job: str | None) -> list[str]:
+    """What `--job` sets: a shipped job by name, or a function of the user's."""
+    if job is None:
+        return []
+    value = {"function": {"call": job}} if ":" in job else job
+    return [f"pipeline.job={json.dumps(value)}"]
 
 
 def request_of(

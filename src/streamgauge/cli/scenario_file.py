@@ -21,7 +21,7 @@ _FIRST = "basics"
 _SUFFIXES = (_SUFFIX, ".yml")
 _LARGEST_BYTES = 256 << 10
 _LIKE = "Write e.g. --set load.rate=20k/s"
-_FREE_KEYS = ("client", "configs", "expect")
+_FREE_KEYS = ("client", "configs", "expect", "settings")
 """Below these, what is left of a path is one key, dots and all: `load.client.linger.ms`."""
 
 

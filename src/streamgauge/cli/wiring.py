@@ -1,6 +1,6 @@
 """The only place where the engine meets real clients and real files: from a scenario to a plan."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
+from streamgauge.cli.piping import lookup_job, query_job, table_folder
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, ClockPair
 from streamgauge.domain.errors import BadInput, Fault, WorkerError
@@ -17,6 +18,7 @@ from streamgauge.domain.scenario import Connections, Consume, Load, Scenario, Se
 from streamgauge.domain.scenario import load as loads
 from streamgauge.domain.scenario.consume import consumer_settings
 from streamgauge.domain.scenario.pace import Pace
+from streamgauge.domain.scenario.pipeline import AGGREGATE, CHANGED
 from streamgauge.domain.scenario.values import epoch_ns
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.consume import Consuming, Reading
@@ -24,9 +26,15 @@ from streamgauge.engine.functions import load_function
 from streamgauge.engine.plan import LagPlan, Plan
 from streamgauge.engine.process import ARGUMENTS
 from streamgauge.engine.produce import Sending
+from streamgauge.engine.roles import (
+    ConnectorJob,
+    ConsumerJob,
+    ConsumerMember,
+    ProducerJob,
+    ProducerMember,
+)
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.stops import Flush, Transactions
-from streamgauge.engine.worker import ConnectorJob, ConsumerJob, ConsumerMember, ProducerJob, ProducerMember
 from streamgauge.kafka.connections import KafkaConnections
 from streamgauge.kafka.consumer import KafkaConsumer
 from streamgauge.kafka.offsets import KafkaOffsets
@@ -35,6 +43,7 @@ from streamgauge.kafka.settings import NO_SETTINGS, consumer_faults, producer_fa
 from streamgauge.record.arrivals import read_arrivals
 from streamgauge.record.corpus import read_events
 from streamgauge.record.parts import open_sink
+from streamgauge.record.table import TableConsumer
 
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
 MESSAGE_TIMEOUT_DEFAULT_MS: Final = 300_000
@@ -57,8 +66,13 @@ class Identity:
     group: str
     """How the names of its groups begin."""
 
+    @property
+    def query(self) -> str:
+        """What stands for the query of a pipeline among the groups."""
+        return f"{self.group}-query"
+
     def groups(self, scenario: Scenario) -> tuple[str, ...]:
-        """The names of its groups."""
+        """The names of its groups of consumers."""
         count = scenario.consume.groups if scenario.consume else 0
         return (self.group,) if count == 1 else tuple(f"{self.group}-{number}" for number in range(count))
 
@@ -82,7 +96,7 @@ def read_materials(scenario: Scenario) -> Int64s | None:
     """
     faults: list[Fault] = []
     arrivals = None
-    load, consume = scenario.load, scenario.consume
+    load = scenario.load
     if load and isinstance(load.rate, Pace) and load.rate.replay:
         try:
             arrivals = read_arrivals(Path(load.rate.replay.file), load.rate.replay.column)
@@ -95,14 +109,26 @@ def read_materials(scenario: Scenario) -> Int64s | None:
             faults += [Fault(f"load: {fault.where}", fault.what, fault.mend) for fault in error.faults]
         except WorkerError as error:
             faults.append(Fault("load.payload", str(error), "Correct the function, or name another"))
-    if consume and consume.processing and consume.processing.function:
+    for where, name, arguments in _functions(scenario):
         try:
-            load_function(consume.processing.function, ARGUMENTS)
+            load_function(name, arguments)
         except WorkerError as error:
-            faults.append(Fault("consume.processing.function", str(error), "Correct the function, or name another"))
+            faults.append(Fault(where, str(error), "Correct the function, or name another"))
     if faults:
         raise BadInput(faults)
     return arrivals
+
+
+def _functions(scenario: Scenario) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Functions of the user's: where the scenario names each, its name, and what it is called with."""
+    processing = scenario.consume.processing if scenario.consume else None
+    if processing and processing.function:
+        yield "consume.processing.function", processing.function, ARGUMENTS
+    job = scenario.pipeline.job.function if scenario.pipeline else None
+    if job:
+        yield "pipeline.job.function.call", job.call, ("messages",)
+    if job and job.expects:
+        yield "pipeline.job.function.expects", job.expects, ("key", "value")
 
 
 def plan_of(
@@ -112,17 +138,24 @@ def plan_of(
     run: Path,
     others: Sequence[Watched],
     *,
+    revive: Callable[[], int] | None = None,
     pair: ClockPair,
+    starts: Sequence[int] = (),
     arrivals: Int64s | None = None,
 ) -> Plan:
-    """The plan that carries a scenario out on the cluster of `connection`; `arrivals` are those of a replay."""
+    """The plan that carries a scenario out on the cluster of `connection`.
+
+    `revive` starts a broker again that was killed. `starts` are the offsets where a query begins, one for each
+    partition; `arrivals` are those of a replay.
+    """
     load, consume, phases = scenario.load, scenario.consume, scenario.phases
     return Plan(
         run=run,
         producers=[] if load is None else _producers(scenario, load, identity, connection, arrivals),
-        consumers=[] if consume is None else _consumers(scenario, consume, identity, connection),
+        consumers=[] if consume is None else _consumers(scenario, consume, identity, connection, run),
         connectors=_connectors(scenario, scenario.connections, identity, connection) if scenario.connections else [],
         others=others,
+        revive=revive,
         places=scenario.places,
         read_places=_read_places(scenario),
         warmup_ns=phases.warmup,
@@ -130,6 +163,10 @@ def plan_of(
         drain_ns=phases.drain,
         open_sink=open_sink,
         start_at_ns=None if phases.start_at is None else epoch_ns(phases.start_at) - pair.wall_ns + pair.monotonic_ns,
+        query=query_job(scenario, scenario.pipeline, identity.query, connection, run, starts)
+        if scenario.pipeline
+        else None,
+        lookups=lookup_job(scenario, run),
         lag=_lag(scenario, identity, connection),
         backpressure=scenario.backpressure,
         faults=scenario.faults,
@@ -149,7 +186,7 @@ def _producers(
             ProducerMember(
                 client=ClientSpec(
                     worker=f"producer-{number}",
-                    topics=scenario.topic_names,
+                    topics=scenario.sent_topics,
                     settings={**settings, **transacted, "client.id": client_id},
                     stamp_in_header=load.stamped_in_headers,
                 ),
@@ -171,7 +208,7 @@ def _recipe(scenario: Scenario, load: Load, tag: int, number: int) -> Recipe:
         in_headers=load.stamped_in_headers,
         scheduled=load.has_schedule,
         keys=load.keys,
-        topics=topics_of(number, load.producers, len(scenario.topic_names)),
+        topics=topics_of(number, load.producers, len(scenario.sent_topics)),
         partition=load.partition,
         partitions=scenario.topic.partitions,
         producers=load.producers,
@@ -211,8 +248,12 @@ def _transactions(asked: loads.Transactions | None) -> Transactions | None:
     return Transactions(asked.messages, asked.interval, asked.abort) if asked else None
 
 
-def _consumers(scenario: Scenario, consume: Consume, identity: Identity, connection: Settings) -> list[ConsumerJob]:
-    load = scenario.load
+def _consumers(
+    scenario: Scenario, consume: Consume, identity: Identity, connection: Settings, run: Path
+) -> list[ConsumerJob]:
+    load, table = scenario.load, table_folder(scenario, run)
+    # A table is read where it is.
+    topics = (*scenario.sent_topics, str(table)) if table else scenario.topic_names
     settings = {**FETCH_BACKOFF, **connection, **consumer_settings(consume)}
     members = []
     for number in range(consume.consumers * consume.groups):
@@ -222,7 +263,7 @@ def _consumers(scenario: Scenario, consume: Consume, identity: Identity, connect
             ConsumerMember(
                 client=ClientSpec(
                     worker=f"consumer-{number}",
-                    topics=scenario.topic_names,
+                    topics=topics,
                     settings={
                         **settings,
                         "group.id": identity.groups(scenario)[group],
@@ -230,14 +271,15 @@ def _consumers(scenario: Scenario, consume: Consume, identity: Identity, connect
                         "auto.offset.reset": "error",
                         "client.id": f"{identity.id}-consumer-{number}",
                     },
-                    stamp_in_header=load.stamped_in_headers if load else None,
+                    stamp_in_header=_stamp_in_header(scenario),
                     assigned=None
                     if dealt_out is None
-                    else tuple((topic, each) for topic in range(len(scenario.topic_names)) for each in dealt_out),
+                    else tuple((topic, each) for topic in scenario.read_topics for each in dealt_out),
+                    reads=scenario.read_topics,
                     # What somebody else sends may be transactions, whose ends lie where no message is.
                     sees_ends=load is None or load.transactions is not None,
                 ),
-                reading=Reading(tag=identity.tag if load else None, verify_every=scenario.verify_every),
+                reading=Reading(tag=identity.tag if load else None, verify_every=_verify_every(scenario)),
                 consuming=Consuming(
                     topics=scenario.topic_names,
                     partitions=scenario.topic.partitions,
@@ -252,9 +294,25 @@ def _consumers(scenario: Scenario, consume: Consume, identity: Identity, connect
                 number=number,
             )
         )
-    tells = scenario.backpressure is not None and scenario.backpressure.credit is not None
+    credit = scenario.backpressure.credit if scenario.backpressure else None
+    # Behind a pipeline it is the query that says what is done with.
+    tells = credit is not None and scenario.pipeline is None
+    opens = TableConsumer if table else KafkaConsumer
     parts = dealt(members, consume.processes)
-    return [ConsumerJob(KafkaConsumer, part, hold=load is None, tells_progress=tells) for part in parts]
+    return [ConsumerJob(opens, part, hold=load is None, tells_progress=tells) for part in parts]
+
+
+def _verify_every(scenario: Scenario) -> int | None:
+    """The n where every n-th message is verified: none where a job changes what is in them."""
+    changes = scenario.pipeline is not None and scenario.pipeline.job.does in {CHANGED, AGGREGATE}
+    return None if changes else scenario.verify_every
+
+
+def _stamp_in_header(scenario: Scenario) -> bool | None:
+    """Where consumers find stamps: where producers put them; None, to look, where a job may move them."""
+    if scenario.load is None or (scenario.pipeline and scenario.pipeline.job.does in {CHANGED, AGGREGATE}):
+        return None
+    return scenario.load.stamped_in_headers
 
 
 def _connectors(
@@ -272,21 +330,26 @@ def _lag(scenario: Scenario, identity: Identity, connection: Settings) -> LagPla
     """How lag is sampled; where there is no load and nobody reads there is none."""
     if scenario.lag is None or (scenario.load is None and scenario.consume is None):
         return None
+    # A table is no topic: nobody commits what was read of it.
+    is_table = scenario.pipeline is not None and scenario.pipeline.table is not None
     client = ClientSpec(
         worker="lag",
-        topics=scenario.topic_names,
+        topics=scenario.sent_topics if is_table else scenario.topic_names,
         settings={**connection, "client.id": f"{identity.id}-lag"},
     )
     every_ns = scenario.lag.every
-    groups = identity.groups(scenario)
+    groups = () if is_table else identity.groups(scenario)
     return LagPlan(KafkaOffsets, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
 
 
 def _read_places(scenario: Scenario) -> list[int]:
-    """The places that each group reads: all, or those of the partitions that it is given."""
+    """The places that each group of consumers reads: all of its topics, or those of the partitions that it is given."""
     partitions = scenario.topic.partitions
+    read = [topic * partitions + each for topic in scenario.read_topics for each in range(partitions)]
+    if scenario.pipeline and scenario.pipeline.table:
+        return read[:1]
     wanted = scenario.consume.partitions if scenario.consume else None
-    return [place for place in range(scenario.places) if wanted is None or place % partitions in wanted]
+    return [place for place in read if wanted is None or place % partitions in wanted]
 
 
 def dealt(members: Sequence[_Member], processes: int | None) -> list[tuple[_Member, ...]]:

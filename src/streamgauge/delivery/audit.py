@@ -120,12 +120,15 @@ class Audit:
 
 
 @dataclass(slots=True)
-class _Counts:
+class Counts:
+    """Counts by name, of everything and of the measure phase, as they are added up."""
+
     measure: Measure
     all: Counter[str] = field(default_factory=Counter)
     measured: Counter[str] = field(default_factory=Counter)
 
     def add(self, name: str, time_ns: int | None) -> None:
+        """Count one more, at a time."""
         self.all[name] += 1
         self.measured[name] += self.measure.covers(time_ns)
 
@@ -156,8 +159,8 @@ def audit(
             of_message[message.stamp].append(row)
     left = remains(deliveries, lag, group, dead) if dead else None
     judge = Judge(ends(lag, left), left or NOBODY_DIED, group)
-    counts = _Counts(measure)
-    unwanted = {message.stamp: why for message in sent if (why := _why_unwanted(message, outcomes, reads))}
+    counts = Counts(measure)
+    unwanted = {message.stamp: why for message in sent if (why := why_unwanted(message, outcomes, reads))}
     classes = {
         message.stamp: judge.of(message, of_message[message.stamp], decided=message.outcome(outcomes) == COMMITTED)
         for message in sent
@@ -165,18 +168,18 @@ def audit(
     }
     for message in sent:
         name = classes.get(message.stamp) or unwanted.get(message.stamp)
-        for counted in _counted(message, name, was_received=bool(of_message[message.stamp])):
-            counts.add(counted, _either(message.due_ns, message.sent_ns))
-    _count_deliveries(deliveries, owners, counts)
-    for row in _unrecorded(deliveries, by_stamp):
+        for counted in names_of(message, name, was_received=bool(of_message[message.stamp])):
+            counts.add(counted, either(message.due_ns, message.sent_ns))
+    count_deliveries(deliveries, owners, counts)
+    for row in unrecorded(deliveries, by_stamp):
         counts.add("unrecorded", row.received_ns)
     for row in reordered(deliveries):
-        counts.add("reordered", _selected(row))
-    timed = frozenset(row for row in _timed(owners) if row.stamp is None or unwanted.get(row.stamp) != ABORTED)
+        counts.add("reordered", selected_ns(row))
+    timed = frozenset(row for row in first_timed(owners) if row.stamp is None or unwanted.get(row.stamp) != ABORTED)
     return Audit(classes, counts.all, counts.measured, timed)
 
 
-def _why_unwanted(message: Sent, outcomes: Outcomes, reads: frozenset[int] | None) -> str | None:
+def why_unwanted(message: Sent, outcomes: Outcomes, reads: frozenset[int] | None) -> str | None:
     """Why an acknowledged message is not to be received: `aborted` or `unread`; None where it is."""
     if message.error is not None:
         return None
@@ -185,7 +188,7 @@ def _why_unwanted(message: Sent, outcomes: Outcomes, reads: frozenset[int] | Non
     return "unread" if reads is not None and message.partition not in {None, *reads} else None
 
 
-def _counted(message: Sent, name: str | None, *, was_received: bool) -> Iterator[str]:
+def names_of(message: Sent, name: str | None, *, was_received: bool) -> Iterator[str]:
     """What a message is counted as: what it is, and whether it came although it should not have."""
     if name is not None:
         yield name
@@ -275,10 +278,11 @@ def reordered(deliveries: Iterable[Received]) -> list[Received]:
     lanes: dict[tuple[int, int, int | None], list[Received]] = defaultdict(list)
     for row in sorted(at.values(), key=lambda row: (row.place, row.seq)):
         lanes[row.topic, row.partition, row.producer].append(row)
-    return [row for lane in lanes.values() for row in _falling(lane)]
+    return [row for lane in lanes.values() for row in falling(lane)]
 
 
-def _falling(lane: Iterable[Received]) -> list[Received]:
+def falling(lane: Iterable[Received]) -> list[Received]:
+    """Of deliveries in the order of their offsets, those whose sequence is below an earlier one."""
     found: list[Received] = []
     highest: int | None = None
     for row in lane:
@@ -290,16 +294,17 @@ def _falling(lane: Iterable[Received]) -> list[Received]:
     return found
 
 
-def _count_deliveries(deliveries: Iterable[Received], owners: Mapping[Received, Sent | None], counts: _Counts) -> None:
+def count_deliveries(deliveries: Iterable[Received], owners: Mapping[Received, Sent | None], counts: Counts) -> None:
+    """Count every delivery, and those that are corrupt or foreign."""
     for row in deliveries:
-        counts.add("received", _selected(row))
+        counts.add("received", selected_ns(row))
         if row.intact is False or (row.stamp is None and owners[row]):
-            counts.add("corrupt", _selected(row))
+            counts.add("corrupt", selected_ns(row))
         elif row.stamp is None:
             counts.add("foreign", row.received_ns)
 
 
-def _unrecorded(deliveries: Iterable[Received], by_stamp: Mapping[Stamp, Sent]) -> list[Received]:
+def unrecorded(deliveries: Iterable[Received], by_stamp: Mapping[Stamp, Sent]) -> list[Received]:
     """The first delivery of each sound stamp that no row of `sent` knows."""
     first: dict[Stamp, Received] = {}
     for row in deliveries:
@@ -308,7 +313,7 @@ def _unrecorded(deliveries: Iterable[Received], by_stamp: Mapping[Stamp, Sent]) 
     return list(first.values())
 
 
-def _timed(owners: Mapping[Received, Sent | None]) -> list[Received]:
+def first_timed(owners: Mapping[Received, Sent | None]) -> list[Received]:
     """The first delivery of each stamp: sound ones, and corrupt ones that belong to the message of their stamp."""
     first: dict[Stamp, Received] = {}
     for row, message in owners.items():
@@ -317,11 +322,12 @@ def _timed(owners: Mapping[Received, Sent | None]) -> list[Received]:
     return list(first.values())
 
 
-def _selected(row: Received) -> int:
+def selected_ns(row: Received) -> int:
     """The time by which a delivery belongs to a phase."""
-    stamped_ns = _either(row.due_ns, row.sent_ns)
+    stamped_ns = either(row.due_ns, row.sent_ns)
     return row.received_ns if stamped_ns is None else stamped_ns
 
 
-def _either(first: int | None, second: int | None) -> int | None:
+def either(first: int | None, second: int | None) -> int | None:
+    """The first that is known."""
     return second if first is None else first

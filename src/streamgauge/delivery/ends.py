@@ -48,6 +48,11 @@ class LostBlock(NamedTuple):
         """Whether an offset lies in the block."""
         return isinstance(offset, int) and self.above < offset and (self.below is None or offset < self.below)
 
+    def is_empty(self, end: int | None) -> bool:
+        """Whether there is no offset in the block of a log that ends at `end`; None where that is not known."""
+        limit = min((each for each in (self.below, end) if each is not None), default=None)
+        return limit is not None and limit - self.above <= 1
+
 
 @dataclass(frozen=True, slots=True)
 class Dead:
@@ -127,3 +132,21 @@ def missing(offset: int | None, end: End | None, blocks: Iterable[LostBlock], *,
     if end.position <= offset < end.end:
         return "undelivered"
     return "unknown" if any(offset in block for block in blocks) else "lost"
+
+
+def query_ends(rows: Iterable[Lag], query: int) -> dict[Lane, End]:
+    """How far a query had come in each partition of its source when the drain ended.
+
+    Its position is its last committed end: what lies behind may have been read, and will be read again.
+    """
+    finals = [row for row in rows if row.group == query and row.moment == "final"]
+    return ends(row._replace(position=_highest(row.position, row.committed)) for row in finals)
+
+
+def all_read_out(found: Mapping[Lane, End], dead: Dead, group: int, topic: int) -> bool:
+    """Whether a group is known to have read every partition of a topic to its end, without losing a row of it."""
+    mine = {lane: end for lane, end in found.items() if lane[:2] == (group, topic)}
+    return bool(mine) and all(
+        end.read_out and all(block.is_empty(end.end) for block in dead.blocks.get(lane, ()))
+        for lane, end in mine.items()
+    )

@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from streamgauge.domain.events import NULL, Type
 from streamgauge.domain.stamp import Stamps
 
-Values = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.int8] | Sequence[str | None] | int | str | bool | None
+Values = (
+    NDArray[np.int64]
+    | NDArray[np.int32]
+    | NDArray[np.int8]
+    | NDArray[np.float64]
+    | Sequence[str | None]
+    | int
+    | str
+    | bool
+    | None
+)
 Block = Mapping[str, Values]
 Outcome = Literal["committed", "aborted", "unknown"]
 """What became of a transaction."""
@@ -22,9 +32,10 @@ Outcome = Literal["committed", "aborted", "unknown"]
 Place = tuple[int, int]
 """Number of a topic, and of one of its partitions."""
 
-NULL_INT32 = NULL[Type.INT32]
-NULL_INT64 = NULL[Type.INT64]
-NULL_BOOL = NULL[Type.BOOL]
+NULL_INT32: int = NULL[Type.INT32]
+NULL_INT64: int = NULL[Type.INT64]
+NULL_FLOAT64: float = NULL[Type.FLOAT64]
+NULL_BOOL: int = NULL[Type.BOOL]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,8 @@ class ClientSpec:
     """Whether stamps travel in a record header; None where a consumer has to look in both places."""
     assigned: tuple[Place, ...] | None = None
     """Partitions that a consumer reads whatever others do; None for a member that its group gives partitions."""
+    reads: tuple[int, ...] | None = None
+    """Numbers of the topics that a consumer reads; None for all."""
     sees_ends: bool = False
     """Whether a consumer is told where it reached the end of a log, which lies behind what is no message: the ends of
     transactions, and messages of those that were aborted."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
 FORMAT_VERSION = 1
 
@@ -22,7 +23,9 @@ class Type(StrEnum):
     STRING = "string"
 
 
-NULL: Mapping[Type, int] = MappingProxyType({Type.INT32: -(1 << 31), Type.INT64: -(1 << 63), Type.BOOL: -1})
+NULL: Mapping[Type, Any] = MappingProxyType(
+    {Type.INT32: -(1 << 31), Type.INT64: -(1 << 63), Type.FLOAT64: float("-inf"), Type.BOOL: -1}
+)
 """What stands for null in a block of numbers, which has no other way to say it; never in a file that is closed."""
 
 
@@ -58,7 +61,7 @@ def _may(name: str, type_: Type, about: str) -> Column:
     return Column(name, type_, about, nullable=True)
 
 
-_I32, _I64, _BOOL, _STR = Type.INT32, Type.INT64, Type.BOOL, Type.STRING
+_I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL, Type.STRING
 
 SENT = Schema(
     "sent",
@@ -142,7 +145,12 @@ RESOURCES = Schema(
     (
         _must("at_ns", _I64, "when it was read"),
         _must("process", _STR, "name, like `producer-0`, `broker-1`, `host`"),
-        _must("role", _STR, "`producer`, `consumer`, `sampler`, `lag`, `controller`, `supervisor`, `broker` or `host`"),
+        _must(
+            "role",
+            _STR,
+            "`producer`, `consumer`, `query`, `driver`, `executor`, `sampler`, `lag`, `controller`, `supervisor`, "
+            "`broker` or `host`",
+        ),
         _may("cpu_ns", _I64, "CPU time used so far, user and system; of the host: all cores, idle and steal apart"),
         _may("rss_bytes", _I64, "resident memory; of the host: memory in use"),
         _may("steal_ns", _I64, "host only: time the hypervisor gave to others so far, all cores"),
@@ -276,6 +284,115 @@ FAULTS = Schema(
     ),
 )
 
+QUERY = Schema(
+    "query",
+    "Something that happened to the query in the measured path.",
+    (
+        _must("at_ns", _I64, "when it happened"),
+        _must("start", _I32, "which start of the query it belongs to, from 0"),
+        _must(
+            "what", _STR, "`started`; `ready`, it reads; `ended`, as it was told to; `died`; `failed`, by its own error"
+        ),
+        _may("detail", _STR, "why it failed, or how it ended"),
+    ),
+)
+
+PROGRESS = Schema(
+    "progress",
+    "What the query said of one batch.",
+    (
+        _must("at_ns", _I64, "when it was told; of what was read from the checkpoint, when that was read"),
+        _must("start", _I32, "which start of the query it belongs to, from 0"),
+        _must("batch", _I64, "number of the batch, from the checkpoint; after a restart numbers may come again"),
+        _must("began_ms", _I64, "wall clock at which the batch began"),
+        _must("source", _STR, "`told` by the query while it ran, or read from the `checkpoint` after it had died"),
+        _may("rows", _I64, "messages in it"),
+        _may("duration_ms", _I64, "how long it took"),
+        _may("latest_offset_ms", _I64, "of that: asking the cluster for log ends"),
+        _may("get_batch_ms", _I64, "of that: describing what is to be read"),
+        _may("planning_ms", _I64, "of that: planning the query"),
+        _may("wal_commit_ms", _I64, "of that: writing down what the batch will read"),
+        _may("add_batch_ms", _I64, "of that: reading, computing and writing"),
+        _may("commit_ms", _I64, "of that: writing down that it is done"),
+        _may("input_per_second", _F64, "messages that came to the source a second, as Spark says"),
+        _may("processed_per_second", _F64, "messages of the batch by its duration, as Spark says"),
+        _may("behind", _I64, "messages behind the log ends, all partitions together"),
+        _may("state_rows", _I64, "rows in the state, of all its operators"),
+        _may("state_updated", _I64, "rows of the state that the batch changed"),
+        _may("state_bytes", _I64, "memory of the state"),
+        _may("late_rows", _I64, "rows that came after the watermark and were dropped"),
+        _may("watermark_ms", _I64, "event time below which rows are late; null without a watermark"),
+        _may("checkpoint_bytes", _I64, "size of the checkpoint when this was told"),
+        _may("sink_rows", _I64, "rows that it wrote, where the sink counts them"),
+        _may("processing_p50_ms", _F64, "real-time mode: processing time of a message, median, as Spark says"),
+        _may("processing_p99_ms", _F64, "real-time mode: the same, 99th percentile"),
+        _may("processing_max_ms", _F64, "real-time mode: the same, longest"),
+        _may("queuing_p50_ms", _F64, "real-time mode: time in the source before it was read, median, as Spark says"),
+        _may("queuing_p99_ms", _F64, "real-time mode: the same, 99th percentile"),
+        _may("e2e_p50_ms", _F64, "real-time mode: from the source's append until it is written, median, as Spark says"),
+        _may("e2e_p99_ms", _F64, "real-time mode: the same, 99th percentile"),
+        _may("e2e_max_ms", _F64, "real-time mode: the same, longest"),
+    ),
+)
+
+ADVANCES = Schema(
+    "advances",
+    "How far one batch of the query went in one partition of the source.",
+    (
+        _must("start", _I32, "which start of the query it belongs to, from 0"),
+        _must("batch", _I64, "number of the batch"),
+        _must("began_ms", _I64, "wall clock at which the batch began"),
+        _must("topic", _I32, "number of the topic in run.json"),
+        _must("partition", _I32, "number of the partition"),
+        _must("from_offset", _I64, "first offset of the batch"),
+        _must("to_offset", _I64, "first offset that is not in the batch"),
+        _may("latest", _I64, "log end when the batch was planned"),
+        _must("committed", _BOOL, "whether the batch is known to be done"),
+    ),
+)
+
+APPENDED = Schema(
+    "appended",
+    "One message as it stands in the source of a pipeline, read after the drain.",
+    (
+        _must("topic", _I32, "number of the topic in run.json"),
+        _must("partition", _I32, "partition it stands in"),
+        _must("offset", _I64, "offset it stands at"),
+        _may("producer", _I32, "from the stamp; null when the message is foreign"),
+        _may("seq", _I64, "from the stamp; null when the message is foreign"),
+        _may("append_ms", _I64, "wall clock of the broker's append; null unless the topic stamps LogAppendTime"),
+        _may("expected", _BOOL, "whether it is to come out of the pipeline, by the job's oracle; null without one"),
+    ),
+)
+
+EXECUTORS = Schema(
+    "executors",
+    "What Spark said of one executor.",
+    (
+        _must("at_ns", _I64, "when it was asked"),
+        _must("start", _I32, "which start of the query it belongs to, from 0"),
+        _must("executor", _STR, "Spark's name of the executor, like `0`, or `driver`"),
+        _may("tasks", _I64, "tasks that it finished so far"),
+        _may("failed_tasks", _I64, "tasks that failed so far"),
+        _may("task_ms", _I64, "time in tasks so far, all cores"),
+        _may("gc_ms", _I64, "of that: time in garbage collection"),
+        _may("memory_bytes", _I64, "memory used for storage"),
+    ),
+)
+
+LOOKUPS = Schema(
+    "lookups",
+    "One query of the table that a pipeline writes, while it grows.",
+    (
+        _must("at_ns", _I64, "when it began"),
+        _must("took_ns", _I64, "how long it took"),
+        _must("rows", _I64, "rows of the table that it saw"),
+        _must("files", _I32, "files of the table that it read"),
+        _may("newest_ns", _I64, "due time of the newest message whose effect it saw"),
+        _may("error", _STR, "why it failed"),
+    ),
+)
+
 EVENTS: Mapping[str, Schema] = MappingProxyType(
     {
         schema.name: schema
@@ -293,6 +410,12 @@ EVENTS: Mapping[str, Schema] = MappingProxyType(
             COMMITS,
             DECISIONS,
             FAULTS,
+            QUERY,
+            PROGRESS,
+            ADVANCES,
+            APPENDED,
+            EXECUTORS,
+            LOOKUPS,
         )
     }
 )

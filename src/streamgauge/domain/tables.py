@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from streamgauge.domain.events import Column, Schema, Type
 from streamgauge.domain.latency import PERCENTILES
+from streamgauge.domain.query_tables import QUERY_TABLES
 
 _I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL, Type.STRING
 
@@ -49,6 +50,12 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "batch": "ended_ns - began_ns of one batch",
         "flush_wait": "ended_ns - waited_ns of one batch",
         "since_record_time": "received_ns - recorded_ns",
+        "stage_schedule": "sent_ns - due_ns, of messages of which every stage is known",
+        "stage_produce": "appended to the source - sent_ns, of the same messages",
+        "stage_wait": "begin of the batch - appended to the source, of the same messages",
+        "stage_process": "appended to the sink - begin of the batch, or - appended to the source where there is none",
+        "stage_deliver": "received_ns - appended to the sink, of the same messages",
+        "stage_all": "received_ns - due_ns, or - sent_ns without a schedule, of the same messages",
     }
 )
 """Every latency that is measured, and the difference that it is."""
@@ -503,7 +510,8 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
         for schema in (
             THROUGHPUT, LATENCY_BUCKETS, LATENCY, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS, POLLS_BY_CONSUMER,
             RESOURCES_BY_INTERVAL, GC, LATENESS, TRANSACTIONS_BY_OUTCOME, ATTEMPTS_BY_ERROR, PROCESSING,
-            CONNECTIONS_BY_KIND, WIRE, LAG_SAMPLES, OUTSTANDING, BACKPRESSURE, FAULTS, RECOVERY, SET_ASIDE, VERDICT,
+            CONNECTIONS_BY_KIND, WIRE, LAG_SAMPLES, OUTSTANDING, BACKPRESSURE, FAULTS, RECOVERY, *QUERY_TABLES,
+            SET_ASIDE, VERDICT,
         )
     }
 )  # fmt: skip

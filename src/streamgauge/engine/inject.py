@@ -31,6 +31,8 @@ class Target(NamedTuple):
     send: Callable[[int], None]
     """Sends a signal; OSError where that is not possible."""
     ended: Callable[[], bool]
+    revive: Callable[[], None] | None = None
+    """Starts it again after it was killed, where that can be done."""
 
 
 class Step(NamedTuple):
@@ -72,6 +74,8 @@ class Injector:
     killed: set[str] = field(default_factory=set)
     """Names of the processes that were ended because the scenario asks for it."""
     _paused: dict[str, Target] = field(default_factory=dict)
+    _down: dict[str, Target] = field(default_factory=dict)
+    """Killed, and to be started again."""
 
     def plan(self, faults: Sequence[Injected]) -> None:
         """What is to be done during the measure phase."""
@@ -86,19 +90,31 @@ class Injector:
                     self._do(step, target)
 
     def release(self) -> None:
-        """Let everything go on that is still paused, and begin nothing more."""
+        """Let everything go on that is still paused, start again what is to come back, and begin nothing more."""
         self._left.clear()
+        for target in list(self._down.values()):
+            self._revive(target)
         for target in list(self._paused.values()):
             self._send(target, signal.SIGCONT, PAUSE, END)
 
     def _do(self, step: Step, target: Target) -> None:
+        if step.fault.kind == KILL and step.action == END:
+            self._revive(target)
+            return
         if target.ended():
             error = "the process has ended already"
             self.marks.append(Mark(self.now_ns(), step.fault.kind, target.name, step.action, error=error))
             return
         if step.fault.kind == KILL:
             self.killed.add(target.name)
+            if step.fault.for_ is not None:
+                self._down[target.name] = target
         self._send(target, step.signal, step.fault.kind, step.action)
+
+    def _revive(self, target: Target) -> None:
+        if self._down.pop(target.name, None) and target.revive:
+            target.revive()
+            self.marks.append(Mark(self.now_ns(), KILL, target.name, END))
 
     def _send(self, target: Target, number: int, kind: str, action: str) -> None:
         error = None

@@ -26,8 +26,10 @@ class Sampled:
 
     groups: tuple[tuple[int, ...], ...]
     """Of each group, the rows of its consumers in the shared cells."""
-    read: tuple[int, ...]
+    reads: tuple[tuple[int, ...], ...]
     """The places that each group reads."""
+    own: int
+    """How many of the groups, the first ones, commit to the cluster; what others have done is told in their cells."""
     partitions: int
     """Partitions of each topic."""
     every_ns: int
@@ -67,17 +69,23 @@ class LagSampler:
                 starts = self.offsets.log_starts()
                 self._starts_ns = at_ns
             # Ends are asked after commits: a lag is never smaller than it was for having been asked so.
-            committed = [self.offsets.committed(group) for group in range(len(self.sampled.groups))]
+            committed = [self._committed(group) for group in range(len(self.sampled.groups))]
             ends = self.offsets.log_ends()
         except BrokerError as failure:
             committed, error = [], str(failure)
         self._tell(committed, ends)
         for group, rows in enumerate(self.sampled.groups):
             commits = committed[group] if committed else None
-            self._record(at_ns, group, self.sampled.read, starts, commits, self._positions(rows), ends, error)
+            places = self.sampled.reads[group]
+            self._record(at_ns, group, places, starts, commits, self._positions(rows), ends, error)
         if not self.sampled.groups:
-            places = range(self.live.shape[1])
-            self._record(at_ns, None, places, starts, None, None, ends, error)
+            self._record(at_ns, None, range(self.live.shape[1]), starts, None, None, ends, error)
+
+    def _committed(self, group: int) -> Sequence[int | None]:
+        if group < self.sampled.own:
+            return self.offsets.committed(group)
+        told: list[int] = self._positions(self.sampled.groups[group]).tolist()
+        return told
 
     def _positions(self, rows: Sequence[int]) -> Int64s:
         """The next offset that anybody of a group reads in each place; 0 for a place that nobody has read."""
@@ -89,14 +97,14 @@ class LagSampler:
         if ends is None:
             # Nothing was learnt: what was known stands.
             return
-        lags = [self._lag(commits, ends) for commits in committed]
+        lags = [self._lag(group, commits, ends) for group, commits in enumerate(committed)]
         self.live.control[Cell.LAG] = (
             NULL_INT64 if None in lags or not lags else max(lag for lag in lags if lag is not None)
         )
 
-    def _lag(self, committed: Sequence[int | None], ends: Sequence[int]) -> int | None:
+    def _lag(self, group: int, committed: Sequence[int | None], ends: Sequence[int]) -> int | None:
         behind = 0
-        for place in self.sampled.read:
+        for place in self.sampled.reads[group]:
             commit = committed[place]
             if commit is None:
                 return None

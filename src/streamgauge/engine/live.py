@@ -45,6 +45,10 @@ class Cell(IntEnum):
     MEASURE_NS = 4
     LAG = 5
     """Committed lag of the group that is furthest behind, by the last sample; written by the worker that samples it."""
+    STOP_QUERY = 6
+    """Whether the query has read all that there is, and is to end."""
+    BROKER = 7
+    """Process id of a broker that was started again after it was killed; 0 for none."""
 
 
 class Slot(IntEnum):
@@ -83,6 +87,8 @@ class Slot(IntEnum):
     """Producer: messages that failed and may have been written all the same."""
     ENDED = 16
     """Whether the process has ended, so that its cells are final; written by the supervisor."""
+    PROCESSES = 17
+    """Query: process ids of `PROCESSES`, one cell for each; 0 for one that is not there."""
 
 
 class State(IntEnum):
@@ -92,10 +98,12 @@ class State(IntEnum):
     READY = 1
     RUNNING = 2
     FLUSHED = 3
-    """Producer: the load is over and every fate is known."""
+    """Producer: the load is over and every fate is known. Query: it has ended as it was told to."""
     DONE = 4
 
 
+PROCESSES: Final = ("driver", "executor-0", "executor-1", "executor-2", "executor-3")
+"""Processes of a query that a fault can be done to."""
 _ORDERS: Final = tuple(Order)
 _CELLS: Final = 8
 _SLOTS: Final = 24

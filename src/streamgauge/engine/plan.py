@@ -1,6 +1,6 @@
 """What a run consists of, what its user may ask meanwhile, and how it went."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from streamgauge.domain.scenario.backpressure import Backpressure
 from streamgauge.domain.scenario.faults import Injected
 from streamgauge.engine.inject import Mark
 from streamgauge.engine.ports import OpenOffsets, OpenSink
+from streamgauge.engine.roles import ConnectorJob, ConsumerJob, LookupJob, ProducerJob, QueryJob
 from streamgauge.engine.sample import Watched
-from streamgauge.engine.worker import ConnectorJob, ConsumerJob, ProducerJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class LagPlan:
     open_offsets: OpenOffsets
     client: ClientSpec
     groups: tuple[str, ...]
+    """Names of the groups that commit to the cluster."""
     partitions: int
     """Partitions of each topic."""
     every_ns: int
@@ -42,7 +43,7 @@ class Plan:
     places: int
     """Partitions of all topics together: place = number of the topic x partitions + partition."""
     read_places: Sequence[int]
-    """The places that each group reads."""
+    """The places that each group of consumers reads."""
     warmup_ns: int
     measure_ns: int
     """How long the measure phase lasts at most."""
@@ -52,10 +53,16 @@ class Plan:
     """When the load is to begin, on the monotonic clock; None for at once."""
     until_drained: bool = False
     """Whether the measure phase ends when the groups have read what there was at its begin."""
+    query: QueryJob | None = None
+    """What stands between the topic that is sent to and the one that is read; None for nothing."""
+    lookups: LookupJob | None = None
+    """Who asks the table that a query writes; None for nobody."""
     lag: LagPlan | None = None
     """None where lag is not sampled."""
     backpressure: Backpressure | None = None
     """What holds producers back; None for nothing."""
+    revive: Callable[[], int] | None = None
+    """Starts a broker again that was killed, and returns its process id; None where the cluster is not ours."""
     faults: Sequence[Injected] = ()
     """What is done to workers and brokers during the measure phase."""
 
@@ -96,6 +103,8 @@ class Outcome:
     """Whether the cluster could still be asked when the run was over."""
     marks: list[Mark] = field(default_factory=list)
     """The faults that were injected."""
+    query_ends: list[int] | None = None
+    """Of each partition that a query reads, the first offset that it is not done with."""
     next_seqs: dict[int, int] = field(default_factory=dict)
     """Of each producer that died: the sequence after the last message that it handed over."""
 

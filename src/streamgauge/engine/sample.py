@@ -10,7 +10,7 @@ import psutil
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, Block, Values
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.engine.live import Live, Order, Slot, gap_of_last_second
+from streamgauge.engine.live import Cell, Live, Order, Slot, gap_of_last_second
 from streamgauge.engine.ports import Sink
 
 INTERVAL_NS: Final = NS_PER_SECOND // 2
@@ -43,6 +43,8 @@ class Sampler:
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
     _processes: dict[str, psutil.Process] = field(default_factory=dict)
+    _lives: list[int] = field(default_factory=list)
+    """Process ids of a broker that was started again."""
 
     def run(self) -> None:
         """Sample on an absolute schedule until the supervisor wants the end."""
@@ -61,25 +63,39 @@ class Sampler:
         self.sink.append(columns_of(rows), len(rows))
 
     def _process_row(self, watched: Watched) -> Row | None:
+        if watched.role == "broker":
+            watched = self._living(watched)
         try:
-            process = self._processes.setdefault(watched.name, psutil.Process(watched.pid))
-            with process.oneshot():
-                times, memory = process.cpu_times(), process.memory_info()
+            numbers = process_row(self._processes.setdefault(watched.name, psutil.Process(watched.pid)), self.now_ns)
         except psutil.Error:
             return None
-        now_ns = self.now_ns()
-        numbers: dict[str, int | None] = {
-            "at_ns": now_ns,
-            "cpu_ns": round((times.user + times.system) * NS_PER_SECOND),
-            "rss_bytes": memory.rss,
-        }
         if watched.rows and watched.role in _LOAD_ROLES:
             slots = self.live.slots[list(watched.rows)]
             numbers["messages"] = int(slots[:, Slot.MESSAGES].sum())
             # Clients that share a process wait beside each other.
             numbers["blocked_ns"] = int(slots[:, Slot.BLOCKED_NS].max()) if watched.role == "producer" else None
-            numbers["poll_gap_ns"] = max(gap_of_last_second(slot, now_ns) for slot in slots)
+            numbers["poll_gap_ns"] = max(gap_of_last_second(slot, numbers["at_ns"] or 0) for slot in slots)
         return watched.name, watched.role, numbers
+
+    def _living(self, watched: Watched) -> Watched:
+        """The process that a broker is now: each of its lives has a name of its own."""
+        pid = self.live.control.item(Cell.BROKER)
+        if pid == 0:
+            return watched
+        if pid not in self._lives:
+            self._lives.append(pid)
+        return Watched(f"{watched.name}.{self._lives.index(pid) + 2}", watched.role, pid)
+
+
+def process_row(process: psutil.Process, now_ns: Callable[[], int]) -> dict[str, int | None]:
+    """What a process has used so far; raises psutil.Error when it is gone."""
+    with process.oneshot():
+        times, memory = process.cpu_times(), process.memory_info()
+    return {
+        "at_ns": now_ns(),
+        "cpu_ns": round((times.user + times.system) * NS_PER_SECOND),
+        "rss_bytes": memory.rss,
+    }
 
 
 def host_row(now_ns: int) -> Row:

@@ -7,10 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Final, Protocol
-
-import numpy as np
+from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
@@ -18,23 +15,18 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError, WorkerError
 from streamgauge.domain.figures import listed
 from streamgauge.domain.look import Look, Stage
-from streamgauge.domain.runfolder import Phase, WorkerFacts
+from streamgauge.domain.runfolder import Phase
 from streamgauge.engine.control import Controlled
+from streamgauge.engine.crew import Worker, name_of, places_of, reason, target_of_other, targets_of_query
+from streamgauge.engine.drain import Draining, Ends, rows_by_group
 from streamgauge.engine.inject import Injector, Target
 from streamgauge.engine.lag import Sampled
 from streamgauge.engine.live import Cell, Live, Order, Slot, State
 from streamgauge.engine.observe import Observed, Observer
 from streamgauge.engine.plan import Interrupts, LagPlan, Outcome, Plan
+from streamgauge.engine.roles import ConsumerJob, ControllerJob, Job, LagJob, ProducerJob, SamplerJob
 from streamgauge.engine.sample import Watched
-from streamgauge.engine.worker import (
-    ConsumerJob,
-    ControllerJob,
-    Job,
-    LagJob,
-    ProducerJob,
-    SamplerJob,
-    WorkerSpec,
-)
+from streamgauge.engine.worker import WorkerSpec
 
 READY_NS: Final = 90 * NS_PER_SECOND
 """Workers that are not ready by then never will be."""
@@ -44,61 +36,10 @@ FINISH_NS: Final = 60 * NS_PER_SECOND
 """Workers write their last parts and leave; who takes longer is ended."""
 ABORT_NS: Final = 10 * NS_PER_SECOND
 FLUSH_MARGIN_NS: Final = 5 * NS_PER_SECOND
-STILL_NS: Final = 2 * NS_PER_SECOND
-"""Without acknowledgements, what has not come to the logs in so long will not come."""
 TICK_SECONDS: Final = 0.02
 LOOK_NS: Final = NS_PER_SECOND
 """Between two looks that are shown."""
-_ALONE: Final = ("lag", "controller")
-"""Roles of which a run has one worker at most."""
 _START: Final = "from streamgauge.engine.worker import main; main()"
-
-
-class Ends(Protocol):
-    """What the supervisor asks the cluster: of every partition of every topic, in the order of their places."""
-
-    def log_ends(self) -> list[int]:
-        """Log end offset of each place."""
-        ...
-
-    def committed(self, group: int) -> list[int | None]:
-        """Committed offset of a group in each place."""
-        ...
-
-
-@dataclass(slots=True)
-class _Worker:
-    name: str
-    role: str
-    numbers: tuple[int, ...]
-    rows: tuple[int, ...]
-    """Rows of the shared cells, one for each of its clients."""
-    job: Job
-    process: subprocess.Popen[bytes]
-    ended_ns: int | None = None
-    is_meant_dead: bool = False
-    """Whether the scenario asks for its death."""
-
-    def is_over(self) -> bool:
-        return self.process.poll() is not None
-
-    def state(self, live: Live) -> State:
-        return min(live.state(row) for row in self.rows)
-
-    def facts(self, live: Live) -> WorkerFacts:
-        code = self.process.poll()
-        return WorkerFacts(
-            name=self.name,
-            role=self.role,
-            number=self.numbers[0],
-            members=list(self.numbers),
-            pid=self.process.pid,
-            exit_code=code,
-            ended_ns=self.ended_ns,
-            declared_dead=self.is_meant_dead and code not in (None, 0),
-            error=live.said(self.rows[0]),
-            dropped_rows=int(live.slots[list(self.rows), Slot.DROPPED].sum()),
-        )
 
 
 @dataclass(slots=True)
@@ -117,7 +58,7 @@ class Supervisor:
     sleep: Callable[[float], None] = clock.sleep_seconds
     _observer: Observer | None = None
     _look_ns: int = 0
-    _workers: list[_Worker] = field(default_factory=list)
+    _workers: list[Worker] = field(default_factory=list)
     _outcome: Outcome = field(default_factory=Outcome)
     _injector: Injector = field(default_factory=lambda: Injector((), clock.monotonic_ns))
 
@@ -125,8 +66,8 @@ class Supervisor:
         """Run the plan to its end; every worker is gone when this returns, and what they wrote is in the folder."""
         plan = self.plan
         clients = sum(len(job.members) for job in plan.producers) + sum(len(job.members) for job in plan.consumers)
-        watching = sum(part is not None for part in (plan.lag, plan.backpressure))
-        groups = 1 + max((member.group for job in plan.consumers for member in job.members), default=0)
+        watching = sum(part is not None for part in (plan.query, plan.lookups, plan.lag, plan.backpressure))
+        groups = 2 + max((member.group for job in plan.consumers for member in job.members), default=0)
         live = Live.create(clients + len(plan.connectors) + watching + 1, plan.places, groups)
         # Until it was sampled, lag is not known.
         live.control[Cell.LAG] = NULL_INT64
@@ -151,12 +92,15 @@ class Supervisor:
         jobs: list[tuple[str, Job]] = [("producer", job) for job in plan.producers]
         jobs += [("consumer", job) for job in plan.consumers]
         jobs += [("connector", job) for job in plan.connectors]
+        jobs += [("query", plan.query)] if plan.query else []
+        jobs += [("lookup", plan.lookups)] if plan.lookups else []
         self.progress(_what_starts(plan))
         for role, job in jobs:
             self._spawn(live, role, job)
-        groups = tuple(tuple(rows) for _, rows in sorted(self._groups(self._workers).items()))
+        groups = tuple(tuple(rows) for _, rows in sorted(rows_by_group(self._workers).items()))
+        query = tuple(row for worker in self._workers if worker.role == "query" for row in worker.rows)
         if plan.lag:
-            self._spawn(live, "lag", self._lag_job(plan.lag, groups))
+            self._spawn(live, "lag", self._lag_job(plan.lag, groups, query))
         if plan.backpressure:
             producers = {
                 number: row
@@ -164,22 +108,31 @@ class Supervisor:
                 if worker.role == "producer"
                 for number, row in zip(worker.numbers, worker.rows, strict=True)
             }
-            self._spawn(live, "controller", ControllerJob(Controlled(plan.backpressure, producers, groups)))
-        self._injector = self._injector_of(plan)
+            self._spawn(
+                live,
+                "controller",
+                ControllerJob(Controlled(plan.backpressure, producers, (query,) if query else groups)),
+            )
+        self._injector = self._injector_of(live, plan)
         watched = [Watched(each.name, each.role, each.process.pid, each.rows) for each in self._workers]
         watched.append(Watched("supervisor", "supervisor", os.getpid()))
         self._spawn(live, "sampler", SamplerJob((*watched, *plan.others)))
 
-    def _lag_job(self, asked: LagPlan, groups: tuple[tuple[int, ...], ...]) -> LagJob:
-        sampled = Sampled(groups, tuple(self.plan.read_places), asked.partitions, asked.every_ns)
+    def _lag_job(self, asked: LagPlan, groups: tuple[tuple[int, ...], ...], query: tuple[int, ...]) -> LagJob:
+        groups = groups if asked.groups else ()
+        reads = (tuple(self.plan.read_places),) * len(groups)
+        if self.plan.query:
+            groups, reads = (*groups, query), (*reads, tuple(places_of(self.plan.query)))
+        sampled = Sampled(groups, reads, len(asked.groups), asked.partitions, asked.every_ns)
         return LagJob(asked.open_offsets, asked.client, asked.groups, sampled, asked.timeout_seconds)
 
-    def _injector_of(self, plan: Plan) -> Injector:
+    def _injector_of(self, live: Live, plan: Plan) -> Injector:
         """Who carries out the faults of the scenario, on the processes of this run."""
         targets = [
             Target(each.name, each.role, each.numbers, each.process.send_signal, each.is_over) for each in self._workers
         ]
-        targets += [Target(each.name, each.role, (), partial(os.kill, each.pid), lambda: False) for each in plan.others]
+        targets += [target_of_other(live, each, plan.revive) for each in plan.others]
+        targets += [each for w in self._workers if w.role == "query" for each in targets_of_query(live, w.rows[0])]
         return Injector(targets, self.now_ns)
 
     def _spawn(self, live: Live, role: str, job: Job) -> None:
@@ -187,7 +140,7 @@ class Supervisor:
         numbers = tuple(member.number for member in job.members) if isinstance(job, ProducerJob | ConsumerJob) else (0,)
         first = sum(len(worker.rows) for worker in self._workers)
         rows = tuple(range(first, first + len(numbers)))
-        name = _name_of(role, numbers)
+        name = name_of(role, numbers)
         spec = WorkerSpec(name, rows, plan.run, plan.open_sink, job, os.getpid(), live.descriptor, live.shape)
         with (plan.run / "logs" / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -197,7 +150,7 @@ class Supervisor:
                 stderr=log,
                 pass_fds=(live.descriptor,),
             )
-        self._workers.append(_Worker(name, role, numbers, rows, job, process))
+        self._workers.append(Worker(name, role, numbers, rows, job, process))
         if process.stdin:
             with contextlib.suppress(BrokenPipeError), process.stdin:
                 process.stdin.write(pickle.dumps(spec))
@@ -210,7 +163,7 @@ class Supervisor:
             if all(state >= State.READY for state in states) and self._are_groups_complete(live):
                 return True
             if dead := self._newly_dead():
-                raise WorkerError(f"{dead[0].name} ended before it was ready: {_reason(dead[0].facts(live))}")
+                raise WorkerError(f"{dead[0].name} ended before it was ready: {reason(dead[0].facts(live))}")
             if self.interrupts.count:
                 self._outcome.ending = "interrupted"
                 self._outcome.reasons.append("interrupted before the load began")
@@ -238,17 +191,8 @@ class Supervisor:
     def _are_groups_complete(self, live: Live) -> bool:
         return all(
             is_group_complete([int(live.slots[row, Slot.ASSIGNED]) for row in rows], len(self.plan.read_places))
-            for rows in self._groups(self._workers).values()
+            for rows in rows_by_group(self._workers).values()
         )
-
-    def _groups(self, workers: Sequence[_Worker]) -> dict[int, list[int]]:
-        """The rows of the shared cells of each group's consumers among these workers."""
-        groups: dict[int, list[int]] = {}
-        for worker in workers:
-            if isinstance(worker.job, ConsumerJob):
-                for row, member in zip(worker.rows, worker.job.members, strict=True):
-                    groups.setdefault(member.group, []).append(row)
-        return groups
 
     def _run_load(self, live: Live) -> None:
         """Give the order to go and watch until the load is over."""
@@ -270,7 +214,7 @@ class Supervisor:
         )
         while self.now_ns() < end_ns and not self._must_stop(live):
             self._injector.turn(measure_ns)
-            if self._is_sent(live) or (targets and self._is_read(live, targets)):
+            if self._is_sent(live) or (targets and self._draining(live).is_through(targets)):
                 over_ns = self._last_ns(live)
                 break
             self._tick("warmup" if self.now_ns() < measure_ns else "measure")
@@ -308,26 +252,25 @@ class Supervisor:
         while self.now_ns() < limit_ns and self._goes_on(live) and not self._is_flushed(live):
             self._tick("drain")
         live.give(Order.STOP_LOAD)
-        if plan.producers and plan.consumers and self._alive("consumer"):
-            self._outcome.drained = self._await_read(live, self.now_ns() + plan.drain_ns)
+        drain = self._draining(live)
+        through = drain.await_query(self.now_ns() + plan.drain_ns) if plan.query else True
+        if plan.producers and (plan.consumers or plan.query):
+            read = drain.await_read(self.now_ns() + plan.drain_ns) if self._alive("consumer") else not plan.consumers
+            self._outcome.drained = read and through
         over_ns = self._outcome.load_ended_ns or self.now_ns()
         self._outcome.drain_ended_ns = self.now_ns()
         self._outcome.phases.append(Phase(name="drain", from_ns=over_ns, to_ns=self._outcome.drain_ended_ns))
 
-    def _await_read(self, live: Live, limit_ns: int) -> bool:
-        targets = self._final_ends(live, limit_ns) if self.plan.is_unacknowledged else self.ends.log_ends()
-        while not (read := self._is_read(live, targets)) and self.now_ns() < limit_ns and self._goes_on(live):
-            self._tick("drain")
-        return read
-
-    def _final_ends(self, live: Live, limit_ns: int) -> Sequence[int]:
-        """The log ends once they stand still: without acknowledgements, what was sent may still be on its way."""
-        ends, changed_ns = self.ends.log_ends(), self.now_ns()
-        while self.now_ns() < min(limit_ns, changed_ns + STILL_NS) and self._goes_on(live):
-            self._tick("drain")
-            if (later := self.ends.log_ends()) != ends:
-                ends, changed_ns = later, self.now_ns()
-        return ends
+    def _draining(self, live: Live) -> Draining:
+        return Draining(
+            self.plan,
+            self.ends,
+            live,
+            self._workers,
+            lambda: self._goes_on(live),
+            lambda: self._tick("drain"),
+            self.now_ns,
+        )
 
     def _goes_on(self, live: Live) -> bool:
         """Whether the drain may go on; notes deaths and the user's second thoughts."""
@@ -352,25 +295,6 @@ class Supervisor:
         rows = [row for worker in self._workers if worker.role == role for row in worker.rows]
         return int(live.slots[rows, Slot.OVER_NS].max()) or None
 
-    def _is_read(self, live: Live, targets: Sequence[int]) -> bool:
-        """Whether every group has read all that it reads up to the target, and processed it."""
-        groups = self._groups(self._alive("consumer"))
-        return all(self._has_read(live, group, rows, targets) for group, rows in groups.items())
-
-    def _has_read(self, live: Live, group: int, rows: Sequence[int], targets: Sequence[int]) -> bool:
-        if live.slots[rows, Slot.IN_HAND].any():
-            return False
-        places = np.asarray(self.plan.read_places)
-        positions, wanted = live.positions[rows].max(axis=0)[places], np.asarray(targets)[places]
-        behind = positions < wanted
-        if not behind.any():
-            return True
-        # What nobody alive has touched may be empty, or read by somebody who died: the commits tell.
-        if positions[behind].any():
-            return False
-        committed = self.ends.committed(group)
-        return all((committed[place] or 0) >= targets[place] for place in places[behind].tolist())
-
     def _finish(self, live: Live) -> None:
         """End every worker: in order, and by force where that does not help."""
         # Without a cluster there is no position to ask for and no group to leave.
@@ -391,10 +315,13 @@ class Supervisor:
             worker.process.wait()
             worker.ended_ns = worker.ended_ns or self.now_ns()
         self._look("ending")
+        if self.plan.query:
+            row = next((worker.rows[0] for worker in self._workers if worker.role == "query"), None)
+            self._outcome.query_ends = None if row is None else live.positions[row, places_of(self.plan.query)].tolist()
         self._outcome.workers = [worker.facts(live) for worker in self._workers]
         for worker, facts in zip(self._workers, self._outcome.workers, strict=True):
             if facts.died and not facts.declared_dead and self._outcome.ending == "finished":
-                self._outcome.fail(f"{worker.name} died: {_reason(facts)}")
+                self._outcome.fail(f"{worker.name} died: {reason(facts)}")
             if facts.died and worker.role == "producer":
                 for number, row in zip(worker.numbers, worker.rows, strict=True):
                     self._outcome.next_seqs[number] = int(live.slots[row, Slot.MESSAGES])
@@ -407,7 +334,7 @@ class Supervisor:
             if worker.is_meant_dead:
                 continue
             after = "; from then on nothing more was granted" if worker.role == "controller" else ""
-            self._outcome.fail(f"{worker.name} died: {_reason(worker.facts(live))}{after}")
+            self._outcome.fail(f"{worker.name} died: {reason(worker.facts(live))}{after}")
 
     def _are_meant_dead(self, role: str) -> bool:
         """Whether the scenario asks for the death of every worker of a role that did not end in order."""
@@ -415,26 +342,19 @@ class Supervisor:
             worker.is_meant_dead for worker in self._workers if worker.role == role and worker.process.poll() != 0
         )
 
-    def _newly_dead(self) -> list[_Worker]:
+    def _newly_dead(self) -> list[Worker]:
         """Workers found dead for the first time."""
         dead = [worker for worker in self._workers if worker.ended_ns is None and worker.process.poll() is not None]
         for worker in dead:
             worker.ended_ns = self.now_ns()
         return [worker for worker in dead if worker.process.poll() != 0]
 
-    def _in_order(self, role: str) -> list[_Worker]:
+    def _in_order(self, role: str) -> list[Worker]:
         """Workers of a role that live, or ended because they had done all that they were to do."""
         return [worker for worker in self._workers if worker.role == role and worker.process.poll() in (None, 0)]
 
-    def _alive(self, role: str) -> list[_Worker]:
+    def _alive(self, role: str) -> list[Worker]:
         return [worker for worker in self._workers if worker.role == role and worker.process.poll() is None]
-
-
-def _name_of(role: str, numbers: Sequence[int]) -> str:
-    """What a process is called whose clients have these numbers."""
-    if role in _ALONE:
-        return role
-    return f"{role}-{numbers[0]}" if len(numbers) == 1 else f"{role}-{numbers[0]}..{numbers[-1]}"
 
 
 def _what_starts(plan: Plan) -> str:
@@ -445,6 +365,7 @@ def _what_starts(plan: Plan) -> str:
         "connector": len(plan.connectors),
     }
     begun = [f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count]
+    begun += [f"the query {plan.query.spec.job} ({plan.query.spec.engine})"] if plan.query else []
     return f"starting {listed(begun)}"
 
 
@@ -460,10 +381,3 @@ def phases(start_ns: int, measure_ns: int, over_ns: int) -> list[Phase]:
     cut_ns = min(measure_ns, over_ns)
     warmup = Phase(name="warmup", from_ns=min(start_ns, cut_ns), to_ns=cut_ns)
     return [warmup, Phase(name="measure", from_ns=cut_ns, to_ns=max(cut_ns, over_ns))]
-
-
-def _reason(facts: WorkerFacts) -> str:
-    if facts.error:
-        return facts.error
-    code = facts.exit_code or 0
-    return f"killed by signal {-code}" if code < 0 else f"exit code {code}; see logs/{facts.name}.log"

@@ -58,8 +58,9 @@ class KafkaConsumer:
         try:
             self._client = ck.Consumer(settings, logger=log)
             if spec.assigned is None:
+                wanted = spec.topics if spec.reads is None else [spec.topics[number] for number in spec.reads]
                 self._client.subscribe(
-                    list(spec.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+                    list(wanted), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
                 )
             else:
                 self._client.assign(self._partitions(spec.assigned))

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -34,9 +35,12 @@ class _PortTaken(BrokerError):
 class EmbeddedBroker:
     """A running broker; as a context manager it is stopped at the end of the block, unless it was detached."""
 
-    def __init__(self, entry: registry.Entry, process: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, entry: registry.Entry, process: "subprocess.Popen[bytes]", node: Node | None = None) -> None:
         self.entry = entry
+        self.names = [entry.name]
+        """The names of its lives: one, unless it was started again."""
         self._process = process
+        self._node = node
 
     @property
     def name(self) -> str:
@@ -80,6 +84,20 @@ class EmbeddedBroker:
         """End it at once (SIGKILL), as a crash would; what it kept stays until `stop`."""
         self._process.kill()
         self._process.wait()
+
+    def restart(self) -> None:
+        """Start it again after it was killed, on the same ports, with what it has on its disk; does not wait.
+
+        Its new life has a name of its own, and logs of its own.
+        """
+        assert self._node
+        self._process.wait()
+        node = replace(self._node, name=f"{self._node.name}.{len(self.names) + 1}")
+        self._process = launch(node)
+        before, process = self.entry, registry.identify(self._process.pid)
+        self.entry = before.model_copy(update={"name": node.name, "process": process, "log": node.log})
+        self.names.append(node.name)
+        registry.succeed(before, self.entry)
 
     def stop(self) -> None:
         """End it, by force after 10 seconds, and remove its data if they are temporary. May be called again."""
@@ -171,7 +189,7 @@ def _attempt(node: Node, *, temporary: bool) -> EmbeddedBroker:
     except OSError as error:
         raise BadInput.single(f"data folder {node.data}", f"cannot be used: {error}", "Name another folder") from error
     process = launch(node)
-    broker = EmbeddedBroker(_entry(node, process.pid, port, temporary=temporary), process)
+    broker = EmbeddedBroker(_entry(node, process.pid, port, temporary=temporary), process, node)
     try:
         registry.register(broker.entry)
         _await_start(process, node)

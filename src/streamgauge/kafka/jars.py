@@ -1,9 +1,10 @@
-"""The jars of the embedded broker: fetched once, checked at every start.
+"""The jars of the embedded broker, and of Spark's connector to Kafka: fetched once, checked at every start.
 
-`jars.txt` is to the broker what a lock file is to a Python environment: every jar with its SHA-256 sum, so that nothing
-is resolved and nothing unknown is run on a user's machine. After a change of `ROOTS`, write it anew:
+`jars.txt` and `connector.txt` are to Java what a lock file is to a Python environment: every jar with its SHA-256 sum,
+so that nothing is resolved and nothing unknown is run on a user's machine. After a change of roots, write them anew:
 
-    python -m streamgauge.kafka.jars > jars.new && mv jars.new src/streamgauge/kafka/jars.txt
+    python -m streamgauge.kafka.jars broker > jars.new && mv jars.new src/streamgauge/kafka/jars.txt
+    python -m streamgauge.kafka.jars connector > jars.new && mv jars.new src/streamgauge/kafka/connector.txt
 """
 
 import hashlib
@@ -19,16 +20,9 @@ from typing import Any, Final
 from streamgauge.domain.errors import BrokerError
 
 KAFKA_VERSION: Final = "4.3.1"
-# `!` keeps the dependency management of one root away from the others: log4j's would pull in a much older Kafka client.
-ROOTS: Final = (
-    f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}!",
-    f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}!",
-    "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3!",
-)
-_LIST: Final = Path(__file__).with_name("jars.txt")
 _HEAD: Final = """\
-# The jars of the embedded broker: SHA-256 sum and Maven coordinate, sorted by coordinate.
-# Written by `python -m streamgauge.kafka.jars`; do not edit.
+# The jars of {title}: SHA-256 sum and Maven coordinate, sorted by coordinate.
+# Written by `python -m streamgauge.kafka.jars {name}`; do not edit.
 """
 _AT_ONCE: Final = 8
 _ATTEMPTS: Final = 3
@@ -56,22 +50,76 @@ class Jar:
         return f"{self.group}:{self.artifact}:{self.version}"
 
 
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Jars that are used together."""
+
+    name: str
+    title: str
+    size: str
+    """How much there is to fetch."""
+    listed: Path
+    roots: tuple[str, ...]
+    """What the list is made from: coordinates. With `!`, the dependency management of one is kept from the others."""
+    is_whole: bool = False
+    """Whether the roots are all that is needed, without what they depend on."""
+
+    def jars(self) -> list[Jar]:
+        """What is listed."""
+        return parse_list(self.listed.read_text(encoding="utf-8"))
+
+
+BROKER: Final = Bundle(
+    "broker",
+    f"Apache Kafka {KAFKA_VERSION}",
+    "about 55 MB",
+    Path(__file__).with_name("jars.txt"),
+    # Without `!`, log4j's management would pull in a much older Kafka client.
+    (
+        f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}!",
+        f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}!",
+        "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3!",
+    ),
+)
+CONNECTOR: Final = Bundle(
+    "connector",
+    "Spark's connector to Kafka",
+    "about 11 MB",
+    Path(__file__).with_name("connector.txt"),
+    # All else that these depend on comes with Spark.
+    (
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+        "org.apache.kafka:kafka-clients:3.9.2",
+        "org.apache.commons:commons-pool2:2.13.1",
+    ),
+    is_whole=True,
+)
+
+
 def broker_jars(progress: Progress | None = None, folder: Path | None = None) -> list[Path]:
-    """The class path of the broker: every jar of `jars.txt`, fetched if it is not there yet, its sum checked.
+    """The class path of the broker: `fetched` for `BROKER`."""
+    return fetched(BROKER, progress, folder)
+
+
+def fetched(bundle: Bundle, progress: Progress | None = None, folder: Path | None = None) -> list[Path]:
+    """Every jar that a bundle lists, fetched if it is not there yet, its sum checked.
 
     Raises BrokerError that names the jars which cannot be fetched or are not what they should be, and the remedy. Safe
     to be called by several processes at once.
     """
-    jars = parse_list(_LIST.read_text(encoding="utf-8"))
+    jars = bundle.jars()
     folder = folder or cache_folder(os.environ)
     missing = [jar for jar in jars if not (folder / jar.file_name).is_file()]
     if missing:
         if progress:
-            progress(f"fetching {len(missing)} jars of Apache Kafka {KAFKA_VERSION} into {folder} (once, about 55 MB)")
-        _fetch(missing, folder)
+            progress(f"fetching {len(missing)} jars of {bundle.title} into {folder} (once, {bundle.size})")
+        _fetch(missing, folder, bundle)
     wrong = [str(folder / jar.file_name) for jar in jars if _sha256(folder / jar.file_name) != jar.sha256]
     if wrong:
-        raise BrokerError(f"not the jars that jars.txt lists: {', '.join(wrong)}. Delete them and start again")
+        raise BrokerError(
+            f"not the jars that {bundle.listed.name} lists: {', '.join(wrong)}. Delete them and start again"
+        )
     return [folder / jar.file_name for jar in jars]
 
 
@@ -93,12 +141,14 @@ def _parse_line(line: str) -> Jar:
     return Jar(group, artifact, version, sha256)
 
 
-def format_list(jars: Iterable[Jar]) -> str:
+def format_list(jars: Iterable[Jar], bundle: Bundle = BROKER) -> str:
     """The list that `parse_list` reads."""
-    return _HEAD + "".join(f"{jar.sha256}  {jar.coordinate}\n" for jar in sorted(jars, key=lambda jar: jar.coordinate))
+    return _HEAD.format(title=bundle.title, name=bundle.name) + "".join(
+        f"{jar.sha256}  {jar.coordinate}\n" for jar in sorted(jars, key=lambda jar: jar.coordinate)
+    )
 
 
-def _fetch(jars: Sequence[Jar], folder: Path) -> None:
+def _fetch(jars: Sequence[Jar], folder: Path, bundle: Bundle) -> None:
     """Fetch jars into the folder. A jar appears there whole and checked, or not at all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,18 +156,20 @@ def _fetch(jars: Sequence[Jar], folder: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="_fetch-", dir=folder) as scratch:
             maven = _maven(Path(scratch))
             with ThreadPoolExecutor(_AT_ONCE) as pool:
-                faults = [fault for fault in pool.map(lambda jar: _fetch_one(maven, jar, folder), jars) if fault]
+                faults = [
+                    fault for fault in pool.map(lambda jar: _fetch_one(maven, jar, folder, bundle), jars) if fault
+                ]
     except OSError as error:
         raise BrokerError(f"cannot keep jars in {folder}: {error}. Set XDG_CACHE_HOME to another folder") from error
     if faults:
         raise BrokerError(
-            f"{len(faults)} of {len(jars)} jars of the broker could not be fetched: {faults[0]}. Check the network, "
-            f"and HTTPS_PROXY where there is a proxy, then start again: what was fetched is kept in {folder}. "
+            f"{len(faults)} of {len(jars)} jars of the {bundle.name} could not be fetched: {faults[0]}. Check the "
+            f"network, and HTTPS_PROXY where there is a proxy, then start again: what was fetched is kept in {folder}. "
             "Without a network, measure a cluster that runs already: --bootstrap HOST:PORT"
         )
 
 
-def _fetch_one(maven: Any, jar: Jar, folder: Path) -> str | None:
+def _fetch_one(maven: Any, jar: Jar, folder: Path, bundle: Bundle) -> str | None:
     """Fetch one jar and put it into the folder; what went wrong, if it did."""
     fault = ""
     for _ in range(_ATTEMPTS):
@@ -131,7 +183,7 @@ def _fetch_one(maven: Any, jar: Jar, folder: Path) -> str | None:
             path.replace(folder / jar.file_name)
             return None
         path.unlink()
-        fault = f"{jar.coordinate}: what came has another SHA-256 sum than jars.txt says"
+        fault = f"{jar.coordinate}: what came has another SHA-256 sum than {bundle.listed.name} says"
     return fault
 
 
@@ -156,18 +208,22 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _resolve() -> list[Jar]:
+def _resolve(bundle: Bundle) -> list[Jar]:
     """What the roots need today, by Maven's rules, each with the sum of what comes now."""
     import jgo
 
     with tempfile.TemporaryDirectory() as scratch:
         maven = _maven(Path(scratch))
-        artifacts = jgo.resolve("+".join(ROOTS))
-        jars = [Jar(each.groupId, each.artifactId, each.version, sha256="") for each in artifacts]
+        if bundle.is_whole:
+            jars = [_parse_line(f"- {root}") for root in bundle.roots]
+        else:
+            artifacts = jgo.resolve("+".join(bundle.roots))
+            jars = [Jar(each.groupId, each.artifactId, each.version, sha256="") for each in artifacts]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             sums = list(pool.map(lambda jar: _sha256(_download(maven, jar)), jars))
     return [Jar(jar.group, jar.artifact, jar.version, sha256) for jar, sha256 in zip(jars, sums, strict=True)]
 
 
 if __name__ == "__main__":
-    sys.stdout.write(format_list(_resolve()))
+    asked = {bundle.name: bundle for bundle in (BROKER, CONNECTOR)}[sys.argv[1]]
+    sys.stdout.write(format_list(_resolve(asked), asked))

@@ -74,6 +74,13 @@ def forget(entry: Entry) -> None:
     _file(entry).unlink(missing_ok=True)
 
 
+def succeed(before: Entry, after: Entry) -> None:
+    """Remember the process that a broker is now, and no longer the one that it was; what it keeps stays."""
+    register(after)
+    if _file(before) != _file(after):
+        _file(before).unlink(missing_ok=True)
+
+
 def listing() -> list[Entry]:
     """The brokers that run now, by name."""
     return sorted((entry for entry in _entries() if is_alive(entry.process)), key=lambda entry: entry.name)

@@ -1,6 +1,7 @@
 """The table `delivery`: the account of all messages, from exact sums and from what the audit found."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES
+from streamgauge.domain.scenario.pipeline import AGGREGATE
 from streamgauge.domain.tables import DELIVERY_COUNTS
 from streamgauge.pipeline.knowledge import Knowledge
 from streamgauge.pipeline.silver import ABORTED, ACKED, FAILED, NEVER_SENT, TOPIC_BITS, UNDECIDED
 from streamgauge.pipeline.sums import Sums
+from streamgauge.pipeline.through import LOSS
 
 Row = dict[str, Any]
 PROBLEMS_PER_CLASS = 700
@@ -53,10 +56,12 @@ def delivery_rows(
     deliveries: Sums,
     found: Mapping[tuple[int, str], Mapping[str, int]],
     resent: Mapping[str, int],
+    dropped: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Row]:
     """Rows of `delivery`: for each scope and each group.
 
-    `found` holds the counts of findings by group and class, `resent` those of messages sent again by scope.
+    `found` holds the counts of findings by group and class, `resent` those of messages sent again by scope, `dropped`
+    those of messages that are not to come out of a pipeline.
     """
     rows = []
     for scope in ("run", "measure"):
@@ -69,7 +74,8 @@ def delivery_rows(
                 if at == group
             }
             mine = got.where(got.column("group") == group) if group is not None else got
-            account = _account(knows, sent, mine, of_class, _unread(knows, messages, scope))
+            unread = _unread(knows, messages, scope)
+            account = _account(knows, sent, mine, of_class, unread, dropped.get(scope, 0))
             account["resent"] = resent.get(scope, 0) if knows.loads else None
             rows.append({"scope": scope, "group": group} | account)
     return rows
@@ -89,7 +95,7 @@ def _scope(sums: Sums, scope: str) -> Sums:
     return sums if scope == "run" else sums.where(sums.column("at_selected") & 1 == 1)
 
 
-def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], unread: int) -> Row:
+def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], unread: int, dropped: int) -> Row:
     """The counts of one scope and group; what this run cannot know is null."""
     account: dict[str, int | None] = dict.fromkeys(DELIVERY_COUNTS)
     checked = got.total("checked") if knows.consumes else None
@@ -103,12 +109,20 @@ def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], 
         account |= in_doubt | {name: found.get(name, 0) for name in FOUND if name != "corrupt"}
         # Messages that the audit had no reason to doubt were delivered once.
         account["unread"] = unread
-        wanted = (account["acked"] or 0) - (account["aborted"] or 0) - unread
+        wanted = (account["acked"] or 0) - (account["aborted"] or 0) - unread - dropped
         account["delivered_once"] = wanted - sum(in_doubt.values()) + in_doubt["delivered_once"]
+        if knows.piped is not None and knows.piped.does == AGGREGATE:
+            account |= dict.fromkeys(LOSS)
     elif knows.consumes:
         account["duplicate_consumer"] = found.get("duplicate_consumer", 0)
         account["foreign"] = 0
     return {**account, "checked": checked, "negative_latencies": got.total("negative")}
+
+
+def wanted(messages: Sums, scope: str) -> int:
+    """How many messages were acknowledged and not aborted."""
+    counts = _sender_side(_scope(messages.windows, scope))
+    return counts["acked"] - counts["aborted"]
 
 
 def _sender_side(sent: Sums) -> dict[str, int]:

@@ -29,10 +29,10 @@ FINDING = (
 )  # fmt: skip
 """Columns of a finding: one message or delivery and the class it is in. A message may be in several."""
 
-_EARLIER = "rows between unbounded preceding and 1 preceding"
-_FIRST = "received_ns, consumer, poll, partition, `offset`"
-_MEASURED = "(selected & 1) = 1 as measured"
-_OF_DELIVERY = (*MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "cast(null as string) as error")
+EARLIER = "rows between unbounded preceding and 1 preceding"
+FIRST = "received_ns, consumer, poll, partition, `offset`"
+MEASURED = "(selected & 1) = 1 as measured"
+OF_DELIVERY = (*MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "cast(null as string) as error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +72,16 @@ def findings(
     `all_sound` promises that every delivery has a sound stamp, which spares the search for others; without
     `transactional` no message was aborted. `reads` are the partitions that consumers are told to read, if they are.
     """
-    odd = None if all_sound else _some(keep(owned(messages, deliveries, keep)))
+    odd = None if all_sound else some(keep(owned(messages, deliveries, keep)))
     words = suspects(messages, deliveries, groups, reads)
     words = keep(words if odd is None else _with_owners(words, odd))
     in_doubt = {row.delivery for row in words.select("delivery").distinct().collect()}
     if odd is None and True not in in_doubt:
         # The usual case: all was delivered once, and in some words only the order is not proved yet.
-        falling = _some(keep(reordered(_sound_of_words(deliveries, words)))) if in_doubt else None
+        falling = some(keep(reordered(sound_of_words(deliveries, words)))) if in_doubt else None
         return None if falling is None else Findings(falling, None)
-    sent = keep(_of_words(messages, words))
-    sound = keep(_sound_of_words(deliveries, words))
+    sent = keep(of_words(messages, words))
+    sound = keep(sound_of_words(deliveries, words))
     every = sound.selectExpr("*", "producer as owner", "seq as owned_seq")
     every = every if odd is None else every.unionByName(odd)
     classes = [
@@ -105,8 +105,8 @@ def suspects(
         _words(messages.where(_is_wanted(reads)), deliveries, groups)
         .selectExpr(
             "*",
-            f"max(high) over ({lane} {_EARLIER}) as earlier",
-            f"min(low) over ({lane} desc {_EARLIER}) as later",
+            f"max(high) over ({lane} {EARLIER}) as earlier",
+            f"min(low) over ({lane} desc {EARLIER}) as later",
         )
         .withColumn("delivery", F.expr("acked != got or copies != bit_count(got)"))
         .where("delivery or least_shift != most_shift or earlier > low or later < high")
@@ -120,7 +120,7 @@ def _words(messages: DataFrame, deliveries: DataFrame, groups: Sequence[int]) ->
     key = ("group", "topic", "partition", "producer", "shiftright(seq, 6) as word")
     bit = "shiftleft(1L, cast(seq & 63 as int))"
     nothing = "cast(null as bigint)"
-    acked = _for_each(messages, groups).selectExpr(
+    acked = for_each(messages, groups).selectExpr(
         *key, f"{bit} as acked", "0L as got", "0L as copy", f"{nothing} as at", f"{nothing} as shift"
     )
     got = deliveries.where("sound").selectExpr(
@@ -143,7 +143,7 @@ def _is_wanted(reads: frozenset[int] | None) -> str:
     return f"error is null and fate != {ABORTED} and {read}"
 
 
-def _for_each(messages: DataFrame, groups: Sequence[int]) -> DataFrame:
+def for_each(messages: DataFrame, groups: Sequence[int]) -> DataFrame:
     """The messages once for each group; a column is cheaper than a join for the usual single one."""
     if len(groups) == 1:
         return messages.withColumn("group", F.lit(groups[0]))
@@ -184,20 +184,21 @@ def _with_owners(words: DataFrame, odd: DataFrame) -> DataFrame:
     )
 
 
-def _some(frame: DataFrame) -> DataFrame | None:
+def some(frame: DataFrame) -> DataFrame | None:
+    """The frame; None where it has no row."""
     return None if frame.isEmpty() else frame
 
 
-def _of_words(messages: DataFrame, words: DataFrame) -> DataFrame:
+def of_words(messages: DataFrame, words: DataFrame, *more: str) -> DataFrame:
     """The messages in doubt, once for each group that doubts them."""
     return (
         messages.withColumn("word", F.expr("shiftright(seq, 6)"))
         .join(words.drop("delivery"), ["topic", "producer", "word"])
-        .selectExpr(*MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "error", "fate", _MEASURED)
+        .selectExpr(*MESSAGE, "partition", "`offset`", "due_ns", "sent_ns", "error", "fate", MEASURED, *more)
     )
 
 
-def _sound_of_words(deliveries: DataFrame, words: DataFrame) -> DataFrame:
+def sound_of_words(deliveries: DataFrame, words: DataFrame) -> DataFrame:
     """The deliveries in doubt that have a sound stamp."""
     return (
         deliveries.where("sound")
@@ -252,9 +253,9 @@ def _class(wanted: str) -> str:
 def unrecorded(sent: DataFrame, sound: DataFrame) -> DataFrame:
     """Findings: the first delivery of each sound stamp that no message has; measured by when it was received."""
     return (
-        _first(sound, MESSAGE, _FIRST)
+        first(sound, MESSAGE, FIRST)
         .join(sent.select(*MESSAGE), list(MESSAGE), "leftanti")
-        .selectExpr("'unrecorded' as class", *_OF_DELIVERY, "(received_tick & 1) = 1 as measured")
+        .selectExpr("'unrecorded' as class", *OF_DELIVERY, "(received_tick & 1) = 1 as measured")
     )
 
 
@@ -265,27 +266,27 @@ def reordered(once: DataFrame) -> DataFrame:
     """
     lane = "partition by group, topic, partition, producer order by `offset`, seq"
     return (
-        once.selectExpr("*", f"max(seq) over ({lane} {_EARLIER}) as highest")
+        once.selectExpr("*", f"max(seq) over ({lane} {EARLIER}) as highest")
         .where("seq < highest")
-        .selectExpr("'reordered' as class", *_OF_DELIVERY, _MEASURED)
+        .selectExpr("'reordered' as class", *OF_DELIVERY, MEASURED)
     )
 
 
 def lowest(sound: DataFrame) -> DataFrame:
     """Of each message the delivery that counts for its order: the first from the lowest (partition, offset)."""
-    return _first(sound, MESSAGE, f"partition, `offset`, {_FIRST}")
+    return first(sound, MESSAGE, f"partition, `offset`, {FIRST}")
 
 
 def strange(odd: DataFrame) -> DataFrame:
     """Findings: deliveries without a sound stamp; foreign where there is none and the offset is nobody's."""
     return odd.selectExpr(
-        "if(intact = false or owner is not null, 'corrupt', 'foreign') as class", *_OF_DELIVERY, _MEASURED,
+        "if(intact = false or owner is not null, 'corrupt', 'foreign') as class", *OF_DELIVERY, MEASURED,
     )  # fmt: skip
 
 
 def corrupt(deliveries: DataFrame) -> DataFrame:
     """Findings of a run that only receives: deliveries whose checksum differs."""
-    return deliveries.where("intact = false").selectExpr("'corrupt' as class", *_OF_DELIVERY, _MEASURED)
+    return deliveries.where("intact = false").selectExpr("'corrupt' as class", *OF_DELIVERY, MEASURED)
 
 
 def untimed(deliveries: DataFrame, sent: DataFrame | None) -> DataFrame:
@@ -295,7 +296,7 @@ def untimed(deliveries: DataFrame, sent: DataFrame | None) -> DataFrame:
     """
     mine = "sound or (producer <=> owner and seq <=> owned_seq)"
     stamped = deliveries.where("producer is not null and seq is not null").withColumn("mine", F.expr(mine))
-    turn = f"row_number() over (partition by group, topic, producer, seq, mine order by {_FIRST}) as turn"
+    turn = f"row_number() over (partition by group, topic, producer, seq, mine order by {FIRST}) as turn"
     turns, out = stamped.selectExpr("*", turn), "not mine or turn > 1"
     if sent is not None:
         aborted = sent.where(f"fate = {ABORTED}").selectExpr(*MESSAGE, "true as aborted")
@@ -303,7 +304,7 @@ def untimed(deliveries: DataFrame, sent: DataFrame | None) -> DataFrame:
     return turns.where(out).selectExpr(*DELIVERY)
 
 
-def _first(rows: DataFrame, key: Iterable[str], order: str) -> DataFrame:
+def first(rows: DataFrame, key: Iterable[str], order: str) -> DataFrame:
     """The first row of each key."""
     turn = f"row_number() over (partition by {', '.join(key)} order by {order}) as turn"
     return rows.selectExpr("*", turn).where("turn = 1")
@@ -324,12 +325,12 @@ def repeats(deliveries: DataFrame, keep: Keep) -> Findings:
     rows = rows.join(keep(doubtful.select(*key, "word")), [*key, "word"], "leftsemi")
     turns = rows.selectExpr(
         "*",
-        f"row_number() over (partition by group, topic, partition, `offset` order by {_FIRST}) as turn",
+        f"row_number() over (partition by group, topic, partition, `offset` order by {FIRST}) as turn",
         "count(*) over (partition by group, topic, partition, `offset`) as copies",
     )
     again = turns.where("turn = 1 and copies > 1")
     return Findings(
-        again.selectExpr("'duplicate_consumer' as class", *_OF_DELIVERY, _MEASURED),
+        again.selectExpr("'duplicate_consumer' as class", *OF_DELIVERY, MEASURED),
         turns.where("turn > 1").selectExpr(*DELIVERY),
     )
 

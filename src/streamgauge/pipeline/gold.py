@@ -1,39 +1,40 @@
 """From the parts of a run to its tables: which questions a run can answer, and in which order they are asked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import reduce
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import NEVER_DELIVERED
-from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.runfolder import RunFacts
-from streamgauge.domain.tables import METRICS
-from streamgauge.domain.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK
+from streamgauge.domain.stages import Stage
 from streamgauge.pipeline import (
     accounts,
     attempts,
     audit,
     backpressure,
     batches,
+    judging,
     lag,
     latency,
+    metrics,
     outstanding,
     polls,
     processing,
+    query,
     recovery,
     shapes,
     silver,
+    through,
     throughput,
     transactions,
+    waterfall,
 )
 from streamgauge.pipeline.bronze import Bronze
 from streamgauge.pipeline.histogram import Counts, Value, histogram
@@ -47,12 +48,11 @@ from streamgauge.pipeline.latency import (
     SINCE_RECORD_TIME,
     THROTTLE,
     Histograms,
-    Metric,
 )
-from streamgauge.pipeline.polls import POLL
 from streamgauge.pipeline.silver import Span
-from streamgauge.pipeline.spans import Spans
 from streamgauge.pipeline.sums import Sums
+from streamgauge.pipeline.through import Findings
+from streamgauge.pipeline.waterfall import Staged
 
 Row = dict[str, Any]
 
@@ -80,6 +80,10 @@ class Received:
     """Histogram of the ages of messages that were never delivered; None where there are none."""
     found: dict[tuple[int, str], dict[str, int]]
     problems: list[Row]
+    dropped: Mapping[str, int] | None = None
+    """Messages that were not to come out of a pipeline, by scope; None where nobody says which."""
+    staged: Staged | None = None
+    """Their way through a pipeline; None where there is none."""
 
     @property
     def is_doubted(self) -> bool:
@@ -115,14 +119,16 @@ class Questions:
     def received(self) -> Received:
         """What became of the messages, and the latency of those that were delivered."""
         deliveries = self._deliveries()
-        classes, untimed = self._findings(deliveries)
-        timed = self._timed(deliveries, untimed)
+        findings = self._findings(deliveries)
+        timed = self._timed(deliveries, None if findings is None else findings.untimed)
+        staged = self._staged(timed)
         values = latency.values(self.received_metrics, throttled=self.knows.policy)
         timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in values.items()}
         summed = throughput.delivery_sums(timed, timed_sql, by_sent=self.knows.policy).toArrow()
         counted = _counted(timed.where("timed"), values)
-        if classes is None:
-            return Received(Sums(summed), counted, None, {}, [])
+        if findings is None:
+            return Received(Sums(summed), counted, None, {}, [], staged=staged)
+        classes = findings.classes
         found = {(row["group"], row["class"]): row.asDict() for row in accounts.class_counts(classes).collect()}
         ages = None
         if any((self.knows.timed_group, name) in found for name in NEVER_DELIVERED):
@@ -133,8 +139,10 @@ class Questions:
                 "*", f"{silver.PLACE} as place", f"{selected} as selected", f"{sent} as {throughput.SENT_TICK}"
             )
             ages = self._ages(never, [name for name in self.censored_metrics if name not in ACK])
+        if self.knows.passage is not None:
+            classes, found = through.problems(classes), through.told(found)
         problems = accounts.problems(classes).toArrow().to_pylist()
-        return Received(Sums(summed), counted, ages, found, problems)
+        return Received(Sums(summed), counted, ages, found, problems, findings.dropped, staged)
 
     def processed(self) -> pa.Table:
         """How long consumers took to process."""
@@ -151,6 +159,8 @@ class Questions:
         grid = outstanding.Grid.over(self.span, knows.every_ns)
         counted = outstanding.is_counted(hides_aborted=knows.read_committed)
         messages, deliveries = self._messages(), self._deliveries()
+        if knows.passage is not None:
+            deliveries = deliveries.withColumn("topic", F.lit(knows.passage.source))
         if doubted or not knows.all_acked:
             lived = outstanding.doubted_lives(messages, deliveries, knows.groups, counted, with_frontier=knows.policy)
             lived = self._keep(lived)
@@ -202,34 +212,32 @@ class Questions:
         rows = self.bronze.frame(self.spark, "received")
         ahead_ns = self.knows.ahead_ns if self.knows.observes else None
         processing, drops = self.knows.processing, self.knows.drops
-        return silver.deliveries(rows, self.span.measure, processing=processing, drops=drops, ahead_ns=ahead_ns)
+        return silver.deliveries(
+            rows, self.span.measure, processing=processing, drops=drops, ahead_ns=ahead_ns, piped=self.knows.piped
+        )
 
-    def _findings(self, deliveries: DataFrame) -> tuple[DataFrame | None, DataFrame | None]:
+    def _findings(self, deliveries: DataFrame) -> Findings | None:
         """Classes of messages in doubt, and deliveries not to be timed; None where there is nothing to find."""
         if not self.knows.consumes:
-            return None, None
+            return None
         if not self.knows.loads:
-            again = audit.repeats(deliveries, self._keep)
-            found = [again.classes, *([] if self.knows.all_sound else [audit.corrupt(deliveries)])]
-            return self._keep(reduce(DataFrame.union, found)), again.untimed if self.received_metrics else None
-        marks = [
-            Lag(**row)
-            for row in _marks(self.bronze, Lag._fields).to_pylist()
-            if row["group"] is not None and (self.knows.reads is None or row["partition"] in self.knows.reads)
-        ]
-        dead = audit.remains(self.spark, deliveries, marks, self.knows.dead) if self.knows.dead else None
-        judgement = audit.judgement(self.spark, ends(marks, dead), dead or NOBODY_DIED)
-        findings = audit.findings(
-            self._messages(),
-            deliveries,
-            self.knows.groups,
-            judgement,
-            self._keep,
-            all_sound=self.knows.all_sound,
-            transactional=self.knows.transactional,
-            reads=self.knows.reads,
-        )
-        return (None, None) if findings is None else (findings.classes, findings.untimed)
+            found = judging.repeated(deliveries, self._keep, all_sound=self.knows.all_sound)
+            return found if self.received_metrics else replace(found, untimed=None)
+        return judging.judged(self.spark, self.bronze, self.knows, self._messages(), deliveries, self._keep)
+
+    def _staged(self, timed: DataFrame) -> Staged | None:
+        """The stages of what is timed; None where nothing is passed on, or not both sent and received."""
+        if not self.stages:
+            return None
+        rows = waterfall.staged(self.spark, self.bronze, timed, self.stages, self.knows)
+        return waterfall.counted(self._keep(rows), self.stages)
+
+    @property
+    def stages(self) -> Sequence[Stage]:
+        """The stages of a message on its way through a pipeline; none where there are none."""
+        if self.knows.passage is None or not self.knows.loads or not self.knows.consumes:
+            return ()
+        return waterfall.known_stages(self.knows, self.bronze, metrics.why_no_schedule(self.knows))
 
     def _timed(self, deliveries: DataFrame, untimed: DataFrame | None) -> DataFrame:
         """Deliveries with `timed`: whether their latency counts."""
@@ -252,12 +260,6 @@ class Questions:
         # Counting makes Spark hold every row, and know how many bytes they are when it plans a join with them.
         kept.count()
         return kept
-
-
-def _marks(bronze: Bronze, names: Sequence[str]) -> pa.Table:
-    """The rows of `lag` by which delivery is judged: without the samples, which may be millions."""
-    rows = bronze.only("lag", "moment", lag.MARKS).columns("lag", names)
-    return rows.filter(pc.is_in(rows.column("moment"), pa.array(sorted(lag.MARKS))))
 
 
 def _counted(rows: DataFrame, values: Mapping[str, Value]) -> pa.Table | None:
@@ -297,25 +299,54 @@ def tables(
     polled = polls.read(bronze.columns("polls"), span.measure)
     spans = {each.metric: each for each in (polled.spans(), *batches.read(bronze.columns("batches"), span.measure))}
     tried = attempts.attempt_rows(bronze.columns("attempts"), span.measure)
-    delivered = Counts.of(sent.histogram, received.histogram, *(each.histogram() for each in spans.values()))
+    staged = received.staged
+    counted = None if staged is None else staged.histogram
+    delivered = Counts.of(sent.histogram, received.histogram, counted, *(each.histogram() for each in spans.values()))
     histograms = Histograms(delivered, Counts.of(sent.ages, received.ages))
-    metrics = list(_metrics(knows, sent.sums, received.sums, spans))
-    rows, cdf = latency.latency_rows(metrics, histograms)
+    shown = [
+        *metrics.metrics_of(knows, sent.sums, received.sums, spans),
+        *metrics.stage_metrics(knows, questions.stages, staged),
+    ]
+    rows, cdf = latency.latency_rows(shown, histograms)
     return {
         "throughput": throughput.throughput(sent.sums, received.sums, span, knows),
         "latency": rows,
         "latency_buckets": latency.bucket_table(histograms),
         "cdf": cdf,
-        "percentiles": shapes.percentile_rows(metrics, histograms),
-        "heat": shapes.heat_rows(metrics, histograms),
+        "percentiles": shapes.percentile_rows(shown, histograms),
+        "heat": shapes.heat_rows(shown, histograms),
         "lateness": latency.lateness_rows(sent.sums, delivered),
-        "delivery": accounts.delivery_rows(knows, sent.sums, received.sums, received.found, attempts.resent(tried)),
+        "delivery": accounts.delivery_rows(
+            knows, sent.sums, received.sums, received.found, attempts.resent(tried), received.dropped or {}
+        ),
         "problems": [*sent.problems, *received.problems],
         "polls": polls.by_consumer(polled),
         "transactions": transactions.transaction_rows(bronze.columns("transactions"), span),
         "attempts": tried,
         "processing": _processing(questions, processed),
         **_disturbed(questions, sent, replay, histograms, rows),
+        **_piped(questions, sent, received, delivered),
+    }
+
+
+def _piped(questions: Questions, sent: Sent, received: Received, counts: Counts) -> dict[str, pa.Table | list[Row]]:
+    """The tables of a pipeline in the measured path; without one they are empty."""
+    knows, span, bronze = questions.knows, questions.span, questions.bronze
+    kinds = ("progress", "advances", "query", "executors", "lookups", "resources")
+    events = {kind: bronze.columns(kind).to_pylist() if knows.piped else [] for kind in kinds}
+    marks = judging.marks_of(bronze, knows) if knows.piped else []
+    through_ = through.rows(
+        knows.passage,
+        knows.groups if knows.loads else (),
+        received.found,
+        {scope: accounts.wanted(sent.sums, scope) for scope in ("run", "measure")},
+        received.dropped,
+        stood=bronze.rows("appended") > 0,
+    )
+    return {
+        "through": through_,
+        "waterfall": waterfall.waterfall_rows(received.staged, counts),
+        **query.tables(knows, span, events, through_, marks),
     }
 
 
@@ -332,7 +363,8 @@ def _disturbed(
         recovery.OUTSTANDING: recovery.outstanding_series(grid, groups, span) if grid else {},
         recovery.COMMITTED_LAG: recovery.committed_series(lag.together(sampled), span),
     }
-    felt = recovery.Latencies.of(histograms, latencies, knows.timed_group, span, scheduled=knows.scheduled)
+    timed = {knows.timed_group, *([knows.passage.query] if knows.passage else [])}
+    felt = recovery.Latencies.of(histograms, latencies, frozenset(timed), span, scheduled=knows.scheduled)
     decisions = bronze.columns("decisions")
     return {
         "lag": lag.lag_table(sampled, span),
@@ -356,56 +388,6 @@ def _rate(sent: Sums, span: Span) -> float | None:
 def _processing(questions: Questions, processed: pa.Table | None) -> list[Row]:
     if processed is None:
         return []
-    knows, positions = questions.knows, _marks(questions.bronze, ("moment", "consumer"))
+    knows, positions = questions.knows, judging.marks(questions.bronze, ("moment", "consumer"))
     at_once = processing.slots(knows, positions)
     return processing.processing_rows(processed, knows.delays, at_once, questions.span.measure)
-
-
-def _metrics(knows: Knowledge, sent: Sums, received: Sums, spans: Mapping[str, Spans]) -> Iterator[Metric]:
-    """Every metric, with its moments or with the reason why it is absent."""
-    for name in METRICS:
-        if name in spans:
-            absent = _absent_span(spans[name], knows)
-            yield Metric(name, "received" if name == POLL else "sent", spans[name].sums(), absent)
-            continue
-        if name == SINCE_RECORD_TIME:
-            clock = "both" if len(knows.stamps) > 1 else next(iter(knows.stamps), None)
-            yield Metric(name, "received", received, _absent_record_time(knows), clock)
-            continue
-        tick = latency.tick_of(name, throttled=knows.policy)
-        by_due = name.endswith("response") or name == LATENESS or (knows.scheduled and tick != throughput.SENT_TICK)
-        sums_ = sent if name in {*ACK, *OF_SENDING} else received
-        yield Metric(name, "due" if by_due else "sent", sums_, _absent(name, knows), tick=tick)
-
-
-def _absent(name: str, knows: Knowledge) -> str | None:
-    """Why a run has no such latency; None where it has."""
-    reasons = (
-        (not knows.loads, "the run has no load"),
-        (name not in {*ACK, *OF_SENDING} and not knows.consumes, "nobody consumes"),
-        (name in THROTTLE and not knows.policy, NOT_HELD_BACK),
-        (name in {*ACK} and not knows.acks, "acks 0" if knows.acks_0 else "no message was acknowledged"),
-        (name in {*PROCESSING} and not knows.processing, "processing is not recorded"),
-        (not knows.scheduled and (name.endswith("response") or name in OF_SENDING), _why_no_schedule(knows)),
-    )
-    return next((reason for holds, reason in reasons if holds), None)
-
-
-def _why_no_schedule(knows: Knowledge) -> str:
-    return CLOSED_LOOP if knows.closed else "the load has no schedule"
-
-
-def _absent_span(spans: Spans, knows: Knowledge) -> str | None:
-    if spans.metric == POLL:
-        return None if knows.consumes else "nobody consumes"
-    if not knows.loads:
-        return "the run has no load"
-    return None if len(spans.took_ns) else "the load does not wait for its reports"
-
-
-def _absent_record_time(knows: Knowledge) -> str | None:
-    if not knows.consumes:
-        return "nobody consumes"
-    if knows.loads:
-        return "the run sends what it receives: its own stamps say when"
-    return None if knows.stamps else "the records do not say when they were made"

@@ -4,10 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.through import Passage
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.quantities import parse_duration_ns
 from streamgauge.domain.runfolder import RunFacts
-from streamgauge.domain.verdict.asked import Delay, Pace, delays, is_on, is_read_committed, pace_of, part
+from streamgauge.domain.verdict.asked import (
+    Delay,
+    Pace,
+    Piped,
+    delays,
+    is_on,
+    is_read_committed,
+    pace_of,
+    part,
+    piped_of,
+)
 from streamgauge.pipeline.bronze import Bronze
 from streamgauge.pipeline.silver import Span
 
@@ -58,6 +69,10 @@ class Knowledge:
     """How far the wall clock was ahead of the monotonic clock."""
     stamps: frozenset[str]
     """Whose clocks stamped the records that were received: `append` the broker's, `create` their producers'."""
+    piped: Piped | None = None
+    """What stands between the topic that is sent to and the one that is read; None for nothing."""
+    passage: Passage | None = None
+    """The same by the numbers that stand in the rows."""
 
     @property
     def consumes(self) -> bool:
@@ -71,8 +86,12 @@ class Knowledge:
 
     @property
     def outstanding_of(self) -> int | None:
-        """The group whose backlog can be told; None where nothing is sent, or not all of it is to be read."""
-        return self.timed_group if self.loads and self.reads is None else None
+        """The group whose backlog can be told; None where nothing is sent, or not all of it is to be read.
+
+        Through a pipeline, it can be told where every message comes out by itself.
+        """
+        is_told = self.loads and self.reads is None and (self.piped is None or self.piped.is_one_for_one)
+        return self.timed_group if is_told else None
 
     @property
     def observes(self) -> bool:
@@ -83,10 +102,15 @@ class Knowledge:
 def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
     """What run.json and the footers tell."""
     intact = bronze.extent("received", "intact")
+    piped = piped_of(facts.scenario)
+    says_nothing = piped is not None and not piped.keeps_content
+    groups = sorted(group.id for group in facts.groups)
+    passage = _passage(facts, piped, groups)
     consumes = is_on(facts.scenario, "consume") or bronze.rows("received") > 0
     return Knowledge(
         loads=is_on(facts.scenario, "load") or bronze.rows("sent") > 0,
-        groups=tuple(sorted(group.id for group in facts.groups)) or ((0,) if consumes else ()),
+        groups=tuple(group for group in groups if passage is None or group != passage.query)
+        or ((0,) if consumes and not groups else ()),
         scheduled=not bronze.extent("sent", "due_ns").unknown,
         closed=pace_of(facts.scenario) is Pace.CLOSED,
         processing=is_on(facts.scenario, *_PROCESSING) or not bronze.extent("received", "processed_ns").unknown,
@@ -101,7 +125,7 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         all_sound=(
             bronze.extent("received", "producer").nulls == 0
             and bronze.extent("received", "seq").nulls == 0
-            and (intact.unknown or intact.low is True)
+            and (intact.unknown or intact.low is True or says_nothing)
         ),
         dead=frozenset(
             number for worker in facts.workers if worker.role == "consumer" and worker.died for number in worker.numbers
@@ -111,7 +135,17 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         all_acked=bronze.extent("sent", "error").nulls + bronze.extent("sent", "sent_ns").nulls == bronze.rows("sent"),
         ahead_ns=facts.wall_ns - facts.monotonic_ns,
         stamps=frozenset(clock for clock, name in _CLOCKS.items() if not bronze.extent("received", name).unknown),
+        piped=piped,
+        passage=passage,
     )
+
+
+def _passage(facts: RunFacts, piped: Piped | None, groups: Sequence[int]) -> Passage | None:
+    """What is sent goes to the first topic, what comes out is the last; the last group is the query."""
+    if piped is None or not groups:
+        return None
+    topics = sorted(topic.id for topic in facts.topics) or [0]
+    return Passage(topics[0], topics[-1], groups[-1], piped.does)
 
 
 def _every_ns(facts: RunFacts) -> int:

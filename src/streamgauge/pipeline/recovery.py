@@ -61,20 +61,21 @@ class Latencies:
     censored: Counts
     medians: Mapping[int, float]
     """The p50 in ms of each second that has one, messages that never came at their age."""
-    group: int | None
+    groups: frozenset[int | None]
+    """Whose it is: of the group that is timed, and of the query that passed its messages on."""
     to_second: float
     """When the measure phase was over."""
 
     @classmethod
     def of(
-        cls, histograms: Histograms, rows: Iterable[Row], group: int | None, span: Span, *, scheduled: bool
+        cls, histograms: Histograms, rows: Iterable[Row], groups: frozenset[int | None], span: Span, *, scheduled: bool
     ) -> "Latencies":
         """Response time, or service time where there is no schedule; `rows` are those of `latency`."""
         metric = END_TO_END[0 if scheduled else 1]
         delivered, censored = (each.metric_by(metric, By.TICK) for each in (histograms.delivered, histograms.censored))
         windows = (row for row in rows if row["metric"] == metric and row["scope"] == "window")
         medians = {row["second"]: row["p50_ms"] for row in windows if row["p50_ms"] is not None}
-        return cls(delivered, censored, medians, group, span.second(span.measure.to_ns))
+        return cls(delivered, censored, medians, groups, span.second(span.measure.to_ns))
 
     def within(self, begin: float, end: float) -> Latency:
         """The latency of all seconds whose middle lies in [begin, end), their buckets merged."""
@@ -109,7 +110,7 @@ def recovery_rows(
         for quantity, groups in series.items():
             for group, each in groups.items():
                 if each.interval is not None:
-                    known = felt if group == latencies.group else dict.fromkeys(felt)
+                    known = felt if group in latencies.groups else dict.fromkeys(felt)
                     yield _row(cause, quantity, group, each, scorecard(each, cause, rate)) | known
 
 

@@ -43,7 +43,7 @@ def analyse(folder: RunFolder, *, master: str | None = None, progress: Progress 
     """
     facts = _facts(folder)
     bronze = look(folder)
-    rows = sum(bronze.rows(kind) for kind in ("sent", "received", "polls"))
+    rows = sum(bronze.rows(kind) for kind in ("sent", "received", "polls", "appended"))
     progress(f"analysing {rows:,} rows with Spark")
     found = _with_spark(folder, facts, bronze, sizing(rows, os.cpu_count() or 1), master)
     progress("writing tables")

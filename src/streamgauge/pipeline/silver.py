@@ -16,6 +16,7 @@ from streamgauge.domain import events
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import UNSENT
 from streamgauge.domain.histogram import Int64s
+from streamgauge.domain.verdict.asked import Piped
 
 SHIFT_SECONDS = 1 << 20
 TOPIC_BITS = 20
@@ -68,7 +69,13 @@ def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = Non
 
 
 def deliveries(
-    received: DataFrame, measure: Measure, *, processing: bool, drops: bool = False, ahead_ns: int | None = None
+    received: DataFrame,
+    measure: Measure,
+    *,
+    processing: bool,
+    drops: bool = False,
+    ahead_ns: int | None = None,
+    piped: Piped | None = None,
 ) -> DataFrame:
     """One row per delivery: whether its stamp is sound, and the ticks of being selected, sent, received and done with.
 
@@ -76,6 +83,7 @@ def deliveries(
     some of it (`drops`), what was not begun is done with, too: what was still in hand at the end looks the same.
     `ahead_ns` is how far the wall clock was ahead of the monotonic one, and given where nothing was sent: deliveries
     are then selected by when they were received, and `recorded_ns` is what the record says of its own time.
+    Of what was `piped`, `append_ms` is in the rows, too; where the content is another, its checksum says nothing.
     """
     done = "processed_ns" if processing else "received_ns"
     done = f"coalesce({done}, if(started_ns is null, received_ns, null))" if drops else done
@@ -83,7 +91,10 @@ def deliveries(
     selected, recorded = "coalesce(due_ns, sent_ns, received_ns)", "cast(null as bigint)"
     if ahead_ns is not None:
         selected, recorded = "received_ns", f"coalesce(append_ms, created_ms) * {NS_PER_MS} - {ahead_ns}L"
+    if piped is not None and not piped.keeps_content:
+        received = received.withColumn("intact", F.expr("cast(null as boolean)"))
     return received.selectExpr(
+        *(["append_ms"] if piped is not None else []),
         "topic", "group", "consumer", "poll", "producer", "seq", "partition", "`offset`", "due_ns", "sent_ns",
         "received_ns", "started_ns", "processed_ns", "size_bytes", "intact", f"{recorded} as recorded_ns",
         f"{processed} as processed",

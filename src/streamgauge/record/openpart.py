@@ -25,6 +25,7 @@ HEAD_BYTES: Final = 16 << 10
 _ITEM: Final[Mapping[Type, np.dtype[Any]]] = {
     Type.INT32: np.dtype("<i4"),
     Type.INT64: np.dtype("<i8"),
+    Type.FLOAT64: np.dtype("<f8"),
     Type.BOOL: np.dtype("i1"),
     Type.STRING: np.dtype("<i4"),
 }
@@ -84,7 +85,7 @@ class OpenPart:
             items = self.buffers[column.name][begin:end]
             values = self._encode(column, block[column.name], first, count)
             items[:] = values
-            if isinstance(values, int):
+            if isinstance(values, int | float):
                 same[place] = _SAME
                 items = items[:1]
             pieces.append(items.data)

@@ -22,7 +22,11 @@ ROWS_PER_PART = 1 << 18
 """A worker keeps the columns of two parts in memory: 20 MB each."""
 FEW_ROWS_PER_PART = 1 << 16
 """The same for kinds without a row for every message."""
-_ROWS_PER_PART = {"sent": ROWS_PER_PART, "received": ROWS_PER_PART, "client": 1 << 10}
+_SELDOM = 1 << 10
+_ROWS_PER_PART = {
+    "sent": ROWS_PER_PART, "received": ROWS_PER_PART, "appended": ROWS_PER_PART,
+    **dict.fromkeys(("client", "query", "progress", "executors", "lookups"), _SELDOM),
+}  # fmt: skip
 """Of the kinds that have more rows than most, or fewer: a client is looked at every other second."""
 _OPEN = "_open-"
 

@@ -13,7 +13,7 @@ from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from streamgauge.domain.figures import UNKNOWN, milliseconds, per_second, percent, significant, whole
-from streamgauge.report import pressure, words
+from streamgauge.report import passage, pressure, words
 from streamgauge.report.figures.figure import Figure, Row
 from streamgauge.report.figures.theme import page_config, sized
 
@@ -49,6 +49,8 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         clean=words.no_troubles(delivery),
         groups=delivery["groups"],
         also=words.also(result),
+        piped=passage.facts(result),
+        passages=_passages(result),
         policy=pressure.policy(result),
         sampling=pressure.sampling(result),
         held_back=_held_back(result),
@@ -137,6 +139,15 @@ def _held_back(result: Result) -> list[Grid]:
         _grid(pressure.LAG_HEADS, pressure.lags(result), 2),
         _grid(pressure.RECOVERY_HEADS, pressure.recoveries(result), 3),
         _grid(pressure.FAULT_HEADS, pressure.faults(result), len(pressure.FAULT_HEADS)),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def _passages(result: Result) -> list[Grid]:
+    """Where the time of messages went through a pipeline, and what happened to its query."""
+    grids = [
+        _grid(passage.STAGE_HEADS, passage.stages(result), 3),
+        _grid(passage.LIFE_HEADS, passage.life(result), len(passage.LIFE_HEADS)),
     ]
     return [grid for grid in grids if grid.rows]
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from streamgauge.domain.figures import per_second, significant
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report import pressure, words
+from streamgauge.report import passage, pressure, words
 from streamgauge.report.files import whole
 from streamgauge.report.words import Result
 
@@ -35,6 +35,7 @@ def to_markdown(result: Result) -> str:
         *_latency(result["latency"]),
         *_delivery(result["delivery"]),
         *_also(result),
+        *_passage(result),
         *_pressure(result),
         *_resources(result["resources"]),
         *_expected(result["expectations"]),
@@ -109,6 +110,16 @@ def _pressure(result: Result) -> Iterator[str]:
     yield _table(_numbers(pressure.LAG_HEADS, 2), _escaped(lags))
     yield f"Faults: {escaped(faults)}." if faults else ""
     yield _table(_numbers(pressure.RECOVERY_HEADS, 3), _escaped(recoveries))
+
+
+def _passage(result: Result) -> Iterator[str]:
+    """What stood in the measured path; nothing where nothing did."""
+    facts, stages = passage.facts(result), passage.stages(result)
+    if not facts:
+        return
+    yield "### Pipeline"
+    yield "\n".join(f"- {name}: {escaped(text)}" for name, text in facts)
+    yield _table(_numbers(passage.STAGE_HEADS, 3), _escaped(stages)) if stages else ""
 
 
 def _numbers(heads: Sequence[str], first: int) -> Sequence[str]:

@@ -8,7 +8,7 @@ from streamgauge.domain.expect import expectations
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.verdict import Check, valid
 from streamgauge.domain.verdict.evidence import Evidence, Row
-from streamgauge.report import backpressure, lag, sections
+from streamgauge.report import backpressure, lag, piped, sections
 from streamgauge.report.connections import connections
 from streamgauge.report.files import read_facts, rows_of, whole
 from streamgauge.report.wire import wire
@@ -36,6 +36,12 @@ TABLES: Final = (
     "backpressure",
     "faults",
     "recovery",
+    "pipeline",
+    "through",
+    "waterfall",
+    "query",
+    "executors",
+    "lookups",
     "set_aside",
     "verdict",
 )
@@ -65,6 +71,7 @@ def assemble(folder: RunFolder) -> dict[str, Any]:
         "wire": wire(run),
         "connections": connections(run),
         "lag": lag.lag(run),
+        "pipeline": piped.pipeline(run),
         "backpressure": backpressure.backpressure(run),
         "faults": backpressure.faults(run),
         "recovery": backpressure.recovery(run),

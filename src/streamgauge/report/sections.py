@@ -6,7 +6,7 @@ from typing import Any, Final
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency import INFINITE, NOTHING, PERCENTILES, SAMPLES_NEEDED, too_few
 from streamgauge.domain.tables import DELIVERED_PERCENTILES, DELIVERY_COUNTS
-from streamgauge.domain.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK, Pace, is_on
+from streamgauge.domain.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED, Pace, is_on
 from streamgauge.domain.verdict.evidence import Evidence, Row, worst_group
 from streamgauge.domain.verdict.record import RECORD_TIME_MS
 
@@ -199,6 +199,7 @@ def why_absent(run: Evidence, section: str) -> str:
     """Why a whole section is null."""
     reasons = (
         (section == "connections" and not is_on(run.facts.scenario, section), "the scenario asks for none"),
+        (section == "pipeline" and not is_on(run.facts.scenario, "pipeline"), NOT_PIPED),
         (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
         (section == "processing" and not run.consumes, NO_CONSUMERS),
         (section in {"lateness", "transactions"} and not run.sends, NO_LOAD),

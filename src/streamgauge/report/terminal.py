@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.domain.figures import UNKNOWN, per_second
-from streamgauge.report import pressure, words
+from streamgauge.report import passage, pressure, words
 from streamgauge.report.page import console_of
 from streamgauge.report.words import Result
 
@@ -52,7 +52,7 @@ def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
     yield "Latency, ms", _latency(result["latency"])
     yield "", ""
     yield "Delivery", _delivery(result["delivery"])
-    for label, told in (words.also(result) | pressure.in_short(result)).items():
+    for label, told in (words.also(result) | passage.in_short(result) | pressure.in_short(result)).items():
         yield label, Text(told)
     yield "Resources", Text(_resources(result["resources"]))
     if result["expectations"]:

@@ -93,13 +93,24 @@ def what_was_run(run: Result) -> str:
     if isinstance(load, Mapping):
         rate = _pace(load.get("rate", UNKNOWN))
         chain.append(f"{load.get('producers', UNKNOWN)} producers, {rate}, {_made(load.get('size', UNKNOWN))} bytes")
+    pipeline = scenario.get("pipeline")
+    through = int(isinstance(pipeline, Mapping))
     if isinstance(topic, Mapping):
-        chain.append(f"{_each(len(run['topics']), 'topics')}{topic.get('partitions', UNKNOWN)} partitions")
+        chain.append(f"{_each(len(run['topics']) - through, 'topics')}{topic.get('partitions', UNKNOWN)} partitions")
+    if isinstance(pipeline, Mapping):
+        chain.append(f"{_named(pipeline.get('job'))} ({_named(pipeline.get('engine'))})")
     if isinstance(consume, Mapping):
         processing = consume.get("processing")
         slow = f", {_processing(processing)}" if isinstance(processing, Mapping) else ""
-        chain.append(f"{_each(len(run['groups']), 'groups')}{consume.get('consumers', UNKNOWN)} consumers{slow}")
+        chain.append(
+            f"{_each(len(run['groups']) - through, 'groups')}{consume.get('consumers', UNKNOWN)} consumers{slow}"
+        )
     return " -> ".join(chain)
+
+
+def _named(chosen: object) -> str:
+    """The name of one thing out of several."""
+    return str(next(iter(chosen), UNKNOWN)) if isinstance(chosen, Mapping) else str(chosen)
 
 
 def _each(count: int, things: str) -> str:

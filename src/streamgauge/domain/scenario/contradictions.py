@@ -8,9 +8,10 @@ from streamgauge.domain.errors import Fault
 from streamgauge.domain.expect import parse_bound
 from streamgauge.domain.scenario.consume import Consume
 from streamgauge.domain.scenario.content import content_faults, largest_bytes
-from streamgauge.domain.scenario.faults import BROKER, CONTROLLER, KILL, Injected
+from streamgauge.domain.scenario.faults import BROKER, CONTROLLER, DRIVER, EXECUTOR, EXECUTORS, Injected
 from streamgauge.domain.scenario.load import Load
 from streamgauge.domain.scenario.model import Measure, Scenario
+from streamgauge.domain.scenario.piped import piped
 from streamgauge.domain.scenario.values import ClientSettings, Setting
 from streamgauge.domain.shown import shown
 
@@ -57,6 +58,8 @@ def contradictions(scenario: Scenario) -> Iterator[Fault]:
         yield from _owned("consume.client", scenario.consume.client)
         yield from _shared("consume.processes", scenario.consume.processes, clients, "consumers")
         yield from _of_consume(scenario, scenario.consume)
+    if scenario.pipeline:
+        yield from piped(scenario, scenario.pipeline)
     yield from _held_back(scenario)
     yield from _injected(scenario)
     yield from _ends(scenario)
@@ -152,22 +155,26 @@ def _injected(scenario: Scenario) -> Iterator[Fault]:
         "consumer": scenario.consume.consumers * scenario.consume.groups if scenario.consume else 0,
         CONTROLLER: int(scenario.backpressure is not None),
         BROKER: 1,
+        DRIVER: int(_has_spark(scenario)),
+        EXECUTOR: EXECUTORS if _has_spark(scenario) and scenario.pipeline and scenario.pipeline.master else 0,
     }
     for place, fault in enumerate(scenario.faults):
         where = f"faults.{place}"
         if (fault.number or 0) >= counts[fault.role]:
             known = f"there are {counts[fault.role]} of them" if counts[fault.role] else "there is none"
             yield Fault(f"{where}.target", f"{fault.target}: {known}", "Name what the run has")
-        if fault.role == BROKER and fault.kind == KILL:
-            yield Fault(f"{where}.kind", "kill: a broker can be paused only", "Write `kind: pause` and `for: 5s`")
         if fault.at >= scenario.phases.measure_ns:
             yield Fault(f"{where}.at", "lies after the measure phase", "Write an earlier time, or measure for longer")
         elif fault.at + (fault.for_ or 0) > scenario.phases.measure_ns:
             yield Fault(f"{where}.for", "ends after the measure phase", "Make it shorter, or measure for longer")
     for earlier, later in pairwise(sorted(scenario.faults, key=_place_and_time)):
         if earlier.target == later.target and earlier.at + (earlier.for_ or 0) > later.at:
-            what = f"{later.target} is still paused when the next fault begins"
+            what = f"{later.target} is still away when the next fault begins"
             yield Fault("faults", what, "Let one end before the other begins")
+
+
+def _has_spark(scenario: Scenario) -> bool:
+    return scenario.pipeline is not None and scenario.pipeline.engine.client is None
 
 
 def _place_and_time(fault: Injected) -> tuple[str, int]:

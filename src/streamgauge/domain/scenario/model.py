@@ -12,6 +12,7 @@ from streamgauge.domain.scenario.connections import Connections
 from streamgauge.domain.scenario.consume import Consume
 from streamgauge.domain.scenario.faults import Injected
 from streamgauge.domain.scenario.load import Load
+from streamgauge.domain.scenario.pipeline import Pipeline
 from streamgauge.domain.scenario.values import (
     EITHER,
     MADE,
@@ -153,6 +154,9 @@ class Scenario(Part):
     """`off` for a run that only produces."""
     connections: Annotated[Connections | None, BeforeValidator(off_is_none)] = None
     """Connections that are held, or opened and closed, beside load and consumers or alone; `off` for none."""
+    pipeline: Annotated[Pipeline | None, BeforeValidator(off_is_none)] = None
+    """What stands between the topic that is sent to and the one that is read, like `{job: pass, engine: real-time}`;
+    `off` for nothing: what is sent is read."""
     backpressure: Annotated[Backpressure | None, BeforeValidator(off_is_none)] = None
     """What holds producers back, like `{credit: {limit: 5k}}` or `{hysteresis: {max_lag: 20k}}`; `off` for nothing."""
     lag: Annotated[LagSampling | None, BeforeValidator(off_is_none)] = LagSampling()
@@ -175,9 +179,34 @@ class Scenario(Part):
         return self.topic.name or f"streamgauge-{self.name}"
 
     @property
-    def topic_names(self) -> tuple[str, ...]:
-        """The names of all topics; the place of a name is the number of its topic."""
+    def sent_topics(self) -> tuple[str, ...]:
+        """The names of the topics that are sent to."""
         return expanded(self.topic_name)
+
+    @property
+    def sink_name(self) -> str | None:
+        """The name of the topic or table that a pipeline writes; None without one."""
+        if self.pipeline is None:
+            return None
+        if table := self.pipeline.table:
+            return table.table
+        return self.pipeline.sink if isinstance(self.pipeline.sink, str) else f"{self.topic_name}-out"
+
+    @property
+    def sink_topic(self) -> str | None:
+        """The name of the topic that a pipeline writes; None where it writes a table, and without one."""
+        return None if self.pipeline is None or self.pipeline.table else self.sink_name
+
+    @property
+    def topic_names(self) -> tuple[str, ...]:
+        """The names of all topics, and of a table that is read as one; the place of a name is its number."""
+        return (*self.sent_topics, *([self.sink_name] if self.sink_name else []))
+
+    @property
+    def read_topics(self) -> tuple[int, ...]:
+        """The numbers of the topics that consumers read: those that are sent to, or what a pipeline writes."""
+        sent = len(self.sent_topics)
+        return tuple(range(sent)) if self.pipeline is None else (sent,)
 
     @property
     def places(self) -> int:
@@ -205,4 +234,4 @@ class Scenario(Part):
         mean = self.load.mean_size_bytes
         if measure.bytes_per_partition is None or not mean:
             return measure.messages
-        return math.ceil(measure.bytes_per_partition / mean) * self.places
+        return math.ceil(measure.bytes_per_partition / mean) * len(self.sent_topics) * self.topic.partitions

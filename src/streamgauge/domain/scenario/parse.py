@@ -121,9 +121,10 @@ def _in_its_own_words(message: str) -> tuple[str, str]:
 
 def _is_shown(step: int | str) -> bool:
     """Whether a step of a path is one of the scenario's; those that pydantic adds for unions say nothing to a user."""
-    return not isinstance(step, str) or not (
-        step in {PLAIN, MADE, "Load", "Consume"} or "function-" in step or "constrained-" in step or "literal[" in step
-    )
+    if not isinstance(step, str):
+        return True
+    added = {PLAIN, MADE, "Load", "Consume", "Pipeline"}
+    return step not in added and not any(mark in step for mark in ("function-", "constrained-", "literal["))
 
 
 def _model_at(path: list[str]) -> type[BaseModel]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.quantities import parse_duration_ns
+from streamgauge.domain.scenario.pipeline import AGGREGATE, AVAILABLE_NOW, CHANGED, DOES, MICRO_BATCH, SUBSET, Does
 
 Asked = Mapping[str, Any]
 
@@ -18,6 +19,9 @@ CLOSED_LOOP: Final = "closed loop: the next batch is sent when the last one is a
 """Why such a load has no schedule."""
 NOT_HELD_BACK: Final = "nothing holds producers back"
 """Why there is nothing that a policy did."""
+
+NOT_PIPED: Final = "nothing stands between the topic that is sent to and the one that is read"
+"""Why there are no stages of a pipeline."""
 
 _OFF: Final = (None, False, "off")
 _CLOSED: Final = "closed"
@@ -137,3 +141,49 @@ def policy_of(scenario: Asked) -> Policy | None:
     limit = said["limit"] if name == "credit" else said["max_lag"]
     resume = None if name == "credit" else said.get("resume_lag") or max(1, limit // 2)
     return Policy(name, limit, resume, parse_duration_ns(said["poll"]) / NS_PER_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class Piped:
+    """What stands between the topic that is sent to and the one that is read."""
+
+    job: str
+    does: Does
+    """What becomes of messages: `same`, `subset`, `changed` or `aggregate`."""
+    engine: str
+    table: bool
+    """Whether it writes a table instead of a topic."""
+
+    @property
+    def is_one_for_one(self) -> bool:
+        """Whether every message is to come out by itself."""
+        return self.does not in {SUBSET, AGGREGATE}
+
+    @property
+    def keeps_content(self) -> bool:
+        """Whether what comes out has the bytes that went in, so that checksums say something."""
+        return self.does not in {CHANGED, AGGREGATE}
+
+    @property
+    def batches(self) -> bool:
+        """Whether a message waits for a batch to begin."""
+        return self.engine in {MICRO_BATCH, AVAILABLE_NOW}
+
+
+def piped_of(scenario: Asked) -> Piped | None:
+    """What stands between the two topics; None for nothing. Of a job that is not known no loss can be told."""
+    if not is_on(scenario, "pipeline"):
+        return None
+    asked = part(scenario, "pipeline")
+    job, said = _chosen(asked, "job", "pass")
+    does = said.get("does", AGGREGATE) if job == "function" else DOES.get(job, AGGREGATE)
+    return Piped(job, does, _chosen(asked, "engine", MICRO_BATCH)[0], isinstance(asked.get("sink"), Mapping))
+
+
+def _chosen(asked: Asked, name: str, default: str) -> tuple[str, Asked]:
+    """The one of several that is asked for, by its name alone or with what is said of it."""
+    given = asked.get(name)
+    if not isinstance(given, Mapping):
+        return (default if given is None else str(given)), {}
+    chosen = next((each for each, said in given.items() if said is not None), default)
+    return chosen, part(given, chosen)

@@ -6,7 +6,16 @@ from typing import Final
 
 import vl_convert
 
-from streamgauge.report.figures import backpressure, distribution, lag, machine, over_time, partitions, recovery
+from streamgauge.report.figures import (
+    backpressure,
+    distribution,
+    lag,
+    machine,
+    over_time,
+    partitions,
+    passage,
+    recovery,
+)
 from streamgauge.report.figures.compare import Labelled, burst_summary, burst_timeline
 from streamgauge.report.figures.figure import Figure, Result, Row, Source
 from streamgauge.report.figures.theme import file_config, sized
@@ -16,6 +25,8 @@ from streamgauge.report.files import whole
 FIGURES: Final[Sequence[Callable[[Source], Figure]]] = (
     over_time.rates,
     over_time.latency,
+    passage.waterfall,
+    passage.batches,
     backpressure.admission,
     lag.lag,
     backpressure.credit,
@@ -36,6 +47,8 @@ FIGURES: Final[Sequence[Callable[[Source], Figure]]] = (
 )
 FEW_HAVE: Final = frozenset(
     {
+        passage.waterfall,
+        passage.batches,
         backpressure.admission,
         lag.lag,
         backpressure.credit,
@@ -58,6 +71,8 @@ TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "backpressure": {},
     "faults": {},
     "recovery": {},
+    "waterfall": {},
+    "query_batches": {},
 }
 """What figures look at beside the result: tables, and of each the rows that have these values."""
 

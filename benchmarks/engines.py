@@ -1,0 +1,182 @@
+"""Engines of a pipeline, in turn on one broker: latency at several rates, CPU a message, the rate that each sustains.
+
+The job is `pass`, the topics have two partitions, messages have 512 bytes. Latency is counted from when a message was
+due until what came out was received. A rate is sustained when in the later two thirds of the measure phase as many
+messages came out as were due; it is found by bisection.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from benchmarks.common import Ran, broker, heading, idle_share, run, spread, topic
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.runfolder import Phase
+
+ENGINES: Final[Mapping[str, tuple[str, ...]]] = {
+    "client": ("pipeline.engine=client",),
+    "real-time": ("pipeline.engine={real-time: {batch: 60s}}", "phases.drain=90s"),
+    "micro-batch": ("pipeline.engine=micro-batch",),
+    "micro-batch, 1 s": ("pipeline.engine={micro-batch: {every: 1s}}",),
+}
+SCENARIO: Final = "spark-pass-microbatch"
+SUSTAINED: Final = 0.99
+"""So much of what was due came out, where a rate is sustained."""
+NEAR: Final = 1.05
+"""Bisection ends when the bounds are so near each other."""
+SEAM_MS: Final = 1_000
+"""So long after the begin of a batch, and so long before it, a slow message is one of the seam."""
+SLOW_MS: Final = 25
+LOWEST: Final = 1_000.0
+
+
+class Found(NamedTuple):
+    """What one run says; times in ms."""
+
+    p50: float
+    p99: float
+    p999: float
+    longest: float
+    cpu_us: float
+    """Of the pipeline's processes, a message."""
+    slow_at_seam: float
+    """Share of the messages slower than 25 ms that were due near the begin of a batch; NaN without slow ones."""
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--rates", type=int, nargs="*", default=[100, 1_000, 10_000])
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--warmup", type=int, default=40, help="seconds")
+    options.add_argument("--seconds", type=int, default=60)
+    options.add_argument("--only", nargs="+", default=list(ENGINES), choices=list(ENGINES), metavar="ENGINE")
+    options.add_argument("--highest", action="store_true", help="look for the highest rate of each engine, too")
+    chosen = options.parse_args()
+    heading("Engines of a pipeline: latency, CPU, and the rate that each sustains")
+    print(f"The machine was {idle_share():.0%} idle before.\n")
+    with broker() as running:
+        if chosen.rates:
+            _latencies(running.bootstrap, chosen)
+        if chosen.highest:
+            _highest(running.bootstrap, chosen.only)
+
+
+def _latencies(bootstrap: str, chosen: argparse.Namespace) -> None:
+    found: dict[tuple[int, str], list[Found]] = {}
+    for _ in range(chosen.rounds):
+        for rate in chosen.rates:
+            for engine in chosen.only:
+                settings = (f"phases.warmup={chosen.warmup}s", f"phases.measure={chosen.seconds}s")
+                with piped(bootstrap, rate, *ENGINES[engine], *settings) as ran:
+                    found.setdefault((rate, engine), []).append(found_in(ran))
+    print("| messages/s | engine | p50 ms | p99 ms | p99.9 ms | max ms | CPU us a message | slow ones at the seam |")
+    print("|---|---|---|---|---|---|---|---|")
+    for (rate, engine), rows in found.items():
+        cells = [spread([getattr(row, name) for row in rows]) for name in ("p50", "p99", "p999", "longest", "cpu_us")]
+        seam = [row.slow_at_seam for row in rows if not np.isnan(row.slow_at_seam)]
+        cells.append(f"{np.median(seam):.0%}" if seam else "none was slow")
+        print(f"| {rate:,} | {engine} | {' | '.join(cells)} |")
+
+
+def _highest(bootstrap: str, engines: Sequence[str]) -> None:
+    print("\n| engine | highest rate sustained, messages/s | lowest that was not | runs |")
+    print("|---|---|---|---|")
+    for engine in engines:
+        low, high, runs = bisected(bootstrap, ENGINES[engine])
+        print(f"| {engine} | {low:,.0f} | {high:,.0f} | {runs} |")
+
+
+def bisected(bootstrap: str, engine: Sequence[str]) -> tuple[float, float, int]:
+    """The highest rate that was sustained, the lowest that was not, and how many runs that took."""
+    low, high, runs = 0.0, LOWEST, 0
+    while _is_sustained(bootstrap, high, engine):
+        low, high, runs = high, high * 4, runs + 1
+    runs += 1
+    while low and high / low > NEAR:
+        middle = (low * high) ** 0.5
+        runs += 1
+        if _is_sustained(bootstrap, middle, engine):
+            low = middle
+        else:
+            high = middle
+    return low, high, runs
+
+
+def _is_sustained(bootstrap: str, rate: float, engine: Sequence[str]) -> bool:
+    settings = ("phases.warmup=20s", "phases.measure=20s", "load.producers=2", "load.client.linger.ms=5")
+    with piped(bootstrap, rate, *engine, *settings) as ran:
+        return share_through(ran) >= SUSTAINED
+
+
+@contextmanager
+def piped(bootstrap: str, rate: float, *settings: str) -> Iterator[Ran]:
+    """A run through a pipeline on topics of its own."""
+    with topic(bootstrap, None) as name, topic(bootstrap, None) as sink:
+        where = (f"topic.name={name}", f"pipeline.sink={sink}", "topic.reset=false", "expect={}")
+        with run(SCENARIO, bootstrap, f"load.rate={rate:g}/s", *where, *settings) as ran:
+            if ran.facts.ending != "finished":
+                print(f"\n(not finished: {'; '.join(ran.facts.reasons)})\n")
+            yield ran
+
+
+def found_in(ran: Ran) -> Found:
+    """What the rows of a run say of its measure phase."""
+    measure = _measure(ran)
+    due, received = (_column(ran, "received", name) for name in ("due_ns", "received_ns"))
+    inside = (due >= measure.from_ns) & (due < measure.to_ns)
+    due, ms = due[inside], (received - due)[inside] / NS_PER_MS
+    p50, p99, p999 = np.percentile(ms, [50, 99, 99.9])
+    return Found(p50, p99, p999, ms.max(), _cpu_us(ran, measure, len(ms)), _at_seam(ran, due[ms > SLOW_MS]))
+
+
+def share_through(ran: Ran) -> float:
+    """How much came out of what was due in the later two thirds of the measure phase, by when each happened."""
+    measure = _measure(ran)
+    begin = measure.from_ns + (measure.to_ns - measure.from_ns) // 3
+    due, received = _column(ran, "sent", "due_ns"), _column(ran, "received", "received_ns")
+    wanted = ((due >= begin) & (due < measure.to_ns)).sum()
+    return float(((received >= begin) & (received < measure.to_ns)).sum() / max(1, wanted))
+
+
+def _at_seam(ran: Ran, due_ns: Any) -> float:
+    """Share of these messages that were due near the begin of a batch of the query."""
+    if not len(due_ns):
+        return float("nan")
+    ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
+    begins = _column(ran, "progress", "began_ms") * NS_PER_MS - ahead_ns
+    return float((np.abs(due_ns[:, None] - begins[None, :]).min(axis=1) < SEAM_MS * NS_PER_MS).mean())
+
+
+def _cpu_us(ran: Ran, measure: Phase, messages: int) -> float:
+    """CPU time of the processes of the pipeline within the measure phase, a message."""
+    table = _table(ran, "resources", "at_ns", "process", "role", "cpu_ns").to_pylist()
+    spent: dict[str, list[tuple[int, int]]] = {}
+    for row in table:
+        if row["role"] in {"driver", "executor"} and measure.from_ns <= row["at_ns"] <= measure.to_ns:
+            spent.setdefault(row["process"], []).append((row["at_ns"], row["cpu_ns"]))
+    shares = [
+        (last[1] - first[1]) / (last[0] - first[0]) for first, *_, last in map(sorted, spent.values()) if last > first
+    ]
+    return sum(shares) * (measure.to_ns - measure.from_ns) / max(1, messages) / (NS_PER_SECOND / 1e6)
+
+
+def _measure(ran: Ran) -> Phase:
+    return next(phase for phase in ran.facts.phases if phase.name == "measure")
+
+
+def _column(ran: Ran, kind: str, name: str) -> Any:
+    return _table(ran, kind, name)[name].drop_null().to_numpy()
+
+
+def _table(ran: Ran, kind: str, *names: str) -> pa.Table:
+    files = sorted(str(path) for path in ran.folder.events.glob(f"{kind}/*/part-*.parquet"))
+    return ds.dataset(files).to_table(columns=list(names))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""The rows of a run that only its parent can write."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from streamgauge.cli.prepared import Topics
+from streamgauge.domain import clock, stamp
+from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Values
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.errors import BrokerError, RecordError
+from streamgauge.domain.events import UNSENT
+from streamgauge.domain.marks import changes
+from streamgauge.domain.pacing import Int64s
+from streamgauge.domain.query import QuerySpec
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.scenario import Scenario
+from streamgauge.engine.inject import Mark
+from streamgauge.engine.plan import Outcome
+from streamgauge.engine.produce import never_sent
+from streamgauge.engine.roles import ProducerJob
+from streamgauge.engine.schedule import CHUNK, Schedule
+from streamgauge.jobs.oracles import oracle_of
+from streamgauge.kafka.reread import reread
+from streamgauge.record.parts import PartSink
+
+PARENT: Final = "supervisor"
+Expected = Callable[[bytes | None, bytes], bool]
+"""From key and value of a message to whether it is to come out of a pipeline."""
+
+
+def record_lag(folder: RunFolder, topics: Topics, moment: str) -> None:
+    """Log starts, log ends and commits of every partition, as one row each for each group."""
+    starts, ends = topics.log_starts(), topics.log_ends()
+    partitions, groups = topics.scenario.topic.partitions, len(topics.groups) + (topics.scenario.pipeline is not None)
+    with contextlib.closing(PartSink(folder, "lag", f"{PARENT}-{moment}", {}, len(ends))) as sink:
+        for group in range(groups) if groups else (None,):
+            chosen = list(range(len(ends))) if group is None else topics.reads(group)
+            committed = [None] * len(ends) if group is None else topics.committed(group)
+            places = np.array(chosen, np.int32)
+            done = _known(committed, chosen)
+            is_query = group is not None and group >= len(topics.groups)
+            sink.append(
+                {
+                    "at_ns": clock.monotonic_ns(),
+                    "moment": moment,
+                    "topic": places // partitions,
+                    "group": group,
+                    "consumer": None,
+                    "partition": places % partitions,
+                    "start": _known(starts, chosen),
+                    "committed": done,
+                    # A query is where it has committed: it tells nothing in between.
+                    "position": done if is_query and moment == "final" else None,
+                    "end": _known(ends, chosen),
+                    "error": None,
+                },
+                len(chosen),
+            )
+
+
+def _known(offsets: Sequence[int | None], places: Sequence[int]) -> Int64s:
+    """The offsets of some places."""
+    return np.array([NULL_INT64 if (offset := offsets[place]) is None else offset for place in places], np.int64)
+
+
+def record_marks(folder: RunFolder, scenario: Scenario, outcome: Outcome) -> None:
+    """What was done to the run: faults that were injected, and what the scenario changes by itself."""
+    measure = next((phase for phase in outcome.phases if phase.name == "measure"), None)
+    marks = list(outcome.marks)
+    if measure:
+        found = changes(scenario, measure.to_ns - measure.from_ns)
+        marks += [Mark(*each._replace(at_ns=measure.from_ns + each.at_ns)) for each in found]
+    if not marks:
+        return
+    marks.sort(key=lambda mark: mark.at_ns)
+    at_ns, *texts = zip(*marks, strict=True)
+    columns: dict[str, Any] = {"at_ns": np.array(at_ns, np.int64)}
+    columns |= {name: list(values) for name, values in zip(Mark._fields[1:], texts, strict=True)}
+    with contextlib.closing(PartSink(folder, "faults", PARENT, {}, len(marks))) as sink:
+        sink.append(columns, len(marks))
+
+
+def record_final_lag(folder: RunFolder, topics: Topics, outcome: Outcome) -> bool:
+    """The rows without which no message can be called lost; a cluster that is gone cannot give them."""
+    try:
+        record_lag(folder, topics, "final")
+    except (BrokerError, RecordError) as error:
+        outcome.fail(f"log ends at the end of the run are not known: {error}")
+        return False
+    return True
+
+
+def record_rest(folder: RunFolder, jobs: Sequence[ProducerJob], outcome: Outcome) -> None:
+    """The messages that a producer which died would have sent: due, and never sent."""
+    members = {member.number: member for job in jobs for member in job.members}
+    for number, next_seq in outcome.next_seqs.items():
+        pacer, topics = members[number].sending.pacer, np.array(members[number].recipe.topics, np.int32)
+        if pacer is None or not outcome.phases or outcome.load_ended_ns is None:
+            continue
+        schedule = Schedule(pacer, outcome.phases[0].from_ns, outcome.load_ended_ns)
+        constants = {"producer": number, "transaction": None, "admitted_ns": None}
+        with contextlib.closing(PartSink(folder, "sent", f"{PARENT}-{number}", constants)) as sink:
+            for first, due_ns in _after(schedule, next_seq, outcome.load_ended_ns):
+                seqs = np.arange(first, first + len(due_ns), dtype=np.int64)
+                rows = never_sent(seqs, due_ns, [UNSENT] * len(seqs))
+                sink.append({**rows, "topic": topics[seqs % len(topics)]}, len(seqs))
+
+
+def _after(schedule: Schedule, next_seq: int, ended_ns: int) -> Iterator[tuple[int, Int64s]]:
+    """Sequence and due times, in blocks, of what was due from message `next_seq` on."""
+    first = 0
+    while len(due_ns := schedule.due(ended_ns, CHUNK)):
+        skipped = min(max(0, next_seq - first), len(due_ns))
+        if skipped < len(due_ns):
+            yield first + skipped, due_ns[skipped:]
+        first += len(due_ns)
+        schedule.advance(len(due_ns))
+
+
+def record_source(
+    folder: RunFolder, scenario: Scenario, spec: QuerySpec, topics: Topics, tag: int, outcome: Outcome
+) -> None:
+    """Read the source of a pipeline once more, by a reader of our own, and record where each message stands."""
+    reader = ClientSpec("source-reader", scenario.sent_topics, spec.connection, stamp_in_header=_in_header(scenario))
+    places = len(topics.starts)
+    seconds = scenario.phases.drain / NS_PER_SECOND
+    try:
+        blocks = reread(reader, topics.starts, topics.log_ends()[:places], seconds)
+        record_appended(folder, blocks, tag, oracle_of(spec))
+    except (BrokerError, RecordError) as error:
+        outcome.fail(f"the source of the pipeline was not read again: {error}")
+
+
+def _in_header(scenario: Scenario) -> bool | None:
+    return scenario.load.stamped_in_headers if scenario.load else None
+
+
+def record_appended(folder: RunFolder, read: Iterable[Fetched], tag: int, expected: Expected | None) -> int:
+    """The source of a pipeline as it stands: where each message is, when it came there, whether it is to come out.
+
+    Returns the number of rows. `tag` is the run's; what has another is foreign.
+    """
+    rows = 0
+    with contextlib.closing(PartSink(folder, "appended", PARENT, {"topic": 0})) as sink:
+        for fetched in read:
+            block = appended_rows(fetched, tag, expected)
+            sink.append(block, fetched.count)
+            rows += fetched.count
+    return rows
+
+
+def appended_rows(fetched: Fetched, tag: int, expected: Expected | None) -> Block:
+    """Rows of `appended`."""
+    mine = stamp.is_stamp(fetched.stamps, tag)
+    wanted: Values = None
+    if expected is not None:
+        wanted = np.fromiter((expected(key, value or b"") for value, key in fetched.contents()), np.int8, fetched.count)
+    return {
+        "partition": fetched.partition,
+        "offset": fetched.offset,
+        "producer": np.where(mine, fetched.stamps["producer"].astype(np.int32), NULL_INT32),
+        "seq": np.where(mine, fetched.stamps["seq"].astype(np.int64), NULL_INT64),
+        "append_ms": fetched.append_ms,
+        "expected": wanted,
+    }

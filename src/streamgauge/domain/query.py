@@ -1,0 +1,113 @@
+"""A query that stands in the measured path: what it is told to do, and what it tells of itself.
+
+Plain values, which cross processes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from streamgauge.domain.scenario.values import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySpec:
+    """Everything that a query needs to know."""
+
+    name: str
+    job: str
+    """`pass`, `filter`, `count`, `enrich`, `dedup`, `log-alert`, `feature-store` or `function`."""
+    options: Mapping[str, Any]
+    """Options of the job, by the names of the scenario; durations in ns."""
+    does: str
+    """What becomes of messages: `same`, `subset`, `changed` or `aggregate`."""
+    engine: str
+    """`micro-batch`, `available-now`, `real-time` or `client`."""
+    interval_ns: int | None
+    """Between the begins of two batches; None for as fast as possible."""
+    source: str
+    """Topic that it reads."""
+    partitions: int
+    """Of the source, and of the sink."""
+    starts: tuple[int, ...]
+    """Offset of each partition of the source where it begins, unless there is a checkpoint."""
+    sink: str | None
+    """Topic that it writes; None for a table."""
+    table: str | None
+    """Folder of the table that it writes; None for a topic."""
+    checkpoint: str
+    """Folder of its checkpoint."""
+    connection: Mapping[str, Setting]
+    """How to reach the cluster: settings by librdkafka's names, complete."""
+    in_headers: bool
+    """Whether stamps travel in a record header."""
+    read_committed: bool
+    """Whether messages of transactions that were aborted are hidden."""
+    master: str | None
+    """Spark cluster; None for one process."""
+    parallelism: int
+    """Tasks at once, where Spark runs in one process."""
+    max_offsets: int | None
+    settings: Mapping[str, Setting]
+    """Settings of Spark by its names."""
+    jars: tuple[str, ...]
+    """Paths of the jars that connect Spark with Kafka."""
+    log: str
+    """File that the query's processes print to."""
+    raw: str
+    """File for the lines of progress, as Spark gives them."""
+    folder: str = "."
+    """Where functions of the user's are looked for first."""
+
+
+class Advance(NamedTuple):
+    """How far one batch went in one partition of the source."""
+
+    partition: int
+    from_offset: int
+    to_offset: int
+    """First offset that is not in the batch."""
+    latest: int | None
+    """Log end when the batch was planned, where that was told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What was told of one batch: numbers by the names of the event `progress`, and how far it went."""
+
+    at_ns: int
+    """When it was told."""
+    batch: int
+    began_ms: int
+    """Wall clock at which the batch began."""
+    numbers: Mapping[str, int | float | None]
+    advances: Sequence[Advance]
+    source: str = "told"
+    """`told` by the query while it ran, or read from its `checkpoint` after it had died."""
+    committed: bool = True
+    """Whether it is done; a checkpoint also knows the batch in which the query died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What Spark said of one executor."""
+
+    at_ns: int
+    executor: str
+    numbers: Mapping[str, int | float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something that happened to the query."""
+
+    at_ns: int
+    what: str
+    """`ready`, once it reads; `ended`, after it was told to or had read what there was; `failed`."""
+    detail: str | None = None
+    """Why it failed, in one line."""
+    processes: Mapping[str, int] = field(default_factory=dict)
+    """With `ready`: names and process ids of what carries it out, like `driver` and `executor-0`."""
+
+
+News = Progress | Looked | Happened

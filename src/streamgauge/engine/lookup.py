@@ -1,0 +1,51 @@
+"""The reader of a table that grows: asks it the same question again and again, and records how long that took."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from streamgauge.domain import clock
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.errors import RecordError
+from streamgauge.engine.live import Order
+from streamgauge.engine.ports import Sink, TableReader
+
+NAP_NS: Final = 50 * NS_PER_MS
+"""The order is looked at in between."""
+
+
+@dataclass(slots=True)
+class Lookups:
+    """Asks on an absolute schedule until the run is over; what was missed meanwhile is not made up for."""
+
+    reader: TableReader
+    every_ns: int
+    sink: Sink
+    order: Callable[[], Order]
+    now_ns: Callable[[], int] = clock.monotonic_ns
+    sleep: Callable[[float], None] = clock.sleep_seconds
+    _next_ns: int = field(default=0)
+
+    def run(self) -> None:
+        """Ask until the supervisor wants the end."""
+        self._next_ns = self.now_ns()
+        while self.order() < Order.FINISH:
+            if self.now_ns() >= self._next_ns:
+                self.ask()
+                missed = max(0, (self.now_ns() - self._next_ns) // self.every_ns)
+                self._next_ns += (missed + 1) * self.every_ns
+            self.sleep(max(0, min(self._next_ns - self.now_ns(), NAP_NS)) / NS_PER_SECOND)
+
+    def ask(self) -> None:
+        """Ask once; what went wrong is a row, too."""
+        at_ns, error = self.now_ns(), None
+        rows, files, newest_ns = 0, 0, None
+        try:
+            rows, files, newest_ns = self.reader.look()
+        except RecordError as failure:
+            error = str(failure)
+        took_ns = self.now_ns() - at_ns
+        self.sink.append(
+            {"at_ns": at_ns, "took_ns": took_ns, "rows": rows, "files": files, "newest_ns": newest_ns, "error": error},
+            1,
+        )

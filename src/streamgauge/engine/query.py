@@ -1,0 +1,307 @@
+"""The host of the query in the measured path: starts it, records what it tells, and starts it again when it died.
+
+The query itself runs in processes of its own. Its host computes nothing; it publishes how far the query is, where the
+lag sampler, the controller and the supervisor see it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import psutil
+
+from streamgauge.domain import clock
+from streamgauge.domain.blocks import NULL_FLOAT64, NULL_INT64, Block, Values
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.errors import WorkerError
+from streamgauge.domain.events import EVENTS, Type
+from streamgauge.domain.pacing import Int64s
+from streamgauge.domain.query import Happened, Looked, News, Progress
+from streamgauge.engine.live import PROCESSES, Cell, Live, Order, Slot, State
+from streamgauge.engine.ports import Query, Sink
+from streamgauge.engine.sample import INTERVAL_NS, Row, columns_of, process_row
+
+STARTED, READY, ENDED, DIED, FAILED = "started", "ready", "ended", "died", "failed"
+NAP_NS: Final = 5 * NS_PER_MS
+SIZED_NS: Final = NS_PER_SECOND
+"""A checkpoint is many small files: its size is added up no more often than this."""
+DETAIL_CHARACTERS: Final = 1000
+_OWN: Final = {"progress": ("at_ns", "start", "batch", "began_ms", "source", "checkpoint_bytes")}
+
+
+@dataclass(frozen=True, slots=True)
+class Sinks:
+    """Where the rows of a query go."""
+
+    query: Sink
+    progress: Sink
+    advances: Sink
+    executors: Sink
+    resources: Sink
+
+
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """How a query is treated."""
+
+    topic: int
+    """Number of the topic that it reads."""
+    first_place: int
+    """Place of the first of its partitions in the shared cells."""
+    starts: tuple[int, ...]
+    """Offset of each partition where it begins."""
+    restarts: int
+    """How often it is started again after it died."""
+    survives_failures: bool
+    """Whether it is started again after an error of its own, too: where the scenario takes the cluster away."""
+    waits_for_load: bool
+    """Whether it is started when the load is over."""
+
+
+@dataclass(slots=True)
+class QueryHost:
+    """Carries a query through a run. `ready` is called once, when the query reads for the first time."""
+
+    query: Query
+    hosting: Hosting
+    sinks: Sinks
+    live: Live
+    row: int
+    order: Callable[[], Order]
+    ready: Callable[[], None]
+    now_ns: Callable[[], int] = clock.monotonic_ns
+    sleep: Callable[[float], None] = clock.sleep_seconds
+    _start: int = -1
+    _is_ready: bool = False
+    _over: bool = False
+    _asked_to_stop: bool = False
+    _failure: str | None = None
+    _looked_ns: int = 0
+    _sized_ns: int = field(default=-(1 << 62))
+    _bytes: int = 0
+    _processes: dict[int, psutil.Process] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Host the query until the run is over, or it is; raises WorkerError when it is lost."""
+        self._publish(self.hosting.starts)
+        if self.hosting.waits_for_load:
+            self.ready()
+            self._is_ready = True
+        while self.order() < Order.FINISH:
+            if self._start < 0 and self._is_wanted():
+                self._begin()
+            if self._start >= 0:
+                self._turn()
+            self.sleep(NAP_NS / NS_PER_SECOND)
+        self._end()
+
+    def _is_wanted(self) -> bool:
+        return not self.hosting.waits_for_load or self.order() >= Order.STOP_LOAD
+
+    def _begin(self) -> None:
+        self._start += 1
+        self._failure = None
+        self._note(STARTED)
+        self.query.start()
+
+    def _turn(self) -> None:
+        """Take what the query tells, see whether it lives, and look at its processes."""
+        if self._over:
+            return
+        # Whether it lives is asked first: what it said before it died is there by then.
+        alive = self.query.alive()
+        self._take(self.query.news())
+        if not alive:
+            self._gone()
+            return
+        if self.live.control[Cell.STOP_QUERY] and not self._asked_to_stop:
+            self._asked_to_stop = True
+            self.query.stop()
+        if self.now_ns() - self._looked_ns >= INTERVAL_NS:
+            self._looked_ns = self.now_ns()
+            self._look()
+
+    def _take(self, news: Sequence[News]) -> None:
+        told = [each for each in news if isinstance(each, Progress)]
+        if told:
+            self._record_progress(told)
+        looked = [each for each in news if isinstance(each, Looked)]
+        if looked:
+            self.sinks.executors.append(executor_rows(looked, self._start), len(looked))
+        for each in news:
+            if isinstance(each, Happened):
+                self._happened(each)
+
+    def _happened(self, news: Happened) -> None:
+        if news.what == FAILED:
+            self._failure = news.detail or "no reason was given"
+        self._note(news.what, news.detail, news.at_ns)
+        if news.what == ENDED:
+            self._finished()
+        if news.what == READY and not self._is_ready:
+            self._is_ready = True
+            self.ready()
+
+    def _finished(self) -> None:
+        """It has done what it was to do."""
+        self._over = True
+        self._catch_up()
+        self._publish_committed()
+        self.live.slots[self.row, Slot.STATE] = State.FLUSHED
+
+    def _gone(self) -> None:
+        """It ended by itself: start it again, or give up."""
+        if self._over:
+            return
+        if self._failure is None:
+            self._note(DIED, f"exit code {self.query.exit_code}")
+        self.query.kill()
+        self._catch_up()
+        self._publish_committed()
+        if self._failure is not None and not (self._is_ready and self.hosting.survives_failures):
+            raise WorkerError(self._failure)
+        if self._start >= self.hosting.restarts:
+            raise WorkerError(f"the query ended for the {self._start + 1}. time and is not started again")
+        self._begin()
+
+    def _catch_up(self) -> None:
+        """Record what the checkpoint knows of batches that were never told."""
+        if missed := self.query.left_behind():
+            self._record_progress(missed)
+
+    def _publish_committed(self) -> None:
+        ends = self.query.committed()
+        if ends is not None:
+            self._publish(ends)
+
+    def _record_progress(self, told: Sequence[Progress]) -> None:
+        now_ns = self.now_ns()
+        if now_ns - self._sized_ns >= SIZED_NS:
+            self._sized_ns = now_ns
+            self._bytes = self.query.checkpoint_bytes()
+        self.sinks.progress.append(progress_rows(told, self._start, self._bytes), len(told))
+        rows, count = advance_rows(told, self._start, self.hosting.topic)
+        if count:
+            self.sinks.advances.append(rows, count)
+        for each in told:
+            if not each.committed:
+                continue
+            ends = self._positions()
+            for advance in each.advances:
+                ends[advance.partition] = max(advance.to_offset, ends[advance.partition])
+            self._publish(ends)
+            self.live.slots[self.row, Slot.MESSAGES] += int(each.numbers.get("rows") or 0)
+
+    def _positions(self) -> list[int]:
+        first = self.hosting.first_place
+        cells: list[int] = self.live.positions[self.row, first : first + len(self.hosting.starts)].tolist()
+        return cells
+
+    def _publish(self, ends: Sequence[int]) -> None:
+        """Tell how far the query is: what is committed is processed."""
+        first = self.hosting.first_place
+        places = slice(first, first + len(ends))
+        cells: Int64s = np.maximum(self.live.positions[self.row, places], np.asarray(ends, np.int64))
+        self.live.positions[self.row, places] = cells
+        self.live.frontiers[self.row, places] = cells
+
+    def _look(self) -> None:
+        """Record what the query's processes use, and where a fault finds them."""
+        found = self.query.processes()
+        cells = self.live.slots[self.row]
+        for place, name in enumerate(PROCESSES):
+            cells[Slot.PROCESSES + place] = found.get(name, 0)
+        rows = [row for name, pid in found.items() if (row := self._row(name, pid)) is not None]
+        if rows:
+            self.sinks.resources.append(columns_of(rows), len(rows))
+
+    def _row(self, name: str, pid: int) -> Row | None:
+        role = name.partition("-")[0]
+        try:
+            process = self._processes.setdefault(pid, psutil.Process(pid))
+            numbers = process_row(process, self.now_ns)
+        except psutil.Error:
+            return None
+        # Each start has processes of its own, which count from zero.
+        return (name if self._start == 0 else f"{name}/{self._start}"), role, numbers
+
+    def _end(self) -> None:
+        """The run is over: what the query still says is recorded, then it is ended."""
+        if self._start >= 0 and not self._over:
+            if self.order() == Order.FINISH and self.query.alive():
+                self._look()
+            self._take(self.query.news())
+            self.query.kill()
+            self._catch_up()
+            self._note(ENDED, "ended with the run")
+        self.query.close()
+
+    def _note(self, what: str, detail: str | None = None, at_ns: int | None = None) -> None:
+        at_ns = self.now_ns() if at_ns is None else at_ns
+        detail = None if detail is None else detail[:DETAIL_CHARACTERS]
+        row: Block = {"at_ns": at_ns, "start": self._start, "what": what, "detail": detail}
+        self.sinks.query.append(row, 1)
+
+
+def progress_rows(told: Sequence[Progress], start: int, checkpoint_bytes: int) -> Block:
+    """Rows of `progress`."""
+    columns: dict[str, Any] = {
+        "at_ns": np.array([each.at_ns for each in told], np.int64),
+        "start": start,
+        "batch": np.array([each.batch for each in told], np.int64),
+        "began_ms": np.array([each.began_ms for each in told], np.int64),
+        "source": [each.source for each in told],
+        "checkpoint_bytes": checkpoint_bytes,
+    }
+    return columns | _numbers("progress", [each.numbers for each in told], skip=_OWN["progress"])
+
+
+def executor_rows(looked: Sequence[Looked], start: int) -> Block:
+    """Rows of `executors`."""
+    own: dict[str, Any] = {
+        "at_ns": np.array([each.at_ns for each in looked], np.int64),
+        "start": start,
+        "executor": [each.executor for each in looked],
+    }
+    return own | _numbers("executors", [each.numbers for each in looked], skip=tuple(own))
+
+
+def advance_rows(told: Sequence[Progress], start: int, topic: int) -> tuple[Block, int]:
+    """Rows of `advances`, and their number; what the checkpoint does not call done is not committed."""
+    rows = [(each, advance) for each in told for advance in each.advances]
+    numbers = [
+        (each.batch, each.began_ms, far.partition, far.from_offset, far.to_offset, _known(far.latest))
+        for each, far in rows
+    ]
+    batch, began, partition, begin, end, latest = np.array(numbers, np.int64).reshape(-1, 6).T
+    block: Block = {
+        "start": start,
+        "batch": batch,
+        "began_ms": began,
+        "topic": topic,
+        "partition": partition.astype(np.int32),
+        "from_offset": begin,
+        "to_offset": end,
+        "latest": latest,
+        "committed": np.array([each.committed for each, _ in rows], np.int8),
+    }
+    return block, len(rows)
+
+
+def _known(number: float | None) -> int:
+    return NULL_INT64 if number is None else int(number)
+
+
+def _numbers(kind: str, rows: Sequence[Mapping[str, int | float | None]], *, skip: Sequence[str]) -> dict[str, Values]:
+    """The columns of numbers of an event, where a row may lack some."""
+    found: dict[str, Values] = {}
+    for column in EVENTS[kind].columns:
+        if column.name in skip:
+            continue
+        values = [row.get(column.name) for row in rows]
+        if column.type is Type.FLOAT64:
+            found[column.name] = np.array([NULL_FLOAT64 if value is None else value for value in values], np.float64)
+        else:
+            found[column.name] = np.array([_known(value) for value in values], np.int64)
+    return found

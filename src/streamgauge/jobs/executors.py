@@ -1,0 +1,60 @@
+"""What carries a query out: what Spark says of its executors, and which processes they are in this machine."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import psutil
+from pyspark.sql import SparkSession
+
+from streamgauge.domain import clock
+from streamgauge.domain.query import Looked
+
+DRIVER: Final = "driver"
+_BACKEND: Final = "CoarseGrainedExecutorBackend"
+_APP, _ID = "--app-id", "--executor-id"
+
+
+def looked(spark: SparkSession) -> Iterator[Looked]:
+    """What Spark says of every executor that lives; where it runs in one process, that is the driver."""
+    listed = _scala(spark).statusStore().executorList(True)
+    for place in range(listed.size()):
+        each = listed.apply(place)
+        numbers = {
+            "tasks": int(each.completedTasks()),
+            "failed_tasks": int(each.failedTasks()),
+            "task_ms": int(each.totalDuration()),
+            "gc_ms": int(each.totalGCTime()),
+            "memory_bytes": int(each.memoryUsed()),
+        }
+        yield Looked(clock.monotonic_ns(), str(each.id()), numbers)
+
+
+def running_tasks(spark: SparkSession) -> int:
+    """Tasks that run now."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    return sum(stage.numActiveTasks for stage in stages if stage)
+
+
+def processes(spark: SparkSession, master: str | None, jvm: int) -> dict[str, int]:
+    """Process ids of the driver's JVM and of the executors in this machine, by `driver` and `executor-<id>`."""
+    if master is None or master == "local" or master.startswith("local["):
+        return {DRIVER: jvm}
+    app = spark.sparkContext.applicationId or ""
+    return {DRIVER: jvm, **dict(_executors(app))}
+
+
+def _executors(app: str) -> Iterator[tuple[str, int]]:
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if any(word.endswith(_BACKEND) for word in words) and _after(words, _APP) == app:
+            yield f"executor-{_after(words, _ID)}", process.pid
+
+
+def _after(words: list[str], option: str) -> str | None:
+    return words[words.index(option) + 1] if option in words[:-1] else None
+
+
+def _scala(spark: SparkSession) -> Any:
+    """Spark's own context, which PySpark wraps twice."""
+    return spark.sparkContext._jsc.sc()

@@ -1,0 +1,292 @@
+"""The yardstick of a pipeline: a plain consumer and producer that pass messages on, without Spark.
+
+At least once: offsets are committed when everything read below them is acknowledged. It runs in a process of its own,
+which tells what it does in lines of JSON on its standard output and ends when its standard input does.
+"""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import confluent_kafka as ck
+from confluent_kafka import KafkaException, TopicPartition
+
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
+from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
+from streamgauge.kafka.messages import log, words_of
+
+BATCH_NS: Final = NS_PER_SECOND
+"""What was passed on in so long is committed together, and told as one batch."""
+AT_ONCE: Final = 1000
+_WAIT_SECONDS: Final = 0.05
+_ASK_SECONDS: Final = 30.0
+_START: Final = "from streamgauge.kafka.forward import main; main()"
+DRIVER: Final = "driver"
+
+
+@dataclass(slots=True)
+class Batch:
+    """What was read in one second, and how much of it is acknowledged."""
+
+    began_ns: int
+    number: int
+    begins: dict[int, int]
+    """Offset of each partition where it begins."""
+    ends: dict[int, int] = field(default_factory=dict)
+    sent: int = 0
+    acknowledged: int = 0
+    error: str | None = None
+
+    def report(self, error: Any, _message: Any) -> None:
+        """One delivery report."""
+        self.acknowledged += 1
+        if error is not None and self.error is None:
+            self.error = str(error.str())
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything is acknowledged."""
+        return self.acknowledged >= self.sent
+
+
+class Forwarder:
+    """Passes messages on, from one topic to another."""
+
+    def __init__(self, spec: QuerySpec) -> None:
+        self._spec = spec
+        self._sink = spec.sink or ""
+        self._consumer = ck.Consumer(
+            {
+                **spec.connection,
+                "group.id": spec.name,
+                "enable.auto.commit": False,
+                "auto.offset.reset": "error",
+                "fetch.queue.backoff.ms": 10,
+                "isolation.level": "read_committed" if spec.read_committed else "read_uncommitted",
+            },
+            logger=log,
+        )
+        self._producer = ck.Producer(
+            {**spec.connection, "enable.idempotence": True, "acks": "all", "linger.ms": 1}, logger=log
+        )
+        self._at = dict(enumerate(self._begin()))
+        self._waiting: deque[Batch] = deque()
+        self._batch = self._next(0)
+
+    def _begin(self) -> list[int]:
+        """Where it goes on: at what it has committed, or where the run begins."""
+        places = [TopicPartition(self._spec.source, number) for number in range(self._spec.partitions)]
+        committed = self._consumer.committed(places, timeout=_ASK_SECONDS)
+        begins = [
+            found.offset if found.offset >= 0 else start
+            for found, start in zip(committed, self._spec.starts, strict=True)
+        ]
+        self._consumer.assign([TopicPartition(self._spec.source, n, offset) for n, offset in enumerate(begins)])
+        return begins
+
+    def turn(self) -> list[Batch]:
+        """Pass on what is there; the batches that are done by now, whose offsets are committed."""
+        first = self._consumer.poll(_WAIT_SECONDS)
+        messages = [] if first is None else [first, *self._consumer.consume(AT_ONCE - 1, 0)]
+        for message in messages:
+            if message.error() is not None:
+                raise KafkaException(message.error())
+            self._pass(message)
+        self._producer.poll(0)
+        if monotonic_ns() - self._batch.began_ns >= BATCH_NS:
+            self._seal()
+        return self._settled()
+
+    def finish(self) -> list[Batch]:
+        """Wait for what is under way."""
+        self._seal()
+        self._producer.flush(_ASK_SECONDS)
+        return self._settled()
+
+    def close(self) -> None:
+        """Let go of the clients."""
+        self._consumer.close()
+
+    def _pass(self, message: Any) -> None:
+        batch = self._batch
+        while True:
+            try:
+                self._producer.produce(
+                    self._sink,
+                    value=message.value(),
+                    key=message.key(),
+                    headers=message.headers(),
+                    on_delivery=batch.report,
+                )
+                break
+            except BufferError:
+                self._producer.poll(_WAIT_SECONDS)
+        batch.sent += 1
+        self._at[message.partition()] = message.offset() + 1
+
+    def _seal(self) -> None:
+        """What is read from now on belongs to the next batch."""
+        self._batch.ends = dict(self._at)
+        self._waiting.append(self._batch)
+        self._batch = self._next(self._batch.number + 1)
+
+    def _next(self, number: int) -> Batch:
+        return Batch(monotonic_ns(), number, dict(self._at))
+
+    def _settled(self) -> list[Batch]:
+        """Batches in their order, as far as they are done."""
+        done = []
+        while self._waiting and self._waiting[0].is_done:
+            batch = self._waiting.popleft()
+            if batch.error:
+                raise RuntimeError(f"a message was not written to {self._spec.sink}: {batch.error}")
+            if batch.ends != batch.begins:
+                places = [TopicPartition(self._spec.source, n, offset) for n, offset in batch.ends.items()]
+                self._consumer.commit(offsets=places, asynchronous=False)
+            done.append(batch)
+        return done
+
+
+def main() -> None:
+    """The process: a pickled QuerySpec on standard input, lines on standard output; ends with standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    spec: QuerySpec = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, through its own pipe
+    stop = threading.Event()
+    threading.Thread(target=_await_end, args=(stop,), daemon=True).start()
+    try:
+        forwarder = Forwarder(spec)
+        _say({"what": "ready"})
+        while not stop.is_set():
+            _tell(forwarder.turn())
+        _tell(forwarder.finish())
+        forwarder.close()
+    except (KafkaException, RuntimeError) as error:
+        what = words_of(error) if isinstance(error, KafkaException) else str(error)
+        _say({"what": "failed", "detail": what})
+        sys.stdout.flush()
+        os._exit(1)
+    _say({"what": "ended"})
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _await_end(stop: threading.Event) -> None:
+    """Whether somebody says `stop`, or is no longer there to say it."""
+    sys.stdin.buffer.readline()
+    stop.set()
+
+
+def _tell(batches: Sequence[Batch]) -> None:
+    for batch in batches:
+        if batch.sent == 0:
+            continue
+        took_ns = monotonic_ns() - batch.began_ns
+        _say(
+            {
+                "what": "progress",
+                "batch": batch.number,
+                "began_ms": (clock_pair().wall_ns - took_ns) // NS_PER_MS,
+                "rows": batch.sent,
+                "duration_ms": took_ns // NS_PER_MS,
+                "advances": [[n, batch.begins[n], end] for n, end in batch.ends.items()],
+            }
+        )
+
+
+def _say(line: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"at_ns": monotonic_ns(), **line}) + "\n")
+    sys.stdout.flush()
+
+
+class ClientQuery:
+    """The yardstick, as the engine hosts it."""
+
+    def __init__(self, spec: QuerySpec) -> None:
+        self._spec = spec
+        self._process: subprocess.Popen[bytes] | None = None
+        self._left = b""
+        self._committed: list[int] | None = None
+
+    @property
+    def exit_code(self) -> int | None:
+        """How its process ended, negative for a signal; None while it lives, and before it was started."""
+        return self._process.poll() if self._process else None
+
+    def start(self) -> None:
+        """Start it: where it has committed, or where the run begins."""
+        self.kill()
+        with Path(self._spec.log).open("ab") as file:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file
+            )
+        assert self._process.stdin
+        assert self._process.stdout
+        os.set_blocking(self._process.stdout.fileno(), False)
+        self._left = b""
+        self._process.stdin.write(pickle.dumps(self._spec))
+        self._process.stdin.flush()
+
+    def alive(self) -> bool:
+        """Whether its process lives."""
+        return self._process is not None and self._process.poll() is None
+
+    def news(self) -> Sequence[News]:
+        """What it told since the last call."""
+        if self._process is None or self._process.stdout is None:
+            return []
+        read = self._process.stdout.read()
+        *lines, self._left = (self._left + (read or b"")).split(b"\n")
+        return [self._news(json.loads(line)) for line in lines]
+
+    def _news(self, line: Mapping[str, Any]) -> News:
+        if line["what"] != "progress":
+            return Happened(line["at_ns"], line["what"], line.get("detail"), self.processes())
+        advances = [Advance(number, begin, end, None) for number, begin, end in line["advances"]]
+        known = dict(enumerate(self._committed or self._spec.starts))
+        ends = known | {far.partition: far.to_offset for far in advances}
+        self._committed = [ends[number] for number in sorted(ends)]
+        numbers = {name: line[name] for name in ("rows", "duration_ms")}
+        return Progress(line["at_ns"], line["batch"], line["began_ms"], numbers, advances)
+
+    def processes(self) -> Mapping[str, int]:
+        """Its one process."""
+        return {DRIVER: self._process.pid} if self._process and self.alive() else {}
+
+    def stop(self) -> None:
+        """Ask it to end."""
+        if self._process and self._process.stdin and not self._process.stdin.closed:
+            self._process.stdin.close()
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+
+    def left_behind(self) -> Sequence[Progress]:
+        """Nothing: what was committed and not told is told again by who goes on."""
+        return []
+
+    def committed(self) -> Sequence[int] | None:
+        """First offset of each partition that is not done, as far as it told."""
+        return self._committed
+
+    def checkpoint_bytes(self) -> int:
+        """Nothing: it commits to the cluster."""
+        return 0
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.kill()
+        for pipe in (self._process.stdin, self._process.stdout) if self._process else ():
+            if pipe:
+                pipe.close()

@@ -1,0 +1,133 @@
+"""How long a run waits for its query, and what it takes for the end of it."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.query import QuerySpec
+from streamgauge.engine.crew import Worker, targets_of_query
+from streamgauge.engine.drain import Draining
+from streamgauge.engine.live import Cell, Live, Slot, State
+from streamgauge.engine.plan import Plan
+from streamgauge.engine.query import Hosting
+from streamgauge.engine.roles import QueryJob
+from streamgauge.record.parts import open_sink
+
+SECOND = 1_000_000_000
+TICK = SECOND // 50
+
+
+class Ends:
+    """A source of two partitions and a sink of two, of which nothing more is known."""
+
+    def log_ends(self) -> list[int]:
+        return [7, 3, 99, 99]
+
+    def committed(self, group: int) -> list[int | None]:
+        return [None] * 4
+
+
+@pytest.fixture
+def live() -> Iterator[Live]:
+    made = Live.create(1, 4)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def process() -> Iterator["subprocess.Popen[bytes]"]:
+    started = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    yield started
+    started.kill()
+    started.wait()
+
+
+def _never(_spec: QuerySpec) -> Any:
+    raise AssertionError("nobody opens a query here")
+
+
+def draining(
+    live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path, happens: Callable[[int], None], goes_on: bool = True
+) -> tuple[Draining, list[int]]:
+    """A drain in which time passes by ticks, at each of which something may happen."""
+    now = [0]
+    job = QueryJob(_never, QuerySpec(*[None] * 23), 1, Hosting(0, 0, (0, 0), 0, False, False))  # type: ignore[arg-type]
+    plan = Plan(tmp_path, [], [], [], (), 4, [2, 3], 0, 0, 0, open_sink, query=job)
+
+    def tick() -> None:
+        now[0] += TICK
+        happens(now[0])
+
+    workers = [Worker("query", "query", (0,), (0,), job, process)]
+    return Draining(plan, Ends(), live, workers, lambda: goes_on, tick, lambda: now[0]), now
+
+
+def test_a_query_is_told_to_end_when_it_has_committed_everything_and_is_waited_for(
+    live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path
+) -> None:
+    told: list[int] = []
+
+    def happens(now_ns: int) -> None:
+        told.append(int(live.control[Cell.STOP_QUERY]))
+        if now_ns == 5 * TICK:
+            live.positions[0, :2] = [7, 2]
+        if now_ns == 6 * TICK:
+            live.positions[0, :2] = [7, 3]
+        if now_ns == 9 * TICK:
+            live.slots[0, Slot.STATE] = State.FLUSHED
+
+    drain, now = draining(live, process, tmp_path, happens)
+    assert drain.await_query(60 * SECOND)
+    assert told == [0] * 6 + [1] * 3
+    assert now[0] == 9 * TICK
+
+
+@pytest.mark.parametrize("ends", [[0, 0], [7, 3]])
+def test_the_wait_is_bounded(live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path, ends: list[int]) -> None:
+    """Whether it is the work that does not end, or the query."""
+    live.positions[0, :2] = ends
+    drain, now = draining(live, process, tmp_path, lambda _now: None)
+    assert not drain.await_query(3 * SECOND)
+    assert now[0] == 3 * SECOND
+
+
+def test_nobody_waits_for_a_query_that_is_gone(live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
+    process.kill()
+    process.wait()
+    drain, now = draining(live, process, tmp_path, lambda _now: None)
+    assert not drain.await_query(60 * SECOND)
+    assert now[0] == 0
+
+
+def test_nobody_waits_when_the_user_does_not_want_to(
+    live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path
+) -> None:
+    drain, now = draining(live, process, tmp_path, lambda _now: None, goes_on=False)
+    assert not drain.await_query(60 * SECOND)
+    assert now[0] == 0
+
+
+def test_a_run_that_sends_nothing_is_through_when_the_query_is(
+    live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path
+) -> None:
+    drain, _ = draining(live, process, tmp_path, lambda _now: None)
+    assert not drain.is_through([7, 3, 0, 0])
+    live.positions[0, :2] = [7, 3]
+    assert drain.is_through([7, 3, 0, 0])
+
+
+def test_a_fault_finds_the_processes_that_a_query_has_now(live: Live) -> None:
+    """A driver that was started again is another process; one that is not there cannot be hit."""
+    targets = {target.name: target for target in targets_of_query(live, 0)}
+    assert set(targets) == {"driver", "executor-0", "executor-1", "executor-2", "executor-3"}
+    assert targets["driver"].ended()
+    child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    live.slots[0, Slot.PROCESSES] = child.pid
+    assert not targets["driver"].ended()
+    targets["driver"].send(9)
+    assert child.wait() == -9
+    assert targets["executor-2"].numbers == (2,)

@@ -1,0 +1,222 @@
+"""The host of a query: what it records, when it starts it again, and what it tells others; without Spark."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.engine.test_consume import Blocks
+
+from streamgauge.domain.blocks import NULL_INT64
+from streamgauge.domain.errors import WorkerError
+from streamgauge.domain.query import Advance, Happened, Looked, News, Progress
+from streamgauge.engine.fake import FakeTime
+from streamgauge.engine.live import Cell, Live, Order, Slot, State
+from streamgauge.engine.ports import Query
+from streamgauge.engine.query import Hosting, QueryHost, Sinks
+
+READY = Happened(1, "ready")
+ENDED = Happened(9, "ended")
+
+
+@dataclass
+class Scripted:
+    """A query that tells what the test wrote, one piece at a time; each start has a script of its own."""
+
+    scripts: list[list[News | str]]
+    committed_ends: list[int] | None = None
+    missed: list[Progress] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    exit_code: int | None = None
+    _script: list[News | str] = field(default_factory=list)
+    _alive: bool = False
+
+    def start(self) -> None:
+        self.told.append("start")
+        self._script, self._alive = list(self.scripts.pop(0)), True
+
+    def alive(self) -> bool:
+        if self._script and self._script[0] == "dies":
+            self._alive, self.exit_code = False, -9
+            self._script.clear()
+        return self._alive
+
+    def news(self) -> Sequence[News]:
+        if self._script and not isinstance(self._script[0], str):
+            found = self._script.pop(0)
+            assert not isinstance(found, str)
+            return [found]
+        return []
+
+    def processes(self) -> Mapping[str, int]:
+        return {}
+
+    def stop(self) -> None:
+        self.told.append("stop")
+        self._script.append(ENDED)
+
+    def kill(self) -> None:
+        self._alive = False
+
+    def left_behind(self) -> Sequence[Progress]:
+        found, self.missed = self.missed, []
+        return found
+
+    def committed(self) -> Sequence[int] | None:
+        return self.committed_ends
+
+    def checkpoint_bytes(self) -> int:
+        return 77
+
+    def close(self) -> None:
+        self.told.append("close")
+
+
+def batch(number: int, *ends: tuple[int, int], **numbers: float | None) -> Progress:
+    advances = [Advance(partition, begin, end, None) for partition, (begin, end) in enumerate(ends)]
+    return Progress(number, number, 1000 + number, numbers, advances)
+
+
+@dataclass
+class Stage:
+    """A host with its query, for a run that ends when `until_ns` is over."""
+
+    query: Scripted
+    restarts: int = 1
+    survives: bool = False
+    waits: bool = False
+    until_ns: int = 1_000_000_000
+    load_until_ns: int = 0
+    stop_at_ns: int | None = None
+    live: Live = field(default_factory=lambda: Live.create(1, 2))
+    time: FakeTime = field(default_factory=FakeTime)
+    rows: dict[str, Blocks] = field(default_factory=dict)
+    readies: list[int] = field(default_factory=list)
+
+    def run(self) -> None:
+        kinds = ("query", "progress", "advances", "executors", "resources")
+        self.rows = {kind: Blocks() for kind in kinds}
+        hosting = Hosting(0, 0, (5, 0), self.restarts, self.survives, self.waits)
+        host = QueryHost(
+            self.query, hosting, Sinks(*self.rows.values()), self.live, 0, self._order,
+            lambda: self.readies.append(self.time.at_ns), self.time.now_ns, self.time.sleep,
+        )  # fmt: skip
+        host.run()
+
+    def _order(self) -> Order:
+        if self.stop_at_ns is not None and self.time.at_ns >= self.stop_at_ns:
+            self.live.control[Cell.STOP_QUERY] = 1
+        if self.time.at_ns >= self.until_ns:
+            return Order.FINISH
+        return Order.GO if self.time.at_ns < self.load_until_ns else Order.STOP_LOAD
+
+    def column(self, kind: str, name: str) -> list[Any]:
+        return self.rows[kind].column(name)
+
+
+def as_a_port(query: Scripted) -> Query:
+    """The fake satisfies the port."""
+    return query
+
+
+def test_what_a_query_tells_is_recorded_and_how_far_it_is_can_be_seen() -> None:
+    told = batch(0, (5, 8), (0, 4), rows=7, duration_ms=120, input_per_second=3.5)
+    stage = Stage(Scripted([[READY, told, Looked(2, "0", {"tasks": 3})]]))
+    stage.run()
+
+    assert stage.column("query", "what") == ["started", "ready", "ended"]
+    assert stage.column("progress", "rows") == [7]
+    assert stage.column("progress", "input_per_second") == [3.5]
+    assert stage.column("progress", "state_rows") == [NULL_INT64]
+    assert stage.column("progress", "checkpoint_bytes") == [77]
+    assert stage.column("advances", "from_offset") == [5, 0]
+    assert stage.column("advances", "to_offset") == [8, 4]
+    assert stage.column("advances", "committed") == [1, 1]
+    assert stage.column("executors", "tasks") == [3]
+    assert stage.live.positions[0].tolist() == [8, 4]
+    assert stage.live.frontiers[0].tolist() == [8, 4]
+    assert stage.live.slots[0, Slot.MESSAGES] == 7
+    assert len(stage.readies) == 1
+    assert stage.query.told == ["start", "close"]
+    stage.live.close()
+
+
+def test_before_it_told_anything_a_query_is_where_it_begins() -> None:
+    stage = Stage(Scripted([[READY]]))
+    stage.run()
+    assert stage.live.positions[0].tolist() == [5, 0]
+    stage.live.close()
+
+
+def test_a_query_that_was_killed_is_started_again_and_nothing_of_its_checkpoint_is_missed() -> None:
+    done = Progress(3, 1, 1001, {"rows": 1}, [Advance(0, 8, 9, None)], "checkpoint")
+    torn = Progress(3, 2, 1002, {"rows": 90}, [Advance(0, 9, 99, None)], "checkpoint", committed=False)
+    query = Scripted([[READY, batch(0, (5, 8), (0, 4)), "dies"], [READY]], committed_ends=[9, 6], missed=[done, torn])
+    stage = Stage(query)
+    stage.run()
+
+    assert stage.column("query", "what") == ["started", "ready", "died", "started", "ready", "ended"]
+    assert stage.column("query", "start") == [0, 0, 0, 1, 1, 1]
+    assert stage.column("query", "detail")[2] == "exit code -9"
+    assert stage.column("advances", "committed") == [1, 1, 1, 0]
+    assert stage.column("progress", "source")[:2] == [["told"], ["checkpoint", "checkpoint"]]
+    assert stage.live.slots[0, Slot.MESSAGES] == 1
+    assert stage.live.positions[0].tolist() == [9, 6]
+    assert len(stage.readies) == 1
+    stage.live.close()
+
+
+def test_a_query_is_not_started_more_often_than_it_may_be() -> None:
+    stage = Stage(Scripted([[READY, "dies"], [READY, "dies"]]))
+    with pytest.raises(WorkerError, match=r"2\. time"):
+        stage.run()
+    stage.live.close()
+
+
+@pytest.mark.parametrize(("survives", "ready_first"), [(False, True), (True, False)])
+def test_a_query_that_failed_says_why(survives: bool, ready_first: bool) -> None:
+    """By an error of its own, or before it had ever read anything."""
+    failed = Happened(3, "failed", "the job threw")
+    script: list[News | str] = [*([READY] if ready_first else []), failed, "dies"]
+    stage = Stage(Scripted([script, [READY]]), survives=survives)
+    with pytest.raises(WorkerError, match="the job threw"):
+        stage.run()
+    assert stage.column("query", "what")[-1] == "failed"
+    stage.live.close()
+
+
+def test_where_the_cluster_is_taken_away_a_failure_is_survived() -> None:
+    script: list[News | str] = [READY, Happened(3, "failed", "no broker"), "dies"]
+    stage = Stage(Scripted([script, [READY]]), survives=True)
+    stage.run()
+    assert stage.column("query", "what") == ["started", "ready", "failed", "started", "ready", "ended"]
+    stage.live.close()
+
+
+def test_a_query_ends_when_it_is_told_to_and_its_end_can_be_seen() -> None:
+    stage = Stage(Scripted([[READY]], committed_ends=[6, 1]), stop_at_ns=100_000_000)
+    stage.run()
+    assert stage.query.told == ["start", "stop", "close"]
+    assert stage.column("query", "what") == ["started", "ready", "ended"]
+    assert stage.live.slots[0, Slot.STATE] == State.FLUSHED
+    assert stage.live.positions[0].tolist() == [6, 1]
+    stage.live.close()
+
+
+def test_a_query_over_what_is_there_begins_when_the_load_is_over() -> None:
+    stage = Stage(Scripted([[READY, batch(0, (5, 9), (0, 9)), ENDED]]), waits=True, load_until_ns=300_000_000)
+    stage.run()
+    assert len(stage.readies) == 1
+    assert stage.readies[0] < 100_000_000
+    assert stage.column("query", "at_ns")[0] >= 300_000_000
+    assert stage.column("query", "what") == ["started", "ready", "ended"]
+    stage.live.close()
+
+
+def test_long_reasons_are_cut() -> None:
+    """Texts of rows share a head of limited size."""
+    stage = Stage(Scripted([[READY, Happened(3, "failed", "x" * 5000), "dies"]]))
+    with pytest.raises(WorkerError):
+        stage.run()
+    assert len(stage.column("query", "detail")[-1]) == 1000
+    stage.live.close()

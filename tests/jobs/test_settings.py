@@ -1,0 +1,69 @@
+"""What a query tells Spark and its connector."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.query import QuerySpec
+from streamgauge.jobs.gateway import settings
+from streamgauge.jobs.security import REDACTED
+from streamgauge.jobs.source import source_options
+
+MakeSpec = Callable[..., QuerySpec]
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, {"includeHeaders": "false", "kafka.isolation.level": "read_uncommitted"}),
+        ({"in_headers": True}, {"includeHeaders": "true"}),
+        ({"read_committed": True}, {"kafka.isolation.level": "read_committed"}),
+        ({"max_offsets": 500}, {"maxOffsetsPerTrigger": "500"}),
+        ({}, {"subscribe": "source", "failOnDataLoss": "true", "kafka.bootstrap.servers": "127.0.0.1:1"}),
+    ],
+)
+def test_options_of_the_source(make_spec: MakeSpec, changes: dict[str, Any], wanted: dict[str, str]) -> None:
+    assert source_options(make_spec(**changes)).items() >= wanted.items()
+
+
+def test_where_the_source_begins(make_spec: MakeSpec) -> None:
+    options = source_options(make_spec(starts=(5, 7)))
+
+    assert json.loads(options["startingOffsets"]) == {"source": {"0": 5, "1": 7}}
+    assert "maxOffsetsPerTrigger" not in options
+
+
+@pytest.mark.parametrize(
+    ("master", "host"), [(None, "127.0.0.1"), ("local-cluster[2,1,1024]", "127.0.0.1"), ("spark://a:7077", None)]
+)
+def test_where_spark_runs(make_spec: MakeSpec, master: str | None, host: str | None) -> None:
+    found = settings(make_spec(master=master, parallelism=3, jars=("/a.jar", "/b.jar")), Path("/scratch"))
+
+    assert found["spark.master"] == (master or "local[3]")
+    assert found.get("spark.driver.host") == host
+    assert found["spark.jars"] == "/a.jar,/b.jar"
+
+
+def test_settings_of_the_scenario_go_before_ours(make_spec: MakeSpec) -> None:
+    given = {"spark.sql.shuffle.partitions": 9, "spark.ui.enabled": True, "spark.driver.extraJavaOptions": "-Xint"}
+
+    found = settings(make_spec(settings=given), Path("/scratch"))
+
+    assert found["spark.sql.shuffle.partitions"] == "9"
+    assert found["spark.ui.enabled"] == "true"
+    assert found["spark.driver.extraJavaOptions"].endswith(" -Xint")
+    assert "-Djava.io.tmpdir=/scratch" in found["spark.driver.extraJavaOptions"]
+
+
+@pytest.mark.parametrize(
+    "name", ["kafka.sasl.jaas.config", "kafka.ssl.key.password", "kafka.ssl.keystore.key", "spark.ssl.keyPassword"]
+)
+def test_secrets_are_not_printed(make_spec: MakeSpec, name: str) -> None:
+    found = settings(make_spec(), Path("/scratch"))
+
+    assert found["spark.redaction.regex"] == found["spark.sql.redaction.options.regex"] == REDACTED
+    assert re.search(REDACTED, name)

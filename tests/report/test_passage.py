@@ -1,0 +1,206 @@
+"""What people read of a pipeline: on the screen, in summary.md, in the report and its figures; and result.json."""
+
+import json
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from tests.report.conftest import faulty
+from tests.report.test_html import Page
+
+from streamgauge.domain.query_tables import QUERY_TABLES
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.stages import STAGES, WHOLE
+from streamgauge.domain.tables import TABLES
+from streamgauge.report import html, passage
+from streamgauge.report.figures.catalogue import figures
+from streamgauge.report.figures.passage import MOST_BATCHES, thinned
+from streamgauge.report.html import to_html
+from streamgauge.report.markdown import to_markdown
+from streamgauge.report.result import assemble
+from streamgauge.report.terminal import summary
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+Make = Callable[..., RunFolder]
+EVIL = "</td><script>alert(1)</script>{{7*7}}"
+
+
+def blank(table: str, **known: Any) -> Row:
+    return {**dict.fromkeys(TABLES[table].names), **known}
+
+
+def stage(name: str, begin: str | None, end: str, mean: float | None, **more: Any) -> Row:
+    figures_ = {} if mean is None else {f"{each}_ms": mean for each in ("mean", "min", "p50", "p90", "p99", "max")}
+    return (
+        blank("waterfall", stage=name, to=end, count=1000, share=0.2, error_ms=1.0, **{"from": begin}, **figures_)
+        | more
+    )
+
+
+def piped(facts: Row, tables: Tables) -> None:
+    """Spark passes messages on in micro-batches; its driver died once and was back after 6 s."""
+    facts["scenario"]["pipeline"] = {"job": {"pass": {}}, "engine": {"micro-batch": {}}}
+    facts["topics"].append({"id": 1, "name": "streamgauge-baseline-out", "partitions": 12})
+    facts["groups"].append({"id": 1, "name": "g-query"})
+    tables["pipeline"] = [
+        blank(
+            "pipeline", job="pass", does="same", engine="micro-batch", sink="topic", starts=2, deaths=1, down_s=6.0,
+            batches=80, batch_rows_mean=125.0, batch_rows_max=300, batch_p50_ms=120.0, batch_p99_ms=400.0,
+            batch_max_ms=800.0, duplicated_at_source=0, duplicated_by_pipeline=7, checkpoint_bytes_max=4096,
+            cpu_cores=0.4, cpu_us_per_message=180.0, committed=120_000, end=120_000, behind=0,
+        )
+    ]  # fmt: skip
+    tables["through"] = [
+        blank("through", scope=scope, group=0, duplicated_at_source=0, duplicated_by_pipeline=7)
+        for scope in ("run", "measure")
+    ]
+    edges = ("due", *STAGES.values())
+    tables["waterfall"] = [
+        *(stage(name, edges[place], end, 10.0 * place) for place, (name, end) in enumerate(STAGES.items())),
+        stage(WHOLE, "due", "received", 100.0, share=1.0, null_count=0),
+    ]
+    tables["query"] = [
+        blank("query", second=-8.0, start=0, what="started"),
+        blank("query", second=-3.0, start=0, what="ready", starting_s=5.0),
+        blank("query", second=4.0, start=0, what="died", detail="exit code -9"),
+        blank("query", second=4.1, start=1, what="started"),
+        blank("query", second=10.0, start=1, what="ready", starting_s=5.9, down_s=6.0),
+    ]
+    tables["executors"] = [
+        blank("executors", scope="measure", start=0, executor="driver", duration_ns=10**10, tasks=160, gc_ms=12)
+    ]
+    tables["lookups"] = []
+    steps = {"latest_offset_ms": 10.0, "planning_ms": 15.0, "add_batch_ms": 60.0}
+    tables["query_batches"] = [
+        blank(
+            "query_batches",
+            second=number / 8,
+            start=0,
+            batch=number,
+            source="told",
+            rows=125,
+            duration_ms=120.0,
+            **steps,
+        )
+        for number in range(80)
+    ]
+
+
+def tabled(facts: Row, tables: Tables) -> None:
+    """A job with a state writes a table, which is asked as it grows."""
+    piped(facts, tables)
+    tables["pipeline"][0] |= {"job": "feature-store", "does": "aggregate", "sink": "table", "deaths": 0, "down_s": None,
+                              "late_rows": 3, "state_rows_max": 900, "state_bytes_max": 65_536,
+                              "duplicated_by_pipeline": None, "duplicated_at_source": None}  # fmt: skip
+    tables["lookups"] = [
+        blank("lookups", scope=scope, count=50, failed=0, p50_ms=2.0, p99_ms=9.0, max_ms=12.0, rows_max=700,
+              files_max=9, fresh_p50_ms=5_200.0, fresh_p99_ms=9_000.0, fresh_max_ms=9_900.0)
+        for scope in ("run", "measure")
+    ]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The charting library takes seconds to bundle; the browser's tests have it."""
+    monkeypatch.setattr(html, "bundle", lambda: "/* bundle */")
+
+
+def drawn(result: Row, tables: Tables) -> dict[str, Any]:
+    return {figure.name: figure for figure in figures(result, tables)}
+
+
+@pytest.mark.parametrize("changes", [(piped,), (tabled,), (piped, faulty)])
+def test_the_section_is_as_its_schema_says(make: Make, changes: tuple[Any, ...]) -> None:
+    schema = json.loads((resources.files("streamgauge.report") / "result.schema.json").read_text(encoding="utf-8"))
+    result = assemble(make(*changes))
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(result)] == []
+
+
+def test_without_a_pipeline_there_is_no_section_and_it_is_said_why(make: Make) -> None:
+    result = assemble(make())
+    assert result["pipeline"] is None
+    assert "stands between" in result["reasons"]["pipeline"]
+    assert passage.in_short(result) == {}
+    assert passage.facts(result) == []
+    assert "Pipeline" not in to_markdown(result)
+
+
+def test_what_is_null_has_its_reason(make: Make) -> None:
+    found = assemble(make(piped))["pipeline"]
+    nulls = {name for name, value in found.items() if value is None}
+    assert nulls == set(found["reasons"])
+    assert found["reasons"]["lookups"] == "it writes no table"
+    assert found["reasons"]["state_rows_max"] == "the job keeps no state"
+
+
+def test_the_screen_says_what_stood_there_and_where_time_went(make: Make) -> None:
+    text = " ".join(summary(assemble(make(piped)), width=200).split())
+    assert "-> pass (micro-batch) -> 2 consumers" in text
+    assert "2 topics" not in text
+    assert "80 batches of 125 messages, p50 120 ms, longest 800 ms; died once, away for 6.00 s in all" in text
+    assert "180 us of CPU a message; 7 written twice by the pipeline" in text
+    assert "schedule 0 + produce 10.0 + wait for the batch 20.0 + process 30.0 + deliver 40.0 = 100 ms" in text
+
+
+def test_reports_have_stages_and_life(make: Make) -> None:
+    result = assemble(make(tabled))
+    markdown = to_markdown(result)
+    assert "### Pipeline" in markdown
+    assert "900 rows, 65,536 bytes" in markdown
+    assert "50 queries, p50 2.00 ms" in markdown
+    assert "wait for the batch" in markdown
+    assert [row[2] for row in passage.life(result)] == ["started", "ready", "died", "started", "ready"]
+    assert passage.life(result)[-1][3] == "6.00 s after it was gone"
+
+
+def test_a_stage_that_is_not_there_is_not_shown(make: Make) -> None:
+    """In real-time mode nobody knows a batch that a message would have waited for."""
+
+    def real_time(facts: Row, tables: Tables) -> None:
+        piped(facts, tables)
+        tables["waterfall"][2] = stage(
+            "stage_wait", None, "batch", None, reason="no batches", share=None, error_ms=None
+        )
+
+    assert [row[0] for row in passage.stages(assemble(make(real_time)))] == [
+        "schedule", "produce", "process", "deliver", "all together",
+    ]  # fmt: skip
+
+
+def test_what_comes_from_outside_is_escaped(make: Make) -> None:
+    def evil(facts: Row, tables: Tables) -> None:
+        piped(facts, tables)
+        tables["query"][2]["detail"] = EVIL
+        tables["executors"][0]["executor"] = EVIL
+
+    page = Page(to_html(assemble(make(evil)), []))
+    assert "<script>alert" not in page.text.replace(EVIL, "")
+    assert EVIL in page.text
+
+
+def test_figures_show_stages_and_batches(make: Make) -> None:
+    folder = make(piped)
+    tables: Tables = {}
+    piped({"scenario": {}, "topics": [], "groups": []}, tables)
+    found = drawn(assemble(folder), tables)
+    assert [row["mean"] for row in found["waterfall"].data["waterfall"]] == [0, 10, 20, 30, 40]
+    rows = found["query_batches"].data["query_batches"]
+    assert len(rows) == 80 * 4
+    assert {row["series"]: row["ms"] for row in rows[:4]} == {
+        "log ends": 10, "planning": 15, "read, compute, write": 60, "other": 35,
+    }  # fmt: skip
+    assert "waterfall" not in drawn(assemble(folder), {})
+
+
+def test_more_batches_than_can_be_seen_are_thinned_by_the_longest() -> None:
+    rows = [{"duration_ms": number % 7} for number in range(MOST_BATCHES * 3)]
+    kept = thinned(rows)
+    assert len(kept) == MOST_BATCHES
+    assert min(row["duration_ms"] for row in kept) >= 2
+
+
+def test_every_table_of_a_query_is_one_of_all() -> None:
+    assert {schema.name for schema in QUERY_TABLES} <= set(TABLES)
