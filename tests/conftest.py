@@ -2,7 +2,9 @@
 
 import os
 import secrets
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -18,14 +20,24 @@ settings.register_profile("few", deadline=None, max_examples=20)
 settings.load_profile("steady")
 
 NEED_JAVA = ("kafka", "spark")
+LONGEST_FIRST = (
+    "e2e/test_scenarios.py", "pipeline/test_run.py", "e2e/test_documents.py", "pipeline/test_outstanding.py",
+    "pipeline/test_audit.py", "e2e/test_program.py",
+)  # fmt: skip
+"""Files that take minutes, in this order."""
 
-
-LONGEST = "test_documents.py"
+# Tests start hundreds of processes. Where the environment forbids bytecode beside the sources, each of them would
+# compile all that it imports, which takes longer than most of what it then does; so it is kept elsewhere.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": sys.pycache_prefix}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest begins first: where processes share the tests, nobody waits for it alone at the end."""
-    items.sort(key=lambda item: item.path.name != LONGEST)
+    """The longest begin first: where processes share the tests, nobody waits for one of them alone at the end."""
+    places = {str(Path(__file__).parent / name): place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(str(item.path), len(places)))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -8,7 +8,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.report.conftest import FACTS, healthy_tables, write_folder
+from tests.report.conftest import FACTS, changed
 
 from streamgauge.cli import broker, conduct, request
 from streamgauge.cli.main import main
@@ -583,13 +582,19 @@ def test_what_is_right_is_taken(call: Call, arguments: list[str]) -> None:
         call(*arguments)
 
 
-@pytest.fixture
-def analysed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
-    """A run that was analysed."""
-    monkeypatch.setattr(html, "bundle", lambda: "/* bundle */")
-    folder = write_folder(tmp_path / "run", deepcopy(FACTS), healthy_tables())
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run that was analysed, to be copied."""
+    folder = changed(tmp_path_factory.mktemp("healthy") / "run")
     write_result(folder)
     return folder
+
+
+@pytest.fixture
+def analysed(healthy: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """A run that was analysed, to be damaged."""
+    monkeypatch.setattr(html, "bundle", lambda: "/* bundle */")
+    return RunFolder(shutil.copytree(healthy.root, tmp_path / "run"))
 
 
 def _cut(name: str) -> Callable[[RunFolder], object]:

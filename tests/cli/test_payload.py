@@ -21,8 +21,9 @@ SMALL = 200_000
 
 @pytest.fixture(autouse=True)
 def _small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of what the commands look at is enough here."""
+    """A tenth of what the commands look at is enough here, and so are the bodies that it is made of."""
     monkeypatch.setattr("streamgauge.cli.payload.SAMPLE_BYTES", SMALL)
+    monkeypatch.setattr("streamgauge.domain.payload.pool.LONGEST_PERIOD", 500)
 
 
 def said(arguments: str) -> str:

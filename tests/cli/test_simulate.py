@@ -95,10 +95,10 @@ def test_json_has_all_of_it() -> None:
         ("--capacity 8k/s --slots 16", "consume.processing.delay", "2ms"),
         ("--slots 16", "consume.processing.slots", 16),
         ("--delay 3ms --jitter 1ms", "consume.processing.jitter", "1ms"),
-        ("--change 1s:delay=2ms", "consume.processing.changes.0.delay", "2ms"),
-        ("--change 2s:capacity=8k/s --change 1s:capacity=2k/s", "consume.processing.changes.1.delay", "500us"),
-        ("--change 1s:rate=5k/s", "load.rate.segments.list.1.rate", "5k/s"),
-        ("--change 1s:rate=5k/s", "load.rate.segments.list.0.for", "1s"),
+        ("--change 500ms:delay=2ms", "consume.processing.changes.0.delay", "2ms"),
+        ("--change 900ms:capacity=8k/s --change 500ms:capacity=2k/s", "consume.processing.changes.1.delay", "500us"),
+        ("--change 500ms:rate=5k/s", "load.rate.segments.list.1.rate", "5k/s"),
+        ("--change 500ms:rate=5k/s", "load.rate.segments.list.0.for", "500ms"),
         ("--max-lag 5k", "backpressure.hysteresis.max_lag", 5000),
         ("--max-lag 5k --resume-lag 1k --poll 50ms", "backpressure.hysteresis.resume_lag", 1000),
         ("--max-lag 5k --poll 50ms", "backpressure.hysteresis.poll", "50ms"),
@@ -112,7 +112,7 @@ def test_json_has_all_of_it() -> None:
     ],
 )
 def test_an_option_means_a_key_of_a_scenario(arguments: str, path: str, value: object) -> None:
-    found = told(arguments if "--duration" in arguments else f"{arguments} --duration 3s")["scenario"]
+    found = told(arguments if "--duration" in arguments else f"{arguments} --duration 1s")["scenario"]
     for key in path.split("."):
         found = found[int(key) if key.isdecimal() else key]
 
@@ -156,7 +156,7 @@ def test_partitions_may_be_drawn() -> None:
 @pytest.mark.parametrize("policy", ["", "--limit 100", "--max-lag 2k", "--max-lag 2k --held drop"])
 def test_a_figure_is_drawn(kind: str, policy: str, tmp_path: Path) -> None:
     """Of the kind that its name says, whole or not at all."""
-    said(f"--duration 4s {policy} --figure {tmp_path}/lag.{kind}")
+    said(f"--duration 2s {policy} --figure {tmp_path}/lag.{kind}")
 
     assert (tmp_path / f"lag.{kind}").read_bytes()[: len(HEADS[kind])] == HEADS[kind]
     assert [path.name for path in tmp_path.iterdir()] == [f"lag.{kind}"]

@@ -36,6 +36,7 @@ def on_a_terminal(arguments: list[str], **environment: str) -> str:
     return text.decode()
 
 
+@pytest.mark.e2e
 def test_errors_are_coloured_on_a_terminal_only() -> None:
     """And not where NO_COLOR is set."""
     red = "\x1b[1;31merror: "
@@ -58,6 +59,7 @@ def test_scenarios_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert _shipped_or_file("x") == []
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_told_the_commands(shell: str) -> None:
     """As the completion that `--show-completion` prints would ask for them."""

@@ -9,6 +9,7 @@ import pytest
 from streamgauge.domain.runfolder import Ending, RunFacts
 from streamgauge.domain.tables import DELIVERY_COUNTS
 from streamgauge.domain.verdict import RULES, Check, checks, exit_code, valid
+from streamgauge.domain.verdict.evidence import Evidence
 from streamgauge.domain.verdict.rule import Rule
 
 SECONDS = 30
@@ -366,6 +367,7 @@ def piped(*happened: str, lacking: int = 0) -> Change:
 
 
 lived = piped("started", "ready", "ended")
+counting = scenario(pipeline={"job": {"count": {"window": "10s"}}, "engine": {"micro-batch": {}}})
 DIED = ("started", "ready", "died", "started", "ready", "ended")
 killed_driver = marks((5.0, "kill", "driver", "begin"))
 
@@ -818,6 +820,11 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("undecided", (delivery(unknown=4),), ("instrument", "unknown")),
     ("undecided", (delivery(unknown=None),), ("instrument", "unknown")),
     ("undecided", (produce_only,), None),
+    ("undecided", (counting, delivery(unknown=None)), None),
+    ("lost", (counting, delivery(lost=None)), None),
+    ("foreign", (counting,), ("system", "pass")),
+    ("corrupt", (counting,), None),
+    ("corrupt", (lived,), ("system", "pass")),
     ("drain", (), ("system", "pass")),
     ("drain", (facts(drained=False),), ("system", "warn")),
     ("drain", (facts(drained=None),), ("system", "unknown")),
@@ -858,6 +865,26 @@ def test_a_rule_says_what_it_may_answer(rule: Rule) -> None:
 
     assert {about for about, _ in seen} == set(rule.about)
     assert ("Warns when:" in rule.doc, "Fails when:" in rule.doc) == ("warn" in statuses, "fail" in statuses)
+
+
+def test_what_to_do_about_messages_that_came_twice_depends_on_what_stands_between() -> None:
+    """A producer that retries, or a query that was restarted."""
+    plain, through = Run(), Run()
+    lived(through)
+    for run in (plain, through):
+        delivery(duplicate_producer=3)(run)
+    checks = [run.check("duplicate_producer") for run in (plain, through)]
+    assert ["enable.idempotence" in check.advice for check in checks if check] == [True, False]
+
+
+def test_what_a_filter_drops_was_not_to_be_received() -> None:
+    """Consumers that got all the rest have not fallen behind."""
+    run = Run()
+    scenario(pipeline={"job": {"filter": {"contains": "x"}}, "engine": {"micro-batch": {}}})(run)
+    acked = run.row("throughput", scope="measure")["acked"]
+    run.row("throughput", scope="measure")["received"] = acked / 4
+    run.tables["through"] = [{"scope": "measure", "group": 0, "dropped": acked * 3 // 4}]
+    assert Evidence(RunFacts.model_validate(run.facts), run.tables).received_share == pytest.approx(1.0)
 
 
 def test_the_group_that_fared_worst_is_judged() -> None:

@@ -1,37 +1,31 @@
 """Every call of the program that a document shows, carried out: shortened, and on the suite's broker."""
 
-import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.e2e.conftest import Call, Said
 
 from streamgauge.kafka.embedded import EmbeddedBroker
 
-pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark]
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS += sorted((ROOT / "docs" / "how-to").glob("*.md"))
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SCENARIO = re.compile(r"^```yaml\n(name: mine\n.*?)^```$", re.MULTILINE | re.DOTALL)
-A_RUN = re.compile(r"runs/\d{8}-\d{6}-baseline")
+PROGRAM = re.compile(r"`(\w+\.py)`:\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A file that a document names and shows."""
+A_RUN = "runs/20260101-120000-baseline"
+"""What documents call the run that the reader has made."""
+AN_OLDER_RUN = ROOT / "tests" / "report" / "golden" / "format-1"
 SHORT = ("phases.warmup=500ms", "phases.measure=1500ms", "load.rate=500/s")
 PATIENCE_SECONDS = 300
-
-
-def shown() -> list[str]:
-    """The lines that call the program, each once, in the order in which they are read."""
-    lines = [
-        line.partition("  #")[0].strip()
-        for path in DOCUMENTS
-        for block in BLOCK.findall(path.read_text(encoding="utf-8"))
-        for line in block.splitlines()
-    ]
-    return list(dict.fromkeys(line for line in lines if line.startswith("streamgauge ")))
 
 
 def adapted(line: str, bootstrap: str) -> tuple[list[str], str | None]:
@@ -48,43 +42,76 @@ def adapted(line: str, bootstrap: str) -> tuple[list[str], str | None]:
     return words, file.strip() or None
 
 
-@pytest.mark.timeout(1200)
-def test_every_call_that_is_shown_can_be_carried_out(broker: EmbeddedBroker, tmp_path: Path) -> None:
-    """In the order of the documents, in one folder, as a reader would; each ends as the documents say that it may."""
-    (scenario,) = SCENARIO.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+def shown() -> dict[str, list[str]]:
+    """By document the lines that call the program, as they are read; of those that come to the same only the first."""
+    found: dict[str, list[str]] = {}
+    known: list[list[str]] = []
+    for path in DOCUMENTS:
+        for block in BLOCK.findall(path.read_text(encoding="utf-8")):
+            for line in (each.partition("  #")[0].strip() for each in block.splitlines()):
+                if line.startswith("streamgauge ") and (words := adapted(line, "bootstrap")[0]) not in known:
+                    known.append(words)
+                    found.setdefault(str(path.relative_to(ROOT)), []).append(line)
+    return found
+
+
+SHOWN = shown()
+
+
+def test_documents_show_calls() -> None:
+    """Or nothing would be carried out below."""
+    assert {"README.md", "docs/tutorial.md", "docs/how-to/ci.md"} <= set(SHOWN)
+    assert sum(map(len, SHOWN.values())) > 30
+
+
+@pytest.fixture
+def reader(broker: EmbeddedBroker, warm_spark: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a reader: the files that documents speak of, and a run that was made before."""
+    monkeypatch.chdir(tmp_path)
+    # Functions of the reader are looked for in this folder, which no other test should look into.
+    monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "client.properties").write_text(f"bootstrap.servers={broker.bootstrap}\nsocket.keepalive.enable=true\n")
-    lines = shown()
-    assert len(lines) > 12
-    # A run that others look at comes first; what is shown of a scenario file is in it.
-    lines.sort(key=lambda line: not line.startswith("streamgauge run baseline"))
-    carried_out: list[list[str]] = []
-    for line in lines:
+    shutil.copytree(AN_OLDER_RUN, tmp_path / A_RUN)
+    return tmp_path
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("document", SHOWN)
+def test_every_call_that_is_shown_can_be_carried_out(
+    document: str, reader: Path, broker: EmbeddedBroker, call: Call
+) -> None:
+    """In the order of the document, in one folder, as a reader would; each ends as the documents say that it may."""
+    (scenario,) = SCENARIO.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    for program, text in PROGRAM.findall((ROOT / document).read_text(encoding="utf-8")):
+        (reader / program).write_text(text)
+    for line in SHOWN[document]:
         for name in ("mine.yaml", "gate.yaml"):
-            (tmp_path / name).write_text(scenario)
+            # What is shown of a scenario file is in it.
+            (reader / name).write_text(scenario)
         words, file = adapted(line, broker.bootstrap)
-        if words in carried_out:
-            # It differs from another one in how long it takes.
-            continue
-        carried_out.append(words)
-        folders = sorted((tmp_path / "runs").glob("*-baseline"))
-        if folders:
-            words = [A_RUN.sub(f"runs/{folders[-1].name}", word) for word in words]
-        done = call(words, tmp_path)
-        try:
-            # An expectation may be broken, and so short a run may be no measurement.
-            assert done.returncode in ({0, 3, 4} if words[0] in {"run", "analyse"} else {0}), (line, done.stderr)
-            assert "Traceback" not in done.stderr, line
-            assert done.stdout.strip(), line
-        finally:
-            if words[:2] == ["broker", "start"]:
-                assert call(["broker", "stop"], tmp_path).returncode == 0
+        latest = max(path.name for path in (reader / "runs").glob("*-baseline"))
+        done = carried_out([word.replace(A_RUN, f"runs/{latest}") for word in words], call)
+        # An expectation may be broken, and so short a run may be no measurement.
+        assert done.code in ({0, 3, 4} if words[0] in {"run", "analyse"} else {0}), (line, done.err)
+        assert "Traceback" not in done.err, line
+        assert done.out.strip(), line
         if file:
-            (tmp_path / file).write_text(done.stdout)
+            (reader / file).write_text(done.out)
 
 
-def call(words: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
-    program = [sys.executable, "-m", "streamgauge.cli.main"]
-    return subprocess.run(
-        [*program, *words], cwd=folder, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
-        env={**os.environ, "NO_COLOR": "1"},
+def carried_out(words: list[str], call: Call) -> Said:
+    """One call; a broker belongs to the process that starts it, which is then one of its own."""
+    if words[:2] != ["broker", "start"]:
+        return call(*words)
+    try:
+        return as_a_process(*words)
+    finally:
+        assert as_a_process("broker", "stop").code == 0
+
+
+def as_a_process(*words: str) -> Said:
+    done = subprocess.run(
+        [sys.executable, "-m", "streamgauge.cli.main", *words],
+        capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
     )  # fmt: skip
+    return Said(done.returncode, done.stdout, done.stderr)

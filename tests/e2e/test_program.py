@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import psutil
 import pytest
+from tests.e2e.conftest import Call
 
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
 from streamgauge.domain.runfolder import RunFolder
@@ -26,8 +27,8 @@ SCHEMA = Path(__file__).parents[2] / "src" / "streamgauge" / "report" / "result.
 PATIENCE_SECONDS = 240
 
 
-def call(*arguments: str, environ: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
-    """One call of the program, to its end."""
+def start(*arguments: str, environ: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+    """The program as a process, to its end."""
     return subprocess.run(
         [*STREAMGAUGE, *arguments],
         capture_output=True,
@@ -49,11 +50,11 @@ def short(*settings: str) -> Sequence[str]:
 
 @pytest.mark.kafka
 @pytest.mark.spark
-def test_the_main_job(tmp_path: Path) -> None:
+def test_the_main_job(tmp_path: Path, call: Call) -> None:
     """`run baseline` on a broker of its own: what was sent is what was received, and nothing is left behind."""
-    before = {process.pid for process in psutil.process_iter()}
+    mark = {"STARTED_BY": str(tmp_path)}
 
-    done = call("run", "baseline", "--json", "--figures", "--out", str(tmp_path), *short())
+    done = start("run", "baseline", "--json", "--figures", "--out", str(tmp_path), *short(), environ=mark)
 
     assert done.returncode in {0, 4}, done.stderr
     result = json.loads(done.stdout)
@@ -75,17 +76,21 @@ def test_the_main_job(tmp_path: Path) -> None:
     assert latency["response"]["count"] == latency["service"]["count"] == 6_000
     assert 0 < latency["service"]["p50_ms"] <= latency["response"]["p50_ms"]
     assert all(each["held"] for each in result["expectations"])
-    left = [each for each in psutil.process_iter(["cmdline"]) if each.pid not in before]
-    assert not any("kafka.Kafka" in (each.info["cmdline"] or []) for each in left)
+    # Other tests may have started brokers meanwhile; those of this run have its environment.
+    found = [each.info for each in psutil.process_iter(["cmdline", "environ"])]
+    left = [each["cmdline"] or [] for each in found if mark.items() <= (each["environ"] or {}).items()]
+    assert not any("kafka.Kafka" in words for words in left)
     for name in ("report.html", "summary.md", "csv/latency.csv", "hlog/end_to_end_response.hlog", "figures/rates.svg"):
         assert (root / name).stat().st_size > 0, name
     again = call("report", str(root), "--quiet", "--json")
-    assert (again.returncode, again.stderr, json.loads(again.stdout)) == (0, "", result)
+    assert (again.code, again.err, json.loads(again.out)) == (0, "", result)
 
 
 @pytest.mark.kafka
 @pytest.mark.spark
-def test_ctrl_c_stops_drains_analyses_and_says_so(broker: EmbeddedBroker, tmp_path: Path) -> None:
+def test_ctrl_c_stops_drains_analyses_and_says_so(
+    broker: EmbeddedBroker, tmp_path: Path, warm_spark: None, call: Call
+) -> None:
     """Exit 130, with a result of what was measured; `analyse` gives the same again."""
     topic = f"topic.name=ctrl-c-{os.getpid()}"
     command = ["run", "baseline", "--json", "--bootstrap", broker.bootstrap, "--out", str(tmp_path)]
@@ -117,8 +122,8 @@ def test_ctrl_c_stops_drains_analyses_and_says_so(broker: EmbeddedBroker, tmp_pa
     assert read_facts(folder).ending == "interrupted"
     assert result["delivery"]["delivered_once"] == result["delivery"]["acked"] > 1_000
     again = call("analyse", str(folder.root), "--json")
-    assert again.returncode == 130
-    assert json.loads(again.stdout)["delivery"] == result["delivery"]
+    assert again.code == 130
+    assert json.loads(again.out)["delivery"] == result["delivery"]
 
 
 @pytest.mark.parametrize(
@@ -138,22 +143,22 @@ def test_ctrl_c_stops_drains_analyses_and_says_so(broker: EmbeddedBroker, tmp_pa
         (["nonsense"], "No such command 'nonsense'"),
     ],
 )
-def test_bad_input_is_one_message_and_exit_2(arguments: list[str], expected: str, tmp_path: Path) -> None:
+def test_bad_input_is_one_message_and_exit_2(arguments: list[str], expected: str, tmp_path: Path, call: Call) -> None:
     """Where, what, how to mend it; never a traceback, and nothing was started."""
     out = [] if "--out" in arguments or arguments[0] != "run" else ["--out", str(tmp_path / "runs")]
 
-    done = call(*arguments, *out, environ={"COLUMNS": "200", "NO_COLOR": "1"})
+    done = call(*arguments, *out)
 
-    assert done.returncode == 2, done.stderr
-    assert expected in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+    assert done.code == 2, done.err
+    assert expected in done.err
+    assert "Traceback" not in done.err
+    assert done.out == ""
     assert not (tmp_path / "runs").exists() or list((tmp_path / "runs").iterdir()) == []
 
 
 def test_without_java_one_message_says_what_was_looked_for(tmp_path: Path) -> None:
     """And how to get it."""
-    done = call("run", "baseline", "--out", str(tmp_path), environ={"JAVA_HOME": "", "PATH": str(tmp_path)})
+    done = start("run", "baseline", "--out", str(tmp_path), environ={"JAVA_HOME": "", "PATH": str(tmp_path)})
 
     assert done.returncode == 2
     assert "Java" in done.stderr
@@ -169,19 +174,19 @@ def test_without_java_one_message_says_what_was_looked_for(tmp_path: Path) -> No
         ("not json", "run.json does not say what it should"),
     ],
 )
-def test_a_broken_run_folder_is_told(tmp_path: Path, text: str, expected: str) -> None:
+def test_a_broken_run_folder_is_told(tmp_path: Path, text: str, expected: str, call: Call) -> None:
     """Its rows are not touched."""
     (tmp_path / "run.json").write_text(text, encoding="utf-8")
 
     done = call("analyse", str(tmp_path))
 
-    assert done.returncode == 2, done.stderr
-    assert expected in done.stderr
+    assert done.code == 2, done.err
+    assert expected in done.err
 
 
 def test_a_cluster_that_cannot_be_reached_is_exit_1(tmp_path: Path) -> None:
     """Something was tried, and it failed; the folder that was made for it is gone."""
-    done = call("run", "baseline", "--bootstrap", "127.0.0.1:1", "--out", str(tmp_path), environ={"NO_COLOR": "1"})
+    done = start("run", "baseline", "--bootstrap", "127.0.0.1:1", "--out", str(tmp_path), environ={"NO_COLOR": "1"})
 
     assert done.returncode == 1
     assert "no broker answers at 127.0.0.1:1" in done.stderr
@@ -190,17 +195,17 @@ def test_a_cluster_that_cannot_be_reached_is_exit_1(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["analyse"], ["scenarios"], ["broker"], ["broker", "start"]])
-def test_help_teaches(command: list[str]) -> None:
+def test_help_teaches(command: list[str], call: Call) -> None:
     """Every command says what it does, and shows an example or its commands."""
     done = call(*command, "--help")
 
-    assert done.returncode == 0
-    assert "Example" in done.stdout or "Commands" in done.stdout
+    assert done.code == 0
+    assert "Example" in done.out or "Commands" in done.out
 
 
 def test_the_resolved_scenario_is_printed() -> None:
     """Fit to be saved and run."""
-    done = call("scenarios", "baseline", "--set", "load.rate=20k/s")
+    done = start("scenarios", "baseline", "--set", "load.rate=20k/s")
 
     assert done.returncode == 0
     assert "rate: 20k/s" in done.stdout

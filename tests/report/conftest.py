@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ from streamgauge.domain.runfolder import RunFacts, RunFolder
 from streamgauge.domain.tables import DELIVERY_COUNTS, METRICS, TABLES
 from streamgauge.domain.verdict import checks
 from streamgauge.record.arrow import arrow_schema
+from streamgauge.report.figures import catalogue
+from streamgauge.report.figures.figure import Figure, Source
+from streamgauge.report.figures.timeline import source_of
+from streamgauge.report.publish import tables_of
+from streamgauge.report.result import assemble, write_result
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -338,22 +344,66 @@ def write_folder(root: Path, facts: Row, tables: Tables, *, judged: bool = True)
         names = ("name", "about", "status", "evidence", "advice")
         tables = {**tables, "verdict": [{name: getattr(check, name) for name in names} for check in answers]}
     for name, rows in tables.items():
-        pq.write_table(pa.Table.from_pylist(rows, arrow_schema(TABLES[name])), folder.table(name))
+        folder.table(name).write_bytes(_parquet(name, rows))
     return folder
 
 
+_LATEST: dict[str, tuple[list[Row], bytes]] = {}
+
+
+def _parquet(name: str, rows: list[Row]) -> bytes:
+    """The file of a table. Most runs share most of theirs with the one before."""
+    if name not in _LATEST or _LATEST[name][0] != rows:
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(rows, arrow_schema(TABLES[name])), sink)
+        _LATEST[name] = deepcopy(rows), sink.getvalue().to_pybytes()
+    return _LATEST[name][1]
+
+
+Change = Callable[[Row, Tables], object]
 Make = Callable[..., RunFolder]
+Drawn = Callable[..., dict[str, Figure]]
+
+
+def changed(root: Path, *changes: Change, judged: bool = True) -> RunFolder:
+    """A healthy run that `change(facts, tables)` altered, each in turn."""
+    facts, tables = deepcopy(FACTS), healthy_tables()
+    for change in changes:
+        change(facts, tables)
+    return write_folder(root, facts, tables, judged=judged)
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
     """A maker of run folders: `make(change)` lets `change(facts, tables)` alter a healthy run first."""
 
-    def make_folder(*changes: Callable[[Row, Tables], object], judged: bool = True) -> RunFolder:
-        facts, tables = deepcopy(FACTS), healthy_tables()
-        for change in changes:
-            change(facts, tables)
+    def make_folder(*changes: Change, judged: bool = True) -> RunFolder:
         made = len(list(tmp_path.glob("run*")))
-        return write_folder(tmp_path / f"run{made or ''}", facts, tables, judged=judged)
+        return changed(tmp_path / f"run{made or ''}", *changes, judged=judged)
 
     return make_folder
+
+
+@pytest.fixture(scope="session")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A healthy run with its result, for those who only read it."""
+    folder = changed(tmp_path_factory.mktemp("healthy") / "run")
+    write_result(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """All figures of a run by their names: `drawn(change)`. The same changes are drawn once, so only look at them."""
+
+    @cache
+    def figures_of(*changes: Change) -> dict[str, Figure]:
+        folder = changed(tmp_path_factory.mktemp("drawn") / "run", *changes)
+        return {figure.name: figure for figure in catalogue.figures(assemble(folder), tables_of(folder, print))}
+
+    return figures_of
+
+
+def figure_of(folder: RunFolder, draw: Callable[[Source], Figure]) -> Figure:
+    """One figure of a run, without the time that all others take."""
+    return draw(source_of(assemble(folder), tables_of(folder, print)))

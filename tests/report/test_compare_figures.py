@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import vl_convert
 from benchmarks import references
+from tests.report.conftest import changed
 
 from streamgauge.cli.scenario_file import load_scenario
 from streamgauge.domain.runfolder import RunFolder
@@ -43,12 +44,16 @@ OFFLINE: list[Row] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Row:
+    """The result of a healthy run with a warm-up, not to be changed."""
+    warm = {"name": "warmup", "from_ns": -(10**9), "to_ns": 0}
+    return assemble(changed(tmp_path_factory.mktemp("good") / "run", lambda facts, _: facts["phases"].insert(0, warm)))
+
+
 @pytest.fixture
-def run(make: Make) -> Run:
+def run(good: Row) -> Run:
     """A maker of runs: `run(label, load, ack={"p99": ...})`; what is not given is that of a good run."""
-    good = assemble(
-        make(lambda facts, _: facts["phases"].insert(0, {"name": "warmup", "from_ns": -(10**9), "to_ns": 0}))
-    )
 
     def made(label: str, load: Row | None = None, **latencies: Mapping[str, float | None] | None) -> Labelled:
         result = deepcopy(good)

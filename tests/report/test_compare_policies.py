@@ -21,7 +21,6 @@ from streamgauge.report.figures.compare import (
     recoveries,
 )
 from streamgauge.report.figures.figure import Figure
-from streamgauge.report.result import assemble
 
 Row = dict[str, Any]
 Make = Callable[..., RunFolder]
@@ -42,9 +41,9 @@ UTILISATION: list[Row] = [
 
 
 @pytest.fixture
-def run(make: Make) -> Run:
+def run(healthy: RunFolder) -> Run:
     """A maker of runs: `run(label, policy, processed=..., outstanding=[...])`."""
-    good = assemble(make())
+    good = json.loads(healthy.result.read_text(encoding="utf-8"))
 
     def made(label: str, policy: Row | None = None, processed: float = 2_400.0, **more: Any) -> Labelled:
         result = deepcopy(good)

@@ -8,26 +8,20 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import vl_convert
+from tests.report.conftest import Drawn, Make, figure_of
 
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report.figures import catalogue
-from streamgauge.report.figures.figure import Figure, rounded
+from streamgauge.report.figures import catalogue, distribution, machine, over_time, partitions
+from streamgauge.report.figures.figure import Figure, Source, rounded
 from streamgauge.report.figures.timeline import MOST_POINTS, phases, timeline
-from streamgauge.report.publish import tables_of
 from streamgauge.report.result import assemble
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
-Make = Callable[..., RunFolder]
 
 NAMES = [
     "rates", "latency", "percentiles", "heat", "cdf", "outstanding", "ack-latency", "lateness", "cpu", "gc",
     "partition-load", "partition-latency",
 ]  # fmt: skip
-
-
-def drawn(folder: RunFolder) -> dict[str, Figure]:
-    return {figure.name: figure for figure in catalogue.figures(assemble(folder), tables_of(folder, print))}
 
 
 def without(table: str, **wanted: Any) -> Callable[[Row, Tables], None]:
@@ -37,9 +31,9 @@ def without(table: str, **wanted: Any) -> Callable[[Row, Tables], None]:
     return change
 
 
-def test_a_healthy_run_has_every_figure(make: Make) -> None:
+def test_a_healthy_run_has_every_figure(drawn: Drawn) -> None:
     """Each with a chart whose data are all there."""
-    figures = drawn(make())
+    figures = drawn()
     assert list(figures) == NAMES
     for figure in figures.values():
         assert figure.missing is None, figure.name
@@ -56,9 +50,9 @@ def _walk(node: object) -> Iterator[object]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_figure_compiles(make: Make, name: str) -> None:
+def test_every_figure_compiles(drawn: Drawn, name: str) -> None:
     """Vega-Lite accepts it, data and all, without a warning, and what it draws is not empty."""
-    figure = drawn(make())[name]
+    figure = drawn()[name]
     scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True))
     assert '"marktype": "line"' in scene or '"marktype": "rect"' in scene
     json.dumps(figure.whole_spec(), allow_nan=False)
@@ -82,27 +76,29 @@ def older(_facts: Row, tables: Tables) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "name", "missing"),
+    ("change", "draw", "missing"),
     [
-        (no_load, "latency", "there is no such latency in this run"),
-        (no_load, "percentiles", "there is no latency in this run"),
-        (no_load, "heat", "there is no latency in this run"),
-        (no_load, "outstanding", "only runs that both send and consume have them"),
-        (no_load, "lateness", "the load has no schedule"),
-        (older, "percentiles", "the run was analysed by an older version; analyse it again"),
-        (older, "heat", "the run was analysed by an older version; analyse it again"),
-        (older, "cdf", "the run was analysed by an older version; analyse it again"),
-        (given_cluster, "gc", "only embedded brokers can be looked at"),
-        (without("gc", process="broker-1"), "gc", "there was no pause"),
-        (without("resources", scope="interval"), "cpu", "no use of resources was recorded"),
-        (without("throughput", scope="partition"), "partition-load", "no message is known to have reached a partition"),
-        (without("latency", scope="partition"), "partition-latency", "there is no latency by partition"),
-        (without("throughput", scope="window"), "rates", "there is no second to show"),
+        (no_load, over_time.latency, "there is no such latency in this run"),
+        (no_load, distribution.percentiles, "there is no latency in this run"),
+        (no_load, distribution.heat_map, "there is no latency in this run"),
+        (no_load, over_time.outstanding, "only runs that both send and consume have them"),
+        (no_load, over_time.lateness, "the load has no schedule"),
+        (older, distribution.percentiles, "the run was analysed by an older version; analyse it again"),
+        (older, distribution.heat_map, "the run was analysed by an older version; analyse it again"),
+        (older, distribution.delivered_within, "the run was analysed by an older version; analyse it again"),
+        (given_cluster, machine.pauses, "only embedded brokers can be looked at"),
+        (without("gc", process="broker-1"), machine.pauses, "there was no pause"),
+        (without("resources", scope="interval"), machine.cpu, "no use of resources was recorded"),
+        (without("throughput", scope="partition"), partitions.load, "no message is known to have reached a partition"),
+        (without("latency", scope="partition"), partitions.latency, "there is no latency by partition"),
+        (without("throughput", scope="window"), over_time.rates, "there is no second to show"),
     ],
 )
-def test_a_figure_that_cannot_be_drawn_says_why(make: Make, change: Any, name: str, missing: str) -> None:
+def test_a_figure_that_cannot_be_drawn_says_why(
+    make: Make, change: Any, draw: Callable[[Source], Figure], missing: str
+) -> None:
     """And has no chart."""
-    figure = drawn(make(change))[name]
+    figure = figure_of(make(change), draw)
     assert figure.missing == missing
     assert figure.chart is None
     assert figure.spec() == {}
@@ -116,8 +112,8 @@ def test_messages_that_never_came_open_a_band(make: Make) -> None:
             if row["percent"] >= 90:
                 row |= {"censored": True, "hi_ms": None}
 
-    figures = drawn(make(censored))
-    points = [row for row in figures["percentiles"].data["percentiles"] if row["series"] == "end-to-end response"]
+    figure = figure_of(make(censored), distribution.percentiles)
+    points = [row for row in figure.data["percentiles"] if row["series"] == "end-to-end response"]
     assert [(point["ms"], point["top"], point["infinite"]) for point in points] == [
         (1.0, None, False),
         (6.0, None, False),
@@ -128,9 +124,9 @@ def test_messages_that_never_came_open_a_band(make: Make) -> None:
     assert [point["one_in"] for point in points] == [1.0, 2.0, 10.0, 20.0]
 
 
-def test_the_heat_map_takes_the_end_to_end_time_if_there_is_one(make: Make) -> None:
+def test_the_heat_map_takes_the_end_to_end_time_if_there_is_one(drawn: Drawn) -> None:
     """A cell that begins at zero begins at half its end, because the scale has no zero."""
-    heat = drawn(make())["heat"]
+    heat = drawn()["heat"]
     assert heat.data["heat"][0] == {"from": -2, "to": -1, "above": 0.005, "le": 0.01, "count": 9}
     assert len(heat.data["heat"]) == 24
     assert "end-to-end response time" in json.dumps(heat.spec())
@@ -139,7 +135,7 @@ def test_the_heat_map_takes_the_end_to_end_time_if_there_is_one(make: Make) -> N
 def test_the_heat_map_of_a_run_that_only_sends_is_of_acknowledgements(make: Make) -> None:
     """What else."""
     only_acks = without("heat", metric="end_to_end_response"), without("heat", metric="end_to_end_service")
-    assert "ack response time" in json.dumps(drawn(make(*only_acks))["heat"].spec())
+    assert "ack response time" in json.dumps(figure_of(make(*only_acks), distribution.heat_map).spec())
 
 
 def test_a_second_is_a_point_and_phases_are_shades(make: Make) -> None:
@@ -188,7 +184,7 @@ def test_processors_are_thinned_by_their_mean(make: Make) -> None:
             for at in range(1200)
         ]
 
-    rows = drawn(make(long))["cpu"].data["cpu"]
+    rows = figure_of(make(long), machine.cpu).data["cpu"]
     assert len(rows) == 600
     assert rows[0] == {"s": 1.0, "series": "producer-0", "cores": 0.75}
 
@@ -201,17 +197,17 @@ def test_partitions_of_several_topics_are_named(make: Make) -> None:
         row = next(row for row in tables["throughput"] if row["scope"] == "partition")
         tables["throughput"] += [{**row, "topic": 1, "partition": number} for number in range(300)]
 
-    figure = drawn(make(many))["partition-load"]
+    figure = figure_of(make(many), partitions.load)
     assert figure.about.endswith("The first 200 of 312 are shown.")
-    partitions = [row["partition"] for row in figure.data["partition_load"]]
-    assert partitions[0] == "streamgauge-baseline 0"
-    assert partitions[12] == "other 0"
-    assert len(partitions) == 200
+    names = [row["partition"] for row in figure.data["partition_load"]]
+    assert names[0] == "streamgauge-baseline 0"
+    assert names[12] == "other 0"
+    assert len(names) == 200
 
 
 def test_figures_are_saved_as_pictures(make: Make, tmp_path: Path) -> None:
     """As SVG, PNG and PDF; one that cannot be drawn is left out."""
-    figures = [figure for name, figure in drawn(make(given_cluster)).items() if name in {"gc", "rates"}]
+    figures = [figure_of(make(given_cluster), draw) for draw in (over_time.rates, machine.pauses)]
     written = catalogue.save(figures, tmp_path / "figures")
     assert [path.name for path in written] == ["rates.svg", "rates.png", "rates.pdf"]
     svg, png, pdf = (path.read_bytes() for path in written)
@@ -222,15 +218,15 @@ def test_figures_are_saved_as_pictures(make: Make, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["rates.pdf", "rates.png", "rates.svg"]
 
 
-def test_a_run_with_bursts_has_figures_of_them(make: Make) -> None:
+def test_a_run_with_bursts_has_figures_of_them(drawn: Drawn) -> None:
     """Beside all others; a run without any has none."""
     burst = {"burst": {"base": "5k/s", "burst": "15k/s", "for": "1s", "every": "3s"}}
 
     def bursty(facts: Row, _tables: Tables) -> None:
         facts["scenario"] = {**facts["scenario"], "load": {**facts["scenario"]["load"], "rate": burst}}
 
-    found = drawn(make(bursty))
+    found = drawn(bursty)
 
     assert list(found)[-2:] == ["burst-timeline", "burst-summary"]
     assert all(found[name].missing is None for name in ("burst-timeline", "burst-summary"))
-    assert not {"burst-timeline", "burst-summary"} & drawn(make()).keys()
+    assert not {"burst-timeline", "burst-summary"} & drawn().keys()

@@ -53,14 +53,22 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
+@pytest.fixture(scope="module")
+def plain(healthy: RunFolder) -> str:
+    """The report of a healthy run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(html, "bundle", lambda: "/* bundle */")
+        return report(healthy)
+
+
 def report(folder: RunFolder) -> str:
     result = assemble(folder)
     return to_html(result, figures(result, tables_of(folder, print)))
 
 
-def test_the_verdict_comes_first_then_the_summary_then_figures_then_configuration(make: Make) -> None:
+def test_the_verdict_comes_first_then_the_summary_then_figures_then_configuration(plain: str) -> None:
     """In the order in which they are read."""
-    text = Page(report(make())).text
+    text = Page(plain).text
     order = ["VALID baseline", "checks: ", "Throughput, received", "Summary", "Figures", "Rates over time"]
     order += ["Resources", "Checks Check", "Configuration", "partitions: 12", "Machine and versions", "3.11.7"]
     found = [text.index(word) for word in order]
@@ -78,10 +86,10 @@ def evil(facts: Row, tables: Tables) -> None:
         row["process"] = EVIL
 
 
-def test_all_that_came_from_outside_is_escaped(make: Make) -> None:
+def test_all_that_came_from_outside_is_escaped(make: Make, plain: str) -> None:
     """Names, reasons, commands, topics, processes: as text, never as markup, and not as a template either."""
-    plain, page = Page(report(make())), Page(report(make(evil)))
-    assert page.tags.count("script") == plain.tags.count("script")
+    ours, page = Page(plain), Page(report(make(evil)))
+    assert page.tags.count("script") == ours.tags.count("script")
     assert "img" not in page.tags
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     assert "{{7*7}}" in page.text
@@ -92,27 +100,27 @@ def test_all_that_came_from_outside_is_escaped(make: Make) -> None:
     assert any(EVIL in json.dumps(json.loads(script), ensure_ascii=False).replace('\\"', '"') for script in data)
 
 
-def test_nothing_is_asked_of_any_network(make: Make) -> None:
+def test_nothing_is_asked_of_any_network(plain: str) -> None:
     """No address is loaded, and a policy in the page forbids it besides."""
-    page = Page(report(make()))
+    page = Page(plain)
     assert not [value for name, value in page.attributes if name in {"src", "srcset"}]
     assert [value for name, value in page.attributes if name == "href"] == ["data:,"]
     policy = next(value or "" for name, value in page.attributes if (value or "").startswith("default-src"))
     assert policy.startswith("default-src 'none';")
 
 
-def test_data_are_in_the_page_once(make: Make) -> None:
+def test_data_are_in_the_page_once(plain: str) -> None:
     """However many figures are drawn from them, column by column."""
-    specs, data = (json.loads(script) for script in Page(report(make())).scripts if script.startswith("{"))
+    specs, data = (json.loads(script) for script in Page(plain).scripts if script.startswith("{"))
     sharing = [name for name, drawing in specs.items() if "timeline" in drawing["names"]]
     assert len(sharing) > 3
     assert data["timeline"]["s"] == list(range(-2, 10))
     assert all("datasets" not in drawing["spec"] for drawing in specs.values())
 
 
-def test_a_figure_is_given_the_columns_that_it_shows(make: Make) -> None:
+def test_a_figure_is_given_the_columns_that_it_shows(plain: str) -> None:
     """Of data that figures share; a browser would take long to copy the others for every point."""
-    specs, data = (json.loads(script) for script in Page(report(make())).scripts if script.startswith("{"))
+    specs, data = (json.loads(script) for script in Page(plain).scripts if script.startswith("{"))
     given = {name: drawing["names"].get("timeline") for name, drawing in specs.items()}
     assert given["rates"] == ["s", "asked", "sent", "acked", "received"]
     assert given["outstanding"] == ["s", "outstanding"]
@@ -120,9 +128,9 @@ def test_a_figure_is_given_the_columns_that_it_shows(make: Make) -> None:
     assert all(set(columns or ()) <= set(data["timeline"]) for columns in given.values())
 
 
-def test_marks_have_no_names_of_their_own(make: Make) -> None:
+def test_marks_have_no_names_of_their_own(plain: str) -> None:
     """A figure is named as a whole and its data are a table; a name for every point would take long to draw."""
-    specs = next(json.loads(script) for script in Page(report(make())).scripts if script.startswith("{"))
+    specs = next(json.loads(script) for script in Page(plain).scripts if script.startswith("{"))
     assert {drawing["spec"]["config"]["aria"] for drawing in specs.values()} == {False}
 
 
@@ -191,7 +199,7 @@ def test_checks_that_failed_are_told_before_the_figures(make: Make) -> None:
     assert rate.start() < text.index("Summary")
 
 
-def test_what_few_runs_have_stands_beside_the_rest(make: Make) -> None:
+def test_what_few_runs_have_stands_beside_the_rest(make: Make, plain: str) -> None:
     """How transactions ended; a run that has nothing of the kind has no such part."""
     assert "Besides Transactions 900 committed, 100 aborted" in Page(report(make(transacting))).text
-    assert "Besides" not in Page(report(make())).text
+    assert "Besides" not in Page(plain).text

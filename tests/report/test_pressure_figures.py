@@ -1,15 +1,25 @@
 """Figures of lag, backpressure, faults and recovery: what each draws, where its marks are, and what it leaves out."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import vl_convert
-from tests.report.conftest import SECONDS, credited, fault, faulty, hysteresis, lagging, recovered
+from tests.report.conftest import (
+    SECONDS,
+    Drawn,
+    Make,
+    credited,
+    fault,
+    faulty,
+    figure_of,
+    hysteresis,
+    lagging,
+    recovered,
+)
 
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report.figures import catalogue
+from streamgauge.report.figures import backpressure, catalogue, lag, recovery
 from streamgauge.report.figures.figure import Figure
 from streamgauge.report.figures.marks import marks_of
 from streamgauge.report.figures.sampled import MOST_POINTS, Line
@@ -18,15 +28,10 @@ from streamgauge.report.result import assemble
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
-Make = Callable[..., RunFolder]
 
 OF_LAG = {"lag", "time-lag", "partition-lag"}
 OF_POLICY = {"admission", "backlog"}
 OVER_TIME = ("rates", "latency", "outstanding", "ack-latency", "lateness", "cpu", "gc", "lag", "time-lag")
-
-
-def drawn(folder: RunFolder) -> dict[str, Figure]:
-    return {figure.name: figure for figure in catalogue.figures(assemble(folder), tables_of(folder, print))}
 
 
 def points(figure: Figure, series: str, data: str | None = None) -> dict[float, float | None]:
@@ -43,17 +48,16 @@ def _walk(node: object) -> Iterator[object]:
 @pytest.mark.parametrize(
     ("change", "names"),
     [
-        (None, set()),
         (lagging, OF_LAG),
         (credited, OF_LAG | OF_POLICY | {"credit"}),
         (hysteresis, OF_LAG | OF_POLICY),
         (faulty, OF_LAG | {"recovery"}),
     ],
 )
-def test_only_what_a_run_has_is_drawn(make: Make, change: Any, names: set[str]) -> None:
+def test_only_what_a_run_has_is_drawn(drawn: Drawn, change: Any, names: set[str]) -> None:
     """Every figure that is there has a chart, data that are all named in it, and something to see."""
-    found = drawn(make(*([change] if change else [])))
-    plain = drawn(make())
+    found = drawn(change)
+    plain = drawn()
 
     assert found.keys() - plain.keys() == names
     for name in names | set(OVER_TIME) & found.keys():
@@ -66,9 +70,9 @@ def test_only_what_a_run_has_is_drawn(make: Make, change: Any, names: set[str]) 
         json.dumps(figure.whole_spec(), allow_nan=False)
 
 
-def test_three_lags_are_three_lines_that_are_never_mixed(make: Make) -> None:
+def test_three_lags_are_three_lines_that_are_never_mixed(drawn: Drawn) -> None:
     """As sampled and as replayed; a sample that failed is a gap, not a zero."""
-    figure = drawn(make(lagging))["lag"]
+    figure = drawn(lagging)["lag"]
 
     committed = points(figure, "committed lag")
     assert list(committed)[:3] == [-1.5, -1.0, -0.5]
@@ -85,10 +89,10 @@ def test_three_lags_are_three_lines_that_are_never_mixed(make: Make) -> None:
         (hysteresis, [{"limit": 3_000, "what": "max_lag 3,000"}, {"limit": 1_000, "what": "resume_lag 1,000"}]),
     ],
 )
-def test_limits_of_the_policy_are_lines_across(make: Make, change: Any, limits: list[Row]) -> None:
+def test_limits_of_the_policy_are_lines_across(drawn: Drawn, change: Any, limits: list[Row]) -> None:
     """With their names; a run without a policy has none."""
-    assert drawn(make(change))["lag"].data["lag_limits"] == limits
-    assert "lag_limits" not in drawn(make(lagging))["lag"].data
+    assert drawn(change)["lag"].data["lag_limits"] == limits
+    assert "lag_limits" not in drawn(lagging)["lag"].data
 
 
 @pytest.mark.parametrize(("most", "is_logarithmic"), [(20_000, False), (1_000_000, True)])
@@ -100,12 +104,12 @@ def test_lags_that_differ_by_decades_have_a_logarithmic_scale(make: Make, most: 
         for row in tables["lag"]:
             row |= {"committed_lag": most, "position_lag": most}
 
-    figure = drawn(make(far))["lag"]
+    figure = figure_of(make(far), lag.lag)
     assert ('"type": "symlog"' in json.dumps(figure.spec())) == is_logarithmic
     assert figure.about.endswith("logarithmic, but for its begin at zero.") == is_logarithmic
 
 
-def test_every_group_has_lines_of_its_own(make: Make) -> None:
+def test_every_group_has_lines_of_its_own(drawn: Drawn) -> None:
     """Called by its name; colour tells the lag, the dash the group."""
 
     def two(facts: Row, tables: Tables) -> None:
@@ -116,7 +120,7 @@ def test_every_group_has_lines_of_its_own(make: Make) -> None:
         for row in tables["lag"]:
             row["position_lag"] = None if row["group"] else row["position_lag"]
 
-    figures = drawn(make(two))
+    figures = drawn(two)
     series = list(dict.fromkeys(row["series"] for row in figures["lag"].data["lag"]))
     assert series == [
         "committed lag, g", "position lag, g", "outstanding, g", "committed lag, slow", "outstanding, slow"
@@ -137,7 +141,7 @@ def _scale(figure: Figure, channel: str) -> Any:
     return found
 
 
-def test_a_group_that_is_nobodys_is_that_of_a_run_that_only_produces(make: Make) -> None:
+def test_a_group_that_is_nobodys_is_that_of_a_run_that_only_produces(drawn: Drawn) -> None:
     """Its log grows, and no lag is known of it: nothing is drawn."""
 
     def alone(facts: Row, tables: Tables) -> None:
@@ -146,12 +150,12 @@ def test_a_group_that_is_nobodys_is_that_of_a_run_that_only_produces(make: Make)
         for row in tables["lag"]:
             row.update({"group": None} | dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag")))
 
-    assert not OF_LAG & drawn(make(alone)).keys()
+    assert not OF_LAG & drawn(alone).keys()
 
 
-def test_the_worst_partition_stands_beside_an_even_spread(make: Make) -> None:
+def test_the_worst_partition_stands_beside_an_even_spread(drawn: Drawn, make: Make) -> None:
     """Of the sum of all; rows of single partitions are not even read."""
-    figure = drawn(make(lagging))["partition-lag"]
+    figure = drawn(lagging)["partition-lag"]
     assert points(figure, "worst")[4.0] == 200
     assert points(figure, "even")[4.0] == pytest.approx(2_600 / 12, rel=1e-3)
     folder = make(lagging)
@@ -166,14 +170,14 @@ def test_an_age_of_nothing_is_a_gap(make: Make) -> None:
         for row in tables["outstanding"]:
             row["time_lag_ms"] = None if row["second"] < 0 else 0.0 if row["second"] < 1 else 12.345
 
-    ages = points(drawn(make(empty))["time-lag"], "time lag")
+    ages = points(figure_of(make(empty), lag.time_lag), "time lag")
     assert (ages[-0.5], ages[0.5]) == (None, None)
     assert ages[1.5] == pytest.approx(12.345, rel=1e-3)
 
 
-def test_load_is_offered_admitted_and_processed_at_rates(make: Make) -> None:
+def test_load_is_offered_admitted_and_processed_at_rates(drawn: Drawn) -> None:
     """By the time between two rows, at the end of it."""
-    figure = drawn(make(credited))["admission"]
+    figure = drawn(credited)["admission"]
     assert list(points(figure, "offered"))[:2] == [-1.0, -0.5]
     assert set(points(figure, "offered").values()) == {10_000}
     assert set(points(figure, "admitted").values()) == {2_500}
@@ -181,9 +185,9 @@ def test_load_is_offered_admitted_and_processed_at_rates(make: Make) -> None:
     assert "admission_paused" not in figure.data
 
 
-def test_pauses_of_hysteresis_are_shaded(make: Make) -> None:
+def test_pauses_of_hysteresis_are_shaded(drawn: Drawn) -> None:
     """From the rows: nothing was let go while messages were waiting."""
-    figure = drawn(make(hysteresis))["admission"]
+    figure = drawn(hysteresis)["admission"]
     assert figure.data["admission_paused"] == [{"from": 3.0, "to": 5.0}]
     assert "Shaded" in figure.about
 
@@ -219,14 +223,14 @@ def test_credit_in_use_is_exact_to_the_message(make: Make) -> None:
             for row in tables["outstanding"]
         ]
 
-    figure = drawn(make(two))["credit"]
+    figure = figure_of(make(two), backpressure.credit)
     assert set(points(figure, "uncredited").values()) == {4_999}
     assert set(points(figure, "outstanding").values()) == {4_990}
     assert figure.data["credit_limits"] == [{"limit": 5_000, "what": "limit 5,000"}]
 
 
-def test_what_waits_to_be_sent_stands_beside_what_waits_to_be_processed(make: Make) -> None:
-    figure = drawn(make(credited))["backlog"]
+def test_what_waits_to_be_sent_stands_beside_what_waits_to_be_processed(drawn: Drawn) -> None:
+    figure = drawn(credited)["backlog"]
     assert points(figure, "due and not sent")[2.0] == 4 * 7_500
     assert points(figure, "outstanding")[2.0] == 400
 
@@ -242,7 +246,7 @@ def test_a_long_run_keeps_its_peaks(make: Make) -> None:
             for at in range(3 * MOST_POINTS)
         ]
 
-    figure = drawn(make(long))["backlog"]
+    figure = figure_of(make(long), backpressure.backlog)
     found = points(figure, "outstanding")
     assert len(found) == MOST_POINTS
     assert [second for second, value in found.items() if value == 7] == [123.4]
@@ -256,9 +260,9 @@ def test_what_is_not_known_does_not_hide_what_is() -> None:
     assert Line("x", "red", [(0.0, None)]).rows() == [{"s": 0.0, "series": "x", "value": None}]
 
 
-def test_faults_are_marked_in_every_figure_over_time(make: Make) -> None:
+def test_faults_are_marked_in_every_figure_over_time(drawn: Drawn) -> None:
     """From begin to end, with their names; what was done to several at once is one, what failed is none."""
-    figures = drawn(make(faulty))
+    figures = drawn(faulty)
     for name in OVER_TIME:
         assert figures[name].data["marks"] == [
             {"from": 3.0, "to": 5.0, "what": "pause consumer-0 and consumer-1"},
@@ -266,7 +270,7 @@ def test_faults_are_marked_in_every_figure_over_time(make: Make) -> None:
         ], name
         assert '"field": "what"' in json.dumps(figures[name].spec())
     assert "marks" not in figures["percentiles"].data
-    assert "marks" not in drawn(make(lagging))["lag"].data
+    assert "marks" not in drawn(lagging)["lag"].data
 
 
 MARKS = [
@@ -301,24 +305,24 @@ def test_a_mark_lasts_from_begin_to_end(faults: list[Row], marks: list[tuple[flo
     assert [tuple(row.values()) for row in marks_of(faults, -1.0, 9.0)] == marks
 
 
-def test_many_marks_have_no_room_for_their_names(make: Make) -> None:
+def test_many_marks_have_no_room_for_their_names(drawn: Drawn, make: Make) -> None:
     """Their tooltips have them, and the table."""
 
     def often(facts: Row, tables: Tables) -> None:
         lagging(facts, tables)
         tables["faults"] = [fault(float(at), "kill", f"consumer-{at}") for at in range(SECONDS)]
 
-    spec = drawn(make(often))["lag"].spec()
+    spec = figure_of(make(often), lag.lag).spec()
     texts = [node for node in _walk(spec) if isinstance(node, dict) and node.get("mark", {}) == "text"]
     assert texts == []
     assert not [node for node in _walk(spec) if isinstance(node, dict) and node.get("type") == "text"]
-    named = drawn(make(faulty))["lag"].spec()
+    named = drawn(faulty)["lag"].spec()
     assert [node for node in _walk(named) if isinstance(node, dict) and node.get("type") == "text"]
 
 
-def test_a_recovery_is_shown_around_its_cause(make: Make) -> None:
+def test_a_recovery_is_shown_around_its_cause(drawn: Drawn) -> None:
     """With floor, tolerance, peak, and when it was back; what was not drained says so and is shown to the end."""
-    figure = drawn(make(faulty))["recovery"]
+    figure = drawn(faulty)["recovery"]
 
     back, never = figure.data["recovery_marks"]
     assert back == {
@@ -341,7 +345,7 @@ def test_a_cause_that_held_from_the_begin_on_is_shown_from_there(make: Make) -> 
         unknown = dict.fromkeys(("began_second", "floor", "tolerance", "peak", "peak_second", "time_to_drain_s"))
         tables["recovery"] = [recovered("outstanding", 1.0) | unknown | {"detail": "4ms", "cause": "delay"}]
 
-    figure = drawn(make(from_the_begin))["recovery"]
+    figure = figure_of(make(from_the_begin), recovery.recovery)
     (mark,) = figure.data["recovery_marks"]
     assert (mark["cause"], mark["began"], mark["ended"]) == ("delay of consumers 4ms, over at 5 s", -1.5, 5.0)
     assert mark["floor"] is mark["peak"] is mark["at_peak"] is mark["drained"] is None
@@ -361,6 +365,6 @@ def test_of_several_groups_the_one_that_was_hit_hardest_is_shown(make: Make) -> 
             for group, peak in ((1, 10.0), (0, 11.0))
         ]
 
-    figure = drawn(make(often))["recovery"]
+    figure = figure_of(make(often), recovery.recovery)
     assert [mark["peak"] for mark in figure.data["recovery_marks"]] == [11.0] * 4
     assert figure.about.endswith("The first 4 of 6 causes are shown.")

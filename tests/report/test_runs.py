@@ -1,18 +1,15 @@
 """A folder of runs as a table: what a row tells, what it says where a file is broken, and how it looks."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report.result import write_result
 from streamgauge.report.runs import NOT_ANALYSED, NOT_READABLE, RunRow, newest_last, run_row, runs_table
 
 Row = dict[str, Any]
-Make = Callable[..., RunFolder]
 Contents = tuple[bytes, bytes]
 
 ID = "20260101-120000-baseline"
@@ -35,11 +32,9 @@ BARE = RunRow(id=ID, scenario="baseline", created="2026-01-01T12:00:00Z", ending
 
 
 @pytest.fixture
-def contents(make: Make) -> Contents:
+def contents(healthy: RunFolder) -> Contents:
     """run.json and result.json of a healthy run."""
-    folder = make()
-    write_result(folder)
-    return folder.facts.read_bytes(), folder.result.read_bytes()
+    return healthy.facts.read_bytes(), healthy.result.read_bytes()
 
 
 def changed(content: bytes, path: str, value: Any) -> bytes:

@@ -11,6 +11,15 @@ from streamgauge.domain.verdict.evidence import Evidence
 from streamgauge.domain.verdict.pace import HELD_BACK, shortfall
 from streamgauge.domain.verdict.rule import SYSTEM, Rule
 
+_FOREIGN: Final = "foreign"
+_ADVICE_PIPED: Final = {
+    "lost": "See `problems` for their partitions and offsets in the source, and the log of the query.",
+    "undelivered": "The query had not come to them: give it more time (phases.drain), or lower load.rate.",
+    "duplicate_producer": "A topic is written at least once: a query that was restarted writes its last batch again.",
+    "reordered": "Some messages of a partition came out in another order: see the log of the query for retries.",
+}
+"""What to do where a pipeline stands between the topics."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Class:
@@ -28,6 +37,8 @@ class _Class:
         """Whether the count is zero."""
         if (self.needs_load and not run.sends) or (self.needs_consumers and not run.consumes):
             return None
+        if self.needs_consumers and not run.is_followed and self.name != _FOREIGN:
+            return None
         row = run.delivery("run")
         count = None if row is None else row.get(self.name)
         if row is None or count is None:
@@ -35,7 +46,8 @@ class _Class:
         if count == 0:
             return passed(self.name, "system", f"none {self.words}")
         evidence = f"{_of(count, row.get(self.out_of))} {self.words}"
-        return Check(self.name, "system", self.status, evidence, self.advice)
+        advice = _ADVICE_PIPED.get(self.name, self.advice) if run.piped else self.advice
+        return Check(self.name, "system", self.status, evidence, advice)
 
     @property
     def doc(self) -> str:
@@ -103,7 +115,7 @@ def corrupt(run: Evidence) -> Check | None:
     Fails when: one is wrong.
     To do: see the table `problems` for partitions and offsets; bytes changed on the way.
     """
-    if not run.consumes or run.facts.scenario.get("verify") == "off":
+    if not run.consumes or run.facts.scenario.get("verify") == "off" or (run.piped and not run.piped.keeps_content):
         return None
     row = run.delivery("run") or {}
     count, checked = row.get("corrupt"), row.get("checked")
@@ -184,7 +196,7 @@ def undecided(run: Evidence) -> Check | None:
     To do: read the counts of delivery as lower bounds; log ends, positions or the end of a transaction are missing, or
     a worker died.
     """
-    if not (run.sends and run.consumes):
+    if not (run.sends and run.consumes and run.is_followed):
         return None
     count = (run.delivery("run") or {}).get("unknown")
     if count == 0:

@@ -7,7 +7,18 @@ from typing import Any
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.quantities import parse_rate_per_second
 from streamgauge.domain.runfolder import RunFacts, WorkerFacts
-from streamgauge.domain.verdict.asked import Pace, Policy, is_on, is_steady, pace_of, part, policy_of
+from streamgauge.domain.scenario.pipeline import AGGREGATE
+from streamgauge.domain.verdict.asked import (
+    Pace,
+    Piped,
+    Policy,
+    is_on,
+    is_steady,
+    pace_of,
+    part,
+    piped_of,
+    policy_of,
+)
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -147,9 +158,22 @@ class Evidence:
     def received_share(self) -> float | None:
         """Share of what was to be received in the measure phase that was, by the group that received the least."""
         row, delivery = self.measured, self.delivery("measure") or {}
-        wanted = (row["acked"] if row else 0) - sum(delivery.get(name) or 0 for name in ("aborted", "unread"))
+        if not self.is_followed:
+            return None
+        dropped = sum(each["dropped"] or 0 for each in self.matching("through", scope="measure", group=0))
+        wanted = (row["acked"] if row else 0) - sum(delivery.get(name) or 0 for name in ("aborted", "unread")) - dropped
         groups = self.matching("throughput", scope="group")
         return min(float(group["received"]) for group in groups or [row]) / wanted if row and wanted > 0 else None
+
+    @property
+    def piped(self) -> Piped | None:
+        """What stands between the topic that is sent to and the one that is read; None for nothing."""
+        return piped_of(self.facts.scenario)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether each message can be followed until it is received: not where one row stands for several."""
+        return self.piped is None or self.piped.does != AGGREGATE
 
     @property
     def full_queue_share(self) -> float | None:

@@ -1,7 +1,6 @@
 """Checks of a pipeline: did what stands in the measured path live, and is its source known as it stands."""
 
 from streamgauge.domain.figures import significant, whole
-from streamgauge.domain.verdict.asked import piped_of
 from streamgauge.domain.verdict.check import Check, passed, unknown
 from streamgauge.domain.verdict.evidence import Evidence
 
@@ -14,7 +13,7 @@ def query(run: Evidence) -> Check | None:
     Fails when: it failed, or died and did not come back.
     To do: see logs/query-spark.log in the run folder.
     """
-    if piped_of(run.facts.scenario) is None:
+    if run.piped is None:
         return None
     if "query" not in run.tables:
         return unknown("query", "system", "whether the query lived is not known")
@@ -46,7 +45,7 @@ def source(run: Evidence) -> Check | None:
     Warns when: there are messages that were received and could not be placed.
     To do: see why the source was not read again in the reasons of run.json; give the drain more time (phases.drain).
     """
-    if piped_of(run.facts.scenario) is None:
+    if run.piped is None:
         return None
     row = run.one("waterfall", stage="stage_all")
     if row is None:

@@ -1,0 +1,58 @@
+"""What tests of the whole program share: calls in this process, and one warm Spark session to analyse with."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from streamgauge.cli.main import main
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.pipeline.run import analyse
+from streamgauge.pipeline.session import session, sizing
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a call of the program said."""
+
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Said]
+
+
+@pytest.fixture(scope="session")
+def _session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session that analyses of this process find and use: to start one takes longer than to answer."""
+    with session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
+        yield running
+
+
+@pytest.fixture
+def warm_spark(_session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Analyses in this process use one session, which knows nothing of the folder that this process has gone to."""
+
+    def of_absolute_path(folder: RunFolder, **more: Any) -> None:
+        analyse(RunFolder(folder.root.absolute()), **more)
+
+    monkeypatch.setattr("streamgauge.pipeline.run.analyse", of_absolute_path)
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls the program's own `main` with these words, to its end."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["streamgauge", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Said(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
