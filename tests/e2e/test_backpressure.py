@@ -152,8 +152,8 @@ def test_a_broker_that_is_paused_is_late_and_loses_nothing(conducted: Conducted)
     """Samples of the lag fail meanwhile, each a row with the reason; credit is not exceeded when all comes at once."""
     folder = conducted(
         embedded=True,
-        faults=[{"at": "1s", "kind": "pause", "target": "broker", "for": "2s"}],
-        phases={"warmup": "500ms", "measure": "6s"},
+        faults=[{"at": "1s", "kind": "pause", "target": "broker", "for": "4s"}],
+        phases={"warmup": "500ms", "measure": "8s"},
     )
 
     facts = read_facts(folder)
