@@ -105,7 +105,23 @@ class Function(Part):
     """Output mode of the query; in real-time mode it is always update."""
 
 
-class Job(OneOf):
+class Chosen(OneOf):
+    """One thing out of several, whose names may be no names of Python's."""
+
+    @model_serializer(mode="wrap")
+    def _written(self, dump: Any) -> dict[str, Any]:
+        fields = type(self).model_fields
+        found = {fields[name].alias or name: value for name, value in dump(self).items() if value is not None}
+        return {name: {key: each for key, each in below.items() if each is not None} for name, below in found.items()}
+
+    @property
+    def name(self) -> str:
+        """The name that scenarios give it."""
+        field = self.chosen[0]
+        return type(self).model_fields[field].alias or field
+
+
+class Job(Chosen):
     """What is done with the messages: one job."""
 
     pass_: Pass | None = Field(default=None, alias="pass")
@@ -124,16 +140,6 @@ class Job(OneOf):
     """Windowed aggregates of each key, into a table."""
     function: Function | None = None
     """A function of yours, like `{call: "package.module:function", does: changed}`."""
-
-    @model_serializer(mode="wrap")
-    def _written(self, dump: Any) -> dict[str, Any]:
-        found = {_alias(type(self), name): value for name, value in dump(self).items() if value is not None}
-        return {name: {key: each for key, each in below.items() if each is not None} for name, below in found.items()}
-
-    @property
-    def name(self) -> str:
-        """The name that scenarios give the job."""
-        return _alias(type(self), self.chosen[0])
 
     @property
     def does(self) -> Does:
@@ -174,7 +180,7 @@ class Client(Part):
     """A plain client that reads and sends, without Spark: the yardstick."""
 
 
-class Engine(OneOf):
+class Engine(Chosen):
     """What carries out the job."""
 
     micro_batch: MicroBatch | None = Field(default=None, alias="micro-batch")
@@ -185,16 +191,6 @@ class Engine(OneOf):
     """Message by message, like `{batch: 60s}`."""
     client: Client | None = None
     """A plain client without Spark."""
-
-    @model_serializer(mode="wrap")
-    def _written(self, dump: Any) -> dict[str, Any]:
-        found = {_alias(type(self), name): value for name, value in dump(self).items() if value is not None}
-        return {name: {key: each for key, each in below.items() if each is not None} for name, below in found.items()}
-
-    @property
-    def name(self) -> str:
-        """`micro-batch`, `available-now`, `real-time` or `client`."""
-        return _alias(type(self), self.chosen[0])
 
     @property
     def interval_ns(self) -> int | None:
@@ -269,7 +265,3 @@ class Pipeline(Part):
     def table(self) -> Table | None:
         """The table that it writes; None for a topic."""
         return self.sink if isinstance(self.sink, Table) else None
-
-
-def _alias(model: type[OneOf], name: str) -> str:
-    return model.model_fields[name].alias or name if name in model.model_fields else name
