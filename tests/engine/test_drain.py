@@ -55,7 +55,7 @@ def draining(
 ) -> tuple[Draining, list[int]]:
     """A drain in which time passes by ticks, at each of which something may happen."""
     now = [0]
-    job = QueryJob(_never, QuerySpec(*[None] * 23), 1, Hosting(0, 0, (0, 0), 0, False, False))  # type: ignore[arg-type]
+    job = QueryJob(_never, QuerySpec(*[None] * 23), Hosting(0, 0, (0, 0), 0, False, False))  # type: ignore[arg-type]
     plan = Plan(tmp_path, [], [], [], (), 4, [2, 3], 0, 0, 0, open_sink, query=job)
 
     def tick() -> None:

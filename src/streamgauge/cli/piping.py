@@ -61,8 +61,7 @@ def query_job(
         survives_failures=any(fault.role == BROKER for fault in scenario.faults),
         waits_for_load=pipeline.engine.available_now is not None,
     )
-    group = scenario.consume.groups if scenario.consume else 0
-    return QueryJob(SparkQuery if spark else ClientQuery, spec, group, hosting)
+    return QueryJob(SparkQuery if spark else ClientQuery, spec, hosting)
 
 
 def _parallelism(pipeline: Pipeline, partitions: int) -> int:

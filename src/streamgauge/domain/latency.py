@@ -32,6 +32,11 @@ NOTHING = "no message was measured"
 INFINITE = "the percentile lies among messages that were never delivered"
 
 
+def percentile_words(percentile: str) -> str:
+    """A percentile in words: `p99_9` is `percentile 99.9`."""
+    return f"percentile {percentile.removeprefix('p').replace('_', '.')}"
+
+
 def too_few(needed: int, population: int) -> str:
     """Why there is no percentile that needs more samples than there are."""
     return f"needs {needed:,} samples, has {population:,}"

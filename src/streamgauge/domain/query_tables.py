@@ -3,21 +3,10 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from streamgauge.domain.events import Column, Schema, Type
+from streamgauge.domain.events import Schema, Type, may, must
+from streamgauge.domain.latency import percentile_words
 
 _I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL, Type.STRING
-
-
-def _must(name: str, type_: Type, about: str) -> Column:
-    return Column(name, type_, about)
-
-
-def _may(name: str, type_: Type, about: str) -> Column:
-    return Column(name, type_, about, nullable=True)
-
-
-def _words(percentile: str) -> str:
-    return f"percentile {percentile.removeprefix('p')}"
 
 
 WATERFALL = Schema(
@@ -25,21 +14,19 @@ WATERFALL = Schema(
     "Where the time of messages went on their way through a pipeline; measure phase, first deliveries of which every "
     "stage is known; one row for each stage, in order, then all together.",
     (
-        _must("stage", _STR, "one of the metrics `stage_...`; `stage_all` for all together"),
-        _may(
-            "from", _STR, "edge that it begins at: `due`, `sent`, `source`, `batch` (its begin), `sink`; null: absent"
-        ),
-        _must("to", _STR, "edge that it ends at: one of these, or `received`"),
-        _must("count", _I64, "messages of which every stage is known"),
-        _may("mean_ms", _F64, "mean; those of the stages add up to that of all together"),
-        _may("min_ms", _F64, "shortest; below zero where clocks disagree by more than the stage took"),
-        *(_may(f"{name}_ms", _F64, _words(name)) for name in ("p50", "p90", "p99")),
-        _may("max_ms", _F64, "longest"),
-        _may("sum_ns", _I64, "sum, exact: those of the stages add up to that of all together"),
-        _may("share", _F64, "share of the time of all stages together"),
-        _may("error_ms", _F64, "how wrong one duration may be, up or down: brokers and Spark tell whole milliseconds"),
-        _may("null_count", _I64, "messages that are not counted because an edge of it is not known"),
-        _may("reason", _STR, "why there is no such stage, or why messages are not counted"),
+        must("stage", _STR, "one of the metrics `stage_...`; `stage_all` for all together"),
+        may("from", _STR, "edge that it begins at: `due`, `sent`, `source`, `batch` (its begin), `sink`; null: absent"),
+        must("to", _STR, "edge that it ends at: one of these, or `received`"),
+        must("count", _I64, "messages of which every stage is known"),
+        may("mean_ms", _F64, "mean; those of the stages add up to that of all together"),
+        may("min_ms", _F64, "shortest; below zero where clocks disagree by more than the stage took"),
+        *(may(f"{name}_ms", _F64, percentile_words(name)) for name in ("p50", "p90", "p99")),
+        may("max_ms", _F64, "longest"),
+        may("sum_ns", _I64, "sum, exact: those of the stages add up to that of all together"),
+        may("share", _F64, "share of the time of all stages together"),
+        may("error_ms", _F64, "how wrong one duration may be, up or down: brokers and Spark tell whole milliseconds"),
+        may("null_count", _I64, "messages that are not counted because an edge of it is not known"),
+        may("reason", _STR, "why there is no such stage, or why messages are not counted"),
     ),
 )
 
@@ -47,13 +34,13 @@ THROUGH = Schema(
     "through",
     "What a pipeline did to the messages, besides `delivery`; one row per scope (run, measure) and group.",
     (
-        _must("scope", _STR, "`run` or `measure`"),
-        _must("group", _I32, "consumer group"),
-        _may("expected", _I64, "subset: acknowledged messages that were to come out, or of which nobody says"),
-        _may("dropped", _I64, "subset: acknowledged messages that were not to come out; in no class of `delivery`"),
-        _may("unexpected", _I64, "subset: of these, messages that came all the same"),
-        _may("duplicated_at_source", _I64, "of the duplicate_producer of `delivery`: stood twice in the source"),
-        _may("duplicated_by_pipeline", _I64, "of the same: stood once in the source"),
+        must("scope", _STR, "`run` or `measure`"),
+        must("group", _I32, "consumer group"),
+        may("expected", _I64, "subset: acknowledged messages that were to come out, or of which nobody says"),
+        may("dropped", _I64, "subset: acknowledged messages that were not to come out; in no class of `delivery`"),
+        may("unexpected", _I64, "subset: of these, messages that came all the same"),
+        may("duplicated_at_source", _I64, "of the duplicate_producer of `delivery`: stood twice in the source"),
+        may("duplicated_by_pipeline", _I64, "of the same: stood once in the source"),
     ),
 )
 
@@ -72,28 +59,28 @@ QUERY_BATCHES = Schema(
     "query_batches",
     "What the query in the measured path said of each batch, in the order of their begins; the whole run.",
     (
-        _must("second", _F64, "when it began, in seconds from the start of the measure phase; of a wall clock in ms"),
-        _must("start", _I32, "which start of the query it belongs to, from 0"),
-        _must("batch", _I64, "number of the batch"),
-        _must("source", _STR, "`told` by the query while it ran, or read from the `checkpoint` after it had died"),
-        _may("committed", _BOOL, "whether it is known to be done; null where it read nothing"),
-        _may("rows", _I64, "messages in it"),
-        _may("offsets", _I64, "offsets of the source that it went on by, all partitions together"),
-        _may("since_ms", _F64, "time since the batch before it began, within one start"),
-        _may("duration_ms", _F64, "how long it took"),
-        *(_may(f"{name}_ms", _F64, f"of that: {about}") for name, about in _STEPS.items()),
-        _may("input_per_second", _F64, "messages that came to the source a second, as Spark says"),
-        _may("processed_per_second", _F64, "messages of the batch by its duration, as Spark says"),
-        _may("behind", _I64, "messages behind the log ends, all partitions together"),
-        _may("state_rows", _I64, "rows in the state"),
-        _may("state_updated", _I64, "rows of the state that the batch changed"),
-        _may("state_bytes", _I64, "memory of the state"),
-        _may("late_rows", _I64, "rows that came after the watermark and were dropped"),
-        _may("watermark_behind_ms", _F64, "begin of the batch - watermark"),
-        _may("checkpoint_bytes", _I64, "size of the checkpoint when this was told"),
-        _may("sink_rows", _I64, "rows that it wrote, where the sink counts them"),
+        must("second", _F64, "when it began, in seconds from the start of the measure phase; of a wall clock in ms"),
+        must("start", _I32, "which start of the query it belongs to, from 0"),
+        must("batch", _I64, "number of the batch"),
+        must("source", _STR, "`told` by the query while it ran, or read from the `checkpoint` after it had died"),
+        may("committed", _BOOL, "whether it is known to be done; null where it read nothing"),
+        may("rows", _I64, "messages in it"),
+        may("offsets", _I64, "offsets of the source that it went on by, all partitions together"),
+        may("since_ms", _F64, "time since the batch before it began, within one start"),
+        may("duration_ms", _F64, "how long it took"),
+        *(may(f"{name}_ms", _F64, f"of that: {about}") for name, about in _STEPS.items()),
+        may("input_per_second", _F64, "messages that came to the source a second, as Spark says"),
+        may("processed_per_second", _F64, "messages of the batch by its duration, as Spark says"),
+        may("behind", _I64, "messages behind the log ends, all partitions together"),
+        may("state_rows", _I64, "rows in the state"),
+        may("state_updated", _I64, "rows of the state that the batch changed"),
+        may("state_bytes", _I64, "memory of the state"),
+        may("late_rows", _I64, "rows that came after the watermark and were dropped"),
+        may("watermark_behind_ms", _F64, "begin of the batch - watermark"),
+        may("checkpoint_bytes", _I64, "size of the checkpoint when this was told"),
+        may("sink_rows", _I64, "rows that it wrote, where the sink counts them"),
         *(
-            _may(f"{name}_{figure}_ms", _F64, f"real-time mode, as Spark says: {about}, {figure}")
+            may(f"{name}_{figure}_ms", _F64, f"real-time mode, as Spark says: {about}, {figure}")
             for name, about, figures in (
                 ("processing", "processing time of a message", ("p50", "p99", "max")),
                 ("queuing", "time in the source before it was read", ("p50", "p99")),
@@ -108,19 +95,19 @@ EXECUTORS_BY_INTERVAL = Schema(
     "executors",
     "What each executor of the query did between two looks, and over the measure phase.",
     (
-        _must("scope", _STR, "`interval` or `measure`"),
-        _may("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
-        _must("start", _I32, "which start of the query it belongs to, from 0"),
-        _must("executor", _STR, "Spark's name of the executor, like `0`, or `driver`"),
-        _must("duration_ns", _I64, "length of the interval"),
-        _may("tasks", _I64, "tasks that it finished"),
-        _may("failed_tasks", _I64, "tasks that failed"),
-        _may("task_ms", _I64, "time in tasks, all cores"),
-        _may("gc_ms", _I64, "of that: time in garbage collection"),
-        _may("gc_share", _F64, "gc_ms by task_ms"),
-        _may("busy_cores", _F64, "time in tasks per time: 1.0 is one core in tasks all the time"),
-        _may("cpu_cores", _F64, "CPU time of its process per time, from the looks at it around the interval"),
-        _may("memory_bytes", _I64, "memory used for storage at the end; with scope measure the largest"),
+        must("scope", _STR, "`interval` or `measure`"),
+        may("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
+        must("start", _I32, "which start of the query it belongs to, from 0"),
+        must("executor", _STR, "Spark's name of the executor, like `0`, or `driver`"),
+        must("duration_ns", _I64, "length of the interval"),
+        may("tasks", _I64, "tasks that it finished"),
+        may("failed_tasks", _I64, "tasks that failed"),
+        may("task_ms", _I64, "time in tasks, all cores"),
+        may("gc_ms", _I64, "of that: time in garbage collection"),
+        may("gc_share", _F64, "gc_ms by task_ms"),
+        may("busy_cores", _F64, "time in tasks per time: 1.0 is one core in tasks all the time"),
+        may("cpu_cores", _F64, "CPU time of its process per time, from the looks at it around the interval"),
+        may("memory_bytes", _I64, "memory used for storage at the end; with scope measure the largest"),
     ),
 )
 
@@ -128,12 +115,12 @@ QUERY_LIFE = Schema(
     "query",
     "What happened to the query in the measured path.",
     (
-        _must("second", _F64, "when, in seconds from the start of the measure phase"),
-        _must("start", _I32, "which start of the query it belongs to, from 0"),
-        _must("what", _STR, "`started`, `ready`, `ended`, `died` or `failed`"),
-        _may("detail", _STR, "why it failed, or how it ended"),
-        _may("starting_s", _F64, "ready: since it was started"),
-        _may("down_s", _F64, "ready: since it died or failed; null where it had not"),
+        must("second", _F64, "when, in seconds from the start of the measure phase"),
+        must("start", _I32, "which start of the query it belongs to, from 0"),
+        must("what", _STR, "`started`, `ready`, `ended`, `died` or `failed`"),
+        may("detail", _STR, "why it failed, or how it ended"),
+        may("starting_s", _F64, "ready: since it was started"),
+        may("down_s", _F64, "ready: since it died or failed; null where it had not"),
     ),
 )
 
@@ -141,19 +128,23 @@ LOOKUPS_BY_SCOPE = Schema(
     "lookups",
     "Queries of the table that a pipeline writes, while it grows; one row per scope (run, measure) if there are any.",
     (
-        _must("scope", _STR, "`run` or `measure`, by when they began"),
-        _must("count", _I64, "queries"),
-        _must("failed", _I64, "queries that failed; they count in no figure below"),
-        _may("error", _STR, "the most frequent error"),
-        *(_may(f"{name}_ms", _F64, f"{_words(name)} of how long they took") for name in ("p50", "p99")),
-        _may("max_ms", _F64, "longest"),
-        _may("rows_max", _I64, "most rows of the table that one saw"),
-        _may("files_max", _I64, "most files that one read"),
+        must("scope", _STR, "`run` or `measure`, by when they began"),
+        must("count", _I64, "queries"),
+        must("failed", _I64, "queries that failed; they count in no figure below"),
+        may("error", _STR, "the most frequent error"),
+        *(may(f"{name}_ms", _F64, f"{percentile_words(name)} of how long they took") for name in ("p50", "p99")),
+        may("max_ms", _F64, "longest"),
+        may("rows_max", _I64, "most rows of the table that one saw"),
+        may("files_max", _I64, "most files that one read"),
         *(
-            _may(f"fresh_{name}_ms", _F64, f"{_words(name)} of the age, at the answer, of the newest message seen")
+            may(
+                f"fresh_{name}_ms",
+                _F64,
+                f"{percentile_words(name)} of the age, at the answer, of the newest message seen",
+            )
             for name in ("p50", "p99")
         ),
-        _may("fresh_max_ms", _F64, "oldest answer"),
+        may("fresh_max_ms", _F64, "oldest answer"),
     ),
 )
 
@@ -162,38 +153,38 @@ PIPELINE = Schema(
     "The pipeline in the measured path, in one row; none without one. Figures of batches are those of batches with "
     "messages that began in the measure phase; with `available-now`, which begins after it, of the whole run.",
     (
-        _must("job", _STR, "its name, or `function`"),
-        _must("does", _STR, "`same`, `subset`, `changed` or `aggregate`"),
-        _must("engine", _STR, "`micro-batch`, `available-now`, `real-time` or `client`"),
-        _must("sink", _STR, "`topic` or `table`"),
-        _must("starts", _I64, "how often it was started"),
-        _must("deaths", _I64, "how often it died or failed"),
-        _may("down_s", _F64, "time from deaths to ready again; null where it never died, or never came back"),
-        _must("batches", _I64, "batches with messages, or of which that is not known"),
-        _may("batch_rows_mean", _F64, "messages in one of them"),
-        _may("batch_rows_max", _I64, "messages in the largest"),
-        *(_may(f"batch_{name}_ms", _F64, f"{_words(name)} of how long they took") for name in ("p50", "p99")),
-        _may("batch_max_ms", _F64, "longest"),
-        _may("duplicated_at_source", _I64, "as in `through`: whole run, first group"),
-        _may("duplicated_by_pipeline", _I64, "the same"),
-        _may("unexpected", _I64, "the same"),
-        _may("late_rows", _I64, "rows dropped because they came after the watermark; whole run"),
-        _may("state_rows_max", _I64, "most rows in the state"),
-        _may("state_bytes_max", _I64, "most memory of the state"),
-        _may("checkpoint_bytes_max", _I64, "largest checkpoint"),
-        _may(
+        must("job", _STR, "its name, or `function`"),
+        must("does", _STR, "`same`, `subset`, `changed` or `aggregate`"),
+        must("engine", _STR, "`micro-batch`, `available-now`, `real-time` or `client`"),
+        must("sink", _STR, "`topic` or `table`"),
+        must("starts", _I64, "how often it was started"),
+        must("deaths", _I64, "how often it died or failed"),
+        may("down_s", _F64, "time from deaths to ready again; null where it never died, or never came back"),
+        must("batches", _I64, "batches with messages, or of which that is not known"),
+        may("batch_rows_mean", _F64, "messages in one of them"),
+        may("batch_rows_max", _I64, "messages in the largest"),
+        *(may(f"batch_{name}_ms", _F64, f"{percentile_words(name)} of how long they took") for name in ("p50", "p99")),
+        may("batch_max_ms", _F64, "longest"),
+        may("duplicated_at_source", _I64, "as in `through`: whole run, first group"),
+        may("duplicated_by_pipeline", _I64, "the same"),
+        may("unexpected", _I64, "the same"),
+        may("late_rows", _I64, "rows dropped because they came after the watermark; whole run"),
+        may("state_rows_max", _I64, "most rows in the state"),
+        may("state_bytes_max", _I64, "most memory of the state"),
+        may("checkpoint_bytes_max", _I64, "largest checkpoint"),
+        may(
             "cpu_cores",
             _F64,
             "CPU time of its processes per time, measure phase: driver and executors, or the client",
         ),
-        _may(
+        may(
             "cpu_us_per_message",
             _F64,
             "the same by message in batches, each counted by the share of its time that lies in the measure phase",
         ),
-        _may("committed", _I64, "offsets that it committed, all partitions together, at the end of the drain"),
-        _may("end", _I64, "log ends of the source then"),
-        _may("behind", _I64, "end - committed"),
+        may("committed", _I64, "offsets that it committed, all partitions together, at the end of the drain"),
+        may("end", _I64, "log ends of the source then"),
+        may("behind", _I64, "end - committed"),
     ),
 )
 

@@ -27,7 +27,6 @@ NAP_NS: Final = 5 * NS_PER_MS
 SIZED_NS: Final = NS_PER_SECOND
 """A checkpoint is many small files: its size is added up no more often than this."""
 DETAIL_CHARACTERS: Final = 1000
-_OWN: Final = {"progress": ("at_ns", "start", "batch", "began_ms", "source", "checkpoint_bytes")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +245,7 @@ class QueryHost:
 
 def progress_rows(told: Sequence[Progress], start: int, checkpoint_bytes: int) -> Block:
     """Rows of `progress`."""
-    columns: dict[str, Any] = {
+    own: dict[str, Any] = {
         "at_ns": np.array([each.at_ns for each in told], np.int64),
         "start": start,
         "batch": np.array([each.batch for each in told], np.int64),
@@ -254,7 +253,7 @@ def progress_rows(told: Sequence[Progress], start: int, checkpoint_bytes: int) -
         "source": [each.source for each in told],
         "checkpoint_bytes": checkpoint_bytes,
     }
-    return columns | _numbers("progress", [each.numbers for each in told], skip=_OWN["progress"])
+    return own | _numbers("progress", [each.numbers for each in told], skip=tuple(own))
 
 
 def executor_rows(looked: Sequence[Looked], start: int) -> Block:

@@ -293,8 +293,6 @@ class QueryJob:
 
     open_query: OpenQuery
     spec: QuerySpec
-    group: int
-    """Number that stands for the query among the groups."""
     hosting: Hosting
 
     def run(self, context: Context) -> None:
