@@ -1,5 +1,6 @@
 """What every benchmark needs: who measured on what, spreads, other people's tools as processes, rows of a run."""
 
+import json
 import os
 import shlex
 import statistics
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -123,6 +125,17 @@ def run(scenario: str, bootstrap: str, *settings: str, watch: Callable[[Look], N
             raise SystemExit(f"the run {facts.ending}: {facts.reasons}")
         cpu = sum(after[:4]) - sum(before[:4])
         yield Ran(folder, facts, cpu)
+
+
+def analysed(folder: RunFolder) -> dict[str, Any]:
+    """The result of a run; in a process of its own, so that its JVM is gone before the next row is measured."""
+    command = [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder.root)]
+    # A run that is not valid, or breaks an expectation, has an exit code of its own, and a result.
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not folder.result.exists():
+        raise SystemExit(f"the analysis failed: {done.stderr}")
+    result: dict[str, Any] = json.loads(folder.result.read_bytes())
+    return result
 
 
 def fill(bootstrap: str, name: str, messages: int, *, seconds: int) -> int:

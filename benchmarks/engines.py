@@ -8,15 +8,19 @@ messages came out as were due; it is found by bisection.
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from benchmarks.common import Ran, broker, heading, idle_share, run, spread, topic
+from benchmarks.common import Ran, analysed, broker, heading, idle_share, run, spread, topic
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.runfolder import Phase
+from streamgauge.pipeline.query import OF_QUERY
+from streamgauge.report.figures import catalogue
+from streamgauge.report.figures.compare import Labelled, engines
 
 ENGINES: Final[Mapping[str, tuple[str, ...]]] = {
     "client": ("pipeline.engine=client",),
@@ -56,6 +60,7 @@ def main() -> None:
     options.add_argument("--seconds", type=int, default=60)
     options.add_argument("--only", nargs="+", default=list(ENGINES), choices=list(ENGINES), metavar="ENGINE")
     options.add_argument("--highest", action="store_true", help="look for the highest rate of each engine, too")
+    options.add_argument("--figures", type=Path, metavar="FOLDER", help="draw the percentile curves of the first round")
     chosen = options.parse_args()
     heading("Engines of a pipeline: latency, CPU, and the rate that each sustains")
     print(f"The machine was {idle_share():.0%} idle before.\n")
@@ -68,12 +73,15 @@ def main() -> None:
 
 def _latencies(bootstrap: str, chosen: argparse.Namespace) -> None:
     found: dict[tuple[int, str], list[Found]] = {}
-    for _ in range(chosen.rounds):
+    results: list[Labelled] = []
+    for turn in range(chosen.rounds):
         for rate in chosen.rates:
             for engine in chosen.only:
                 settings = (f"phases.warmup={chosen.warmup}s", f"phases.measure={chosen.seconds}s")
                 with piped(bootstrap, rate, *ENGINES[engine], *settings) as ran:
                     found.setdefault((rate, engine), []).append(found_in(ran))
+                    if chosen.figures and turn == 0:
+                        results.append(Labelled(f"{engine} {rate}", analysed(ran.folder)))
     print("| messages/s | engine | p50 ms | p99 ms | p99.9 ms | max ms | CPU us a message | slow ones at the seam |")
     print("|---|---|---|---|---|---|---|---|")
     for (rate, engine), rows in found.items():
@@ -81,6 +89,8 @@ def _latencies(bootstrap: str, chosen: argparse.Namespace) -> None:
         seam = [row.slow_at_seam for row in rows if not np.isnan(row.slow_at_seam)]
         cells.append(f"{np.median(seam):.0%}" if seam else "none was slow")
         print(f"| {rate:,} | {engine} | {' | '.join(cells)} |")
+    if results:
+        catalogue.save([engines(results)], chosen.figures)
 
 
 def _highest(bootstrap: str, engines: Sequence[str]) -> None:
@@ -157,7 +167,7 @@ def _cpu_us(ran: Ran, measure: Phase, messages: int) -> float:
     table = _table(ran, "resources", "at_ns", "process", "role", "cpu_ns").to_pylist()
     spent: dict[str, list[tuple[int, int]]] = {}
     for row in table:
-        if row["role"] in {"driver", "executor"} and measure.from_ns <= row["at_ns"] <= measure.to_ns:
+        if row["role"] in OF_QUERY and measure.from_ns <= row["at_ns"] <= measure.to_ns:
             spent.setdefault(row["process"], []).append((row["at_ns"], row["cpu_ns"]))
     shares = [
         (last[1] - first[1]) / (last[0] - first[0]) for first, *_, last in map(sorted, spent.values()) if last > first

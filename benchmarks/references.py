@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -10,9 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.common import broker, call, heading, idle_share, run, topic, warm_page_cache
+from benchmarks.common import analysed, broker, call, heading, idle_share, run, topic, warm_page_cache
 from streamgauge.domain.figures import UNKNOWN, significant, whole
-from streamgauge.domain.runfolder import RunFolder
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import (
     Labelled,
@@ -230,17 +228,6 @@ def _keep(result: Result, out: Path, row: str, number: int) -> None:
     for old in _files(out, row) if number == 0 else ():
         old.unlink()
     (out / f"{row}.{number}.json").write_text(json.dumps(result, indent=2) + "\n")
-
-
-def analysed(folder: RunFolder) -> Result:
-    """The result of a run; in a process of its own, so that its JVM is gone before the next row is measured."""
-    command = [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder.root)]
-    # A run that is not valid, or breaks an expectation, has an exit code of its own, and a result.
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not folder.result.exists():
-        raise SystemExit(f"the analysis failed: {done.stderr}")
-    result: Result = json.loads(folder.result.read_bytes())
-    return result
 
 
 def kept(out: Path, row: str) -> list[Result]:

@@ -32,6 +32,7 @@ FUNCTION = {"call": "jobs:mine", "does": "changed"}
         ({"job": {"count": {"window": "5s"}}, "engine": {"micro-batch": {"every": "1s"}}, "max_offsets": "10k"}, {}),
         ({"job": "feature-store", "sink": {"table": "features", "queried": "200ms"}}, {}),
         ({"job": {"function": FUNCTION}, "engine": "real-time"}, LONG),
+        ({"max_offsets": {"batch": "2s", "begin": 10, "least": 5, "most": "20k"}}, {}),
         ({"engine": "client"}, {}),
         ({"master": "local-cluster[2,1,1024]"}, {"faults": [{"at": "5s", "kind": "kill", "target": "executor-1"}]}),
         ({"settings": {"spark.sql.shuffle.partitions": 4}, "restarts": 0, "checkpoint": "here"}, {}),
@@ -52,6 +53,19 @@ def test_without_a_word_bytes_are_passed_in_micro_batches_to_a_topic_beside() ->
     assert found.topic_names == ("streamgauge-x", "streamgauge-x-out")
     assert (found.sent_topics, found.read_topics, found.sink_topic) == (("streamgauge-x",), (1,), "streamgauge-x-out")
     assert found.places == 24
+
+
+def test_the_size_of_batches_is_a_number_or_a_time() -> None:
+    """None means any number."""
+    plain, timed, free = (
+        scenario(given).pipeline for given in ({"max_offsets": "2k"}, {"max_offsets": {"batch": "1s"}}, {})
+    )
+    assert plain
+    assert timed
+    assert free
+    assert (plain.first_limit, plain.batch_time) == (2000, None)
+    assert (timed.first_limit, timed.batch_time and timed.batch_time.batch) == (1000, 10**9)
+    assert (free.first_limit, free.batch_time) == (None, None)
 
 
 def test_a_table_is_read_like_a_topic_and_is_none() -> None:
@@ -88,6 +102,10 @@ def test_engines_have_intervals() -> None:
         ({"engine": "client", "job": "count"}, {}, "pipeline.engine", "nothing like count"),
         ({"engine": "client", "sink": {"table": "t"}}, {}, "pipeline.sink", "not a table"),
         ({"engine": "client", "max_offsets": 5}, {}, "pipeline.max_offsets", "without Spark"),
+        ({"engine": "client", "max_offsets": {"batch": "1s"}}, {}, "pipeline.max_offsets", "without Spark"),
+        ({"max_offsets": {}}, {}, "pipeline.max_offsets.batch", "missing"),
+        ({"max_offsets": {"batch": "1s", "begin": 5}}, {}, "pipeline.max_offsets", "begin 5 is not between least 100"),
+        ({"max_offsets": 0}, {}, "pipeline.max_offsets", ""),
         ({"engine": "real-time", "job": "dedup"}, LONG, "pipeline.engine", "keeps no state"),
         ({"engine": "real-time", "sink": {"table": "t"}}, LONG, "pipeline.engine", "topics only"),
         ({"engine": "real-time", "max_offsets": 5}, LONG, "pipeline.max_offsets", "ends by time"),

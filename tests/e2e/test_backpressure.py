@@ -5,22 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.dataset as ds
 import pytest
+from tests.e2e.runs import Conducted, conducting, rows
 
-from streamgauge.cli.conduct import Request, conduct
-from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.fates import certainly_not_written
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.scenario import parse
 from streamgauge.engine.consume import LARGE_BITE
-from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka.embedded import EmbeddedBroker
 from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts
-from streamgauge.record.parts import close_left_open
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]
 
@@ -28,35 +23,19 @@ LIMIT = 500
 LOST = 2 * LARGE_BITE
 """Messages whose rows a consumer has not written yet, at most, or nearly so."""
 SESSION = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500, "auto.commit.interval.ms": 200}
-Conducted = Callable[..., RunFolder]
 
 
 @pytest.fixture
 def conducted(broker: EmbeddedBroker, java: Java, tmp_path: Path) -> Conducted:
     """Carries out an overload of two consumers that take 2 ms a message in twelve slots, under a policy."""
-
-    def run(*, embedded: bool = False, **given: Any) -> RunFolder:
-        scenario = {
-            "name": f"held-{monotonic_ns()}",
-            "load": {"rate": "8k/s", "client": {"acks": 1, "retries": 0, "linger.ms": 5}, "partition": "round-robin"},
-            "consume": {"processing": {"delay": "2ms", "order": "partitions"}, "client": SESSION},
-            "backpressure": {"credit": {"limit": LIMIT}},
-            "lag": {"every": "100ms"},
-            "phases": {"warmup": "500ms", "measure": "3s", "drain": "30s"},
-        }
-        request = Request(
-            parse({**scenario, **given}), tmp_path, ["test"], java, bootstrap=None if embedded else broker.bootstrap
-        )
-        folder = conduct(request, Interrupts(), lambda _: None)
-        close_left_open(folder)
-        return folder
-
-    return run
-
-
-def rows(folder: RunFolder, kind: str, *names: str) -> pa.Table:
-    files = [str(path) for path in folder.events.glob(f"{kind}/worker=*/part-*.parquet")]
-    return ds.dataset(files).to_table(columns=list(names))
+    plain = {
+        "load": {"rate": "8k/s", "client": {"acks": 1, "retries": 0, "linger.ms": 5}, "partition": "round-robin"},
+        "consume": {"processing": {"delay": "2ms", "order": "partitions"}, "client": SESSION},
+        "backpressure": {"credit": {"limit": LIMIT}},
+        "lag": {"every": "100ms"},
+        "phases": {"warmup": "500ms", "measure": "3s", "drain": "30s"},
+    }
+    return conducting(broker, java, tmp_path, plain)
 
 
 def peak(folder: RunFolder) -> int:
@@ -172,6 +151,7 @@ def test_hysteresis_pauses_and_goes_on_by_the_lag_that_was_sampled(conducted: Co
     folder = conducted(
         backpressure={"hysteresis": {"max_lag": 1000, "resume_lag": 200, "poll": "20ms"}},
         load={"rate": "10k/s", "client": {"linger.ms": 5}, "partition": "round-robin"},
+        phases={"warmup": "500ms", "measure": "8s", "drain": "30s"},
     )
 
     reasons = [row["reason"] for row in rows(folder, "decisions", "reason").to_pylist()]

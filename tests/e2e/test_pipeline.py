@@ -1,98 +1,33 @@
 """A pipeline in the measured path, on a real broker: what comes out, also when its parts are killed."""
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.dataset as ds
 import pytest
+from tests.e2e.piped import PIPED, acked, assert_followed, came_out, happened, rows
+from tests.e2e.runs import Conducted, conducting
 
 from streamgauge.cli.conduct import Request, conduct
 from streamgauge.cli.scenario_file import load_scenario, shipped
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.scenario import parse
 from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka.embedded import EmbeddedBroker
 from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts
-from streamgauge.record.parts import close_left_open
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
-
-Conducted = Callable[..., RunFolder]
-Stamp = tuple[int, int]
 
 
 @pytest.fixture
 def conducted(broker: EmbeddedBroker, java: Java, tmp_path: Path) -> Conducted:
     """Carries out a scenario with a pipeline."""
-
-    def run(pipeline: Any, *, embedded: bool = False, **given: Any) -> RunFolder:
-        scenario = {
-            "name": f"piped-{monotonic_ns()}",
-            "topic": {"partitions": 2},
-            "load": {"rate": "1k/s", "producers": 1, "size": 200, "client": {"linger.ms": 2}},
-            "consume": {"consumers": 1},
-            "pipeline": pipeline,
-            "lag": {"every": "200ms"},
-            "phases": {"warmup": "500ms", "measure": "3s", "drain": "60s"},
-        }
-        request = Request(
-            parse({**scenario, **given}), tmp_path, ["test"], java, bootstrap=None if embedded else broker.bootstrap
-        )
-        folder = conduct(request, Interrupts(), lambda _: None)
-        close_left_open(folder)
-        return folder
-
-    return run
-
-
-def rows(folder: RunFolder, kind: str, *names: str) -> list[dict[str, Any]]:
-    files = [str(path) for path in folder.events.glob(f"{kind}/worker=*/part-*.parquet")]
-    table: pa.Table = ds.dataset(files).to_table(columns=list(names))
-    return list(table.to_pylist())
-
-
-def acked(folder: RunFolder) -> set[Stamp]:
-    return {
-        (row["producer"], row["seq"]) for row in rows(folder, "sent", "producer", "seq", "error") if not row["error"]
-    }
-
-
-def came_out(folder: RunFolder) -> Counter[Stamp]:
-    return Counter((row["producer"], row["seq"]) for row in rows(folder, "received", "producer", "seq"))
-
-
-def happened(folder: RunFolder) -> list[str]:
-    return [row["what"] for row in sorted(rows(folder, "query", "what", "at_ns"), key=lambda row: row["at_ns"])]
-
-
-def assert_followed(folder: RunFolder, partitions: int = 2) -> None:
-    """What a query did follows from its rows: batches without gaps up to the log end, the source as it stands."""
-    ends = {row["partition"]: row["end"] for row in rows(folder, "lag", "moment", "topic", "partition", "end")
-            if row["moment"] == "final" and row["topic"] == 0}  # fmt: skip
-    assert len(ends) == partitions
-    advances = rows(folder, "advances", "partition", "from_offset", "to_offset", "batch")
-    for partition, end in ends.items():
-        steps = sorted((row["from_offset"], row["to_offset"]) for row in advances if row["partition"] == partition)
-        reached = 0
-        for begin, to in steps:
-            assert begin <= reached
-            reached = max(reached, to)
-        assert reached == end
-    appended = rows(folder, "appended", "producer", "seq", "append_ms", "offset", "partition")
-    assert {(row["producer"], row["seq"]) for row in appended} >= acked(folder)
-    assert len(appended) == sum(ends.values())
-    assert all(row["append_ms"] for row in appended)
+    return conducting(broker, java, tmp_path, PIPED)
 
 
 def test_a_plain_client_passes_everything_on(conducted: Conducted) -> None:
     """Once, with its stamp; lag of the query and of the consumers is sampled apart."""
-    folder = conducted({"engine": "client"})
+    folder = conducted(pipeline={"engine": "client"})
 
     facts = read_facts(folder)
     assert (facts.ending, facts.drained) == ("finished", True)
@@ -110,7 +45,7 @@ def test_a_plain_client_passes_everything_on(conducted: Conducted) -> None:
 def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Conducted) -> None:
     """With what it has on its disk; its second life has a name of its own, here and in the logs."""
     folder = conducted(
-        {"engine": "client"},
+        pipeline={"engine": "client"},
         embedded=True,
         load={"rate": "500/s", "producers": 1, "size": 200, "client": {"enable.idempotence": True, "linger.ms": 2}},
         faults=[{"at": "1s", "kind": "kill", "target": "broker", "for": "1s"}],
@@ -132,7 +67,7 @@ def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Condu
 def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(conducted: Conducted) -> None:
     """At least once: what comes twice is counted, and nothing is missing."""
     folder = conducted(
-        {"job": "pass", "max_offsets": 2000},
+        pipeline={"job": "pass", "max_offsets": 2000},
         faults=[{"at": "2s", "kind": "kill", "target": "driver"}],
         phases={"warmup": "2s", "measure": "4s", "drain": "90s"},
     )
@@ -146,10 +81,75 @@ def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(conducted: Conducte
 
 
 @pytest.mark.spark
+def test_an_executor_that_is_killed_is_made_up_for(conducted: Conducted) -> None:
+    """Its tasks are done again by others; the query goes on, and what it had written may come twice."""
+    folder = conducted(
+        pipeline={"job": "pass", "master": "local-cluster[2,1,1024]"},
+        faults=[{"at": "2s", "kind": "kill", "target": "executor-0"}],
+        phases={"warmup": "2s", "measure": "6s", "drain": "90s"},
+    )
+
+    facts = read_facts(folder)
+    assert (facts.ending, facts.drained, facts.reasons) == ("finished", True, [])
+    assert happened(folder) == ["started", "ready", "ended"]
+    assert [(row["target"], row["error"]) for row in rows(folder, "faults", "target", "error")] == [
+        ("executor-0", None)
+    ]
+    assert set(came_out(folder)) == acked(folder)
+    assert_followed(folder)
+    processes = {row["process"] for row in rows(folder, "resources", "process")}
+    assert {"driver", "executor-0", "executor-1", "executor-2"} <= processes
+
+
+@pytest.mark.spark
+def test_what_stands_twice_in_the_source_comes_out_of_dedup_once(conducted: Conducted) -> None:
+    """A producer that asks again while the broker stands still writes twice; every message is expected, once."""
+    folder = conducted(
+        pipeline={"job": {"dedup": {"watermark": "60s"}}},
+        embedded=True,
+        load={
+            "rate": "1k/s",
+            "producers": 1,
+            "size": 200,
+            "resend": 20,
+            # So long a message is under way, and nobody knows where, before it is sent again.
+            "client": {"linger.ms": 2, "acks": 1, "message.timeout.ms": 600},
+        },
+        faults=[{"at": "1s", "kind": "pause", "target": "broker", "for": "2s"}],
+        phases={"warmup": "2s", "measure": "6s", "drain": "90s"},
+    )
+
+    facts = read_facts(folder)
+    assert (facts.ending, facts.drained) == ("finished", True)
+    appended = rows(folder, "appended", "producer", "seq", "expected")
+    stood = Counter((row["producer"], row["seq"]) for row in appended)
+    assert max(stood.values()) > 1
+    assert Counter((row["producer"], row["seq"]) for row in appended if row["expected"]) == Counter(set(stood))
+    assert came_out(folder) == Counter(set(stood))
+
+
+@pytest.mark.spark
+def test_batches_are_made_as_large_as_they_may_be_long(conducted: Conducted) -> None:
+    """A backlog and small batches at the begin: the size grows, every change is recorded, nothing comes twice."""
+    folder = conducted(
+        pipeline={"job": "pass", "max_offsets": {"batch": "2s", "begin": 100, "least": 10}},
+        phases={"warmup": "3s", "measure": "8s", "drain": "90s"},
+    )
+
+    assert read_facts(folder).drained
+    changes = [row["detail"] for row in rows(folder, "query", "what", "detail") if row["what"] == "limited"]
+    assert changes
+    limits = [row["max_offsets"] for row in rows(folder, "progress", "max_offsets")]
+    assert limits[0] == 100
+    assert max(limits) >= 400
+    assert came_out(folder) == Counter(acked(folder))
+
+
+@pytest.mark.spark
 def test_a_table_grows_and_is_read_and_asked_meanwhile(conducted: Conducted) -> None:
     """Exactly once: the file sink notes what belongs to the table."""
     folder = conducted(
-        {
+        pipeline={
             "job": {"feature-store": {"window": "1s", "watermark": "500ms"}},
             "sink": {"table": "features", "queried": "100ms"},
         },
@@ -178,7 +178,7 @@ def test_a_table_grows_and_is_read_and_asked_meanwhile(conducted: Conducted) -> 
 @pytest.mark.spark
 def test_a_pipeline_that_cannot_begin_says_so_in_a_line(conducted: Conducted) -> None:
     """Nothing was sent yet; the folder keeps what there is."""
-    folder = conducted({"job": {"function": {"call": "nowhere:at_all", "does": "same"}}})
+    folder = conducted(pipeline={"job": {"function": {"call": "nowhere:at_all", "does": "same"}}})
     facts = read_facts(folder)
     assert facts.ending == "failed"
     assert "nowhere" in facts.reasons[0]
@@ -219,4 +219,4 @@ def test_every_shipped_pipeline_is_one(name: str) -> None:
 
 def test_a_cluster_that_is_given_is_not_ours_to_kill(conducted: Conducted) -> None:
     with pytest.raises(BadInput, match="only an embedded broker"):
-        conducted({"engine": "client"}, faults=[{"at": "1s", "kind": "kill", "target": "broker", "for": "1s"}])
+        conducted(pipeline={"engine": "client"}, faults=[{"at": "1s", "kind": "kill", "target": "broker", "for": "1s"}])

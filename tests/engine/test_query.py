@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.engine.test_consume import Blocks
 
+from streamgauge.control.batching import BatchSize
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import Advance, Happened, Looked, News, Progress
@@ -55,6 +56,9 @@ class Scripted:
         self.told.append("stop")
         self._script.append(ENDED)
 
+    def limit(self, messages: int) -> None:
+        self.told.append(f"limit {messages}")
+
     def kill(self) -> None:
         self._alive = False
 
@@ -85,6 +89,7 @@ class Stage:
     restarts: int = 1
     survives: bool = False
     waits: bool = False
+    sizes: BatchSize | None = None
     until_ns: int = 1_000_000_000
     load_until_ns: int = 0
     stop_at_ns: int | None = None
@@ -96,7 +101,7 @@ class Stage:
     def run(self) -> None:
         kinds = ("query", "progress", "advances", "executors", "resources")
         self.rows = {kind: Blocks() for kind in kinds}
-        hosting = Hosting(0, 0, (5, 0), self.restarts, self.survives, self.waits)
+        hosting = Hosting(0, 0, (5, 0), self.restarts, self.survives, self.waits, 700, self.sizes)
         host = QueryHost(
             self.query, hosting, Sinks(*self.rows.values()), self.live, 0, self._order,
             lambda: self.readies.append(self.time.at_ns), self.time.now_ns, self.time.sleep,
@@ -210,6 +215,36 @@ def test_a_query_over_what_is_there_begins_when_the_load_is_over() -> None:
     assert stage.readies[0] < 100_000_000
     assert stage.column("query", "at_ns")[0] >= 300_000_000
     assert stage.column("query", "what") == ["started", "ready", "ended"]
+    stage.live.close()
+
+
+def test_the_size_of_batches_follows_how_long_they_take() -> None:
+    """Each decision is recorded, and each batch has the size that was allowed when it was told."""
+    long = batch(0, (5, 505), (0, 500), rows=1000, duration_ms=2000)
+    under_way = batch(1, (505, 1005), (500, 1000), rows=1000, duration_ms=2000)
+    short = Progress(2, 2, 1002, {"rows": 500, "duration_ms": 100}, [Advance(0, 1005, 1505, 9000)])
+    stage = Stage(
+        Scripted([[READY, long, under_way, short, batch(3)]]), sizes=BatchSize(10**9, least=10, most=1500, limit=1000)
+    )
+    stage.run()
+
+    assert stage.query.told == ["start", "limit 500", "limit 1500", "close"]
+    assert stage.column("progress", "max_offsets") == [1000, 500, 500, 1500]
+    limited = [
+        detail
+        for what, detail in zip(stage.column("query", "what"), stage.column("query", "detail"), strict=True)
+        if what == "limited"
+    ]
+    assert limited == ["500 messages of a batch, at most", "1500 messages of a batch, at most"]
+    stage.live.close()
+
+
+def test_without_a_policy_the_size_of_batches_stays() -> None:
+    stage = Stage(Scripted([[READY, batch(0, (5, 505), rows=500, duration_ms=60_000)]]))
+    stage.run()
+
+    assert stage.query.told == ["start", "close"]
+    assert stage.column("progress", "max_offsets") == [700]
     stage.live.close()
 
 

@@ -31,20 +31,19 @@ def test_filter(make_spec: Callable[..., QuerySpec]) -> None:
     oracle = oracle_of(make_spec(job="filter", does="subset", options={"contains": "é 5"}))
 
     assert oracle is not None
-    assert oracle(None, "xé 5y".encode())
-    assert not oracle(b"\xe9 5", b"e 5")
+    assert oracle(None, "xé 5y".encode(), None)
+    assert not oracle(b"\xe9 5", b"e 5", None)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"job": "pass"},
-        {"job": "dedup", "does": "subset"},
         {"job": "function", "does": "subset", "options": {"call": "a:b", "expects": None}},
         {"job": "function", "does": "changed", "options": {"call": "a:b", "expects": "a:c"}},
     ],
 )
-def test_where_one_message_does_not_tell(make_spec: Callable[..., QuerySpec], changes: dict[str, object]) -> None:
+def test_where_nobody_knows(make_spec: Callable[..., QuerySpec], changes: dict[str, object]) -> None:
     assert oracle_of(make_spec(**changes)) is None
 
 
@@ -55,10 +54,20 @@ def test_the_users_oracle(make_spec: Callable[..., QuerySpec], tmp_path: Path) -
     oracle = oracle_of(make_spec(job="function", does="subset", options=options))
 
     assert oracle is not None
-    assert oracle(b"a", b"a")
-    assert not oracle(b"a", b"b")
+    assert oracle(b"a", b"a", None)
+    assert not oracle(b"a", b"b", None)
     with pytest.raises(WorkerError, match="has no attribute 'other'"):
         oracle_of(make_spec(job="function", does="subset", options={**options, "expects": "oracle_of_mine:other"}))
+
+
+def test_of_dedup_each_message_once(make_spec: Callable[..., QuerySpec]) -> None:
+    """As it came first in the source; every query has a memory of its own."""
+    for _ in range(2):
+        oracle = oracle_of(make_spec(job="dedup", does="subset"))
+        assert oracle is not None
+        assert [oracle(None, b"", each) for each in (head(1), head(1), head(2), None, None)] == [
+            True, False, True, True, True,
+        ]  # fmt: skip
 
 
 def test_first_appearances() -> None:

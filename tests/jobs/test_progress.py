@@ -39,7 +39,7 @@ def test_a_batch() -> None:
 
 
 def test_the_numbers_are_the_columns_of_the_event() -> None:
-    apart = {"at_ns", "start", "batch", "began_ms", "source", "checkpoint_bytes"}
+    apart = {"at_ns", "start", "batch", "began_ms", "source", "checkpoint_bytes", "max_offsets"}
 
     assert set(progress_of(REAL_TIME, 0, "t", (0, 0)).numbers) == {each.name for each in PROGRESS.columns} - apart
 

@@ -186,6 +186,32 @@ def test_available_now_with_the_plan_of_a_pass_written_by_hand(bench: Bench, wat
     assert plan_in(ours.query.spec.log) == plan_in(spec.log)
 
 
+def test_the_size_of_batches_is_changed_while_it_runs_and_nothing_is_read_twice(bench: Bench, watch: Watch) -> None:
+    """What runs is not disturbed; what is planned next has the new size."""
+    watched = watch(bench.spec(max_offsets=40, interval_ns=100 * clock.NS_PER_MS))
+    watched.ready()
+    bench.send(4000)
+    watched.until(lambda: any(each.numbers["rows"] for each in watched.progress()))
+    watched.query.limit(900)
+    watched.until(lambda: watched.query.committed() == (2000, 2000))
+    watched.query.stop()
+
+    assert watched.over() == 0
+    sizes = [rows for each in watched.progress() if (rows := each.numbers["rows"])]
+    assert sizes[0] == 40
+    assert set(sizes[:-1]) == {40, 900}
+    assert sizes[:-1] == sorted(sizes[:-1])
+    assert bench.seqs() == dict.fromkeys(range(4000), 1)
+
+
+def test_a_size_of_batches_that_was_not_given_cannot_be_changed(bench: Bench, watch: Watch) -> None:
+    watched = watch(bench.spec())
+    watched.ready()
+    watched.query.limit(900)
+
+    assert "reads without a limit" in watched.why()
+
+
 def test_a_killed_jvm_loses_nothing(bench: Bench, watch: Watch) -> None:
     watched = watch(bench.spec(max_offsets=200))
     watched.ready()
@@ -242,6 +268,30 @@ def test_real_time(bench: Bench, watch: Watch) -> None:
     assert not jvm.is_running()
     assert bench.seqs() == dict.fromkeys(range(500), 1)
     assert all(each.numbers["duration_ms"] >= 5000 for each in watched.progress())  # type: ignore[operator]
+
+
+def test_real_time_mode_needs_a_slot_for_each_partition(bench: Bench, watch: Watch) -> None:
+    """Without one Spark would wait for ever."""
+    watched = watch(bench.spec(engine="real-time", interval_ns=5 * clock.NS_PER_SECOND, parallelism=1))
+
+    assert "needs a task slot for each of 2 partitions, and there are 1: raise the parallelism" in watched.why()
+
+
+def test_what_runs_functions_in_python_is_seen(bench: Bench, watch: Watch, tmp_path: Path) -> None:
+    """Its CPU time is the query's."""
+    (tmp_path / "slow_python.py").write_text(
+        "from pyspark.sql import functions as F\n"
+        "def job(messages):\n"
+        "    return messages.withColumn('value', F.udf(bytes, 'binary')('value'))\n"
+    )
+    watched = watch(bench.spec(job="function", does="changed", options={"call": "slow_python:job"}))
+    watched.ready()
+    bench.send(100)
+    watched.until(lambda: any(name.startswith("python-") for name in watched.query.processes()))
+    watched.until(lambda: watched.query.committed() == (50, 50))
+    watched.query.stop()
+
+    assert watched.over() == 0
 
 
 def test_what_real_time_mode_cannot_do(bench: Bench, watch: Watch) -> None:

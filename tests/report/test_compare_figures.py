@@ -26,6 +26,7 @@ from streamgauge.report.figures.compare import (
     codecs,
     compare,
     compression,
+    engines,
     payloads,
     ratios,
     sizes,
@@ -493,3 +494,39 @@ def test_figures_are_of_the_round_in_the_middle(run: Run) -> None:
     rounds = [run(str(p99), end_to_end={"p99": p99}).result for p99 in (7.0, 5.0, 6.0)]
     (figure,) = references.drawn(references.chosen(["acks-0"])["acks"], {"acks-0": rounds}, [])
     assert [row["value"] for row in figure.data["acks"] if row["series"] == "p99"] == [6.0]
+
+
+def piped(run: Run, label: str, rate: str, engine: Row, p50: float) -> Labelled:
+    """A run through a pipeline."""
+    made = run(label, {"rate": rate}, end_to_end={"p50": p50, "p99": 4 * p50, "max": 9 * p50, "p99_99": None})
+    made.result["run"]["scenario"]["pipeline"] = {"engine": engine}
+    return Labelled(label, {**made.result, "pipeline": {"engine": next(iter(engine))}})
+
+
+def test_engines_are_compared_percentile_by_percentile_at_each_rate(run: Run) -> None:
+    """Rates in their order; of two runs of one engine at one rate the first is shown."""
+    runs = [
+        piped(run, "a", "10k/s", {"client": {}}, 2.0),
+        piped(run, "b", "1k/s", {"micro-batch": {"every": "1s"}}, 700.0),
+        piped(run, "c", "1k/s", {"client": {}}, 1.0),
+        piped(run, "d", "1k/s", {"client": {}}, 5.0),
+        run("e"),
+    ]
+    figure = engines(runs)
+    found = [(row["panel"], row["series"], row["percentile"], row["ms"]) for row in figure.data["engines"]]
+    assert [row for row in found if row[2] == "p50"] == [
+        ("1,000 messages/s", "micro-batch, every 1s", "p50", 700.0),
+        ("1,000 messages/s", "client", "p50", 1.0),
+        ("10,000 messages/s", "client", "p50", 2.0),
+    ]
+    assert ("1,000 messages/s", "client", "max", 9.0) in found
+    assert "p99.99" not in {row[2] for row in found}
+    assert "engines" in compare(runs)
+    scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True))
+    assert '"marktype": "line"' in scene
+
+
+def test_one_engine_is_compared_with_nothing(run: Run) -> None:
+    alone = [piped(run, "a", "10k/s", {"client": {}}, 2.0), piped(run, "b", "1k/s", {"client": {}}, 2.0), run("c")]
+    assert engines(alone).missing
+    assert "engines" not in compare(alone)

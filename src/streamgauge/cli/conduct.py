@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from streamgauge.cli.piping import table_folder
+from streamgauge.cli.piping import connector_jars, table_folder
 from streamgauge.cli.prepared import Topics
 from streamgauge.cli.rows import record_final_lag, record_lag, record_marks, record_rest, record_source
 from streamgauge.cli.wiring import Identity, plan_of
@@ -87,6 +87,8 @@ def conduct(
     folder = make_folder(request.out, run_id)
     identity = Identity(run_id, secrets.randbits(32), f"streamgauge-{run_id}-{secrets.token_hex(3)}")
     try:
+        # Before a broker is started that would wait for it.
+        connector_jars(request.scenario, progress)
         with _target(request, folder, interrupts, progress) as target:
             table = table_folder(request.scenario, folder.root)
             topics = Topics(target.cluster, request.scenario, identity.groups(request.scenario), target.ended, table)

@@ -1,9 +1,10 @@
 """Where a pipeline of a scenario meets what carries it out, and what is read of its topics afterwards."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from streamgauge.control.batching import BatchSize
 from streamgauge.domain.query import QuerySpec
 from streamgauge.domain.scenario import Scenario, Setting
 from streamgauge.domain.scenario.faults import BROKER
@@ -14,6 +15,17 @@ from streamgauge.jobs.query import SparkQuery
 from streamgauge.kafka.forward import ClientQuery
 from streamgauge.kafka.jars import CONNECTOR, fetched
 from streamgauge.record.table import GrowingTable
+
+
+def connector_jars(scenario: Scenario, progress: Callable[[str], None] | None = None) -> tuple[str, ...]:
+    """Paths of the jars that connect Spark with Kafka, fetched if need be; none where Spark is not asked for.
+
+    Raises BrokerError where they cannot be fetched.
+    """
+    pipeline = scenario.pipeline
+    if pipeline is None or pipeline.engine.client:
+        return ()
+    return tuple(str(jar) for jar in fetched(CONNECTOR, progress))
 
 
 def query_job(
@@ -27,7 +39,6 @@ def query_job(
     """Who carries out the pipeline; `starts` are the offsets where it begins, and `name` is what it is called."""
     _, options = pipeline.job.chosen
     load, partitions = scenario.load, scenario.topic.partitions
-    spark = pipeline.engine.client is None
     spec = QuerySpec(
         name=name,
         job=pipeline.job.name,
@@ -46,9 +57,9 @@ def query_job(
         read_committed=bool(load and load.transactions),
         master=pipeline.master,
         parallelism=_parallelism(pipeline, partitions),
-        max_offsets=pipeline.max_offsets,
+        max_offsets=pipeline.first_limit,
         settings=pipeline.settings,
-        jars=tuple(str(jar) for jar in fetched(CONNECTOR)) if spark else (),
+        jars=connector_jars(scenario),
         log=str(run / "logs" / "query-spark.log"),
         raw=str(run / "logs" / "query-progress.jsonl"),
         folder=str(Path.cwd()),
@@ -60,8 +71,16 @@ def query_job(
         restarts=pipeline.restarts,
         survives_failures=any(fault.role == BROKER for fault in scenario.faults),
         waits_for_load=pipeline.engine.available_now is not None,
+        max_offsets=pipeline.first_limit,
+        sizes=_sizes(pipeline),
     )
-    return QueryJob(SparkQuery if spark else ClientQuery, spec, hosting)
+    return QueryJob(ClientQuery if pipeline.engine.client else SparkQuery, spec, hosting)
+
+
+def _sizes(pipeline: Pipeline) -> BatchSize | None:
+    """What chooses the size of batches; None for nothing."""
+    wanted = pipeline.batch_time
+    return BatchSize(wanted.batch, wanted.least, wanted.most, wanted.begin) if wanted else None
 
 
 def _parallelism(pipeline: Pipeline, partitions: int) -> int:

@@ -1,7 +1,7 @@
 """The rows of a run that only its parent can write."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -22,13 +22,11 @@ from streamgauge.engine.plan import Outcome
 from streamgauge.engine.produce import never_sent
 from streamgauge.engine.roles import ProducerJob
 from streamgauge.engine.schedule import CHUNK, Schedule
-from streamgauge.jobs.oracles import oracle_of
+from streamgauge.jobs.oracles import Expected, oracle_of
 from streamgauge.kafka.reread import reread
 from streamgauge.record.parts import PartSink
 
 PARENT: Final = "supervisor"
-Expected = Callable[[bytes | None, bytes], bool]
-"""From key and value of a message to whether it is to come out of a pipeline."""
 
 
 def record_lag(folder: RunFolder, topics: Topics, moment: str) -> None:
@@ -157,7 +155,9 @@ def appended_rows(fetched: Fetched, tag: int, expected: Expected | None) -> Bloc
     mine = stamp.is_stamp(fetched.stamps, tag)
     wanted: Values = None
     if expected is not None:
-        wanted = np.fromiter((expected(key, value or b"") for value, key in fetched.contents()), np.int8, fetched.count)
+        heads = [each.tobytes() if is_mine else None for each, is_mine in zip(fetched.stamps, mine, strict=True)]
+        contents = zip(fetched.contents(), heads, strict=True)
+        wanted = np.fromiter((expected(key, value or b"", head) for (value, key), head in contents), np.int8)
     return {
         "partition": fetched.partition,
         "offset": fetched.offset,

@@ -12,6 +12,7 @@ from streamgauge.cli.piping import lookup_job, query_job, table_folder
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, ClockPair
 from streamgauge.domain.errors import BadInput, Fault, WorkerError
+from streamgauge.domain.functions import load_function
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.pacing.build import pacer_of
 from streamgauge.domain.scenario import Connections, Consume, Load, Scenario, Setting
@@ -22,7 +23,6 @@ from streamgauge.domain.scenario.pipeline import AGGREGATE, CHANGED
 from streamgauge.domain.scenario.values import epoch_ns
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.consume import Consuming, Reading
-from streamgauge.engine.functions import load_function
 from streamgauge.engine.plan import LagPlan, Plan
 from streamgauge.engine.process import ARGUMENTS
 from streamgauge.engine.produce import Sending

@@ -150,8 +150,8 @@ RESOURCES = Schema(
         must(
             "role",
             _STR,
-            "`producer`, `consumer`, `query`, `driver`, `executor`, `sampler`, `lag`, `controller`, `supervisor`, "
-            "`broker` or `host`",
+            "`producer`, `consumer`, `query`, `driver`, `executor`, `python`, `sampler`, `lag`, `controller`, "
+            "`supervisor`, `broker` or `host`",
         ),
         may("cpu_ns", _I64, "CPU time used so far, user and system; of the host: all cores, idle and steal apart"),
         may("rss_bytes", _I64, "resident memory; of the host: memory in use"),
@@ -293,9 +293,12 @@ QUERY = Schema(
         must("at_ns", _I64, "when it happened"),
         must("start", _I32, "which start of the query it belongs to, from 0"),
         must(
-            "what", _STR, "`started`; `ready`, it reads; `ended`, as it was told to; `died`; `failed`, by its own error"
+            "what",
+            _STR,
+            "`started`; `ready`, it reads; `limited`, batches hold more or less from now on; `ended`, as it was told "
+            "to; `died`; `failed`, by its own error",
         ),
-        may("detail", _STR, "why it failed, or how it ended"),
+        may("detail", _STR, "why it failed, how it ended, or what batches hold"),
     ),
 )
 
@@ -326,6 +329,7 @@ PROGRESS = Schema(
         may("watermark_ms", _I64, "event time below which rows are late; null without a watermark"),
         may("checkpoint_bytes", _I64, "size of the checkpoint when this was told"),
         may("sink_rows", _I64, "rows that it wrote, where the sink counts them"),
+        may("max_offsets", _I64, "messages that a batch may hold, when this was told; null for any number"),
         may("processing_p50_ms", _F64, "real-time mode: processing time of a message, median, as Spark says"),
         may("processing_p99_ms", _F64, "real-time mode: the same, 99th percentile"),
         may("processing_max_ms", _F64, "real-time mode: the same, longest"),

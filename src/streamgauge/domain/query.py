@@ -48,6 +48,7 @@ class QuerySpec:
     parallelism: int
     """Tasks at once, where Spark runs in one process."""
     max_offsets: int | None
+    """Messages of a batch, at most, at the begin; None for any number, which cannot be changed."""
     settings: Mapping[str, Setting]
     """Settings of Spark by its names."""
     jars: tuple[str, ...]

@@ -79,6 +79,7 @@ QUERY_BATCHES = Schema(
         may("watermark_behind_ms", _F64, "begin of the batch - watermark"),
         may("checkpoint_bytes", _I64, "size of the checkpoint when this was told"),
         may("sink_rows", _I64, "rows that it wrote, where the sink counts them"),
+        may("max_offsets", _I64, "messages that a batch may hold, when it was done; null for any number"),
         *(
             may(f"{name}_{figure}_ms", _F64, f"real-time mode, as Spark says: {about}, {figure}")
             for name, about, figures in (
@@ -117,8 +118,8 @@ QUERY_LIFE = Schema(
     (
         must("second", _F64, "when, in seconds from the start of the measure phase"),
         must("start", _I32, "which start of the query it belongs to, from 0"),
-        must("what", _STR, "`started`, `ready`, `ended`, `died` or `failed`"),
-        may("detail", _STR, "why it failed, or how it ended"),
+        must("what", _STR, "`started`, `ready`, `limited`, `ended`, `died` or `failed`"),
+        may("detail", _STR, "why it failed, how it ended, or what batches hold"),
         may("starting_s", _F64, "ready: since it was started"),
         may("down_s", _F64, "ready: since it died or failed; null where it had not"),
     ),
@@ -175,7 +176,7 @@ PIPELINE = Schema(
         may(
             "cpu_cores",
             _F64,
-            "CPU time of its processes per time, measure phase: driver and executors, or the client",
+            "CPU time of its processes per time, measure phase: driver, executors and Python, or the client",
         ),
         may(
             "cpu_us_per_message",

@@ -241,7 +241,12 @@ RESOURCES_BY_INTERVAL = Schema(
     "What each process used between two looks, and over the measure phase.",
     (
         must("process", _STR, "name, like `producer-0`, `broker-1`, `host`"),
-        must("role", _STR, "`producer`, `consumer`, `sampler`, `lag`, `controller`, `supervisor`, `broker` or `host`"),
+        must(
+            "role",
+            _STR,
+            "`producer`, `consumer`, `sampler`, `lag`, `controller`, `supervisor`, `broker` or `host`; of a query "
+            "`query`, who looks after it, `driver`, `executor` and `python`",
+        ),
         must("scope", _STR, "`interval` or `measure`"),
         may("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
         may("duration_ns", _I64, "length of the interval"),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from streamgauge.domain import payload, stamp
 from streamgauge.domain.blocks import Outgoing
 from streamgauge.domain.errors import WorkerError
+from streamgauge.domain.functions import load_function
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.payload import BodyKind, Source
 from streamgauge.domain.payload.keys import (
@@ -46,7 +47,6 @@ from streamgauge.domain.scenario.content import (
     law_of,
 )
 from streamgauge.domain.stamp import Stamps
-from streamgauge.engine.functions import load_function
 
 FEW: Final = 6
 """Up to so many messages are made one by one: numpy's cost per call, some ten calls, would exceed theirs."""

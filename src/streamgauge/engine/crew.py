@@ -96,7 +96,11 @@ def targets_of_query(live: Live, row: int) -> list[Target]:
         cell = Slot.PROCESSES + place
 
         def send(number: int) -> None:
-            os.kill(int(live.slots[row, cell]), number)
+            pid = int(live.slots[row, cell])
+            # 0 is whoever asks, and all of its group.
+            if not pid:
+                raise ProcessLookupError(f"{name} is not there")
+            os.kill(pid, number)
 
         role, _, number = name.partition("-")
         return Target(name, role, (int(number),) if number else (), send, lambda: not live.slots[row, cell])

@@ -191,6 +191,10 @@ class Query(Protocol):
         """Ask it to end; `ended` is among its news when it has."""
         ...
 
+    def limit(self, messages: int) -> None:
+        """Let batches hold so many messages from now on; those under way may hold what was allowed before."""
+        ...
+
     def kill(self) -> None:
         """End all its processes at once."""
         ...

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from streamgauge.domain.blocks import Block, Fetched, Place
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.events import NULL, RECEIVED
+from streamgauge.domain.functions import load_function
 from streamgauge.domain.processing import Delays
 from streamgauge.domain.scenario.consume import Processing
-from streamgauge.engine.functions import load_function
 from streamgauge.engine.slots import Calls, Over, Slots
 
 ARGUMENTS: Final = ("value", "key")

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
+from streamgauge.control.batching import BatchSize
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_FLOAT64, NULL_INT64, Block, Values
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
@@ -22,7 +23,7 @@ from streamgauge.engine.live import PROCESSES, Cell, Live, Order, Slot, State
 from streamgauge.engine.ports import Query, Sink
 from streamgauge.engine.sample import INTERVAL_NS, Row, columns_of, process_row
 
-STARTED, READY, ENDED, DIED, FAILED = "started", "ready", "ended", "died", "failed"
+STARTED, READY, LIMITED, ENDED, DIED, FAILED = "started", "ready", "limited", "ended", "died", "failed"
 NAP_NS: Final = 5 * NS_PER_MS
 SIZED_NS: Final = NS_PER_SECOND
 """A checkpoint is many small files: its size is added up no more often than this."""
@@ -56,6 +57,10 @@ class Hosting:
     """Whether it is started again after an error of its own, too: where the scenario takes the cluster away."""
     waits_for_load: bool
     """Whether it is started when the load is over."""
+    max_offsets: int | None = None
+    """Messages of a batch, at most, at the begin; None for any number."""
+    sizes: BatchSize | None = None
+    """What chooses how many that are from then on; None for nothing."""
 
 
 @dataclass(slots=True)
@@ -80,6 +85,10 @@ class QueryHost:
     _sized_ns: int = field(default=-(1 << 62))
     _bytes: int = 0
     _processes: dict[int, psutil.Process] = field(default_factory=dict)
+    _sizes: BatchSize | None = None
+
+    def __post_init__(self) -> None:
+        self._sizes = self.hosting.sizes
 
     def run(self) -> None:
         """Host the query until the run is over, or it is; raises WorkerError when it is lost."""
@@ -179,7 +188,8 @@ class QueryHost:
         if now_ns - self._sized_ns >= SIZED_NS:
             self._sized_ns = now_ns
             self._bytes = self.query.checkpoint_bytes()
-        self.sinks.progress.append(progress_rows(told, self._start, self._bytes), len(told))
+        limit = self._sizes.limit if self._sizes else self.hosting.max_offsets
+        self.sinks.progress.append(progress_rows(told, self._start, self._bytes, limit), len(told))
         rows, count = advance_rows(told, self._start, self.hosting.topic)
         if count:
             self.sinks.advances.append(rows, count)
@@ -191,6 +201,21 @@ class QueryHost:
                 ends[advance.partition] = max(advance.to_offset, ends[advance.partition])
             self._publish(ends)
             self.live.slots[self.row, Slot.MESSAGES] += int(each.numbers.get("rows") or 0)
+            self._resize(each)
+
+    def _resize(self, told: Progress) -> None:
+        """Choose how many messages a batch may hold, by what one that is done says."""
+        took_ms = told.numbers.get("duration_ms")
+        if self._sizes is None or took_ms is None:
+            return
+        behind = [None if each.latest is None else each.latest - each.to_offset for each in told.advances]
+        known = [each for each in behind if each is not None]
+        lag = sum(known) if len(known) == len(behind) else None
+        sizes = self._sizes.decide(told.batch, int(told.numbers.get("rows") or 0), round(took_ms * NS_PER_MS), lag)
+        if sizes.limit != self._sizes.limit:
+            self.query.limit(sizes.limit)
+            self._note(LIMITED, f"{sizes.limit} messages of a batch, at most")
+        self._sizes = sizes
 
     def _positions(self) -> list[int]:
         first = self.hosting.first_place
@@ -243,7 +268,7 @@ class QueryHost:
         self.sinks.query.append(row, 1)
 
 
-def progress_rows(told: Sequence[Progress], start: int, checkpoint_bytes: int) -> Block:
+def progress_rows(told: Sequence[Progress], start: int, checkpoint_bytes: int, limit: int | None) -> Block:
     """Rows of `progress`."""
     own: dict[str, Any] = {
         "at_ns": np.array([each.at_ns for each in told], np.int64),
@@ -252,6 +277,7 @@ def progress_rows(told: Sequence[Progress], start: int, checkpoint_bytes: int) -
         "began_ms": np.array([each.began_ms for each in told], np.int64),
         "source": [each.source for each in told],
         "checkpoint_bytes": checkpoint_bytes,
+        "max_offsets": _known(limit),
     }
     return own | _numbers("progress", [each.numbers for each in told], skip=tuple(own))
 

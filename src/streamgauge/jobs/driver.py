@@ -34,11 +34,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
+from streamgauge.domain.functions import load_function
 from streamgauge.domain.query import Happened, News, QuerySpec
 from streamgauge.domain.scenario.pipeline import AVAILABLE_NOW, REAL_TIME
 from streamgauge.domain.secrets import without_secrets
-from streamgauge.jobs import catalogue, checkpoint, executors, failures, function, gateway, loading, sink, source
-from streamgauge.jobs.news import STOP, Processes, read_order, written
+from streamgauge.jobs import catalogue, checkpoint, executors, failures, function, gateway, sink, source
+from streamgauge.jobs.news import LIMIT, STOP, Processes, read_order, written
 from streamgauge.jobs.progress import progress_of
 
 _LOOK_NS: Final = NS_PER_SECOND
@@ -87,11 +88,13 @@ class Orders:
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode()
 
-    def is_stop(self) -> bool:
-        """Whether what has come asks for the end, or nobody is there to ask."""
+    def next(self) -> list[str]:
+        """The lines that have come; where nobody is there any more, the one that asks for the end."""
         data = os.read(self.descriptor, 65536)
-        self._rest += data
-        return not data or STOP.encode() in self._rest.splitlines()
+        if not data:
+            return [STOP]
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return [line.decode() for line in lines]
 
 
 class Listener(StreamingQueryListener):
@@ -188,7 +191,7 @@ class Driver:
             if self._stop_ns is not None and self._may_stop(query):
                 query.stop()
                 return
-            self._wait(next_look_ns)
+            self._wait(query, next_look_ns)
 
     def _explain(self, query: StreamingQuery) -> None:
         """Write into the log how Spark does what it is asked for."""
@@ -196,7 +199,7 @@ class Driver:
         sys.stdout.write(f"{query._jsq.explainInternal(False)}\n\n")
         sys.stdout.flush()
 
-    def _wait(self, next_look_ns: int) -> None:
+    def _wait(self, query: StreamingQuery, next_look_ns: int) -> None:
         """Wait for an order, for news, or until it is time to look."""
         soon = not self._is_ready or self._stop_ns is not None
         seconds = max(0.0, (next_look_ns - clock.monotonic_ns()) / NS_PER_SECOND)
@@ -204,8 +207,11 @@ class Driver:
         heard, _, _ = select.select(listen, [], [], min(seconds, _SOON_SECONDS) if soon else seconds)
         if self._woken[0] in heard:
             os.read(self._woken[0], 4096)
-        if self.orders.descriptor in heard and self.orders.is_stop():
-            self._stop_ns = clock.monotonic_ns()
+        for line in self.orders.next() if self.orders.descriptor in heard else ():
+            if line == STOP:
+                self._stop_ns = clock.monotonic_ns()
+            elif line.startswith(LIMIT):
+                source.limit(self.spark, query, int(line.removeprefix(LIMIT)))
 
     def _look(self) -> None:
         """Tell what Spark says of executors, and which processes there are, where that changed."""
@@ -298,7 +304,7 @@ def _check(spec: QuerySpec) -> None:
     """What can be known to be wrong before Spark is started; raises RecordError or WorkerError."""
     checkpoint.check(spec.checkpoint, spec.source)
     if spec.job == "function":
-        loading.load(spec.options["call"], spec.folder)
+        load_function(spec.options["call"], function.ARGUMENTS, spec.folder)
 
 
 _leaving = threading.Event()

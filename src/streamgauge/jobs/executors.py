@@ -1,5 +1,6 @@
 """What carries a query out: what Spark says of its executors, and which processes they are in this machine."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -11,6 +12,8 @@ from streamgauge.domain.query import Looked
 
 DRIVER: Final = "driver"
 _BACKEND: Final = "CoarseGrainedExecutorBackend"
+_PYTHON: Final = "pyspark."
+"""How the modules begin that Spark runs functions in Python with."""
 _APP, _ID = "--app-id", "--executor-id"
 
 
@@ -37,11 +40,22 @@ def running_tasks(spark: SparkSession) -> int:
 
 
 def processes(spark: SparkSession, master: str | None, jvm: int) -> dict[str, int]:
-    """Process ids of the driver's JVM and of the executors in this machine, by `driver` and `executor-<id>`."""
+    """Process ids of the driver's JVM, `driver`, and in this machine of executors, `executor-<id>`.
+
+    And of what runs functions in Python for them, `python-<process id>`.
+    """
+    found = {DRIVER: jvm, **dict(_pythons(jvm))}
     if master is None or master == "local" or master.startswith("local["):
-        return {DRIVER: jvm}
-    app = spark.sparkContext.applicationId or ""
-    return {DRIVER: jvm, **dict(_executors(app))}
+        return found
+    return found | dict(_executors(spark.sparkContext.applicationId or ""))
+
+
+def _pythons(jvm: int) -> Iterator[tuple[str, int]]:
+    with contextlib.suppress(psutil.Error):
+        for process in psutil.Process(jvm).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if any(word.startswith(_PYTHON) for word in process.cmdline()):
+                    yield f"python-{process.pid}", process.pid
 
 
 def _executors(app: str) -> Iterator[tuple[str, int]]:

@@ -3,11 +3,15 @@
 import sys
 import zipfile
 from pathlib import Path
+from typing import Final
 
 from pyspark.sql import DataFrame
 
 from streamgauge.domain.errors import WorkerError
-from streamgauge.jobs.loading import load
+from streamgauge.domain.functions import load_function
+
+ARGUMENTS: Final = ("messages",)
+"""What such a function is called with."""
 
 
 def call(name: str, folder: str, messages: DataFrame) -> DataFrame:
@@ -15,7 +19,7 @@ def call(name: str, folder: str, messages: DataFrame) -> DataFrame:
 
     Raises WorkerError where it cannot be imported, raises something, or returns no streaming DataFrame.
     """
-    function = load(name, folder)
+    function = load_function(name, ARGUMENTS, folder)
     try:
         made = function(messages)
     except Exception as error:  # a function of a user may raise anything

@@ -9,6 +9,8 @@ from streamgauge.domain.query import Advance, Happened, Looked, News, Progress, 
 
 STOP = "stop"
 """The line that asks for the end."""
+LIMIT = "limit"
+"""How the line begins that says how many messages batches may hold from now on."""
 
 
 class Processes(NamedTuple):

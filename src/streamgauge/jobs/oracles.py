@@ -9,26 +9,34 @@ from typing import Final, NamedTuple
 
 from streamgauge.domain import stamp
 from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.functions import load_function
 from streamgauge.domain.query import QuerySpec
 from streamgauge.domain.scenario.pipeline import SUBSET
-from streamgauge.jobs.loading import load
 
-Expected = Callable[[bytes | None, bytes], bool]
-"""Key and value -> whether the message is to come out."""
+Expected = Callable[[bytes | None, bytes, bytes | None], bool]
+"""Key, value and stamp of a message, in the order of the source -> whether it comes out; a foreign one has no stamp."""
+ARGUMENTS: Final = ("key", "value")
+"""What the oracle of a user is called with."""
 _STATUS: Final = re.compile(rb'" ([1-5][0-9]{2}) ')
 _REGIONS: Final = 7
 
 
 def oracle_of(spec: QuerySpec) -> Expected | None:
-    """Which messages are to come out, where that can be told from one message alone; None otherwise.
+    """Which messages are to come out, where somebody knows; None otherwise.
 
     Raises WorkerError where a user's oracle cannot be imported.
     """
     if spec.job == "filter":
         text = str(spec.options["contains"]).encode()
-        return lambda _key, value: text in value
+        return lambda _key, value, _head: text in value
+    if spec.job == "dedup":
+        seen = FirstAppearance()
+        return lambda _key, _value, head: seen.expects(head)
     expects = spec.options.get("expects") if spec.job == "function" and spec.does == SUBSET else None
-    return load(expects, spec.folder) if expects else None
+    if expects is None:
+        return None
+    theirs = load_function(expects, ARGUMENTS, spec.folder)
+    return lambda key, value, _head: bool(theirs(key, value))
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
@@ -14,7 +15,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.query import Advance, News, Progress, QuerySpec
 from streamgauge.jobs import checkpoint
-from streamgauge.jobs.news import STOP, Processes, order, read
+from streamgauge.jobs.news import LIMIT, STOP, Processes, order, read
 
 _COMMAND: Final = ("-m", "streamgauge.jobs.driver")
 _READ_BYTES: Final = 1 << 16
@@ -113,6 +114,11 @@ class SparkQuery:
     def stop(self) -> None:
         """Ask for the end: when the batch that runs is done, or in real-time mode at once."""
         self._say(STOP)
+
+    def limit(self, messages: int) -> None:
+        """Let batches hold so many messages from now on, after another start, too."""
+        self.spec = replace(self.spec, max_offsets=messages)
+        self._say(f"{LIMIT} {messages}")
 
     def kill(self) -> None:
         """End all its processes at once."""

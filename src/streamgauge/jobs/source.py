@@ -1,9 +1,13 @@
 """The source of a query: the messages of one topic."""
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
+from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.schema import given
 from streamgauge.jobs.security import kafka_options
@@ -22,6 +26,31 @@ def source_options(spec: QuerySpec) -> dict[str, str]:
         "kafka.isolation.level": "read_committed" if spec.read_committed else "read_uncommitted",
     }
     return options if spec.max_offsets is None else options | {"maxOffsetsPerTrigger": str(spec.max_offsets)}
+
+
+def limit(spark: SparkSession, query: StreamingQuery, messages: int) -> None:
+    """Let batches of a query that runs hold so many messages, from the next one that is planned.
+
+    Spark has no word for it: what `maxOffsetsPerTrigger` said at the start is kept beside each source of the running
+    query, and replaced there. A source that was given no such limit keeps none. Raises WorkerError where there is no
+    limit to replace.
+    """
+    execution = query._jsq.streamingQuery()
+    limits = execution.uniqueSources()
+    jvm: Any = spark._jvm
+    made = jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.maxRows(messages)
+    limited = [each._1() for each in _pairs(limits) if each._2().getClass().equals(made.getClass())]
+    if not limited:
+        raise WorkerError("the query reads without a limit, which cannot be changed while it runs")
+    for each in limited:
+        limits = limits.updated(each, made)
+    getattr(execution, "uniqueSources_$eq")(limits)
+
+
+def _pairs(limits: Any) -> Iterator[Any]:
+    pairs = limits.iterator()
+    while pairs.hasNext():
+        yield pairs.next()
 
 
 def messages(spark: SparkSession, spec: QuerySpec) -> DataFrame:

@@ -266,6 +266,10 @@ class ClientQuery:
         if self._process and self._process.stdin and not self._process.stdin.closed:
             self._process.stdin.close()
 
+    def limit(self, messages: int) -> None:
+        """It passes messages on one by one, and has no batches to bound; ValueError."""
+        raise ValueError(f"a plain client has no batches that could hold {messages} messages")
+
     def kill(self) -> None:
         """End it at once."""
         if self._process:

@@ -25,6 +25,8 @@ Row = dict[str, Any]
 Rows = Sequence[Row]
 _OVER: Final = frozenset({"died", "failed"})
 _DRIVER: Final = "driver"
+OF_QUERY: Final = frozenset({_DRIVER, "executor", "python"})
+"""Roles of the processes that carry a query out."""
 _COUNTERS: Final = ("tasks", "failed_tasks", "task_ms", "gc_ms")
 
 
@@ -224,7 +226,7 @@ def _messages(batches: Rows, length_s: float) -> float:
 
 def _cpu_used(resources: Rows, messages: float, span: Span) -> Row:
     """What its processes used in the measure phase, and by message."""
-    looks = [row for row in resources if row["role"] in {_DRIVER, "executor"}]
+    looks = [row for row in resources if row["role"] in OF_QUERY]
     spent = [_within(each, span.measure) for each in _cpu(looks).values()]
     known = [each for each in spent if each is not None]
     cpu_ns = sum(known) if known else None

@@ -220,6 +220,26 @@ def _master(value: str) -> str:
     return value
 
 
+class BatchTime(Part):
+    """As many messages in a batch as it holds in a time that is wanted, found while the query runs."""
+
+    batch: Between
+    """How long a batch is to take, at least 100ms."""
+    begin: Annotated[Count, Field(ge=1)] = Field(default=1_000, validate_default=True)
+    """Messages of a batch, at most, at the begin."""
+    least: Annotated[Count, Field(ge=1)] = Field(default=100, validate_default=True)
+    """However long a batch takes, it may hold so many."""
+    most: Annotated[Count, Field(ge=1)] = Field(default=1_000_000, validate_default=True)
+    """However short a batch is, it may not hold more."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.least <= self.begin <= self.most:
+            bounds = f"least {self.least:,} and most {self.most:,}"
+            raise ValueError(f"begin {self.begin:,} is not between {bounds}; write another begin, or other bounds")
+        return self
+
+
 class Pipeline(Part):
     """What stands between the topic that is sent to and the one that is read."""
 
@@ -246,8 +266,11 @@ class Pipeline(Part):
     master: Annotated[str, AfterValidator(_master)] | None = None
     """Spark cluster that carries it out, like `spark://host:7077`, or `local-cluster[2,1,1024]` for one of processes
     in this machine: workers, cores of each, MB of each. Spark runs within one process when left out."""
-    max_offsets: Count | None = Field(default=None, ge=1)
-    """Messages of a batch, at most: Spark's `maxOffsetsPerTrigger`."""
+    max_offsets: (
+        Annotated[Annotated[Count, Field(ge=1), Tag(PLAIN)] | Annotated[BatchTime, Tag(MADE)], EITHER] | None
+    ) = None
+    """Messages of a batch, at most: Spark's `maxOffsetsPerTrigger`. Or how long a batch is to take, like
+    `{batch: 1s}`: then it is chosen by how long batches take and how far the query is behind."""
     checkpoint: str | None = Field(default=None, min_length=1, max_length=4000)
     """Folder of the checkpoint; in the run folder when left out."""
     settings: dict[str, Setting] = Field(default={})
@@ -260,6 +283,16 @@ class Pipeline(Part):
         if self.master is not None and self.parallelism is not None:
             raise ValueError("a cluster decides how many tasks run at once; leave parallelism out, or master")
         return self
+
+    @property
+    def batch_time(self) -> BatchTime | None:
+        """What `max_offsets` is chosen by while the query runs; None where it stays as it is."""
+        return self.max_offsets if isinstance(self.max_offsets, BatchTime) else None
+
+    @property
+    def first_limit(self) -> int | None:
+        """Messages of a batch, at most, at the begin; None for any number."""
+        return self.max_offsets.begin if isinstance(self.max_offsets, BatchTime) else self.max_offsets
 
     @property
     def table(self) -> Table | None:

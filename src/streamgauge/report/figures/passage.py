@@ -84,7 +84,13 @@ def batches(source: Source) -> Figure:
             seconds_axis(),
             alt.Y("ms:Q", title="ms", stack=True),
             series_color(series, PALETTE, alt.Legend(orient="top", symbolType="square", columns=3)),
-            tooltip=[tip("s", "second"), tip("series", "step"), tip("ms"), tip("rows", "messages")],
+            tooltip=[
+                tip("s", "second"),
+                tip("series", "step"),
+                tip("ms"),
+                tip("rows", "messages"),
+                tip("most", "at most"),
+            ],
         )
     )
     chart = over_phases(source, bars).properties(height=HEIGHT)
@@ -103,5 +109,5 @@ def _steps(row: Row) -> list[Row]:
     left = row["duration_ms"] - sum(known.values())
     if left > 0:
         known[_OTHER] = left
-    shared = {"s": rounded(row["second"]), "rows": row["rows"]}
+    shared = {"s": rounded(row["second"]), "rows": row["rows"], "most": row["max_offsets"]}
     return [{**shared, "series": words, "ms": rounded(ms)} for words, ms in known.items()]

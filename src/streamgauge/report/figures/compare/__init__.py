@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from streamgauge.report.figures.compare.engines import by_engine, engines
 from streamgauge.report.figures.compare.over_time import baseline_timeline, burst_summary, burst_timeline
 from streamgauge.report.figures.compare.policies import (
     credit_utilisation,
@@ -25,6 +26,7 @@ __all__ = [
     "compare",
     "compression",
     "credit_utilisation",
+    "engines",
     "overshoot",
     "payloads",
     "policy_summary",
@@ -41,8 +43,8 @@ def compare(results: Sequence[Labelled], offline: Sequence[Row] = ()) -> dict[st
     Runs whose scenarios differ in one setting only are compared by it: codec, payload, acks, size. Where several such
     sets are among them, that with the most different values is shown; so are runs that differ in their backpressure.
     Runs with bursts have figures of their own; all others have the timeline. Runs that had to recover have theirs, with
-    the latency of all. `offline` are rows as `compression` takes them. ValueError where there is no result, or
-    two have the same label.
+    the latency of all, and pipelines with several engines theirs. `offline` are rows as `compression` takes them.
+    ValueError where there is no result, or two have the same label.
     """
     runs = checked(results)
     bursty = [run for run in runs if bursts(run)]
@@ -52,6 +54,7 @@ def compare(results: Sequence[Labelled], offline: Sequence[Row] = ()) -> dict[st
         *(draw(found) for name, draw in _SETTINGS.items() if (found := differing(runs, name))),
         *(draw(found) for draw in (policy_timeline, policy_summary) if (found := by_policy(runs))),
         *(draw(runs) for draw in (recoveries, cdfs) if any(run.result.get("recovery") for run in runs)),
+        *(engines(found) for found in (by_engine(runs),) if found),
         *(draw(found) for draw in (burst_timeline, burst_summary) for found in (bursty,) if found),
         *(compression(found) for found in (offline,) if found),
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.domain.errors import WorkerError
-from streamgauge.engine.functions import load_function
+from streamgauge.domain.functions import load_function
 
 PAIR = ("value", "key")
 

@@ -12,14 +12,14 @@ from typing import Any
 from streamgauge.domain.errors import WorkerError
 
 
-def load_function(name: str, arguments: Sequence[str]) -> Callable[..., Any]:
-    """The function of this name, its module imported from the present directory or from where Python looks.
+def load_function(name: str, arguments: Sequence[str], folder: str = ".") -> Callable[..., Any]:
+    """The function of this name, its module imported from the folder or from where Python looks.
 
     Raises WorkerError, with the reason, where there is none or where it cannot be called with these arguments.
     """
     module, _, path = name.partition(":")
     # As `python -m` has it, and a command that was installed has not.
-    if (here := str(Path.cwd())) not in sys.path:
+    if (here := str(Path(folder).resolve())) not in sys.path:
         sys.path.append(here)
     try:
         found = reduce(getattr, path.split("."), importlib.import_module(module))

@@ -1,0 +1,65 @@
+"""A figure that compares what carries a pipeline out: the percentile curve of each engine, at each rate."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import altair as alt
+
+from streamgauge.domain.latency import PERCENTILES
+from streamgauge.domain.quantities import parse_rate_per_second
+from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of, percentile
+from streamgauge.report.figures.figure import LEGEND, Figure, Row, series_color, tip
+from streamgauge.report.figures.theme import PALETTE
+
+HEIGHT, WIDTH = 260, 240
+_NAMES: Final = (*PERCENTILES, "max")
+
+
+def by_engine(results: Sequence[Labelled]) -> list[Labelled]:
+    """The runs with a pipeline and one rate, if they have several engines; none otherwise."""
+    piped = [run for run in results if run.result.get("pipeline") and isinstance(run.load.get("rate"), str)]
+    return piped if len({engine_of(run) for run in piped}) > 1 else []
+
+
+def engine_of(run: Labelled) -> str:
+    """The engine of a run in a few words, like `micro-batch, every 1s`."""
+    ((name, options),) = run.scenario["pipeline"]["engine"].items()
+    every = options.get("every")
+    return f"{name}, every {every}" if every else str(name)
+
+
+def engines(results: Sequence[Labelled]) -> Figure:
+    """Percentiles of the end-to-end latency: a panel for each rate, a line for each engine.
+
+    From `latency.end_to_end.KIND.pNN_ms` and `max_ms`, KIND as in `codecs`. Of runs with the same engine and rate the
+    first is shown. ValueError where there is no result.
+    """
+    name, title = "engines", "Engines of a pipeline compared"
+    about = "End-to-end time of messages through a pipeline, from percentile to percentile, on a logarithmic scale."
+    runs = by_engine(checked(results))
+    kind = kind_of(runs, "end_to_end")
+    rows: dict[tuple[float, str, str], Row] = {}
+    for run in runs:
+        rate, engine = parse_rate_per_second(run.load["rate"]), engine_of(run)
+        for each in _NAMES:
+            found = percentile(run, "end_to_end", kind, each)
+            if found is not None:
+                row = {"panel": f"{rate:,g} messages/s", "series": engine, "percentile": _shown(each)}
+                rows.setdefault((rate, engine, each), row | {"ms": found["value"], "shown": found["shown"]})
+    if not rows:
+        return Figure(name, title, about, missing="the runs have no pipelines with several engines")
+    ordered = [row for _, row in sorted(rows.items(), key=lambda item: item[0][0])]
+    series = list(dict.fromkeys(row["series"] for row in rows.values()))
+    percentiles = [_shown(each) for each in _NAMES]
+    x = alt.X("percentile:N", sort=percentiles, title=None, axis=alt.Axis(labelAngle=0))
+    y = alt.Y("ms:Q", title="ms", scale=alt.Scale(type="log"))
+    tips = [tip("panel", "rate"), tip("series", "engine"), tip("percentile"), tip("shown", "ms")]
+    lines = alt.Chart(alt.NamedData(name)).mark_line(point=True)
+    chart = lines.encode(x, y, series_color(series, PALETTE[: len(series)], LEGEND), tooltip=tips)
+    panels = list(dict.fromkeys(row["panel"] for row in ordered))
+    facet = alt.Column("panel:N", sort=panels, title=None)
+    return Figure(name, title, about, chart.properties(height=HEIGHT, width=WIDTH).encode(facet), {name: ordered})
+
+
+def _shown(percentile_name: str) -> str:
+    return percentile_name.replace("_", ".")

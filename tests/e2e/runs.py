@@ -1,0 +1,38 @@
+"""Runs that tests carry out in this process, and the rows that they left."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from streamgauge.cli.conduct import Request, conduct
+from streamgauge.domain.clock import monotonic_ns
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.scenario import parse
+from streamgauge.engine.plan import Interrupts
+from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.kafka.java import Java
+from streamgauge.record.parts import close_left_open
+
+Conducted = Callable[..., RunFolder]
+
+
+def conducting(broker: EmbeddedBroker, java: Java, out: Path, plain: Mapping[str, Any]) -> Conducted:
+    """Carries out a scenario that differs from a plain one, on the broker of the tests or on one of its own."""
+
+    def run(*, embedded: bool = False, **given: Any) -> RunFolder:
+        scenario = parse({"name": f"run-{monotonic_ns()}", **plain, **given})
+        request = Request(scenario, out, ["test"], java, bootstrap=None if embedded else broker.bootstrap)
+        folder = conduct(request, Interrupts(), lambda _: None)
+        close_left_open(folder)
+        return folder
+
+    return run
+
+
+def rows(folder: RunFolder, kind: str, *names: str) -> pa.Table:
+    """The rows of an event, of all workers."""
+    files = [str(path) for path in folder.events.glob(f"{kind}/worker=*/part-*.parquet")]
+    return ds.dataset(files).to_table(columns=list(names))
