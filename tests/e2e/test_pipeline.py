@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.piped import PIPED, acked, assert_followed, came_out, happened, rows
@@ -64,10 +65,11 @@ def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Condu
 
 
 @pytest.mark.spark
-def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(conducted: Conducted) -> None:
-    """At least once: what comes twice is counted, and nothing is missing."""
+@pytest.mark.parametrize("sink", [None, {"table": "passed"}])
+def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(sink: Any, conducted: Conducted) -> None:
+    """A topic is written at least once: what comes twice is counted, and nothing is missing. A table exactly once."""
     folder = conducted(
-        pipeline={"job": "pass", "max_offsets": 2000},
+        pipeline={"job": "pass", "max_offsets": 2000, **({"sink": sink} if sink else {})},
         faults=[{"at": "2s", "kind": "kill", "target": "driver"}],
         phases={"warmup": "2s", "measure": "4s", "drain": "90s"},
     )
@@ -76,6 +78,8 @@ def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(conducted: Conducte
     assert (facts.ending, facts.drained, facts.reasons) == ("finished", True, [])
     assert happened(folder) == ["started", "ready", "died", "started", "ready", "ended"]
     assert set(came_out(folder)) == acked(folder)
+    if sink:
+        assert set(came_out(folder).values()) == {1}
     assert_followed(folder)
     assert [row["target"] for row in rows(folder, "faults", "target")] == ["driver"]
 
