@@ -44,7 +44,7 @@ docs: $(READY) ## print docs/reference from the code
 bench: $(READY) ## measure the tool itself (two hours; the figures of docs/performance.md)
 	$(BIN)/python -m benchmarks
 
-soak: $(READY) ## the long tests
+soak: $(READY) ## the long tests: kills at random moments, minutes of load (an hour and a half)
 	$(BIN)/pytest -m soak
 
 lock: $(READY) ## resolve the dependencies anew

@@ -88,12 +88,17 @@ class Orders:
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode()
 
-    def next(self) -> list[str]:
-        """The lines that have come; where nobody is there any more, the one that asks for the end."""
-        data = os.read(self.descriptor, 65536)
-        if not data:
-            return [STOP]
-        *lines, self._rest = (self._rest + data).split(b"\n")
+    def next(self, *, heard: bool) -> list[str]:
+        """The lines that have come, those behind the first included; `heard` says that there is something to read.
+
+        Where nobody is there any more, the line that asks for the end.
+        """
+        if heard:
+            data = os.read(self.descriptor, 65536)
+            if not data:
+                return [STOP]
+            self._rest += data
+        *lines, self._rest = self._rest.split(b"\n")
         return [line.decode() for line in lines]
 
 
@@ -207,7 +212,7 @@ class Driver:
         heard, _, _ = select.select(listen, [], [], min(seconds, _SOON_SECONDS) if soon else seconds)
         if self._woken[0] in heard:
             os.read(self._woken[0], 4096)
-        for line in self.orders.next() if self.orders.descriptor in heard else ():
+        for line in self.orders.next(heard=self.orders.descriptor in heard):
             if line == STOP:
                 self._stop_ns = clock.monotonic_ns()
             elif line.startswith(LIMIT):
