@@ -19,7 +19,8 @@ from streamgauge.domain.pacing import constant
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer
 from streamgauge.engine.live import Latencies, Live, Order
-from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Sinks, Times
+from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Times
+from streamgauge.engine.sent import Sinks
 from streamgauge.engine.worker import set_timer_slack
 from streamgauge.record.parts import open_sink
 

@@ -16,7 +16,8 @@ from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.gate import LOOK_NS, OPEN, SHUT, Gate
 from streamgauge.engine.live import Latencies, Live, Order, Slot
-from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Sinks, Times
+from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Times
+from streamgauge.engine.sent import Sinks
 from streamgauge.engine.stops import Flush
 
 START = 10 * NS_PER_SECOND

@@ -14,7 +14,8 @@ from streamgauge.domain.pacing import Pacer, constant
 from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.live import Latencies, Live, Order, Slot, State
-from streamgauge.engine.produce import BLOCK, LARGEST_BLOCK, Producer, Sending, Sinks, Times
+from streamgauge.engine.produce import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
+from streamgauge.engine.sent import Sinks
 from streamgauge.engine.stops import Flush, Transactions
 from streamgauge.engine.turns import run_together
 

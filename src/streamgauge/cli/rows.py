@@ -19,9 +19,9 @@ from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.scenario import Scenario
 from streamgauge.engine.inject import Mark
 from streamgauge.engine.plan import Outcome
-from streamgauge.engine.produce import never_sent
 from streamgauge.engine.roles import ProducerJob
 from streamgauge.engine.schedule import CHUNK, Schedule
+from streamgauge.engine.sent import never_sent
 from streamgauge.jobs.oracles import Expected, oracle_of
 from streamgauge.kafka.reread import reread
 from streamgauge.record.parts import PartSink

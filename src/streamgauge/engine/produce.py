@@ -7,25 +7,23 @@ A producer does not wait by itself: `steps` yields what it waits for, so that a 
 several in turn (`engine.turns`).
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_INT64, Block, Refused
+from streamgauge.domain.blocks import Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import UNSENT
-from streamgauge.domain.fates import certainly_not_written
 from streamgauge.domain.pacing import NEVER, Int64s, Pacer, count_before
 from streamgauge.engine.compose import Composer
 from streamgauge.engine.gate import LOOK_NS, Gate
-from streamgauge.engine.labelled import Labelled
 from streamgauge.engine.live import Latencies, Order, PollGap, Slot, State
-from streamgauge.engine.ports import ProducerClient, Sink
+from streamgauge.engine.ports import ProducerClient
 from streamgauge.engine.schedule import Schedule
+from streamgauge.engine.sent import SentRows, Sinks
 from streamgauge.engine.stops import Batches, Flush, Transacted, Transactions
 
 BLOCK: Final = 250
@@ -95,26 +93,6 @@ class Sending:
     """Messages of the measure phase after which the load is over; None where time alone ends it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sinks:
-    """Where the rows of a producer go; without a sink there are none of the kind."""
-
-    sent: Sink
-    batches: Sink | None = None
-    transactions: Sink | None = None
-    attempts: Sink | None = None
-
-    def labelled(self, labels: Mapping[str, int]) -> "Sinks":
-        """The same sinks, shared with others, for the rows of one producer."""
-        who = {"producer": labels["producer"]}
-        return Sinks(
-            sent=Labelled(self.sent, labels),
-            batches=Labelled(self.batches, who) if self.batches else None,
-            transactions=Labelled(self.transactions, who) if self.transactions else None,
-            attempts=Labelled(self.attempts, labels) if self.attempts else None,
-        )
-
-
 @dataclass(slots=True)
 class Producer:
     """One producer at work. `slot` is its row of the shared cells; `order` tells what the supervisor wants."""
@@ -141,13 +119,11 @@ class Producer:
     """Where the load is over by the number of its messages."""
     _record_at: int = RECORD_AT
     _read: tuple[Block, int] | None = None
-    _again: list[tuple[Int64s, Int64s | None, Sequence[str]]] = field(default_factory=list)
-    """Sequences, due times and errors of messages that are to be sent again."""
     _is_over: bool = False
     """Whether nothing is sent any more, and every fate is final."""
-    _attempts: dict[int, int] = field(default_factory=dict)
     _batches: Batches | None = field(init=False)
     _transacted: Transacted | None = field(init=False)
+    _rows: SentRows = field(init=False)
     _gap: PollGap = field(init=False)
 
     def __post_init__(self) -> None:
@@ -156,6 +132,17 @@ class Producer:
         self._gap = PollGap(self.slot, self.now_ns())
         self._batches = Batches(sending.flush, producer, seed) if sending.flush else None
         self._transacted = Transacted(sending.transactions, producer, seed) if sending.transactions else None
+        self._rows = SentRows(
+            sinks=self.sinks,
+            slot=self.slot,
+            latencies=self.latencies,
+            topics=self.composer.recipe.topics,
+            resend=sending.resend,
+            scheduled=sending.pacer is not None,
+            gate=self.gate,
+            transacted=self._transacted,
+            now_ns=self.now_ns,
+        )
 
     def run(self, times: Times) -> None:
         """Send the load, flush, and record the fate of every message that was due."""
@@ -220,7 +207,7 @@ class Producer:
             now_ns = self.now_ns()
             if self._seq >= self._stop_seq or now_ns >= self._stop_ns:
                 yield from self._stop()
-            elif self._again:
+            elif self._rows.again:
                 yield from self._send_again()
             elif next_ns <= now_ns:
                 if now_ns > schedule.end_ns + GRACE_NS:
@@ -263,7 +250,7 @@ class Producer:
             if self._seq >= self._stop_seq or now_ns >= self._stop_ns:
                 yield from self._stop()
                 continue
-            if self._again:
+            if self._rows.again:
                 yield from self._send_again()
             if self._is_held(now_ns):
                 yield Wait(now_ns + LOOK_NS, 0)
@@ -296,15 +283,15 @@ class Producer:
         while True:
             refused = self.client.send(self.composer.compose(seqs, due_ns, self.now_ns()))
             if refused.failed:
-                self._record_refused(refused, seqs, due_ns)
+                self._rows.refuse(refused, seqs, due_ns)
             if not refused.no_room:
                 return
             again = np.asarray(refused.no_room)
             seqs, due_ns = seqs[again], None if due_ns is None else due_ns[again]
             if not (yield from self._await_room(len(seqs))):
-                self._give_back([UNSENT] * len(seqs))
+                self._rows.give_back([UNSENT] * len(seqs))
                 if due_ns is not None:
-                    self._record_never_sent(seqs, due_ns, [UNSENT] * len(seqs))
+                    self._rows.never(seqs, due_ns, [UNSENT] * len(seqs))
                 return
 
     def _await_room(self, wanted: int) -> Counted:
@@ -323,8 +310,7 @@ class Producer:
 
     def _send_again(self) -> Steps:
         """Hand messages that failed over once more, with the stamps that they had, sent now."""
-        waiting, self._again = self._again, []
-        for seqs, due_ns, _ in waiting:
+        for seqs, due_ns, _ in self._rows.turn_again():
             for at in range(0, len(seqs), BLOCK):
                 part = slice(at, at + BLOCK)
                 yield from self._hand_over(seqs[part], None if due_ns is None else due_ns[part])
@@ -353,7 +339,7 @@ class Producer:
         waited_ns = self.now_ns()
         while self._is_awaited() and self.order() <= Order.GO and self.now_ns() < self._end_ns:
             # A message that is sent again belongs to its batch.
-            if self._again:
+            if self._rows.again:
                 yield from self._send_again()
             if batches.hurries:
                 self.client.hurry()
@@ -370,7 +356,7 @@ class Producer:
         """Whether there are messages whose fate is not known, those that are to be sent again included."""
         while self.sending.resend and self._record(1):
             pass
-        return bool(self._again) or self.client.in_flight() > 0
+        return bool(self._rows.again) or self.client.in_flight() > 0
 
     def _begin_transaction(self) -> None:
         if self._transacted:
@@ -407,73 +393,8 @@ class Producer:
             return count
         block, count = self._read
         self._read = None
-        if self.sending.resend and block["error"] is not None:
-            self._record_final(block, count)
-        else:
-            self._record_known(block, count)
+        self._rows.take(block, count, may_try_again=not self._is_over)
         return count
-
-    def _record_known(self, block: Block, count: int) -> None:
-        """Write fates that are final, and tell those who watch."""
-        self.sinks.sent.append(self._with_fate(block), count)
-        errors = block["error"]
-        self.slot[Slot.KNOWN] += count
-        if isinstance(errors, Sequence):
-            self.slot[Slot.FAILED] += sum(error is not None for error in errors)
-            self._give_back(errors)
-        self.slot[Slot.BYTES] += int(np.sum(np.asarray(block["size_bytes"], np.int64)))
-        self.latencies.take(block["acked_ns"], block["due_ns"], block["sent_ns"], count, self.now_ns())
-
-    def _record_final(self, block: Block, count: int) -> None:
-        """Write the fates that are final; messages that failed and may be sent again wait for their turn."""
-        seqs, errors = np.asarray(block["seq"], np.int64), block["error"]
-        assert isinstance(errors, Sequence)
-        failed = [place for place, error in enumerate(errors) if error is not None]
-        again = [place for place in failed if self._attempts.get(int(seqs[place]), 0) < self.sending.resend]
-        if self._is_over or not again:
-            self._record_known(block, count)
-            return
-        places = np.array(again)
-        due_ns = np.asarray(block["due_ns"], np.int64)[places]
-        scheduled = self.sending.pacer is not None
-        reasons = [str(errors[place]) for place in again]
-        self._again.append((seqs[places], due_ns if scheduled else None, reasons))
-        for seq in seqs[places].tolist():
-            self._attempts[seq] = self._attempts.get(seq, 0) + 1
-        self._note_attempts(seqs[places], reasons)
-        final = np.ones(count, np.bool_)
-        final[places] = False
-        if final.any():
-            self._record_known(_chosen(block, final), int(final.sum()))
-
-    def _note_attempts(self, seqs: Int64s, errors: Sequence[str]) -> None:
-        if self.sinks.attempts:
-            attempts = np.array([self._attempts[seq] for seq in seqs.tolist()], np.int32)
-            row: Block = {"at_ns": self.now_ns(), "seq": seqs, "attempt": attempts, "error": errors}
-            self.sinks.attempts.append(self._with_topic(row), len(seqs))
-
-    def _give_back(self, errors: Sequence[str | None]) -> None:
-        """Tell the policy of messages that it let go and that failed."""
-        if self.gate and (failed := [error for error in errors if error is not None]):
-            returned = sum(certainly_not_written(error) for error in failed)
-            self.gate.settle(returned=returned, ambiguous=len(failed) - returned)
-
-    def _with_topic(self, block: Block) -> Block:
-        """The rows with their topic, where messages go to several."""
-        topics = self.composer.recipe.topics
-        if len(topics) == 1:
-            return block
-        return {**block, "topic": np.array(topics, np.int32)[np.asarray(block["seq"], np.int64) % len(topics)]}
-
-    def _with_fate(self, block: Block) -> Block:
-        """Rows of `sent` with the columns that vary from message to message only in some loads."""
-        out = self._with_topic(block)
-        if self._transacted is not None:
-            out = {**out, "transaction": self._transacted.of(np.asarray(block["seq"], np.int64))}
-        if self.gate:
-            sent = block["sent_ns"] is not None
-            out = {**out, "admitted_ns": self.gate.admitted_ns(np.asarray(block["seq"], np.int64)) if sent else None}
-        return out
 
     def _finish(self, drain_ns: int) -> Steps:
         """Wait for the fates of all that is in flight; what has none by the limit is given up and recorded so."""
@@ -481,12 +402,12 @@ class Producer:
         self.slot[Slot.OVER_NS] = over_ns
         limit_ns = over_ns + drain_ns
         while self._is_awaited() and self.order() < Order.FINISH and self.now_ns() < limit_ns:
-            if self._again:
+            if self._rows.again:
                 yield from self._send_again()
             yield Wait(self.now_ns() + 20 * NS_PER_MS, on_report=True)
         self._is_over = True
-        for seqs, due_ns, errors in self._again:
-            self._record_never_sent(seqs, due_ns, errors)
+        for seqs, due_ns, errors in self._rows.turn_again():
+            self._rows.never(seqs, due_ns, errors)
         if self._batches and self._batches.is_open:
             self._end_batch(self._batches, over_ns)
         if self._transacted and self.order() < Order.ABORT:
@@ -500,14 +421,6 @@ class Producer:
         self.latencies.count()
         self.slot[Slot.STATE] = State.FLUSHED
 
-    def _record_refused(self, refused: Refused, seqs: Int64s, due_ns: Int64s | None) -> None:
-        """Record the messages of a block that the client refused for good."""
-        places = np.asarray([place for place, _ in refused.failed])
-        errors = [error for _, error in refused.failed]
-        self.slot[Slot.FAILED] += len(errors)
-        self._give_back(errors)
-        self._record_never_sent(seqs[places], None if due_ns is None else due_ns[places], errors)
-
     def _record_unsent(self, schedule: Schedule, stopped_ns: int) -> None:
         """Record what was due while the load lasted and was never sent."""
         while self.order() < Order.ABORT and self._seq < self._end_seq:
@@ -519,36 +432,7 @@ class Producer:
         due_ns = schedule.due(until_ns, most)
         if len(due_ns):
             seqs = np.arange(self._seq, self._seq + len(due_ns), dtype=np.int64)
-            self._record_never_sent(seqs, due_ns, [UNSENT] * len(seqs))
+            self._rows.never(seqs, due_ns, [UNSENT] * len(seqs))
             schedule.advance(len(due_ns))
             self._seq += len(due_ns)
         return len(due_ns)
-
-    def _record_never_sent(self, seqs: Int64s, due_ns: Int64s | None, errors: Sequence[str]) -> None:
-        self.sinks.sent.append(self._with_fate(never_sent(seqs, due_ns, errors)), len(seqs))
-
-
-def _chosen(block: Block, chosen: NDArray[np.bool_]) -> Block:
-    """Some of the rows of a block."""
-    return {
-        name: values[chosen]
-        if isinstance(values, np.ndarray)
-        else [value for value, wanted in zip(values, chosen, strict=True) if wanted]
-        if isinstance(values, list)
-        else values
-        for name, values in block.items()
-    }
-
-
-def never_sent(seqs: Int64s, due_ns: Int64s | None, errors: Sequence[str]) -> dict[str, Int64s | Sequence[str] | None]:
-    """Rows of `sent`, without the constant columns, for messages that no client ever took."""
-    return {
-        "seq": seqs,
-        "partition": None,
-        "offset": None,
-        "due_ns": np.full(len(seqs), NULL_INT64) if due_ns is None else due_ns,
-        "sent_ns": None,
-        "acked_ns": None,
-        "size_bytes": None,
-        "error": errors,
-    }

@@ -32,10 +32,11 @@ from streamgauge.engine.ports import (
     Sink,
     TableReader,
 )
-from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Sinks
+from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending
 from streamgauge.engine.query import Hosting, QueryHost
 from streamgauge.engine.query import Sinks as QuerySinks
 from streamgauge.engine.sample import Sampler, Watched
+from streamgauge.engine.sent import Sinks
 from streamgauge.engine.turns import run_together
 
 

@@ -35,11 +35,11 @@ from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.functions import load_function
-from streamgauge.domain.query import Happened, News, QuerySpec
+from streamgauge.domain.query import Happened, QuerySpec
 from streamgauge.domain.scenario.pipeline import AVAILABLE_NOW, REAL_TIME
 from streamgauge.domain.secrets import without_secrets
 from streamgauge.jobs import catalogue, checkpoint, executors, failures, function, gateway, sink, source
-from streamgauge.jobs.news import LIMIT, STOP, Processes, read_order, written
+from streamgauge.jobs.news import LIMIT, STOP, Orders, Processes, Told, read_order
 from streamgauge.jobs.progress import progress_of
 
 _LOOK_NS: Final = NS_PER_SECOND
@@ -54,52 +54,6 @@ _FAILED: Final = 1
 _NO_TOPIC: Final = "UnknownTopicOrPartition"
 _WAITING: Final = "Waiting"
 """How what Spark says of a query begins that has read all there is."""
-
-
-@dataclass(slots=True)
-class Told:
-    """Where news go, from whichever thread."""
-
-    descriptor: int
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def tell(self, news: News | Processes) -> None:
-        """Write one line; a parent that is gone hears nothing."""
-        line = written(news).encode() + b"\n"
-        with self._lock:
-            try:
-                while line:
-                    line = line[os.write(self.descriptor, line) :]
-            except BrokenPipeError:
-                return
-
-
-@dataclass(slots=True)
-class Orders:
-    """The lines of standard input, read without a buffer that would hide them from `select`."""
-
-    descriptor: int
-    _rest: bytes = b""
-
-    def first(self) -> str:
-        """The first line, waited for."""
-        while b"\n" not in self._rest and (data := os.read(self.descriptor, 65536)):
-            self._rest += data
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line.decode()
-
-    def next(self, *, heard: bool) -> list[str]:
-        """The lines that have come, those behind the first included; `heard` says that there is something to read.
-
-        Where nobody is there any more, the line that asks for the end.
-        """
-        if heard:
-            data = os.read(self.descriptor, 65536)
-            if not data:
-                return [STOP]
-            self._rest += data
-        *lines, self._rest = self._rest.split(b"\n")
-        return [line.decode() for line in lines]
 
 
 class Listener(StreamingQueryListener):
