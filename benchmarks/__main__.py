@@ -3,6 +3,7 @@
 from benchmarks import (
     analysis,
     backpressure,
+    batches,
     consume,
     engines,
     pacers,
@@ -27,6 +28,7 @@ def main() -> None:
         processing,
         backpressure,
         engines,
+        batches,
         analysis,
         report,
         watch,

@@ -137,7 +137,7 @@ def piped(bootstrap: str, rate: float, *settings: str) -> Iterator[Ran]:
 
 def found_in(ran: Ran) -> Found:
     """What the rows of a run say of its measure phase."""
-    measure = _measure(ran)
+    measure = measured(ran)
     due, received = (_column(ran, "received", name) for name in ("due_ns", "received_ns"))
     inside = (due >= measure.from_ns) & (due < measure.to_ns)
     due, ms = due[inside], (received - due)[inside] / NS_PER_MS
@@ -147,7 +147,7 @@ def found_in(ran: Ran) -> Found:
 
 def share_through(ran: Ran) -> float:
     """How much came out of what was due in the later two thirds of the measure phase, by when each happened."""
-    measure = _measure(ran)
+    measure = measured(ran)
     begin = measure.from_ns + (measure.to_ns - measure.from_ns) // 3
     due, received = _column(ran, "sent", "due_ns"), _column(ran, "received", "received_ns")
     wanted = ((due >= begin) & (due < measure.to_ns)).sum()
@@ -165,7 +165,7 @@ def _at_seam(ran: Ran, due_ns: Any) -> float:
 
 def _cpu_us(ran: Ran, measure: Phase, messages: int) -> float:
     """CPU time of the processes of the pipeline within the measure phase, a message."""
-    table = _table(ran, "resources", "at_ns", "process", "role", "cpu_ns").to_pylist()
+    table = table_of(ran, "resources", "at_ns", "process", "role", "cpu_ns").to_pylist()
     spent: dict[str, list[tuple[int, int]]] = {}
     for row in table:
         if row["role"] in OF_QUERY and measure.from_ns <= row["at_ns"] <= measure.to_ns:
@@ -176,15 +176,17 @@ def _cpu_us(ran: Ran, measure: Phase, messages: int) -> float:
     return sum(shares) * (measure.to_ns - measure.from_ns) / max(1, messages) / (NS_PER_SECOND / 1e6)
 
 
-def _measure(ran: Ran) -> Phase:
+def measured(ran: Ran) -> Phase:
+    """The measure phase of a run."""
     return next(phase for phase in ran.facts.phases if phase.name == "measure")
 
 
 def _column(ran: Ran, kind: str, name: str) -> Any:
-    return _table(ran, kind, name)[name].drop_null().to_numpy()
+    return table_of(ran, kind, name)[name].drop_null().to_numpy()
 
 
-def _table(ran: Ran, kind: str, *names: str) -> pa.Table:
+def table_of(ran: Ran, kind: str, *names: str) -> pa.Table:
+    """Columns of the rows of an event, of all workers."""
     files = sorted(str(path) for path in ran.folder.events.glob(f"{kind}/*/part-*.parquet"))
     return ds.dataset(files).to_table(columns=list(names))
 
