@@ -18,6 +18,11 @@ from benchmarks.engines import SCENARIO, found_in, measured, table_of
 from streamgauge.domain.clock import NS_PER_MS
 
 IN_MEMORY: Final = Path("/dev/shm")
+OTHERWISE: Final = (
+    "spark.sql.streaming.checkpointFileManagerClass: "
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+"""Spark writes the files of a checkpoint by Hadoop's FileContext, which starts a process for each; this does not."""
 STEPS: Final = ("duration", "latest_offset", "planning", "wal_commit", "add_batch", "commit")
 
 
@@ -26,13 +31,16 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--warmup", type=int, default=30, help="seconds")
     options.add_argument("--seconds", type=int, default=30)
+    options.add_argument("--only", nargs="+", metavar="NAME", help="these rows")
     chosen = options.parse_args()
     heading("Micro-batches: what they are made of, and what settings make of them")
     print(f"The machine was {idle_share():.0%} idle before.\n")
     found: dict[str, list[list[float]]] = {}
-    with broker() as running, in_memory() as memory:
+    with broker() as running, scratch_in_memory() as memory:
         for _ in range(chosen.rounds):
             for name, (partitions, settings) in variants(memory).items():
+                if chosen.only and name not in chosen.only:
+                    continue
                 with _ran(running.bootstrap, partitions, chosen, *settings) as ran:
                     found.setdefault(name, []).append([*_latencies(ran), *_steps(ran)])
     heads = ["e2e p50", "e2e p99", "CPU us a message", "batch", *(step.replace("_", " ") for step in STEPS[1:])]
@@ -44,18 +52,20 @@ def main() -> None:
 
 def variants(memory: Path) -> Mapping[str, tuple[int, tuple[str, ...]]]:
     """Partitions and settings, by name; each run has a checkpoint of its own below `memory`, where that is asked."""
+    in_memory, otherwise = f"pipeline.checkpoint={tempfile.mkdtemp(dir=memory)}", f"pipeline.settings={{{OTHERWISE}}}"
     return {
         "as shipped": (2, ()),
         "one partition": (1, ()),
         "four partitions": (4, ()),
-        "checkpoint in memory": (2, (f"pipeline.checkpoint={tempfile.mkdtemp(dir=memory)}",)),
-        "one partition, checkpoint in memory": (1, (f"pipeline.checkpoint={tempfile.mkdtemp(dir=memory)}",)),
+        "checkpoint in memory": (2, (in_memory,)),
+        "checkpoint written otherwise": (2, (otherwise,)),
+        "one partition, checkpoint written otherwise": (1, (otherwise,)),
         "every 1 s": (2, ("pipeline.engine={micro-batch: {every: 1s}}",)),
     }
 
 
 @contextmanager
-def in_memory() -> Iterator[Path]:
+def scratch_in_memory() -> Iterator[Path]:
     """A folder in memory, where the machine has such a file system, that is gone after the block."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as at:
         yield Path(at)

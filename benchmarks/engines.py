@@ -56,7 +56,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rates", type=int, nargs="*", default=[100, 1_000, 10_000])
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--warmup", type=int, default=40, help="seconds")
+    options.add_argument("--warmup", type=int, default=90, help="seconds; the first seam of real-time mode is cold")
     options.add_argument("--seconds", type=int, default=60)
     options.add_argument("--only", nargs="+", default=list(ENGINES), choices=list(ENGINES), metavar="ENGINE")
     options.add_argument("--highest", action="store_true", help="look for the highest rate of each engine, too")

@@ -55,10 +55,13 @@ def engines(results: Sequence[Labelled]) -> Figure:
     y = alt.Y("ms:Q", title="ms", scale=alt.Scale(type="log"))
     tips = [tip("panel", "rate"), tip("series", "engine"), tip("percentile"), tip("shown", "ms")]
     lines = alt.Chart(alt.NamedData(name)).mark_line(point=True)
-    chart = lines.encode(x, y, series_color(series, PALETTE[: len(series)], LEGEND), tooltip=tips)
-    panels = list(dict.fromkeys(row["panel"] for row in ordered))
-    facet = alt.Column("panel:N", sort=panels, title=None)
-    return Figure(name, title, about, chart.properties(height=HEIGHT, width=WIDTH).encode(facet), {name: ordered})
+    drawn = lines.encode(x, y, series_color(series, PALETTE[: len(series)], LEGEND), tooltip=tips)
+    panels = [
+        drawn.transform_filter(alt.datum.panel == panel).properties(title=panel, width=WIDTH, height=HEIGHT)
+        for panel in dict.fromkeys(row["panel"] for row in ordered)
+    ]
+    chart = alt.concat(*panels, columns=len(panels)).resolve_scale(y="shared", color="shared")
+    return Figure(name, title, about, chart, {name: ordered})
 
 
 def _shown(percentile_name: str) -> str:
