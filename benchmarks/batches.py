@@ -13,10 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.common import Ran, broker, heading, idle_share, run, spread, topic
-from benchmarks.engines import SCENARIO, found_in, measured, table_of
+from benchmarks.common import Ran, broker, heading, idle_share, spread
+from benchmarks.engines import found_in, measured, piped, table_of
 from streamgauge.domain.clock import NS_PER_MS
 
+RATE: Final = 1_000
 IN_MEMORY: Final = Path("/dev/shm")
 OTHERWISE: Final = (
     "spark.sql.streaming.checkpointFileManagerClass: "
@@ -41,7 +42,9 @@ def main() -> None:
             for name, (partitions, settings) in variants(memory).items():
                 if chosen.only and name not in chosen.only:
                     continue
-                with _ran(running.bootstrap, partitions, chosen, *settings) as ran:
+                phases = (f"phases.warmup={chosen.warmup}s", f"phases.measure={chosen.seconds}s")
+                where = f"topic.partitions={partitions}"
+                with piped(running.bootstrap, RATE, where, *phases, *settings) as ran:
                     found.setdefault(name, []).append([*_latencies(ran), *_steps(ran)])
     heads = ["e2e p50", "e2e p99", "CPU us a message", "batch", *(step.replace("_", " ") for step in STEPS[1:])]
     print(f"| ms | {' | '.join(heads)} |")
@@ -69,15 +72,6 @@ def scratch_in_memory() -> Iterator[Path]:
     """A folder in memory, where the machine has such a file system, that is gone after the block."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as at:
         yield Path(at)
-
-
-@contextmanager
-def _ran(bootstrap: str, partitions: int, chosen: argparse.Namespace, *settings: str) -> Iterator[Ran]:
-    with topic(bootstrap, None) as name, topic(bootstrap, None) as sink:
-        where = (f"topic.name={name}", f"topic.partitions={partitions}", f"pipeline.sink={sink}", "topic.reset=false")
-        phases = (f"phases.warmup={chosen.warmup}s", f"phases.measure={chosen.seconds}s", "expect={}")
-        with run(SCENARIO, bootstrap, *where, *phases, *settings) as ran:
-            yield ran
 
 
 def _latencies(ran: Ran) -> list[float]:

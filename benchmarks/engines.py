@@ -155,14 +155,14 @@ def falls_behind(ran: Ran) -> float:
     due, received = _column(ran, "received", "due_ns"), _column(ran, "received", "received_ns")
     third = (measure.to_ns - measure.from_ns) // 3
     begins = [measure.from_ns + third, measure.from_ns + 2 * third]
-    before, after = (_median_late(ran, due, received, begin, begin + third) for begin in begins)
+    wanted = _column(ran, "sent", "due_ns")
+    before, after = (_median_late(wanted, due, received, begin, begin + third) for begin in begins)
     return float("inf") if np.isinf(after) else (after - before) / third
 
 
-def _median_late(ran: Ran, due: Any, received: Any, from_ns: int, to_ns: int) -> float:
+def _median_late(wanted: Any, due: Any, received: Any, from_ns: int, to_ns: int) -> float:
     """The median over all messages that were due in a time, in ns."""
     inside = (due >= from_ns) & (due < to_ns)
-    wanted = _column(ran, "sent", "due_ns")
     missing = ((wanted >= from_ns) & (wanted < to_ns)).sum() - inside.sum()
     late = np.concatenate([(received - due)[inside], np.full(max(0, missing), np.inf)])
     return float(np.median(late)) if len(late) else float("inf")

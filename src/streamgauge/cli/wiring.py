@@ -12,7 +12,7 @@ from streamgauge.cli.piping import lookup_job, query_job, table_folder
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, ClockPair
 from streamgauge.domain.errors import BadInput, Fault, WorkerError
-from streamgauge.domain.functions import load_function
+from streamgauge.domain.functions import JOB_ARGUMENTS, ORACLE_ARGUMENTS, load_function
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.pacing.build import pacer_of
 from streamgauge.domain.scenario import Connections, Consume, Load, Scenario, Setting
@@ -126,9 +126,9 @@ def _functions(scenario: Scenario) -> Iterator[tuple[str, str, Sequence[str]]]:
         yield "consume.processing.function", processing.function, ARGUMENTS
     job = scenario.pipeline.job.function if scenario.pipeline else None
     if job:
-        yield "pipeline.job.function.call", job.call, ("messages",)
+        yield "pipeline.job.function.call", job.call, JOB_ARGUMENTS
     if job and job.expects:
-        yield "pipeline.job.function.expects", job.expects, ("key", "value")
+        yield "pipeline.job.function.expects", job.expects, ORACLE_ARGUMENTS
 
 
 def plan_of(

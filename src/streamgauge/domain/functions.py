@@ -7,9 +7,14 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from streamgauge.domain.errors import WorkerError
+
+JOB_ARGUMENTS: Final = ("messages",)
+"""What a job of the user's is called with."""
+ORACLE_ARGUMENTS: Final = ("key", "value")
+"""What the oracle of such a job is called with."""
 
 
 def load_function(name: str, arguments: Sequence[str], folder: str = ".") -> Callable[..., Any]:

@@ -34,7 +34,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.functions import load_function
+from streamgauge.domain.functions import JOB_ARGUMENTS, load_function
 from streamgauge.domain.query import Happened, QuerySpec
 from streamgauge.domain.scenario.pipeline import AVAILABLE_NOW, REAL_TIME
 from streamgauge.domain.secrets import without_secrets
@@ -176,7 +176,7 @@ class Driver:
         """Tell what Spark says of executors, and which processes there are, where that changed."""
         for looked in executors.looked(self.spark):
             self.told.tell(looked)
-        found = executors.processes(self.spark, self.spec.master, self.jvm.pid)
+        found = executors.processes(self.spark, self.spec, self.jvm.pid)
         if found != self._found:
             self._found = found
             self.told.tell(Processes(found))
@@ -263,7 +263,7 @@ def _check(spec: QuerySpec) -> None:
     """What can be known to be wrong before Spark is started; raises RecordError or WorkerError."""
     checkpoint.check(spec.checkpoint, spec.source)
     if spec.job == "function":
-        load_function(spec.options["call"], function.ARGUMENTS, spec.folder)
+        load_function(spec.options["call"], JOB_ARGUMENTS, spec.folder)
 
 
 _leaving = threading.Event()

@@ -8,7 +8,7 @@ import psutil
 from pyspark.sql import SparkSession
 
 from streamgauge.domain import clock
-from streamgauge.domain.query import Looked
+from streamgauge.domain.query import Looked, QuerySpec
 
 DRIVER: Final = "driver"
 _BACKEND: Final = "CoarseGrainedExecutorBackend"
@@ -39,12 +39,13 @@ def running_tasks(spark: SparkSession) -> int:
     return sum(stage.numActiveTasks for stage in stages if stage)
 
 
-def processes(spark: SparkSession, master: str | None, jvm: int) -> dict[str, int]:
+def processes(spark: SparkSession, spec: QuerySpec, jvm: int) -> dict[str, int]:
     """Process ids of the driver's JVM, `driver`, and in this machine of executors, `executor-<id>`.
 
-    And of what runs functions in Python for them, `python-<process id>`.
+    And of what runs functions in Python for them, `python-<process id>`; jobs that are shipped have none.
     """
-    found = {DRIVER: jvm, **dict(_pythons(jvm))}
+    found = {DRIVER: jvm, **dict(_pythons(jvm) if spec.job == "function" else ())}
+    master = spec.master
     if master is None or master == "local" or master.startswith("local["):
         return found
     return found | dict(_executors(spark.sparkContext.applicationId or ""))

@@ -3,15 +3,11 @@
 import sys
 import zipfile
 from pathlib import Path
-from typing import Final
 
 from pyspark.sql import DataFrame
 
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.functions import load_function
-
-ARGUMENTS: Final = ("messages",)
-"""What such a function is called with."""
+from streamgauge.domain.functions import JOB_ARGUMENTS, load_function
 
 
 def call(name: str, folder: str, messages: DataFrame) -> DataFrame:
@@ -19,7 +15,7 @@ def call(name: str, folder: str, messages: DataFrame) -> DataFrame:
 
     Raises WorkerError where it cannot be imported, raises something, or returns no streaming DataFrame.
     """
-    function = load_function(name, ARGUMENTS, folder)
+    function = load_function(name, JOB_ARGUMENTS, folder)
     try:
         made = function(messages)
     except Exception as error:  # a function of a user may raise anything

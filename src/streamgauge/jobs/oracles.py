@@ -9,14 +9,12 @@ from typing import Final, NamedTuple
 
 from streamgauge.domain import stamp
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.functions import load_function
+from streamgauge.domain.functions import ORACLE_ARGUMENTS, load_function
 from streamgauge.domain.query import QuerySpec
 from streamgauge.domain.scenario.pipeline import SUBSET
 
 Expected = Callable[[bytes | None, bytes, bytes | None], bool]
 """Key, value and stamp of a message, in the order of the source -> whether it comes out; a foreign one has no stamp."""
-ARGUMENTS: Final = ("key", "value")
-"""What the oracle of a user is called with."""
 _STATUS: Final = re.compile(rb'" ([1-5][0-9]{2}) ')
 _REGIONS: Final = 7
 
@@ -35,7 +33,7 @@ def oracle_of(spec: QuerySpec) -> Expected | None:
     expects = spec.options.get("expects") if spec.job == "function" and spec.does == SUBSET else None
     if expects is None:
         return None
-    theirs = load_function(expects, ARGUMENTS, spec.folder)
+    theirs = load_function(expects, ORACLE_ARGUMENTS, spec.folder)
     return lambda key, value, _head: bool(theirs(key, value))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from streamgauge.report.figures.compare.engines import by_engine, engines
+from streamgauge.report.figures.compare.engines import engines
 from streamgauge.report.figures.compare.over_time import baseline_timeline, burst_summary, burst_timeline
 from streamgauge.report.figures.compare.policies import (
     credit_utilisation,
@@ -54,7 +54,7 @@ def compare(results: Sequence[Labelled], offline: Sequence[Row] = ()) -> dict[st
         *(draw(found) for name, draw in _SETTINGS.items() if (found := differing(runs, name))),
         *(draw(found) for draw in (policy_timeline, policy_summary) if (found := by_policy(runs))),
         *(draw(runs) for draw in (recoveries, cdfs) if any(run.result.get("recovery") for run in runs)),
-        *(engines(found) for found in (by_engine(runs),) if found),
+        engines(runs),
         *(draw(found) for draw in (burst_timeline, burst_summary) for found in (bursty,) if found),
         *(compression(found) for found in (offline,) if found),
     ]

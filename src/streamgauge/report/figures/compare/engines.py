@@ -15,13 +15,13 @@ HEIGHT, WIDTH = 260, 240
 _NAMES: Final = (*PERCENTILES, "max")
 
 
-def by_engine(results: Sequence[Labelled]) -> list[Labelled]:
+def _by_engine(results: Sequence[Labelled]) -> list[Labelled]:
     """The runs with a pipeline and one rate, if they have several engines; none otherwise."""
     piped = [run for run in results if run.result.get("pipeline") and isinstance(run.load.get("rate"), str)]
-    return piped if len({engine_of(run) for run in piped}) > 1 else []
+    return piped if len({_engine_of(run) for run in piped}) > 1 else []
 
 
-def engine_of(run: Labelled) -> str:
+def _engine_of(run: Labelled) -> str:
     """The engine of a run in a few words, like `micro-batch, every 1s`."""
     ((name, options),) = run.scenario["pipeline"]["engine"].items()
     every = options.get("every")
@@ -36,11 +36,11 @@ def engines(results: Sequence[Labelled]) -> Figure:
     """
     name, title = "engines", "Engines of a pipeline compared"
     about = "End-to-end time of messages through a pipeline, from percentile to percentile, on a logarithmic scale."
-    runs = by_engine(checked(results))
+    runs = _by_engine(checked(results))
     kind = kind_of(runs, "end_to_end")
     rows: dict[tuple[float, str, str], Row] = {}
     for run in runs:
-        rate, engine = parse_rate_per_second(run.load["rate"]), engine_of(run)
+        rate, engine = parse_rate_per_second(run.load["rate"]), _engine_of(run)
         for each in _NAMES:
             found = percentile(run, "end_to_end", kind, each)
             if found is not None:
