@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.domain.address import is_spark_master, parse_bootstrap
+from streamgauge.domain.address import is_spark_master, is_this_machine, parse_bootstrap
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,16 @@ def test_a_spark_master_is_known(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "spark", "local[]", "local[0]", "local[x]", "spark://h", "h:7077", "local "])
 def test_what_is_no_spark_master_is_known_too(text: str) -> None:
     assert not is_spark_master(text)
+
+
+@pytest.mark.parametrize(
+    ("master", "is_it"),
+    [
+        (None, True), ("local", True), ("local[4]", True), ("local-cluster[2,1,1024]", True),
+        ("spark://127.0.0.1:7077", True), ("spark://localhost:7077,127.0.0.2:7077", True), ("spark://[::1]:7077", True),
+        ("spark://localhost:7077,h:7077", False), ("spark://h:7077", False), ("spark://127.0.0.1.example:7077", False),
+        ("yarn", False), ("k8s://https://localhost:6443", False),
+    ],
+)  # fmt: skip
+def test_a_driver_stays_on_loopback_where_spark_is_this_machine(master: str | None, is_it: bool) -> None:
+    assert is_this_machine(master) is is_it

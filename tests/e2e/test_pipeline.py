@@ -1,12 +1,14 @@
 """A pipeline in the measured path, on a real broker: what comes out, also when its parts are killed."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.e2e.piped import PIPED, acked, assert_followed, came_out, happened, rows
 from tests.e2e.runs import Conducted, conducting
+from tests.e2e.standalone import standalone
 
 from streamgauge.cli.conduct import Request, conduct
 from streamgauge.cli.scenario_file import load_scenario, shipped
@@ -84,11 +86,21 @@ def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(sink: Any, conducte
     assert [row["target"] for row in rows(folder, "faults", "target")] == ["driver"]
 
 
+@pytest.fixture(params=["processes", "standalone"])
+def executors(request: pytest.FixtureRequest, java: Java, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Two executors of one core each: of a cluster that the run starts, and of one that is there."""
+    if request.param == "processes":
+        yield {"master": "local-cluster[2,1,1024]"}
+        return
+    with standalone(tmp_path, java) as master:
+        yield {"master": master, "settings": {"spark.executor.cores": 1}}
+
+
 @pytest.mark.spark
-def test_an_executor_that_is_killed_is_made_up_for(conducted: Conducted) -> None:
+def test_an_executor_that_is_killed_is_made_up_for(conducted: Conducted, executors: dict[str, Any]) -> None:
     """Its tasks are done again by others; the query goes on, and what it had written may come twice."""
     folder = conducted(
-        pipeline={"job": "pass", "master": "local-cluster[2,1,1024]"},
+        pipeline={"job": "pass", **executors},
         faults=[{"at": "2s", "kind": "kill", "target": "executor-0"}],
         phases={"warmup": "2s", "measure": "6s", "drain": "90s"},
     )

@@ -38,7 +38,13 @@ def test_where_the_source_begins(make_spec: MakeSpec) -> None:
 
 
 @pytest.mark.parametrize(
-    ("master", "host"), [(None, "127.0.0.1"), ("local-cluster[2,1,1024]", "127.0.0.1"), ("spark://a:7077", None)]
+    ("master", "host"),
+    [
+        (None, "127.0.0.1"),
+        ("local-cluster[2,1,1024]", "127.0.0.1"),
+        ("spark://127.0.0.1:7077", "127.0.0.1"),
+        ("spark://a:7077", None),
+    ],
 )
 def test_where_spark_runs(make_spec: MakeSpec, master: str | None, host: str | None) -> None:
     found = settings(make_spec(master=master, parallelism=3, jars=("/a.jar", "/b.jar")), Path("/scratch"))

@@ -5,11 +5,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from tests.waiting import until
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError
@@ -19,14 +20,6 @@ from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
 
 pytestmark = pytest.mark.kafka
-
-
-def until(reached: Callable[[], bool], seconds: float = 20) -> None:
-    """Return when something is so; fail when it is not so in time."""
-    deadline_ns = clock.monotonic_ns() + int(seconds * clock.NS_PER_SECOND)
-    while not reached():
-        assert clock.monotonic_ns() < deadline_ns, "not reached in time"
-        clock.sleep_seconds(0.02)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ _MASTER: Final = re.compile(
     r"local|local\[(?:\*|[1-9]\d*)(?:,\s*[1-9]\d*)?\]|local-cluster\[\d+,\s*\d+,\s*\d+\]|yarn"
     rf"|spark://{_HOST}:\d{{1,5}}(?:,{_HOST}:\d{{1,5}})*|k8s://\S+"
 )
+_LOOPBACK: Final = r"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d{1,5}"
+_HERE: Final = re.compile(rf"local(?:-cluster)?(?:\[.*\])?|spark://{_LOOPBACK}(?:,{_LOOPBACK})*")
 
 
 def parse_bootstrap(text: str) -> str:
@@ -27,6 +29,11 @@ def parse_bootstrap(text: str) -> str:
 def is_spark_master(text: str) -> bool:
     """Whether a text is the address of a Spark master, as Spark writes them."""
     return _MASTER.fullmatch(text) is not None
+
+
+def is_this_machine(master: str | None) -> bool:
+    """Whether Spark runs within this machine, so that nobody else need reach its driver; None is Spark's `local`."""
+    return master is None or _HERE.fullmatch(master) is not None
 
 
 def _check(address: str) -> None:

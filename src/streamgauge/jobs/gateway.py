@@ -20,6 +20,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from streamgauge.domain import clock
+from streamgauge.domain.address import is_this_machine
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.security import REDACTED
@@ -51,14 +52,10 @@ def settings(spec: QuerySpec, scratch: Path) -> dict[str, str]:
         "spark.redaction.regex": REDACTED,
         "spark.sql.redaction.options.regex": REDACTED,
     }
-    if not _is_remote(spec.master):
+    if is_this_machine(spec.master):
         ours |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     java = f"{options} {given.pop('spark.driver.extraJavaOptions', '')}".strip()
     return {**ours, **given, "spark.driver.extraJavaOptions": java}
-
-
-def _is_remote(master: str | None) -> bool:
-    return master is not None and not master.startswith("local")
 
 
 def _text(value: object) -> str:
@@ -83,7 +80,7 @@ def launched(spec: QuerySpec, scratch: Path, log: IO[bytes]) -> Jvm:
     file, told = scratch / "spark.properties", Path(tempfile.mkdtemp(dir=scratch)) / "gateway"
     file.touch(mode=0o600)
     file.write_text(properties(settings(spec, scratch)), encoding="ascii")
-    local = {} if _is_remote(spec.master) else {"SPARK_LOCAL_IP": LOOPBACK}
+    local = {"SPARK_LOCAL_IP": LOOPBACK} if is_this_machine(spec.master) else {}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     jvm = subprocess.Popen(
         [str(home / "bin" / "spark-submit"), "--properties-file", str(file), "pyspark-shell"],

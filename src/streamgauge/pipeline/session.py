@@ -16,6 +16,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from streamgauge.domain.address import is_this_machine
 from streamgauge.domain.errors import AnalysisError
 
 SMALL_ROWS = 8_000_000
@@ -98,7 +99,7 @@ def _start(size: Sizing, master: str | None, log: Path, scratch: Path) -> SparkS
     # Without these, Spark asks the machine for its name and for a Python, and may be told something that is not there.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf(loadDefaults=False).setAll(list(settings(size, master, scratch).items()))
-    if master is None:
+    if is_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
         conf.set("spark.driver.host", LOOPBACK).set("spark.driver.bindAddress", LOOPBACK)
     _hush()
