@@ -13,6 +13,7 @@ from benchmarks import (
     rate,
     report,
     saturation,
+    seams,
     watch,
 )
 
@@ -29,6 +30,7 @@ def main() -> None:
         backpressure,
         engines,
         batches,
+        seams,
         analysis,
         report,
         watch,

@@ -82,12 +82,15 @@ def _latencies(bootstrap: str, chosen: argparse.Namespace) -> None:
                     found.setdefault((rate, engine), []).append(found_in(ran))
                     if chosen.figures and turn == 0:
                         results.append(Labelled(f"{engine} {rate}", analysed(ran.folder)))
-    print("| messages/s | engine | p50 ms | p99 ms | p99.9 ms | max ms | CPU us a message | slow ones at the seam |")
+    print(
+        "| messages/s | engine | p50 ms | p99 ms | p99.9 ms | max ms | CPU us a message | slower than 25 ms at a seam |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for (rate, engine), rows in found.items():
         cells = [spread([getattr(row, name) for row in rows]) for name in ("p50", "p99", "p999", "longest", "cpu_us")]
         seam = [row.slow_at_seam for row in rows if not np.isnan(row.slow_at_seam)]
-        cells.append(f"{np.median(seam):.0%}" if seam else "none was slow")
+        # Batches of the others begin so often that anything lies near one.
+        cells.append(f"{np.median(seam):.0%}" if seam and engine == "real-time" else "")
         print(f"| {rate:,} | {engine} | {' | '.join(cells)} |")
     if results:
         catalogue.save([engines(results)], chosen.figures)
