@@ -25,11 +25,16 @@ def conducting(broker: EmbeddedBroker, java: Java, out: Path, plain: Mapping[str
     def run(*, embedded: bool = False, **given: Any) -> RunFolder:
         scenario = parse({"name": f"run-{monotonic_ns()}", **plain, **given})
         request = Request(scenario, out, ["test"], java, bootstrap=None if embedded else broker.bootstrap)
-        folder = conduct(request, Interrupts(), lambda _: None)
-        close_left_open(folder)
-        return folder
+        return carried_out(request)
 
     return run
+
+
+def carried_out(request: Request) -> RunFolder:
+    """The folder of a run that is over, its rows ready to be read."""
+    folder = conduct(request, Interrupts(), lambda _: None)
+    close_left_open(folder)
+    return folder
 
 
 def rows(folder: RunFolder, kind: str, *names: str) -> pa.Table:

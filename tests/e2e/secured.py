@@ -1,6 +1,5 @@
 """A broker on loopback that lets nobody in without a password or a certificate."""
 
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, Us
 from tests.waiting import until
 
 from streamgauge.jobs.gateway import properties
-from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
+from streamgauge.kafka.embedded import EmbeddedBroker, free_ports, start_broker
 from streamgauge.kafka.java import Java
 
 HOST = "127.0.0.1"
@@ -43,7 +42,7 @@ def secured(folder: Path, java: Java) -> Iterator[Secured]:
     _keytool(
         java, trusted, "-importcert", "-noprompt", "-alias", "client", "-file", stores["client"].with_suffix(".pem")
     )
-    sasl, tls = _free_addresses(2)
+    sasl, tls = (f"{HOST}:{port}" for port in free_ports(2))
     with start_broker(logs=folder / "logs", java=java, heap="512m", data=folder / "data", name="secured") as broker:
         broker.kill()
         with (folder / "data" / "server.properties").open("a", encoding="ascii") as file:
@@ -66,14 +65,6 @@ def _key_pair(name: str, folder: Path, java: Java) -> Path:
 def _keytool(java: Java, store: Path, *words: str | Path) -> None:
     place = ("-keystore", store, "-storetype", "PKCS12", "-storepass", STORE_PASSWORD)
     subprocess.run([java.path.parent / "keytool", *words, *place], check=True, capture_output=True)
-
-
-def _free_addresses(count: int) -> list[str]:
-    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
-    addresses = [f"{HOST}:{each.getsockname()[1]}" for each in sockets]
-    for each in sockets:
-        each.close()
-    return addresses
 
 
 def _listeners(broker: EmbeddedBroker, sasl: str, tls: str) -> str:

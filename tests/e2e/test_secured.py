@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.piped import PIPED, acked, came_out
+from tests.e2e.runs import carried_out
 from tests.e2e.secured import PASSWORD, STORE_PASSWORD, USER, Secured, secured
 
-from streamgauge.cli.conduct import Request, conduct
+from streamgauge.cli.conduct import Request
 from streamgauge.domain.scenario import parse
-from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka.client_config import read_client_config
 from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts
-from streamgauge.record.parts import close_left_open
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e]
 
@@ -55,9 +54,8 @@ def test_a_pipeline_gets_in_with_what_clients_are_told(how: str, cluster: Secure
     connection = read_client_config(written(tmp_path / "client.properties", settings))
     request = Request(scenario, tmp_path / "runs", ["test"], java, bootstrap=address, connection=connection)
 
-    folder = conduct(request, Interrupts(), lambda _: None)
+    folder = carried_out(request)
 
-    close_left_open(folder)
     facts = read_facts(folder)
     assert (facts.ending, facts.drained, facts.reasons) == ("finished", True, [])
     assert came_out(folder) == Counter(acked(folder))

@@ -178,8 +178,8 @@ def test_a_port_that_is_lost_on_the_way_is_replaced(
     java: Java, tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        choices = iter([[taken.getsockname()[1], *embedded._free_ports(1)], embedded._free_ports(2)])
-        monkeypatch.setattr(embedded, "_free_ports", lambda count: next(choices))
+        choices = iter([[taken.getsockname()[1], *embedded.free_ports(1)], embedded.free_ports(2)])
+        monkeypatch.setattr(embedded, "free_ports", lambda count: next(choices))
 
         with start_broker(logs=tmp_path / "logs", java=java, heap="512m") as broker:
             Cluster(broker.bootstrap, {}).reachable()

@@ -183,7 +183,7 @@ def _start(node: Node, *, temporary: bool) -> EmbeddedBroker:
 
 def _attempt(node: Node, *, temporary: bool) -> EmbeddedBroker:
     """A broker on ports that are free now; if it does not start, its process is gone."""
-    port, controller_port = _free_ports(2)
+    port, controller_port = free_ports(2)
     try:
         prepare(node, port, controller_port)
     except OSError as error:
@@ -200,7 +200,7 @@ def _attempt(node: Node, *, temporary: bool) -> EmbeddedBroker:
     return broker
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports that were free a moment ago, no two of them the same."""
     sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in sockets]
