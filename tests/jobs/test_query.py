@@ -187,10 +187,13 @@ def test_available_now_with_the_plan_of_a_pass_written_by_hand(bench: Bench, wat
 
 
 def test_the_size_of_batches_is_changed_while_it_runs_and_nothing_is_read_twice(bench: Bench, watch: Watch) -> None:
-    """What runs is not disturbed; what is planned next has the new size."""
-    watched = watch(bench.spec(max_offsets=40, interval_ns=100 * clock.NS_PER_MS))
-    watched.ready()
+    """What runs is not disturbed; what is planned next has the new size.
+
+    All is sent before: Spark gives each partition its share of a limit, rounded down, and only
+    partitions with as much to read get all of it.
+    """
     bench.send(4000)
+    watched = watch(bench.spec(max_offsets=40, interval_ns=100 * clock.NS_PER_MS))
     watched.until(lambda: any(each.numbers["rows"] for each in watched.progress()))
     watched.query.limit(900)
     watched.until(lambda: watched.query.committed() == (2000, 2000))
