@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.domain.address import is_spark_master, is_this_machine, parse_bootstrap
+from streamgauge.domain.address import LOOPBACK, driver_address, is_spark_master, is_this_machine, parse_bootstrap
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,4 @@ def test_what_is_no_spark_master_is_known_too(text: str) -> None:
 )  # fmt: skip
 def test_a_driver_stays_on_loopback_where_spark_is_this_machine(master: str | None, is_it: bool) -> None:
     assert is_this_machine(master) is is_it
+    assert set(driver_address(master).values()) == ({LOOPBACK} if is_it else set())

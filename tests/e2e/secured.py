@@ -10,11 +10,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from tests.waiting import until
 
+from streamgauge.domain.address import LOOPBACK
 from streamgauge.jobs.gateway import properties
 from streamgauge.kafka.embedded import EmbeddedBroker, free_ports, start_broker
 from streamgauge.kafka.java import Java
 
-HOST = "127.0.0.1"
 USER = "me"
 PASSWORD = 'hunter2 "quoted\\"; end'
 """With all that a language of settings could take for an end."""
@@ -42,7 +42,7 @@ def secured(folder: Path, java: Java) -> Iterator[Secured]:
     _keytool(
         java, trusted, "-importcert", "-noprompt", "-alias", "client", "-file", stores["client"].with_suffix(".pem")
     )
-    sasl, tls = (f"{HOST}:{port}" for port in free_ports(2))
+    sasl, tls = (f"{LOOPBACK}:{port}" for port in free_ports(2))
     with start_broker(logs=folder / "logs", java=java, heap="512m", data=folder / "data", name="secured") as broker:
         broker.kill()
         with (folder / "data" / "server.properties").open("a", encoding="ascii") as file:
@@ -56,7 +56,7 @@ def secured(folder: Path, java: Java) -> Iterator[Secured]:
 def _key_pair(name: str, folder: Path, java: Java) -> Path:
     """A key and its certificate as PKCS12; the certificate beside it as PEM."""
     store = folder / f"{name}.p12"
-    what = ("-alias", name, "-keyalg", "EC", "-dname", f"CN={name}", "-ext", f"san=ip:{HOST}", "-ext", "bc=ca:true")
+    what = ("-alias", name, "-keyalg", "EC", "-dname", f"CN={name}", "-ext", f"san=ip:{LOOPBACK}", "-ext", "bc=ca:true")
     _keytool(java, store, "-genkeypair", *what)
     _keytool(java, store, "-exportcert", "-rfc", "-alias", name, "-file", str(store.with_suffix(".pem")))
     return store

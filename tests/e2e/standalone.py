@@ -10,12 +10,12 @@ from pathlib import Path
 from pyspark.find_spark_home import _find_spark_home
 from tests.waiting import until
 
+from streamgauge.domain.address import LOOPBACK
 from streamgauge.kafka.java import Java
 
-HOST = "127.0.0.1"
-PLACE = ("--host", HOST, "--port", "0", "--webui-port", "0")
+PLACE = ("--host", LOOPBACK, "--port", "0", "--webui-port", "0")
 """What both are told of where they listen."""
-ADDRESS = re.compile(rf"Starting Spark master at (spark://{HOST}:\d+)")
+ADDRESS = re.compile(rf"Starting Spark master at (spark://{LOOPBACK}:\d+)")
 REGISTERED = "Successfully registered with master"
 START_SECONDS = 60
 
@@ -44,7 +44,7 @@ def _daemon(kind: str, words: Sequence[str], folder: Path, java: Java) -> Iterat
             env={
                 **os.environ,
                 "SPARK_HOME": str(home),
-                "SPARK_LOCAL_IP": HOST,
+                "SPARK_LOCAL_IP": LOOPBACK,
                 "JAVA_HOME": str(java.path.resolve().parents[1]),
             },
             stdin=subprocess.DEVNULL,

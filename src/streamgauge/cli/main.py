@@ -8,6 +8,7 @@ import typer
 
 from streamgauge.cli.broker import app as broker
 from streamgauge.cli.simulate import app as simulate
+from streamgauge.domain.address import LOOPBACK
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.exits import Exit
 
@@ -102,7 +103,7 @@ def run(
     ] = None,
     metrics_address: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Where metrics are served; loopback unless told otherwise.")
-    ] = "127.0.0.1",
+    ] = LOOPBACK,
     keep_broker: Annotated[bool, typer.Option(help="Leave the embedded broker running.")] = False,
     allow_reset: Annotated[
         bool, typer.Option(help="Allow `topic.reset` to delete a topic of the given cluster.")

@@ -1,7 +1,10 @@
-"""Addresses as people write them: of a cluster, and of a Spark master."""
+"""Addresses as people write them: of a cluster, and of a Spark master; and where to listen."""
 
 import re
 from typing import Final
+
+LOOPBACK: Final = "127.0.0.1"
+"""Where everything that Streamgauge starts listens, unless somebody asked for more."""
 
 _SAY: Final = "write HOST:PORT, like localhost:9092, and commas between several"
 _HOST: Final = r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?\])"
@@ -34,6 +37,13 @@ def is_spark_master(text: str) -> bool:
 def is_this_machine(master: str | None) -> bool:
     """Whether Spark runs within this machine, so that nobody else need reach its driver; None is Spark's `local`."""
     return master is None or _HERE.fullmatch(master) is not None
+
+
+def driver_address(master: str | None) -> dict[str, str]:
+    """The settings by which nobody else reaches the driver, where Spark runs within this machine."""
+    if not is_this_machine(master):
+        return {}
+    return {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
 
 
 def _check(address: str) -> None:

@@ -20,12 +20,11 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from streamgauge.domain import clock
-from streamgauge.domain.address import is_this_machine
+from streamgauge.domain.address import LOOPBACK, driver_address, is_this_machine
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.security import REDACTED
 
-LOOPBACK: Final = "127.0.0.1"
 _PR_SET_PDEATHSIG: Final = 1
 _START_SECONDS: Final = 60
 _POLL_SECONDS: Final = 0.02
@@ -51,9 +50,8 @@ def settings(spec: QuerySpec, scratch: Path) -> dict[str, str]:
         "spark.local.dir": str(scratch),
         "spark.redaction.regex": REDACTED,
         "spark.sql.redaction.options.regex": REDACTED,
+        **driver_address(spec.master),
     }
-    if is_this_machine(spec.master):
-        ours |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     java = f"{options} {given.pop('spark.driver.extraJavaOptions', '')}".strip()
     return {**ours, **given, "spark.driver.extraJavaOptions": java}
 

@@ -13,11 +13,12 @@ from types import TracebackType
 from typing import Final, Self
 
 from streamgauge.domain import clock
+from streamgauge.domain.address import LOOPBACK
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.kafka import registry
 from streamgauge.kafka.jars import KAFKA_VERSION, Progress, broker_jars
 from streamgauge.kafka.java import Java
-from streamgauge.kafka.node import HOST, Node, launch, log_end, log_text, prepare
+from streamgauge.kafka.node import Node, launch, log_end, log_text, prepare
 
 _STARTED: Final = "Kafka Server started"
 _PORT_TAKEN: Final = "Address already in use"
@@ -202,7 +203,7 @@ def _attempt(node: Node, *, temporary: bool) -> EmbeddedBroker:
 
 def free_ports(count: int) -> list[int]:
     """Ports that were free a moment ago, no two of them the same."""
-    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
+    sockets = [socket.create_server((LOOPBACK, 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:
         each.close()
@@ -214,7 +215,7 @@ def _entry(node: Node, pid: int, port: int, *, temporary: bool) -> registry.Entr
         name=node.name,
         process=registry.identify(pid),
         owner=None if node.detached else registry.identify(os.getpid()),
-        bootstrap=f"{HOST}:{port}",
+        bootstrap=f"{LOOPBACK}:{port}",
         version=KAFKA_VERSION,
         data=node.data,
         temporary=temporary,

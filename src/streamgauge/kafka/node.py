@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from streamgauge.domain.address import LOOPBACK
 from streamgauge.domain.errors import BrokerError
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.kafka.java import Java
 
-HOST: Final = "127.0.0.1"
 _LAST_LINES: Final = 15
 _HERE: Final = Path(__file__).parent
 
@@ -77,7 +77,7 @@ def prepare(node: Node, port: int, controller_port: int) -> None:
     """
     for folder in (node.logs, node.log_dir, node.data / "tmp"):
         folder.mkdir(parents=True, exist_ok=True)
-    text = _PROPERTIES.format(host=HOST, port=port, controller_port=controller_port, log_dir=escaped(node.log_dir))
+    text = _PROPERTIES.format(host=LOOPBACK, port=port, controller_port=controller_port, log_dir=escaped(node.log_dir))
     node.properties.write_text(text, encoding="ascii")
     if not (node.log_dir / "meta.properties").exists():
         _format(node)

@@ -16,7 +16,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from streamgauge.domain.address import is_this_machine
+from streamgauge.domain.address import LOOPBACK, driver_address, is_this_machine
 from streamgauge.domain.errors import AnalysisError
 
 SMALL_ROWS = 8_000_000
@@ -24,7 +24,6 @@ SMALL_ROWS = 8_000_000
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 Launch = Callable[[SparkConf, dict[str, Any]], Any]
 """`launch_gateway`, which PySpark leaves without types."""
-LOOPBACK = "127.0.0.1"
 
 COMMON: Mapping[str, str] = MappingProxyType(
     {
@@ -101,7 +100,6 @@ def _start(size: Sizing, master: str | None, log: Path, scratch: Path) -> SparkS
     conf = SparkConf(loadDefaults=False).setAll(list(settings(size, master, scratch).items()))
     if is_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
-        conf.set("spark.driver.host", LOOPBACK).set("spark.driver.bindAddress", LOOPBACK)
     _hush()
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -122,6 +120,7 @@ def settings(size: Sizing, master: str | None, scratch: Path) -> dict[str, str]:
     )
     return {
         **COMMON,
+        **driver_address(master),
         "spark.master": master or f"local[{size.cores}]",
         "spark.driver.memory": size.heap,
         "spark.driver.extraJavaOptions": " ".join(options),
