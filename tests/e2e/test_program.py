@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -44,6 +45,12 @@ def has_received(out: Path) -> bool:
     return any(part.stat().st_size > 100_000 for part in out.glob("*/events/received/*/_open-0"))
 
 
+def left_of(mark: dict[str, str]) -> list[list[str]]:
+    """Command lines of the processes whose environment has a mark."""
+    found = [each.info for each in psutil.process_iter(["cmdline", "environ"])]
+    return [each["cmdline"] or [] for each in found if mark.items() <= (each["environ"] or {}).items()]
+
+
 def short(*settings: str) -> Sequence[str]:
     return [f"--set={each}" for each in ("phases.warmup=1s", "phases.measure=3s", "load.rate=2k/s", *settings)]
 
@@ -77,9 +84,7 @@ def test_the_main_job(tmp_path: Path, call: Call) -> None:
     assert 0 < latency["service"]["p50_ms"] <= latency["response"]["p50_ms"]
     assert all(each["held"] for each in result["expectations"])
     # Other tests may have started brokers meanwhile; those of this run have its environment.
-    found = [each.info for each in psutil.process_iter(["cmdline", "environ"])]
-    left = [each["cmdline"] or [] for each in found if mark.items() <= (each["environ"] or {}).items()]
-    assert not any("kafka.Kafka" in words for words in left)
+    assert not any("kafka.Kafka" in words for words in left_of(mark))
     for name in ("report.html", "summary.md", "csv/latency.csv", "hlog/end_to_end_response.hlog", "figures/rates.svg"):
         assert (root / name).stat().st_size > 0, name
     again = call("report", str(root), "--quiet", "--json")
@@ -124,6 +129,43 @@ def test_ctrl_c_stops_drains_analyses_and_says_so(
     again = call("analyse", str(folder.root), "--json")
     assert again.code == 130
     assert json.loads(again.out)["delivery"] == result["delivery"]
+
+
+IN_TERMINAL = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Gives a program the terminal of its standard input, whose end the kernel then tells it."""
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+def test_a_terminal_that_is_closed_stops_the_run_and_loses_nothing(broker: EmbeddedBroker, tmp_path: Path) -> None:
+    """It drains and is analysed as after Ctrl-C, with nobody there to read of it."""
+    mark = {"STARTED_BY": str(tmp_path), "TERM": "xterm"}
+    command = ["run", "baseline", "--bootstrap", broker.bootstrap, "--out", str(tmp_path)]
+    settings = short("phases.measure=60s", f"topic.name=hung-up-{os.getpid()}")
+    ours, its = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", IN_TERMINAL, *STREAMGAUGE, *command, *settings],
+        stdin=its, stdout=its, stderr=its, env=os.environ | mark,
+    ) as process:  # fmt: skip
+        os.close(its)
+        limit_ns = monotonic_ns() + 60 * NS_PER_SECOND
+        while not has_received(tmp_path) and monotonic_ns() < limit_ns:
+            if select.select([ours], [], [], 0.05)[0]:
+                os.read(ours, 65536)
+        os.close(ours)
+        code = process.wait(PATIENCE_SECONDS)
+
+    (root,) = tmp_path.iterdir()
+    assert code == 130, (root / "logs" / "analysis-spark.log").read_text()
+    assert read_facts(RunFolder(root)).ending == "interrupted"
+    delivery = json.loads((root / "result.json").read_text(encoding="utf-8"))["delivery"]
+    assert delivery["delivered_once"] == delivery["acked"] > 1_000
+    assert not any("kafka.Kafka" in words for words in left_of(mark))
 
 
 @pytest.mark.parametrize(

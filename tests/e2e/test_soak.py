@@ -48,7 +48,11 @@ def test_five_minutes_lose_nothing_and_grow_nothing(broker: EmbeddedBroker, java
 
 
 def test_a_cluster_answers_what_one_machine_answers(broker: EmbeddedBroker, java: Java, tmp_path: Path) -> None:
-    """Two executors in processes of their own: the same result, to the last digit."""
+    """Two executors in processes of their own: the same result.
+
+    Squares of latencies are added up as floating-point numbers, in an order that is not always the same: of a
+    variance the last of its sixteen digits may be another one. So twelve are compared.
+    """
     scenario = load_scenario("baseline", ["phases.warmup=1s", "phases.measure=5s", "topic.name=cluster"])
     folder = conduct(
         Request(scenario, tmp_path, [], java, bootstrap=broker.bootstrap), Interrupts(), lambda _text: None
@@ -59,6 +63,6 @@ def test_a_cluster_answers_what_one_machine_answers(broker: EmbeddedBroker, java
         command = [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder.root), "--json", "--quiet"]
         done = subprocess.run([*command, *master], capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode in {0, 4}, done.stderr
-        answers.append(json.loads(done.stdout))
+        answers.append(json.loads(done.stdout, parse_float=lambda number: f"{float(number):.12g}"))
     assert answers[0]["delivery"]["delivered_once"] == 60_000
     assert answers[0] == answers[1]

@@ -1,13 +1,12 @@
 """The commands `run`, `analyse` and `report`: conduct, analyse, show, exit code."""
 
 import json
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from types import FrameType
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from streamgauge.cli.conduct import Request, conduct
+from streamgauge.cli.signals import noted
 from streamgauge.domain.errors import RunFailed
 from streamgauge.domain.exits import Exit
 from streamgauge.domain.look import Look
@@ -42,7 +41,7 @@ def run(
 
     for line in advice(request.scenario):
         progress(line)
-    with metrics or nullcontext(), display, _noted(interrupts, progress):
+    with metrics or nullcontext(), display, noted(interrupts, progress):
         if metrics:
             progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
         folder = conduct(request, interrupts, progress, watch)
@@ -110,19 +109,3 @@ def _show(
         publish(folder, result, progress, figures=figures)
     finally:
         out(json.dumps(result, indent=2) if as_json else summary(result, folder.root))
-
-
-@contextmanager
-def _noted(interrupts: Interrupts, progress: Progress) -> Iterator[None]:
-    """Ctrl-C and SIGTERM are noted and acted upon at the next tick, instead of breaking off in the middle."""
-
-    def note(_signal: int, _frame: FrameType | None) -> None:
-        interrupts.note()
-        progress("stopping: again to stop at once" if interrupts.count == 1 else "stopping at once")
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -22,6 +22,7 @@ from streamgauge.engine.live import Live, Order, State
 from streamgauge.engine.ports import OpenSink
 from streamgauge.engine.roles import Job
 
+PR_SET_PDEATHSIG: Final = 1
 PR_SET_TIMERSLACK: Final = 29
 _ORPHAN_SECONDS: Final = 0.5
 
@@ -45,12 +46,13 @@ class WorkerSpec:
 def main() -> None:
     """Run the worker that standard input describes; exit code 1, with the reason left for the parent, if it fails."""
     spec: WorkerSpec = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, through its own pipe
-    # Ctrl-C and SIGTERM reach the whole group; the parent decides what they mean.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # Ctrl-C, SIGTERM and a closed terminal reach the whole group; the parent decides what they mean.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(message)s")
     live = Live(spec.descriptor, *spec.shape)
     set_timer_slack()
+    _go_on_when_orphaned()
     threading.Thread(target=_watch_parent, args=(spec.parent_pid, live), daemon=True).start()
     context = Context(spec.name, spec.rows, spec.run, spec.open_sink, live)
     try:
@@ -72,6 +74,12 @@ def _watch_parent(parent_pid: int, live: Live) -> None:
     while os.getppid() == parent_pid:
         clock.sleep_seconds(_ORPHAN_SECONDS)
     live.give(Order.ABORT)
+
+
+def _go_on_when_orphaned() -> None:
+    """Let the kernel end a pause when the parent dies in it: who is stopped cannot see that; a call only of Linux."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT, 0, 0, 0)
 
 
 def set_timer_slack() -> None:

@@ -158,7 +158,8 @@ class Forwarder:
 
 def main() -> None:
     """The process: a pickled QuerySpec on standard input, lines on standard output; ends with standard input."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     spec: QuerySpec = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, through its own pipe
     stop = threading.Event()
     threading.Thread(target=_await_end, args=(stop,), daemon=True).start()

@@ -1,0 +1,47 @@
+"""Signals during a run: noted, and acted upon at the next tick, instead of breaking off in the middle."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+from streamgauge.engine.plan import Interrupts
+
+_STANDARD: Final = (0, 1, 2)
+
+
+@contextmanager
+def noted(interrupts: Interrupts, progress: Callable[[str], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM stop the run, and at once when they come again; so does a terminal that is closed, once."""
+    terminals = [descriptor for descriptor in _STANDARD if os.isatty(descriptor)]
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        interrupts.note()
+        progress("stopping: again to stop at once" if interrupts.count == 1 else "stopping at once")
+
+    def hang_up(_signal: int, _frame: FrameType | None) -> None:
+        _silence(terminals)
+        # A shell passes on what the kernel has told everyone already: twice is not impatience.
+        if interrupts.count == 0:
+            interrupts.note()
+
+    handlers = {signal.SIGINT: stop, signal.SIGTERM: stop}
+    # Who says `nohup` has it ignored, and wants that.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handlers[signal.SIGHUP] = hang_up
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _silence(terminals: Sequence[int]) -> None:
+    """Let what is still said go nowhere: writing to a terminal that is gone fails."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in terminals:
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
