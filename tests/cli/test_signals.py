@@ -14,8 +14,9 @@ HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Iterator[None]:
-    """Whatever a test does to them, the handlers are those that were there before."""
+    """Whatever a test does to them, the handlers are those that were there before; `nohup` may have started us."""
     before = {number: signal.getsignal(number) for number in HEARD}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
