@@ -49,7 +49,7 @@ class Found(NamedTuple):
     cpu_us: float
     """Of the pipeline's processes, a message."""
     slow_at_seam: float
-    """Share of the messages slower than 25 ms that were due near the begin of a batch; NaN without slow ones."""
+    """Share of the messages slower than `SLOW_MS` that were due near the begin of a batch; NaN without slow ones."""
 
 
 def main() -> None:
@@ -83,7 +83,8 @@ def _latencies(bootstrap: str, chosen: argparse.Namespace) -> None:
                     if chosen.figures and turn == 0:
                         results.append(Labelled(f"{engine} {rate}", analysed(ran.folder)))
     print(
-        "| messages/s | engine | p50 ms | p99 ms | p99.9 ms | max ms | CPU us a message | slower than 25 ms at a seam |"
+        "| messages/s | engine | p50 ms | p99 ms | p99.9 ms | max ms | CPU us a message "
+        f"| slower than {SLOW_MS} ms at a seam |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for (rate, engine), rows in found.items():
