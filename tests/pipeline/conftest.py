@@ -23,6 +23,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def _let_go(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test made Spark keep is gone after it: the session outlives hundreds of them."""
+    yield
+    if "spark" in request.fixturenames:
+        request.getfixturevalue("spark").catalog.clearCache()
+
+
 Columns = Mapping[str, Any]
 
 

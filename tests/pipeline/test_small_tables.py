@@ -1,4 +1,4 @@
-"""Tables that are answered without Spark: garbage collection, resources; and how a session is sized."""
+"""Tables that are answered without Spark: garbage collection, resources."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from streamgauge.domain.tables import TABLES
 from streamgauge.pipeline.gc import pauses
 from streamgauge.pipeline.resources import resources
 from streamgauge.pipeline.schemas import arrow_schema, spark_schema
-from streamgauge.pipeline.session import SMALL_ROWS, settings, sizing
 from streamgauge.pipeline.silver import Span
 from streamgauge.record.arrow import arrow_schema as recorded_schema
 
@@ -99,18 +98,3 @@ def test_the_shares_of_the_host_are_of_all_its_time() -> None:
 def test_a_counter_that_was_set_back_is_unknown() -> None:
     (row,) = resources([look(0, cpu_ns=10, messages=5), look(1, cpu_ns=3, messages=5)], SPAN)
     assert (row["cpu_cores"], row["messages"], row["cpu_us_per_message"]) == (None, 0, None)
-
-
-def test_small_runs_start_quickly_and_large_ones_stay_within_their_memory() -> None:
-    small, large = sizing(SMALL_ROWS, 2), sizing(80_000_000, 2)
-    assert "-XX:TieredStopAtLevel=1" in small.java_options
-    assert "-XX:TieredStopAtLevel=1" not in large.java_options
-    assert (large.heap, large.shuffle_partitions, sizing(0, 1).cores) == ("2g", 10, 2)
-
-
-def test_a_local_session_leaves_its_files_in_its_scratch_folder(tmp_path: Path) -> None:
-    said = settings(sizing(0, 2), None, tmp_path)
-    assert said["spark.master"] == "local[2]"
-    assert settings(sizing(0, 2), "spark://there:7077", tmp_path)["spark.master"] == "spark://there:7077"
-    for name in ("spark.local.dir", "spark.sql.warehouse.dir"):
-        assert Path(said[name]).is_relative_to(tmp_path)

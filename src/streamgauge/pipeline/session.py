@@ -30,6 +30,13 @@ COMMON: Mapping[str, str] = MappingProxyType(
         "spark.app.name": "streamgauge",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # A broadcast takes a page at least; of its own choice that is 8 MiB here, and an audit holds dozens.
+        "spark.buffer.pageSize": "1m",
+        # Spark remembers the plans of a thousand queries for pages of its own that are not served.
+        "spark.sql.ui.retainedExecutions": "1",
+        "spark.ui.retainedJobs": "1",
+        "spark.ui.retainedStages": "1",
+        "spark.ui.retainedTasks": "1",
         "spark.sql.session.timeZone": "UTC",
         # Garbled stamps make differences that overflow: they are rows to be counted, not a reason to stop.
         "spark.sql.ansi.enabled": "false",
