@@ -174,19 +174,24 @@ def test_draining_takes_what_it_takes_within_one_interval(floor: float, height: 
 
 
 def test_marks_become_causes() -> None:
-    """Whatever ended, and every kill; a removal without a begin held from the begin on."""
+    """Whatever ended, and every kill that nothing ends; a removal without a begin held from the begin on."""
     marks = [
         Mark(2.0, "delay", "consumers", "end", "1ms"),
         Mark(10.0, "pause", "consumer-0", "begin"),
         Mark(15.0, "pause", "consumer-0", "end"),
         Mark(20.0, "kill", "consumer-1", "begin"),
-        Mark(30.0, "burst", "producers", "begin", "9/s"),
+        Mark(30.0, "kill", "broker-1", "begin"),
+        Mark(31.0, "kill", "consumer-0", "begin"),
+        Mark(33.0, "kill", "broker-1", "end"),
+        Mark(40.0, "burst", "producers", "begin", "9/s"),
     ]
 
     assert causes(reversed(marks)) == [
         Cause("delay", "consumers", "1ms", None, 2.0, None, 10.0),
         Cause("pause", "consumer-0", None, 10.0, 15.0, 2.0, 20.0),
         Cause("kill", "consumer-1", None, 20.0, 20.0, 15.0, 30.0),
+        Cause("kill", "consumer-0", None, 31.0, 31.0, 20.0, 40.0),
+        Cause("kill", "broker-1", None, 30.0, 33.0, 20.0, 40.0),
     ]
 
 

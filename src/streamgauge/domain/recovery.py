@@ -88,17 +88,17 @@ class Recovery:
 def causes(marks: Iterable[Mark]) -> list[Cause]:
     """The causes that were over, in the order of their ends.
 
-    A kill is over when it happens: what is asked is how the rest takes over. What ends was begun by the last begin of
-    its kind and target; a delay that is removed and was never begun held from the begin of the run on.
+    A kill that nothing ends is over when it happens: what is asked is how the rest takes over. What ends was begun by
+    the last begin of its kind and target; a delay that is removed and was never begun held since the run began.
     """
     marks = sorted(marks, key=lambda mark: mark.second)
     found: list[Cause] = []
     begun: dict[tuple[str, str], float] = {}
-    for mark in marks:
+    for place, mark in enumerate(marks):
         key = (mark.kind, mark.target)
         if mark.action == "begin":
             begun[key] = mark.second
-        if mark.action == "end" or mark.kind == "kill":
+        if mark.action == "end" or (mark.kind == "kill" and not _is_ended(mark, marks[place + 1 :])):
             found.append(Cause(*key, mark.detail, begun.get(key), mark.second, None, None))
     ends = [cause.ended for cause in found]
     begins = [mark.second for mark in marks if mark.action == "begin"]
@@ -109,6 +109,12 @@ def causes(marks: Iterable[Mark]) -> list[Cause]:
         )
         for cause in found
     ]
+
+
+def _is_ended(begin: Mark, later: Iterable[Mark]) -> bool:
+    """Whether what happens next to the same target in the same way is its end."""
+    actions = (mark.action for mark in later if (mark.kind, mark.target) == (begin.kind, begin.target))
+    return next(actions, None) == "end"
 
 
 def _first(cause: Cause) -> float:
