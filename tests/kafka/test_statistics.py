@@ -13,7 +13,7 @@ from streamgauge.domain import clock, payload
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.events import CLIENT
 from streamgauge.kafka.embedded import EmbeddedBroker
-from streamgauge.kafka.statistics import EVERY, INTERVAL_MS, Statistics, numbers_of
+from streamgauge.kafka.statistics import EVERY, INTERVAL_MS, Counts, Ledger, Statistics, numbers_of
 
 QUIET = logging.getLogger("streamgauge.quiet")
 QUIET.addHandler(logging.NullHandler())
@@ -28,7 +28,15 @@ def window(total: int = 0, count: int = 0, p99: int = 0, largest: int = 0) -> di
 
 def node(**changed: Any) -> dict[str, Any]:
     idle = {"int_latency": window(), "rtt": window(), "throttle": window()}
-    return {"tx": 0, "txretries": 0, **idle, "req": {"Metadata": 1}, "toppars": {"t-0": {"topic": "t"}}, **changed}
+    return {
+        "txbytes": 0,
+        "rxbytes": 0,
+        "txretries": 0,
+        **idle,
+        "req": {"Metadata": 1},
+        "toppars": {"t-0": {"topic": "t"}},
+        **changed,
+    }
 
 
 def text(number: int = 0, **changed: Any) -> str:
@@ -47,21 +55,23 @@ def test_a_producer_counts_what_it_sent() -> None:
     brokers = {
         "a/1": node(
             rtt=window(3_000, 3, 1_500), int_latency=window(50, 10), txretries=1, throttle=window(9, 1, 9, 9),
-            req={"Produce": 40},
+            req={"Produce": 40}, txbytes=900, rxbytes=5,
         ),
-        "b/2": node(rtt=window(5_000, 1, 5_000), int_latency=window(450, 40), txretries=2, req={"Produce": 2}),
-        "bootstrap": node(),
+        "b/2": node(
+            rtt=window(5_000, 1, 5_000), int_latency=window(450, 40), txretries=2, req={"Produce": 2}, txbytes=80
+        ),
+        "bootstrap": node(txbytes=7),
     }  # fmt: skip
     topics = {
         "t1": {"batchsize": window(3_000, 3), "batchcnt": window(30, 3), "partitions": {}},
         "t2": {"batchsize": window(9_000, 1), "batchcnt": window(50, 1), "partitions": {}},
     }
 
-    assert numbers_of(text(brokers=brokers, topics=topics), "producer") == {
+    assert numbers_of(text(brokers=brokers, topics=topics), "producer", Ledger()) == {
         "at_ns": 1_000_000,
         "messages": 5,
         "message_bytes": 6,
-        "wire_bytes": 2,
+        "wire_bytes": 987,
         "requests": 42,
         "retries": 3,
         "rtt_us": 2_000,
@@ -77,7 +87,7 @@ def test_a_producer_counts_what_it_sent() -> None:
 
 def test_a_consumer_counts_what_it_received() -> None:
     """It has no queue and makes no batches; what was never counted is not known."""
-    found = numbers_of(text(brokers={"b/1": node(req={"Fetch": 3, "Metadata": 9})}), "consumer")
+    found = numbers_of(text(brokers={"b/1": node(req={"Fetch": 3, "Metadata": 9}, rxbytes=4)}), "consumer", Ledger())
 
     assert {name: found[name] for name in ("messages", "message_bytes", "wire_bytes", "requests", "throttle_ms")} == {
         "messages": 7, "message_bytes": 8, "wire_bytes": 4, "requests": 3, "throttle_ms": 0
@@ -85,6 +95,21 @@ def test_a_consumer_counts_what_it_received() -> None:
     assert [name for name, number in found.items() if number is None] == [
         "rtt_us", "rtt_p99_us", "queue_us", "queue_messages", "queue_bytes", "batch_messages", "batch_bytes"
     ]  # fmt: skip
+
+
+def test_counts_never_fall_where_a_broker_is_forgotten() -> None:
+    """It ends and comes back with nothing counted, also unseen between two texts; others come and go."""
+    ledger = Ledger()
+    looks: list[tuple[dict[str, Counts], tuple[int, int, int]]] = [
+        ({"a": Counts(100, 10, 1), "boot": Counts(5, 0, 0)}, (105, 10, 1)),
+        ({"a": Counts(200, 20, 1), "boot": Counts(5, 0, 0)}, (205, 20, 1)),
+        ({"boot": Counts(5, 0, 0)}, (205, 20, 1)),
+        ({"boot": Counts(6, 0, 0)}, (206, 20, 1)),
+        ({"a": Counts(30, 2, 0), "boot": Counts(6, 0, 0)}, (236, 22, 1)),
+        ({"a": Counts(7, 1, 0), "b": Counts(1, 1, 1), "boot": Counts(6, 0, 0)}, (244, 24, 2)),
+    ]
+
+    assert [ledger.total(told) for told, _ in looks] == [total for _, total in looks]
 
 
 def test_every_second_text_is_read_and_the_newest() -> None:

@@ -2,12 +2,14 @@
 
 Meaning of the fields: librdkafka's `STATISTICS.md`, and measured where it is wrong: `txmsg_bytes` and `rxmsg_bytes` are
 bytes of keys and values before compression, without headers and framing; `tx_bytes` and `rx_bytes` are what went over
-the sockets. The text grows with the partitions, to 0.8 MB for a thousand of them, so only what is needed is parsed.
+the sockets. Brokers that ended are forgotten with what was counted of them, also in the totals `tx_bytes` and
+`rx_bytes`. The text grows with the partitions, to 0.8 MB for a thousand of them, so only what is needed is parsed.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal
+from functools import reduce
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,6 +31,35 @@ Numbers = dict[str, int | None]
 Json = Mapping[str, Any]
 
 
+class Counts(NamedTuple):
+    """What is counted of one broker, or of several."""
+
+    wire_bytes: int = 0
+    requests: int = 0
+    retries: int = 0
+
+    def plus(self, other: "Counts") -> "Counts":
+        """Both together."""
+        return Counts(*(own + its for own, its in zip(self, other, strict=True)))
+
+
+class Ledger:
+    """Counts that never fall, of a client that forgets brokers: what it had told of them last stays."""
+
+    def __init__(self) -> None:
+        self._last: Mapping[str, Counts] = {}
+        self._forgotten = Counts()
+
+    def total(self, told: Mapping[str, Counts]) -> Counts:
+        """What was counted by now, of all brokers that it told of; one that was forgotten begins again at nothing."""
+        for name, last in self._last.items():
+            now = told.get(name)
+            if now is None or now.wire_bytes < last.wire_bytes:
+                self._forgotten = self._forgotten.plus(last)
+        self._last = told
+        return reduce(Counts.plus, told.values(), self._forgotten)
+
+
 class Statistics:
     """Collects what one client tells.
 
@@ -40,6 +71,7 @@ class Statistics:
         self._role = role
         self._told = 0
         self._newest: str | None = None
+        self._ledger = Ledger()
         self._looks: list[Numbers] = []
 
     @property
@@ -63,7 +95,7 @@ class Statistics:
 
     def _look(self) -> None:
         if self._newest is not None:
-            self._looks.append(numbers_of(self._newest, self._role))
+            self._looks.append(numbers_of(self._newest, self._role, self._ledger))
             self._newest = None
 
 
@@ -71,21 +103,26 @@ def _or_null(number: int | None) -> int:
     return NULL_INT64 if number is None else number
 
 
-def numbers_of(text: str, role: Role) -> Numbers:
-    """The numbers of one row of `client` from one text of statistics."""
+def numbers_of(text: str, role: Role, ledger: Ledger) -> Numbers:
+    """The numbers of one row of `client` from one text of statistics; `ledger` knows the texts before."""
     head = json.loads(text[: text.index('"brokers":')].rstrip(" ,") + "}")
     totals = json.loads("{" + text[text.rindex('"tx":') :])
-    brokers = list(next(_objects(text, '"brokers":')).values())
+    named = next(_objects(text, '"brokers":'))
+    brokers = list(named.values())
     sends = role == "producer"
     way, request = ("tx", "Produce") if sends else ("rx", "Fetch")
+    counted = ledger.total(
+        {
+            name: Counts(broker[f"{way}bytes"], broker["req"].get(request, 0), broker["txretries"])
+            for name, broker in named.items()
+        }
+    )
     rtt = [broker["rtt"] for broker in brokers]
     return {
         "at_ns": head["ts"] * _NS_PER_US,
         "messages": totals[f"{way}msgs"],
         "message_bytes": totals[f"{way}msg_bytes"],
-        "wire_bytes": totals[f"{way}_bytes"],
-        "requests": sum(broker["req"].get(request, 0) for broker in brokers),
-        "retries": sum(broker["txretries"] for broker in brokers),
+        **counted._asdict(),
         "rtt_us": _mean(rtt),
         "rtt_p99_us": max((window["p99"] for window in rtt if window["cnt"]), default=None),
         "throttle_ms": max((broker["throttle"]["max"] for broker in brokers), default=0),
