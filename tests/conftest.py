@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from socketserver import BaseServer
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from streamgauge.domain.errors import BadInput
+from streamgauge.domain.query import QuerySpec
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java, find_java
@@ -94,3 +96,21 @@ def fresh_topic(broker: EmbeddedBroker) -> Iterator[Callable[[int], str]]:
     yield make
     for name in names:
         cluster.delete_topic(name)
+
+
+@pytest.fixture
+def make_spec(tmp_path: Path) -> Callable[..., QuerySpec]:
+    """Makes specifications of queries that differ from a plain `pass`; files lie in the folder of the test."""
+
+    def make(**changes: Any) -> QuerySpec:
+        plain: dict[str, Any] = {
+            "name": "test", "job": "pass", "options": {}, "does": "same", "engine": "micro-batch", "interval_ns": None,
+            "source": "source", "partitions": 2, "starts": (0, 0), "sink": "sink", "table": None,
+            "checkpoint": str(tmp_path / "checkpoint"), "connection": {"bootstrap.servers": "127.0.0.1:1"},
+            "in_headers": False, "read_committed": False, "master": None, "parallelism": 2, "max_offsets": None,
+            "settings": {}, "jars": (), "log": str(tmp_path / "query.log"), "raw": str(tmp_path / "progress.jsonl"),
+            "folder": str(tmp_path),
+        }  # fmt: skip
+        return QuerySpec(**{**plain, **changes})
+
+    return make

@@ -1,4 +1,4 @@
-"""One Spark session for all tests of jobs, messages made by hand, and specifications of queries."""
+"""One Spark session for all tests of jobs, and messages made by hand."""
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.domain import stamp
-from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.schema import given
 from streamgauge.pipeline.session import session, sizing
 
@@ -121,21 +120,3 @@ class Streamed(NamedTuple):
 def streamed(spark: SparkSession, tmp_path: Path) -> Streamed:
     """Runs jobs on streams."""
     return Streamed(spark, tmp_path)
-
-
-@pytest.fixture
-def make_spec(tmp_path: Path) -> Callable[..., QuerySpec]:
-    """Makes specifications of queries that differ from a plain `pass`; files lie in the folder of the test."""
-
-    def make(**changes: Any) -> QuerySpec:
-        plain: dict[str, Any] = {
-            "name": "test", "job": "pass", "options": {}, "does": "same", "engine": "micro-batch", "interval_ns": None,
-            "source": "source", "partitions": 2, "starts": (0, 0), "sink": "sink", "table": None,
-            "checkpoint": str(tmp_path / "checkpoint"), "connection": {"bootstrap.servers": "127.0.0.1:1"},
-            "in_headers": False, "read_committed": False, "master": None, "parallelism": 2, "max_offsets": None,
-            "settings": {}, "jars": (), "log": str(tmp_path / "query.log"), "raw": str(tmp_path / "progress.jsonl"),
-            "folder": str(tmp_path),
-        }  # fmt: skip
-        return QuerySpec(**{**plain, **changes})
-
-    return make

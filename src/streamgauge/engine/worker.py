@@ -17,12 +17,12 @@ from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import StreamgaugeError
+from streamgauge.domain.orphan import when_orphaned
 from streamgauge.engine.context import Context
 from streamgauge.engine.live import Live, Order, State
 from streamgauge.engine.ports import OpenSink
 from streamgauge.engine.roles import Job
 
-PR_SET_PDEATHSIG: Final = 1
 PR_SET_TIMERSLACK: Final = 29
 _ORPHAN_SECONDS: Final = 0.5
 
@@ -52,7 +52,8 @@ def main() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(message)s")
     live = Live(spec.descriptor, *spec.shape)
     set_timer_slack()
-    _go_on_when_orphaned()
+    # Who is stopped by a fault cannot see that the parent dies.
+    when_orphaned(signal.SIGCONT)
     threading.Thread(target=_watch_parent, args=(spec.parent_pid, live), daemon=True).start()
     context = Context(spec.name, spec.rows, spec.run, spec.open_sink, live)
     try:
@@ -74,12 +75,6 @@ def _watch_parent(parent_pid: int, live: Live) -> None:
     while os.getppid() == parent_pid:
         clock.sleep_seconds(_ORPHAN_SECONDS)
     live.give(Order.ABORT)
-
-
-def _go_on_when_orphaned() -> None:
-    """Let the kernel end a pause when the parent dies in it: who is stopped cannot see that; a call only of Linux."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT, 0, 0, 0)
 
 
 def set_timer_slack() -> None:

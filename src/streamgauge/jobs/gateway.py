@@ -3,7 +3,6 @@
 Settings go through a file that only we can read, since every user of a machine can read command lines.
 """
 
-import ctypes
 import os
 import shutil
 import signal
@@ -22,10 +21,10 @@ from pyspark.sql import SparkSession
 from streamgauge.domain import clock
 from streamgauge.domain.address import LOOPBACK, driver_address, is_this_machine
 from streamgauge.domain.errors import WorkerError
+from streamgauge.domain.orphan import when_orphaned
 from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.security import REDACTED
 
-_PR_SET_PDEATHSIG: Final = 1
 _START_SECONDS: Final = 60
 _POLL_SECONDS: Final = 0.02
 
@@ -135,10 +134,10 @@ def _leash() -> Callable[[], None] | None:
     """What makes the kernel end the JVM with this process; elsewhere it ends when its standard input does."""
     if sys.platform != "linux":
         return None
-    prctl, owner = ctypes.CDLL(None).prctl, os.getpid()
+    owner = os.getpid()
 
     def bind() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        when_orphaned(signal.SIGKILL)
         # The owner may have died before the kernel was asked.
         if os.getppid() != owner:
             os._exit(1)

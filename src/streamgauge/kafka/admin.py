@@ -14,27 +14,13 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPa
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.domain.scenario import Setting
+from streamgauge.kafka.patience import patiently
 
 TIMEOUT_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.05
 _LOG_LINES: Final = 3
 _NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 """How an id of nothing but zeros is written."""
-_PASSING: Final = frozenset(
-    {
-        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-        KafkaError.COORDINATOR_NOT_AVAILABLE,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NOT_COORDINATOR,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-        # Consumers that were closed a moment ago are still on their way out of the group.
-        KafkaError.NON_EMPTY_GROUP,
-    }
-)
-"""Answers of a cluster that has not got so far yet: asking again helps."""
-
 # The module does not say which of its names are meant for others, so that mypy takes none of them.
 _admin: Final[Any] = confluent_kafka.admin
 
@@ -217,14 +203,10 @@ class Cluster:
 
     def _patiently(self, what: str, once: Callable[[], _T]) -> _T:
         """What `once` returns, tried again while the cluster is not ready for it."""
-        deadline_ns = self._deadline_ns()
-        while True:
-            try:
-                return once()
-            except KafkaException as error:
-                if error.args[0].code() not in _PASSING or clock.monotonic_ns() > deadline_ns:
-                    raise BrokerError(f"{what}: {self._why(error)}") from error
-            clock.sleep_seconds(_PAUSE_SECONDS)
+        try:
+            return patiently(once, self.timeout_seconds)
+        except KafkaException as error:
+            raise BrokerError(f"{what}: {self._why(error)}") from error
 
     def _await(self, what: str, reached: Callable[[], bool]) -> None:
         deadline_ns = self._deadline_ns()

@@ -21,8 +21,10 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaException, TopicPartition
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
+from streamgauge.domain.orphan import when_orphaned
 from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
 from streamgauge.kafka.messages import log, words_of
+from streamgauge.kafka.patience import patiently
 
 BATCH_NS: Final = NS_PER_SECOND
 """What was passed on in so long is committed together, and told as one batch."""
@@ -85,7 +87,7 @@ class Forwarder:
     def _begin(self) -> list[int]:
         """Where it goes on: at what it has committed, or where the run begins."""
         places = [TopicPartition(self._spec.source, number) for number in range(self._spec.partitions)]
-        committed = self._consumer.committed(places, timeout=_ASK_SECONDS)
+        committed = patiently(lambda: self._consumer.committed(places, timeout=_ASK_SECONDS), _ASK_SECONDS)
         begins = [
             found.offset if found.offset >= 0 else start
             for found, start in zip(committed, self._spec.starts, strict=True)
@@ -160,6 +162,8 @@ def main() -> None:
     """The process: a pickled QuerySpec on standard input, lines on standard output; ends with standard input."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    # Who is stopped by a fault cannot see that its input ends.
+    when_orphaned(signal.SIGCONT)
     spec: QuerySpec = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, through its own pipe
     stop = threading.Event()
     threading.Thread(target=_await_end, args=(stop,), daemon=True).start()

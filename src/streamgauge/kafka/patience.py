@@ -1,0 +1,38 @@
+"""Asking a cluster again that has not got so far yet."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+
+from streamgauge.domain import clock
+
+_PAUSE_SECONDS: Final = 0.05
+_PASSING: Final = frozenset(
+    {
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        # Consumers that were closed a moment ago are still on their way out of the group.
+        KafkaError.NON_EMPTY_GROUP,
+    }
+)
+"""Answers after which asking again helps."""
+
+_T = TypeVar("_T")
+
+
+def patiently(once: Callable[[], _T], seconds: float) -> _T:
+    """What `once` returns, tried again for so long while the cluster is not ready for it; raises its last error."""
+    deadline_ns = clock.monotonic_ns() + int(seconds * clock.NS_PER_SECOND)
+    while True:
+        try:
+            return once()
+        except KafkaException as error:
+            if error.args[0].code() not in _PASSING or clock.monotonic_ns() > deadline_ns:
+                raise
+        clock.sleep_seconds(_PAUSE_SECONDS)
