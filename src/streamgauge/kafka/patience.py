@@ -26,6 +26,12 @@ _PASSING: Final = frozenset(
 _T = TypeVar("_T")
 
 
+def is_passing(error: KafkaError) -> bool:
+    """Whether asking again helps: a cluster that starts, or whose disk stood still, counts its brokers as fenced."""
+    no_broker_yet = error.code() == KafkaError.INVALID_REPLICATION_FACTOR and "fenced" in error.str()
+    return no_broker_yet or error.code() in _PASSING
+
+
 def patiently(once: Callable[[], _T], seconds: float) -> _T:
     """What `once` returns, tried again for so long while the cluster is not ready for it; raises its last error."""
     deadline_ns = clock.monotonic_ns() + int(seconds * clock.NS_PER_SECOND)
@@ -33,6 +39,6 @@ def patiently(once: Callable[[], _T], seconds: float) -> _T:
         try:
             return once()
         except KafkaException as error:
-            if error.args[0].code() not in _PASSING or clock.monotonic_ns() > deadline_ns:
+            if not is_passing(error.args[0]) or clock.monotonic_ns() > deadline_ns:
                 raise
         clock.sleep_seconds(_PAUSE_SECONDS)
