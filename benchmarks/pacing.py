@@ -21,7 +21,7 @@ from streamgauge.engine.fake import FakeLog, FakeProducer
 from streamgauge.engine.live import Latencies, Live, Order
 from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Times
 from streamgauge.engine.sent import Sinks
-from streamgauge.engine.worker import set_timer_slack
+from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
 
 RANKS = (50.0, 99.0, 99.9)

@@ -16,8 +16,8 @@ from streamgauge.domain.scenario import Setting
 from streamgauge.domain.scenario.consume import Processing
 from streamgauge.engine.consume import LONGEST_NS, Consumer, Consuming, Reading, Sinks
 from streamgauge.engine.live import Latencies, Live
-from streamgauge.engine.worker import set_timer_slack
 from streamgauge.kafka.consumer import KafkaConsumer
+from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
 
 PARTITIONS = 12

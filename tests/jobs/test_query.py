@@ -17,9 +17,9 @@ import psutil
 import pytest
 
 from streamgauge.domain import clock, stamp
+from streamgauge.domain.news import order
 from streamgauge.domain.query import Happened, Looked, News, Progress, QuerySpec
 from streamgauge.engine.compose import Composer, Recipe
-from streamgauge.jobs.news import order
 from streamgauge.jobs.query import SparkQuery
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker
@@ -331,8 +331,7 @@ PARENT = """
 import sys
 from pathlib import Path
 from streamgauge.domain import clock
-from streamgauge.jobs.news import read_order
-from streamgauge.jobs.news import order
+from streamgauge.domain.news import read_order
 from streamgauge.jobs.query import SparkQuery
 query = SparkQuery(read_order(sys.stdin.readline())[0])
 query.start()
@@ -350,7 +349,7 @@ def test_nothing_outlives_the_parent(bench: Bench) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdin is not None
         assert parent.stdout is not None
-        parent.stdin.write(order(bench.spec(), "") + "\n")
+        parent.stdin.write(order(bench.spec()) + "\n")
         parent.stdin.flush()
         query, jvm, scratch = parent.stdout.readline().split()
         processes = [psutil.Process(int(query)), psutil.Process(int(jvm))]

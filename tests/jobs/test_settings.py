@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamgauge.domain.query import QuerySpec
-from streamgauge.jobs.gateway import settings
+from streamgauge.jobs.gateway import properties, settings
 from streamgauge.jobs.security import REDACTED
 from streamgauge.jobs.source import source_options
 
@@ -55,9 +57,9 @@ def test_where_spark_runs(make_spec: MakeSpec, master: str | None, host: str | N
 
 
 def test_settings_of_the_scenario_go_before_ours(make_spec: MakeSpec) -> None:
-    given = {"spark.sql.shuffle.partitions": 9, "spark.ui.enabled": True, "spark.driver.extraJavaOptions": "-Xint"}
+    own = {"spark.sql.shuffle.partitions": 9, "spark.ui.enabled": True, "spark.driver.extraJavaOptions": "-Xint"}
 
-    found = settings(make_spec(settings=given), Path("/scratch"))
+    found = settings(make_spec(settings=own), Path("/scratch"))
 
     assert found["spark.sql.shuffle.partitions"] == "9"
     assert found["spark.ui.enabled"] == "true"
@@ -73,3 +75,25 @@ def test_secrets_are_not_printed(make_spec: MakeSpec, name: str) -> None:
 
     assert found["spark.redaction.regex"] == found["spark.sql.redaction.options.regex"] == REDACTED
     assert re.search(REDACTED, name)
+
+
+def unescaped(text: str) -> dict[str, str]:
+    """What Java reads in a file of properties in which nothing but codes has a meaning."""
+    pairs = (line.split("=") for line in text.split("\n")[:-1])
+    return {_decoded(name): _decoded(value) for name, value in pairs}
+
+
+def _decoded(text: str) -> str:
+    parts = text.split("\\u")
+    units = parts[0].encode("utf-16-be") + b"".join(
+        int(part[:4], 16).to_bytes(2) + part[4:].encode("utf-16-be") for part in parts[1:]
+    )
+    return units.decode("utf-16-be")
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text()))
+def test_settings_come_to_java_as_they_are(found: dict[str, str]) -> None:
+    text = properties(found)
+
+    assert text.isascii()
+    assert unescaped(text) == found

@@ -4,7 +4,6 @@ Started as `python -c "from streamgauge.engine.worker import main; main()"` with
 input. It exchanges with the supervisor nothing but the shared cells.
 """
 
-import ctypes
 import logging
 import os
 import pickle
@@ -17,13 +16,12 @@ from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import StreamgaugeError
-from streamgauge.domain.orphan import when_orphaned
 from streamgauge.engine.context import Context
 from streamgauge.engine.live import Live, Order, State
 from streamgauge.engine.ports import OpenSink
 from streamgauge.engine.roles import Job
+from streamgauge.processes.linux import set_timer_slack, when_orphaned
 
-PR_SET_TIMERSLACK: Final = 29
 _ORPHAN_SECONDS: Final = 0.5
 
 
@@ -75,9 +73,3 @@ def _watch_parent(parent_pid: int, live: Live) -> None:
     while os.getppid() == parent_pid:
         clock.sleep_seconds(_ORPHAN_SECONDS)
     live.give(Order.ABORT)
-
-
-def set_timer_slack() -> None:
-    """Let sleeps end when they should, not up to 50 us later; a call that only Linux has."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)

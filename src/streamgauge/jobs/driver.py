@@ -35,12 +35,13 @@ from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.functions import JOB_ARGUMENTS, load_function
+from streamgauge.domain.news import LIMIT, STOP, Processes, read_order
 from streamgauge.domain.query import Happened, QuerySpec
 from streamgauge.domain.scenario.pipeline import AVAILABLE_NOW, REAL_TIME
 from streamgauge.domain.secrets import without_secrets
 from streamgauge.jobs import catalogue, checkpoint, executors, failures, function, gateway, sink, source
-from streamgauge.jobs.news import LIMIT, STOP, Orders, Processes, Told, read_order
 from streamgauge.jobs.progress import progress_of
+from streamgauge.processes.lines import Orders, Told
 
 _LOOK_NS: Final = NS_PER_SECOND
 """Between two looks at the executors."""

@@ -21,9 +21,9 @@ from pyspark.sql import SparkSession
 from streamgauge.domain import clock
 from streamgauge.domain.address import LOOPBACK, driver_address, is_this_machine
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.orphan import when_orphaned
 from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.security import REDACTED
+from streamgauge.processes.linux import when_orphaned
 
 _START_SECONDS: Final = 60
 _POLL_SECONDS: Final = 0.02

@@ -1,14 +1,10 @@
 """The yardstick of a pipeline: a plain consumer and producer that pass messages on, without Spark.
 
-At least once: offsets are committed when everything read below them is acknowledged. It runs in a process of its own,
-which tells what it does in lines of JSON on its standard output and ends when its standard input does.
+At least once: offsets are committed when everything read below them is acknowledged. It runs in a process of its own.
 """
 
-import json
 import os
-import pickle
 import signal
-import subprocess
 import sys
 import threading
 from collections import deque
@@ -21,17 +17,19 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaException, TopicPartition
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
-from streamgauge.domain.orphan import when_orphaned
+from streamgauge.domain.news import STOP, Processes, order, read_order
 from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
 from streamgauge.kafka.messages import log, words_of
 from streamgauge.kafka.patience import patiently
+from streamgauge.processes.lines import Child, Orders, Told
+from streamgauge.processes.linux import when_orphaned
 
 BATCH_NS: Final = NS_PER_SECOND
 """What was passed on in so long is committed together, and told as one batch."""
 AT_ONCE: Final = 1000
 _WAIT_SECONDS: Final = 0.05
 _ASK_SECONDS: Final = 30.0
-_START: Final = "from streamgauge.kafka.forward import main; main()"
+_FORWARDER: Final = ("-c", "from streamgauge.kafka.forward import main; main()")
 DRIVER: Final = "driver"
 
 
@@ -159,57 +157,45 @@ class Forwarder:
 
 
 def main() -> None:
-    """The process: a pickled QuerySpec on standard input, lines on standard output; ends with standard input."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    """The process: told its QuerySpec, it passes messages on and tells of it, until it is told to stop."""
+    for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     # Who is stopped by a fault cannot see that its input ends.
     when_orphaned(signal.SIGCONT)
-    spec: QuerySpec = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, through its own pipe
+    orders, told = Orders(sys.stdin.fileno()), Told(sys.stdout.fileno())
+    spec, _ = read_order(orders.first())
     stop = threading.Event()
-    threading.Thread(target=_await_end, args=(stop,), daemon=True).start()
+    threading.Thread(target=_await_stop, args=(orders, stop), daemon=True).start()
     try:
         forwarder = Forwarder(spec)
-        _say({"what": "ready"})
+        told.tell(Happened(monotonic_ns(), "ready", processes={DRIVER: os.getpid()}))
         while not stop.is_set():
-            _tell(forwarder.turn())
-        _tell(forwarder.finish())
+            _tell(told, forwarder.turn())
+        _tell(told, forwarder.finish())
         forwarder.close()
     except (KafkaException, RuntimeError) as error:
         what = words_of(error) if isinstance(error, KafkaException) else str(error)
-        _say({"what": "failed", "detail": what})
-        sys.stdout.flush()
+        told.tell(Happened(monotonic_ns(), "failed", what))
         os._exit(1)
-    _say({"what": "ended"})
-    sys.stdout.flush()
+    told.tell(Happened(monotonic_ns(), "ended"))
     os._exit(0)
 
 
-def _await_end(stop: threading.Event) -> None:
-    """Whether somebody says `stop`, or is no longer there to say it."""
-    sys.stdin.buffer.readline()
+def _await_stop(orders: Orders, stop: threading.Event) -> None:
+    orders.await_stop()
     stop.set()
 
 
-def _tell(batches: Sequence[Batch]) -> None:
+def _tell(told: Told, batches: Sequence[Batch]) -> None:
     for batch in batches:
         if batch.sent == 0:
             continue
-        took_ns = monotonic_ns() - batch.began_ns
-        _say(
-            {
-                "what": "progress",
-                "batch": batch.number,
-                "began_ms": (clock_pair().wall_ns - took_ns) // NS_PER_MS,
-                "rows": batch.sent,
-                "duration_ms": took_ns // NS_PER_MS,
-                "advances": [[n, batch.begins[n], end] for n, end in batch.ends.items()],
-            }
-        )
-
-
-def _say(line: Mapping[str, Any]) -> None:
-    sys.stdout.write(json.dumps({"at_ns": monotonic_ns(), **line}) + "\n")
-    sys.stdout.flush()
+        at_ns = monotonic_ns()
+        took_ns = at_ns - batch.began_ns
+        began_ms = (clock_pair().wall_ns - took_ns) // NS_PER_MS
+        numbers = {"rows": batch.sent, "duration_ms": took_ns // NS_PER_MS}
+        advances = [Advance(number, batch.begins[number], end, None) for number, end in batch.ends.items()]
+        told.tell(Progress(at_ns, batch.number, began_ms, numbers, advances))
 
 
 class ClientQuery:
@@ -217,59 +203,43 @@ class ClientQuery:
 
     def __init__(self, spec: QuerySpec) -> None:
         self._spec = spec
-        self._process: subprocess.Popen[bytes] | None = None
-        self._left = b""
+        self._child = Child(_FORWARDER)
         self._committed: list[int] | None = None
 
     @property
     def exit_code(self) -> int | None:
         """How its process ended, negative for a signal; None while it lives, and before it was started."""
-        return self._process.poll() if self._process else None
+        return self._child.exit_code
 
     def start(self) -> None:
         """Start it: where it has committed, or where the run begins."""
-        self.kill()
-        with Path(self._spec.log).open("ab") as file:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file
-            )
-        assert self._process.stdin
-        assert self._process.stdout
-        os.set_blocking(self._process.stdout.fileno(), False)
-        self._left = b""
-        self._process.stdin.write(pickle.dumps(self._spec))
-        self._process.stdin.flush()
+        self._child.start(order(self._spec), Path(self._spec.log))
 
     def alive(self) -> bool:
         """Whether its process lives."""
-        return self._process is not None and self._process.poll() is None
+        return self._child.alive()
 
     def news(self) -> Sequence[News]:
         """What it told since the last call."""
-        if self._process is None or self._process.stdout is None:
-            return []
-        read = self._process.stdout.read()
-        *lines, self._left = (self._left + (read or b"")).split(b"\n")
-        return [self._news(json.loads(line)) for line in lines]
+        news = [each for each in self._child.news() if not isinstance(each, Processes)]
+        for each in news:
+            if isinstance(each, Progress):
+                self._note(each)
+        return news
 
-    def _news(self, line: Mapping[str, Any]) -> News:
-        if line["what"] != "progress":
-            return Happened(line["at_ns"], line["what"], line.get("detail"), self.processes())
-        advances = [Advance(number, begin, end, None) for number, begin, end in line["advances"]]
+    def _note(self, progress: Progress) -> None:
         known = dict(enumerate(self._committed or self._spec.starts))
-        ends = known | {far.partition: far.to_offset for far in advances}
+        ends = known | {far.partition: far.to_offset for far in progress.advances}
         self._committed = [ends[number] for number in sorted(ends)]
-        numbers = {name: line[name] for name in ("rows", "duration_ms")}
-        return Progress(line["at_ns"], line["batch"], line["began_ms"], numbers, advances)
 
     def processes(self) -> Mapping[str, int]:
         """Its one process."""
-        return {DRIVER: self._process.pid} if self._process and self.alive() else {}
+        pid = self._child.pid
+        return {DRIVER: pid} if pid is not None and self.alive() else {}
 
     def stop(self) -> None:
         """Ask it to end."""
-        if self._process and self._process.stdin and not self._process.stdin.closed:
-            self._process.stdin.close()
+        self._child.say(STOP)
 
     def limit(self, messages: int) -> None:
         """It passes messages on one by one, and has no batches to bound; ValueError."""
@@ -277,9 +247,7 @@ class ClientQuery:
 
     def kill(self) -> None:
         """End it at once."""
-        if self._process:
-            self._process.kill()
-            self._process.wait()
+        self._child.kill()
 
     def left_behind(self) -> Sequence[Progress]:
         """Nothing: what was committed and not told is told again by who goes on."""
@@ -295,7 +263,4 @@ class ClientQuery:
 
     def close(self) -> None:
         """Let go of it."""
-        self.kill()
-        for pipe in (self._process.stdin, self._process.stdout) if self._process else ():
-            if pipe:
-                pipe.close()
+        self._child.close()

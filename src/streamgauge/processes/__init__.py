@@ -1,0 +1,1 @@
+"""Processes of our own: how they end with who started them, and how the two talk."""
