@@ -45,6 +45,21 @@ def test_a_plain_client_passes_everything_on(conducted: Conducted) -> None:
     assert {row["role"] for row in rows(folder, "resources", "role")} >= {"driver", "query", "consumer"}
 
 
+def test_a_plain_client_that_is_killed_goes_on_from_what_it_has_committed(conducted: Conducted) -> None:
+    """At least once: what it had passed on and not committed comes twice."""
+    folder = conducted(
+        pipeline={"engine": "client"},
+        faults=[{"at": "1500ms", "kind": "kill", "target": "driver"}],
+        phases={"warmup": "500ms", "measure": "4s", "drain": "60s"},
+    )
+
+    facts = read_facts(folder)
+    assert (facts.ending, facts.drained, facts.reasons) == ("finished", True, [])
+    assert happened(folder) == ["started", "ready", "died", "started", "ready", "ended"]
+    assert set(came_out(folder)) == acked(folder)
+    assert_followed(folder)
+
+
 def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Conducted) -> None:
     """With what it has on its disk; its second life has a name of its own, here and in the logs."""
     folder = conducted(

@@ -1,15 +1,20 @@
-"""The process of the yardstick ends with who started it."""
+"""The yardstick: where it goes on after it died, and that it ends with who started it."""
 
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 
+import confluent_kafka as ck
 import psutil
 import pytest
+from tests.waiting import until
 
-from streamgauge.domain.query import QuerySpec
+from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
+from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.kafka.forward import ClientQuery, left_behind
 
 pytestmark = pytest.mark.kafka
 
@@ -52,3 +57,100 @@ def test_it_does_not_outlive_its_parent(
     for left in alive:
         left.kill()
     assert gone == [process]
+
+
+@pytest.mark.parametrize(
+    ("told", "committed", "left"),
+    [
+        ((0, 0), {0: 0, 1: 0}, None),
+        ((5, 7), {0: 5, 1: 7}, None),
+        ((5, 7), {0: 5, 1: 9}, [Advance(1, 7, 9, None)]),
+        ((0, 7), {0: 5, 1: 9}, [Advance(0, 0, 5, None), Advance(1, 7, 9, None)]),
+    ],
+)
+def test_what_was_committed_and_not_told(
+    told: tuple[int, ...], committed: dict[int, int], left: list[Advance] | None
+) -> None:
+    found = left_behind(told, committed)
+
+    assert (found and found.advances) == left
+    if found and left:
+        assert (found.source, found.committed) == ("checkpoint", True)
+        assert found.numbers == {"rows": sum(each.to_offset - each.from_offset for each in left)}
+
+
+class Passing:
+    """A yardstick between two topics, and what it has told."""
+
+    def __init__(self, spec: QuerySpec) -> None:
+        self.spec = spec
+        self.heard: list[News] = []
+
+    def send(self, count: int) -> None:
+        producer = ck.Producer({**self.spec.connection, "linger.ms": 5})
+        for number in range(count):
+            producer.produce(self.spec.source, b"message", partition=number % self.spec.partitions)
+        assert producer.flush(30) == 0
+
+    def hear(self, query: ClientQuery, rows: int) -> None:
+        """Wait until it has told of so many messages."""
+
+        def reached() -> bool:
+            assert query.alive(), self.heard
+            self.heard += query.news()
+            return sum(each.numbers["rows"] or 0 for each in self.progress()) >= rows
+
+        until(reached)
+
+    def progress(self) -> list[Progress]:
+        return [each for each in self.heard if isinstance(each, Progress)]
+
+    def happened(self) -> list[str]:
+        return [each.what for each in self.heard if isinstance(each, Happened)]
+
+
+@pytest.fixture
+def passing(broker: EmbeddedBroker, fresh_topic: Callable[[int], str], make_spec: Callable[..., QuerySpec]) -> Passing:
+    connection = {"bootstrap.servers": broker.bootstrap}
+    source = fresh_topic(2)
+    name = f"{source}-query"
+    return Passing(make_spec(name=name, engine="client", source=source, sink=fresh_topic(2), connection=connection))
+
+
+def test_it_goes_on_after_it_died(passing: Passing, broker: EmbeddedBroker) -> None:
+    """Every message is told of, as a part of one batch."""
+    with closing(ClientQuery(passing.spec)) as query:
+        passing.send(10)
+        query.start()
+        passing.hear(query, 10)
+        query.kill()
+        assert not query.alive()
+        passing.send(6)
+        query.start()
+        passing.hear(query, 16)
+
+    assert passing.happened() == ["ready", "ready"]
+    assert {each.source for each in passing.progress()} == {"told"}
+    assert query.committed() == [8, 8]
+    assert sum(Cluster(broker.bootstrap, {}).log_ends(str(passing.spec.sink))) == 16
+
+
+def test_who_died_before_it_told_is_told_of(passing: Passing) -> None:
+    """Here by one that knows nothing of what the one before has told."""
+    with closing(ClientQuery(passing.spec)) as before:
+        passing.send(10)
+        before.start()
+        passing.hear(before, 10)
+    passing.heard.clear()
+
+    with closing(ClientQuery(passing.spec)) as query:
+        passing.send(6)
+        query.start()
+        passing.hear(query, 16)
+
+    first, *others = passing.progress()
+    assert (first.source, first.batch, first.numbers) == ("checkpoint", 0, {"rows": 10})
+    assert first.advances == [Advance(0, 0, 5, None), Advance(1, 0, 5, None)]
+    assert [each.source for each in others] == ["told"] * len(others)
+    assert min(each.batch for each in others) > first.batch
+    assert query.committed() == [8, 8]

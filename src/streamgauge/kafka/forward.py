@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,11 +79,13 @@ class Forwarder:
             {**spec.connection, "enable.idempotence": True, "acks": "all", "linger.ms": 1}, logger=log
         )
         self._at = dict(enumerate(self._begin()))
+        self.left = left_behind(spec.starts, self._at)
+        """What was committed before it was started, and not told."""
         self._waiting: deque[Batch] = deque()
-        self._batch = self._next(0)
+        self._batch = self._next(0 if self.left is None else self.left.batch + 1)
 
     def _begin(self) -> list[int]:
-        """Where it goes on: at what it has committed, or where the run begins."""
+        """Where it goes on: at what it has committed, or at what it was given."""
         places = [TopicPartition(self._spec.source, number) for number in range(self._spec.partitions)]
         committed = patiently(lambda: self._consumer.committed(places, timeout=_ASK_SECONDS), _ASK_SECONDS)
         begins = [
@@ -156,6 +158,16 @@ class Forwarder:
         return done
 
 
+def left_behind(starts: Sequence[int], at: Mapping[int, int]) -> Progress | None:
+    """The batch between what was told and what is committed: who died between the two did not tell of it."""
+    advances = [Advance(number, start, at[number], None) for number, start in enumerate(starts) if at[number] > start]
+    if not advances:
+        return None
+    rows = sum(each.to_offset - each.from_offset for each in advances)
+    pair = clock_pair()
+    return Progress(pair.monotonic_ns, 0, pair.wall_ns // NS_PER_MS, {"rows": rows}, advances, "checkpoint")
+
+
 def main() -> None:
     """The process: told its QuerySpec, it passes messages on and tells of it, until it is told to stop."""
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -169,6 +181,8 @@ def main() -> None:
     try:
         forwarder = Forwarder(spec)
         told.tell(Happened(monotonic_ns(), "ready", processes={DRIVER: os.getpid()}))
+        if forwarder.left is not None:
+            told.tell(forwarder.left)
         while not stop.is_set():
             _tell(told, forwarder.turn())
         _tell(told, forwarder.finish())
@@ -213,7 +227,8 @@ class ClientQuery:
 
     def start(self) -> None:
         """Start it: where it has committed, or where the run begins."""
-        self._child.start(order(self._spec), Path(self._spec.log))
+        told = self._spec.starts if self._committed is None else tuple(self._committed)
+        self._child.start(order(replace(self._spec, starts=told)), Path(self._spec.log))
 
     def alive(self) -> bool:
         """Whether its process lives."""
@@ -250,7 +265,7 @@ class ClientQuery:
         self._child.kill()
 
     def left_behind(self) -> Sequence[Progress]:
-        """Nothing: what was committed and not told is told again by who goes on."""
+        """Nothing: what was committed and not told is told by who goes on."""
         return []
 
     def committed(self) -> Sequence[int] | None:

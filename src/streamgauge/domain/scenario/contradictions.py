@@ -12,6 +12,7 @@ from streamgauge.domain.scenario.faults import BROKER, CONTROLLER, DRIVER, EXECU
 from streamgauge.domain.scenario.load import Load
 from streamgauge.domain.scenario.model import Measure, Scenario
 from streamgauge.domain.scenario.piped import piped
+from streamgauge.domain.scenario.pipeline import Pipeline
 from streamgauge.domain.scenario.values import ClientSettings, Setting
 from streamgauge.domain.shown import shown
 
@@ -155,8 +156,8 @@ def _injected(scenario: Scenario) -> Iterator[Fault]:
         "consumer": scenario.consume.consumers * scenario.consume.groups if scenario.consume else 0,
         CONTROLLER: int(scenario.backpressure is not None),
         BROKER: 1,
-        DRIVER: int(_has_spark(scenario)),
-        EXECUTOR: EXECUTORS if _has_spark(scenario) and scenario.pipeline and scenario.pipeline.master else 0,
+        DRIVER: int(scenario.pipeline is not None),
+        EXECUTOR: EXECUTORS if _has_cluster(scenario.pipeline) else 0,
     }
     for place, fault in enumerate(scenario.faults):
         where = f"faults.{place}"
@@ -173,8 +174,8 @@ def _injected(scenario: Scenario) -> Iterator[Fault]:
             yield Fault("faults", what, "Let one end before the other begins")
 
 
-def _has_spark(scenario: Scenario) -> bool:
-    return scenario.pipeline is not None and scenario.pipeline.engine.client is None
+def _has_cluster(pipeline: Pipeline | None) -> bool:
+    return pipeline is not None and pipeline.engine.client is None and pipeline.master is not None
 
 
 def _place_and_time(fault: Injected) -> tuple[str, int]:

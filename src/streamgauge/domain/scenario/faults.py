@@ -42,8 +42,8 @@ class Injected(Part):
     started again after `for`, with what it has on its disk; a query is started again by itself."""
     target: Annotated[str, AfterValidator(_target)]
     """The process of `producer-0`, of `consumer-1` and so on; `producers` or `consumers` for all; `controller`, which
-    carries out the backpressure; `broker`, the embedded one; of a pipeline, `driver`, `executor-0` and so on, or
-    `executors`."""
+    carries out the backpressure; `broker`, the embedded one; of a pipeline, `driver`, which is Spark's or the plain
+    client, and on a cluster `executor-0` and so on, or `executors`."""
     for_: Annotated[Duration, Field(ge=NS_PER_MS)] | None = Field(default=None, alias="for")
     """How long a pause lasts, or a broker is gone, at least 1ms; no other kill has an end."""
 
