@@ -15,7 +15,7 @@ from streamgauge.domain.query import Advance, Happened, Looked, News, Progress, 
         Progress(5, 1, 2, {"rows": 3, "input_per_second": 0.5, "late_rows": None}, [Advance(0, 1, 2, None)]),
         Looked(5, "driver", {"tasks": 3}),
         Happened(5, "failed", 'a "reason"\nin two lines'),
-        Happened(5, "ready", processes={"driver": 17}),
+        Happened(5, "ready"),
         Processes({"driver": 17, "executor-0": 18}),
     ],
 )

@@ -45,21 +45,6 @@ def test_a_plain_client_passes_everything_on(conducted: Conducted) -> None:
     assert {row["role"] for row in rows(folder, "resources", "role")} >= {"driver", "query", "consumer"}
 
 
-def test_a_plain_client_that_is_killed_goes_on_from_what_it_has_committed(conducted: Conducted) -> None:
-    """At least once: what it had passed on and not committed comes twice."""
-    folder = conducted(
-        pipeline={"engine": "client"},
-        faults=[{"at": "1500ms", "kind": "kill", "target": "driver"}],
-        phases={"warmup": "500ms", "measure": "4s", "drain": "60s"},
-    )
-
-    facts = read_facts(folder)
-    assert (facts.ending, facts.drained, facts.reasons) == ("finished", True, [])
-    assert happened(folder) == ["started", "ready", "died", "started", "ready", "ended"]
-    assert set(came_out(folder)) == acked(folder)
-    assert_followed(folder)
-
-
 def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Conducted) -> None:
     """With what it has on its disk; its second life has a name of its own, here and in the logs."""
     folder = conducted(
@@ -81,12 +66,22 @@ def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Condu
     assert {"broker-1", "broker-1.2"} <= {row["process"] for row in rows(folder, "resources", "process")}
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("sink", [None, {"table": "passed"}])
-def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(sink: Any, conducted: Conducted) -> None:
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        pytest.param({"job": "pass", "max_offsets": 2000}, marks=pytest.mark.spark, id="topic"),
+        pytest.param(
+            {"job": "pass", "max_offsets": 2000, "sink": {"table": "passed"}}, marks=pytest.mark.spark, id="table"
+        ),
+        pytest.param({"engine": "client"}, id="client"),
+    ],
+)
+def test_a_driver_that_is_killed_goes_on_from_what_it_has_committed(
+    pipeline: dict[str, Any], conducted: Conducted
+) -> None:
     """A topic is written at least once: what comes twice is counted, and nothing is missing. A table exactly once."""
     folder = conducted(
-        pipeline={"job": "pass", "max_offsets": 2000, **({"sink": sink} if sink else {})},
+        pipeline=pipeline,
         faults=[{"at": "2s", "kind": "kill", "target": "driver"}],
         phases={"warmup": "2s", "measure": "4s", "drain": "90s"},
     )
@@ -95,7 +90,7 @@ def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(sink: Any, conducte
     assert (facts.ending, facts.drained, facts.reasons) == ("finished", True, [])
     assert happened(folder) == ["started", "ready", "died", "started", "ready", "ended"]
     assert set(came_out(folder)) == acked(folder)
-    if sink:
+    if "sink" in pipeline:
         assert set(came_out(folder).values()) == {1}
     assert_followed(folder)
     assert [row["target"] for row in rows(folder, "faults", "target")] == ["driver"]

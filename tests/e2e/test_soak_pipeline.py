@@ -23,14 +23,18 @@ from streamgauge.record.facts import read_facts
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e, pytest.mark.soak, pytest.mark.timeout(600)]
 
 KILLS = 3
-SINKS: dict[str, dict[str, Any]] = {
+KINDS: dict[str, dict[str, Any]] = {
     "topic": {"job": "pass"},
     "table": {"job": "pass", "sink": {"table": "passed"}},
     "dedup": {"job": {"dedup": {"watermark": "60s"}}},
     "client": {"engine": "client"},
 }
-CLAIMS = [(target, sink) for target in ("driver", "executor", "broker") for sink in SINKS]
-CLAIMS.remove(("executor", "client"))
+CLAIMS = [
+    (target, kind)
+    for target in ("driver", "executor", "broker")
+    for kind in KINDS
+    if (target, kind) != ("executor", "client")
+]
 CLUSTER = "local-cluster[2,1,1024]"
 
 
@@ -52,16 +56,16 @@ def kills(target: str, dice: random.Random) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("target", "sink"), CLAIMS)
-def test_what_is_claimed_holds(target: str, sink: str, seed: int, conducted: Conducted) -> None:
+@pytest.mark.parametrize(("target", "kind"), CLAIMS)
+def test_what_is_claimed_holds(target: str, kind: str, seed: int, conducted: Conducted) -> None:
     """Nothing is lost; a table has everything once; what came twice is counted to the message."""
-    dice = random.Random(f"{target} {sink} {seed}")
-    pipeline = {**SINKS[sink], "restarts": 20, **({"master": CLUSTER} if target == "executor" else {})}
+    dice = random.Random(f"{target} {kind} {seed}")
+    pipeline = {**KINDS[kind], "restarts": 20, **({"master": CLUSTER} if target == "executor" else {})}
     folder = conducted(
         pipeline=pipeline,
         embedded=target == "broker",
         # Without idempotence a producer that asks again may write twice, which is what dedup is for.
-        load={**PIPED["load"], "client": {"linger.ms": 2, "acks": "all", "enable.idempotence": sink != "dedup"}},
+        load={**PIPED["load"], "client": {"linger.ms": 2, "acks": "all", "enable.idempotence": kind != "dedup"}},
         faults=kills(target, dice),
         phases={"warmup": "5s", "measure": "60s", "drain": "120s"},
     )
@@ -72,7 +76,7 @@ def test_what_is_claimed_holds(target: str, sink: str, seed: int, conducted: Con
     assert [row["error"] for row in begun] == [None] * KILLS
     out = came_out(folder)
     assert acked(folder) <= set(out)
-    if sink == "table":
+    if kind == "table":
         assert set(out.values()) == {1}
     else:
         assert_followed(folder)

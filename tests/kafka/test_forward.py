@@ -1,6 +1,5 @@
 """The yardstick: where it goes on after it died, and that it ends with who started it."""
 
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +10,7 @@ import psutil
 import pytest
 from tests.waiting import until
 
+from streamgauge.domain.news import order
 from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker
@@ -20,10 +20,11 @@ pytestmark = pytest.mark.kafka
 
 PATIENCE_SECONDS = 30
 PARENT = """
-import pickle, sys
+import sys
 from streamgauge.domain import clock
+from streamgauge.domain.news import read_order
 from streamgauge.kafka.forward import ClientQuery
-query = ClientQuery(pickle.load(sys.stdin.buffer))
+query = ClientQuery(read_order(sys.stdin.readline())[0])
 query.start()
 heard = []
 while not any(each.what == "ready" for each in heard):
@@ -33,50 +34,6 @@ while not any(each.what == "ready" for each in heard):
 print(query.processes()["driver"], flush=True)
 sys.stdin.read()
 """
-
-
-@pytest.mark.parametrize(
-    "paused", [False, pytest.param(True, marks=pytest.mark.skipif(sys.platform != "linux", reason="a call of Linux"))]
-)
-def test_it_does_not_outlive_its_parent(
-    broker: EmbeddedBroker, fresh_topic: Callable[[int], str], make_spec: Callable[..., QuerySpec], paused: bool
-) -> None:
-    connection = {"bootstrap.servers": broker.bootstrap}
-    spec = make_spec(engine="client", source=fresh_topic(2), sink=fresh_topic(2), connection=connection)
-    with subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
-        assert parent.stdin is not None
-        assert parent.stdout is not None
-        parent.stdin.write(pickle.dumps(spec))
-        parent.stdin.flush()
-        process = psutil.Process(int(parent.stdout.readline()))
-        if paused:
-            process.suspend()
-        parent.kill()
-
-    gone, alive = psutil.wait_procs([process], PATIENCE_SECONDS)
-    for left in alive:
-        left.kill()
-    assert gone == [process]
-
-
-@pytest.mark.parametrize(
-    ("told", "committed", "left"),
-    [
-        ((0, 0), {0: 0, 1: 0}, None),
-        ((5, 7), {0: 5, 1: 7}, None),
-        ((5, 7), {0: 5, 1: 9}, [Advance(1, 7, 9, None)]),
-        ((0, 7), {0: 5, 1: 9}, [Advance(0, 0, 5, None), Advance(1, 7, 9, None)]),
-    ],
-)
-def test_what_was_committed_and_not_told(
-    told: tuple[int, ...], committed: dict[int, int], left: list[Advance] | None
-) -> None:
-    found = left_behind(told, committed)
-
-    assert (found and found.advances) == left
-    if found and left:
-        assert (found.source, found.committed) == ("checkpoint", True)
-        assert found.numbers == {"rows": sum(each.to_offset - each.from_offset for each in left)}
 
 
 class Passing:
@@ -115,6 +72,47 @@ def passing(broker: EmbeddedBroker, fresh_topic: Callable[[int], str], make_spec
     source = fresh_topic(2)
     name = f"{source}-query"
     return Passing(make_spec(name=name, engine="client", source=source, sink=fresh_topic(2), connection=connection))
+
+
+@pytest.mark.parametrize(
+    "paused", [False, pytest.param(True, marks=pytest.mark.skipif(sys.platform != "linux", reason="a call of Linux"))]
+)
+def test_it_does_not_outlive_its_parent(passing: Passing, paused: bool) -> None:
+    command = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        parent.stdin.write(order(passing.spec) + "\n")
+        parent.stdin.flush()
+        process = psutil.Process(int(parent.stdout.readline()))
+        if paused:
+            process.suspend()
+        parent.kill()
+
+    gone, alive = psutil.wait_procs([process], PATIENCE_SECONDS)
+    for left in alive:
+        left.kill()
+    assert gone == [process]
+
+
+@pytest.mark.parametrize(
+    ("told", "committed", "left"),
+    [
+        ((0, 0), {0: 0, 1: 0}, None),
+        ((5, 7), {0: 5, 1: 7}, None),
+        ((5, 7), {0: 5, 1: 9}, [Advance(1, 7, 9, None)]),
+        ((0, 7), {0: 5, 1: 9}, [Advance(0, 0, 5, None), Advance(1, 7, 9, None)]),
+    ],
+)
+def test_what_was_committed_and_not_told(
+    told: tuple[int, ...], committed: dict[int, int], left: list[Advance] | None
+) -> None:
+    found = left_behind(told, committed)
+
+    assert (found and found.advances) == left
+    if found and left:
+        assert (found.source, found.committed) == ("checkpoint", True)
+        assert found.numbers == {"rows": sum(each.to_offset - each.from_offset for each in left)}
 
 
 def test_it_goes_on_after_it_died(passing: Passing, broker: EmbeddedBroker) -> None:

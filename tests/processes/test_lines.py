@@ -9,7 +9,6 @@ import psutil
 import pytest
 from tests.waiting import until
 
-from streamgauge.domain.news import Processes
 from streamgauge.domain.query import Happened, News
 from streamgauge.processes.lines import Child, Orders, Told
 
@@ -83,7 +82,7 @@ class Heard:
 
     def __init__(self, child: Child) -> None:
         self._child = child
-        self.news: list[News | Processes] = []
+        self.news: list[News] = []
 
     def all(self, count: int) -> list[str]:
         """Wait for so many news: their words."""
@@ -168,16 +167,16 @@ def test_what_it_started_ends_with_it(start: Start) -> None:
         "child.wait()\n"
     )
     child = start(text)
-    heard = Heard(child)
-    heard.all(1)
-    assert isinstance(heard.news[0], Processes)
-    grandchild = psutil.Process(heard.news[0].found["grandchild"])
+    until(lambda: child.news() or child.processes())
+    assert child.processes().keys() == {"grandchild"}
+    grandchild = psutil.Process(child.processes()["grandchild"])
 
     child.kill()
 
     assert psutil.wait_procs([grandchild], 20)[1] == []
     assert not child.alive()
     assert child.exit_code == -signal.SIGKILL
+    assert child.processes() == {}
 
 
 def test_one_that_was_never_started() -> None:

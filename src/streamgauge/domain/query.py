@@ -4,7 +4,7 @@ Plain values, which cross processes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from streamgauge.domain.scenario.values import Setting
@@ -88,6 +88,14 @@ class Progress:
     committed: bool = True
     """Whether it is done; a checkpoint also knows the batch in which the query died."""
 
+    @classmethod
+    def untold(
+        cls, at_ns: int, batch: int, began_ms: int, advances: Sequence[Advance], *, committed: bool = True
+    ) -> "Progress":
+        """One that was never told: all that is known of it is how far it went."""
+        numbers = {"rows": sum(each.to_offset - each.from_offset for each in advances)}
+        return cls(at_ns, batch, began_ms, numbers, advances, "checkpoint", committed)
+
 
 @dataclass(frozen=True, slots=True)
 class Looked:
@@ -107,8 +115,6 @@ class Happened:
     """`ready`, once it reads; `ended`, after it was told to or had read what there was; `failed`."""
     detail: str | None = None
     """Why it failed, in one line."""
-    processes: Mapping[str, int] = field(default_factory=dict)
-    """With `ready`: names and process ids of what carries it out, like `driver` and `executor-0`."""
 
 
 News = Progress | Looked | Happened

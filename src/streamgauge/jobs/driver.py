@@ -37,6 +37,7 @@ from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.functions import JOB_ARGUMENTS, load_function
 from streamgauge.domain.news import LIMIT, STOP, Processes, read_order
 from streamgauge.domain.query import Happened, QuerySpec
+from streamgauge.domain.scenario.faults import DRIVER
 from streamgauge.domain.scenario.pipeline import AVAILABLE_NOW, REAL_TIME
 from streamgauge.domain.secrets import without_secrets
 from streamgauge.jobs import catalogue, checkpoint, executors, failures, function, gateway, sink, source
@@ -145,7 +146,7 @@ class Driver:
                     return
             if not self._is_ready and self._reads(query, listener):
                 self._is_ready = True
-                self.told.tell(Happened(clock.monotonic_ns(), "ready", processes=dict(self._found)))
+                self.told.tell(Happened(clock.monotonic_ns(), "ready"))
             if listener.batches and not self._is_explained:
                 self._explain(query)
             if self._stop_ns is not None and self._may_stop(query):
@@ -239,7 +240,7 @@ def _carry_out(spec: QuerySpec, scratch: Path, told: Told, orders: Orders, log: 
     try:
         _check(spec)
         jvm = gateway.launched(spec, scratch, log)
-        told.tell(Processes({executors.DRIVER: jvm.pid}))
+        told.tell(Processes({DRIVER: jvm.pid}))
         threading.Thread(target=_follow, args=(jvm, told), daemon=True).start()
         spark = gateway.connected(spec, scratch)
         why = Driver(spec, told, orders, jvm, spark).run(scratch)

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from streamgauge.domain import clock
 from streamgauge.domain.query import Looked, QuerySpec
+from streamgauge.domain.scenario.faults import DRIVER
 
-DRIVER: Final = "driver"
 _BACKEND: Final = "CoarseGrainedExecutorBackend"
 _PYTHON: Final = "pyspark."
 """How the modules begin that Spark runs functions in Python with."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import RecordError
-from streamgauge.domain.news import LIMIT, STOP, Processes, order
+from streamgauge.domain.news import LIMIT, STOP, order
 from streamgauge.domain.query import Advance, News, Progress, QuerySpec
 from streamgauge.jobs import checkpoint
 from streamgauge.processes.lines import Child
@@ -26,7 +26,6 @@ class SparkQuery:
         self.spec = spec
         self._child = Child(_DRIVER)
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
-        self._processes: Mapping[str, int] = {}
         self._told: set[int] | None = None
         """Numbers of the batches that were told, or were there before we began."""
         self._torn: set[int] = set()
@@ -41,7 +40,6 @@ class SparkQuery:
         for path in (self.spec.log, self.spec.raw):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         self._scratch = tempfile.TemporaryDirectory(prefix="streamgauge-query-", ignore_cleanup_errors=True)
-        self._processes = {}
         self._child.start(order(self.spec, self._scratch.name), Path(self.spec.log))
 
     def _there_already(self) -> set[int]:
@@ -53,15 +51,11 @@ class SparkQuery:
 
     def news(self) -> list[News]:
         """What was told since the last call, of what has died too."""
-        return [news for said in self._child.news() if (news := self._heard(said)) is not None]
-
-    def _heard(self, said: News | Processes) -> News | None:
-        if isinstance(said, Processes):
-            self._processes = said.found
-            return None
-        if isinstance(said, Progress):
-            self._note(said)
-        return said
+        news = self._child.news()
+        for each in news:
+            if isinstance(each, Progress):
+                self._note(each)
+        return news
 
     def _note(self, progress: Progress) -> None:
         if self._told is not None:
@@ -85,7 +79,7 @@ class SparkQuery:
 
     def processes(self) -> Mapping[str, int]:
         """Process ids of the driver's JVM, `driver`, and of executors in this machine, `executor-<id>`."""
-        return self._processes if self.alive() else {}
+        return self._child.processes()
 
     def stop(self) -> None:
         """Ask for the end: when the batch that runs is done, or in real-time mode at once."""
@@ -117,11 +111,8 @@ class SparkQuery:
             if batch.number not in told and not (batch.number in self._torn and not batch.committed):
                 ends = zip(range(len(batch.ends)), _padded(before, batch.ends), batch.ends, strict=True)
                 advances = [Advance(partition, begin, end, None) for partition, begin, end in ends]
-                rows = sum(each.to_offset - each.from_offset for each in advances)
-                now_ns, numbers = clock.monotonic_ns(), {"rows": rows}
-                found.append(
-                    Progress(now_ns, batch.number, batch.began_ms, numbers, advances, "checkpoint", batch.committed)
-                )
+                now_ns, done = clock.monotonic_ns(), batch.committed
+                found.append(Progress.untold(now_ns, batch.number, batch.began_ms, advances, committed=done))
                 (told if batch.committed else self._torn).add(batch.number)
             before = batch.ends
         return found

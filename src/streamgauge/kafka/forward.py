@@ -17,8 +17,9 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaException, TopicPartition
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
-from streamgauge.domain.news import STOP, Processes, order, read_order
+from streamgauge.domain.news import STOP, order, read_order
 from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
+from streamgauge.domain.scenario.faults import DRIVER
 from streamgauge.kafka.messages import log, words_of
 from streamgauge.kafka.patience import patiently
 from streamgauge.processes.lines import Child, Orders, Told
@@ -30,7 +31,6 @@ AT_ONCE: Final = 1000
 _WAIT_SECONDS: Final = 0.05
 _ASK_SECONDS: Final = 30.0
 _FORWARDER: Final = ("-c", "from streamgauge.kafka.forward import main; main()")
-DRIVER: Final = "driver"
 
 
 @dataclass(slots=True)
@@ -163,9 +163,8 @@ def left_behind(starts: Sequence[int], at: Mapping[int, int]) -> Progress | None
     advances = [Advance(number, start, at[number], None) for number, start in enumerate(starts) if at[number] > start]
     if not advances:
         return None
-    rows = sum(each.to_offset - each.from_offset for each in advances)
     pair = clock_pair()
-    return Progress(pair.monotonic_ns, 0, pair.wall_ns // NS_PER_MS, {"rows": rows}, advances, "checkpoint")
+    return Progress.untold(pair.monotonic_ns, 0, pair.wall_ns // NS_PER_MS, advances)
 
 
 def main() -> None:
@@ -180,7 +179,7 @@ def main() -> None:
     threading.Thread(target=_await_stop, args=(orders, stop), daemon=True).start()
     try:
         forwarder = Forwarder(spec)
-        told.tell(Happened(monotonic_ns(), "ready", processes={DRIVER: os.getpid()}))
+        told.tell(Happened(monotonic_ns(), "ready"))
         if forwarder.left is not None:
             told.tell(forwarder.left)
         while not stop.is_set():
@@ -227,8 +226,7 @@ class ClientQuery:
 
     def start(self) -> None:
         """Start it: where it has committed, or where the run begins."""
-        told = self._spec.starts if self._committed is None else tuple(self._committed)
-        self._child.start(order(replace(self._spec, starts=told)), Path(self._spec.log))
+        self._child.start(order(replace(self._spec, starts=tuple(self._begins()))), Path(self._spec.log))
 
     def alive(self) -> bool:
         """Whether its process lives."""
@@ -236,16 +234,20 @@ class ClientQuery:
 
     def news(self) -> Sequence[News]:
         """What it told since the last call."""
-        news = [each for each in self._child.news() if not isinstance(each, Processes)]
+        news = self._child.news()
         for each in news:
             if isinstance(each, Progress):
                 self._note(each)
         return news
 
     def _note(self, progress: Progress) -> None:
-        known = dict(enumerate(self._committed or self._spec.starts))
-        ends = known | {far.partition: far.to_offset for far in progress.advances}
-        self._committed = [ends[number] for number in sorted(ends)]
+        self._committed = self._begins()
+        for far in progress.advances:
+            self._committed[far.partition] = far.to_offset
+
+    def _begins(self) -> list[int]:
+        """First offset of each partition that was not told of."""
+        return list(self._spec.starts if self._committed is None else self._committed)
 
     def processes(self) -> Mapping[str, int]:
         """Its one process."""

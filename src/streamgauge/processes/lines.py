@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
@@ -31,11 +31,12 @@ class Child:
         self._command = [sys.executable, *arguments]
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
+        self._processes: Mapping[str, int] = {}
 
     def start(self, order: str, log: Path) -> None:
         """Start it and tell it its first order; news that were not asked for are forgotten. Raises OSError."""
         self.close()
-        self._rest = b""
+        self._rest, self._processes = b"", {}
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 self._command,
@@ -56,7 +57,7 @@ class Child:
                 pipe.write(order.encode() + b"\n")
                 pipe.flush()
 
-    def news(self) -> list[News | Processes]:
+    def news(self) -> list[News]:
         """What it told since the last call, also when it has died since; half a line waits for its other half."""
         if self._process is None or _pipe(self._process.stdout).closed:
             return []
@@ -65,7 +66,15 @@ class Child:
             while data := os.read(pipe, _READ_BYTES):
                 self._rest += data
         *lines, self._rest = self._rest.split(b"\n")
-        return [read(line.decode()) for line in lines]
+        said = [read(line.decode()) for line in lines]
+        for each in said:
+            if isinstance(each, Processes):
+                self._processes = each.found
+        return [each for each in said if not isinstance(each, Processes)]
+
+    def processes(self) -> Mapping[str, int]:
+        """Names and process ids of what carries the query out, by what it told last; nothing when it has ended."""
+        return self._processes if self.alive() else {}
 
     def alive(self) -> bool:
         """Whether it has not ended."""
