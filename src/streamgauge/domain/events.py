@@ -78,7 +78,7 @@ SENT = Schema(
         may("sent_ns", _I64, "read just before the produce call that was accepted; null when never sent"),
         may("acked_ns", _I64, "when its delivery report was served; null with acks 0 and when never sent"),
         may("size_bytes", _I32, "bytes of value; null when never sent"),
-        may("error", _STR, "null when acknowledged; `unsent`, or the client's name of the error"),
+        may("error", _STR, "null when acknowledged; `unsent`, `fate_unknown`, or the client's name of the error"),
         may("transaction", _I32, "number of the transaction within the producer"),
         may(
             "admitted_ns", _I64, "when its producer saw that the policy let it go; null without a policy, or never sent"
@@ -430,3 +430,6 @@ COMMITTED, ABORTED, UNDECIDED = "committed", "aborted", "unknown"
 """Outcomes of a transaction."""
 UNSENT = "unsent"
 """Error of a message that was due before the load ended and never handed to the client."""
+FATE_UNKNOWN = "fate_unknown"
+"""Error of a message that was claimed for sending, and whose producer was gone before it could report what became of
+it. It may have been sent, and it may be in the log."""

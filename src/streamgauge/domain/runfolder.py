@@ -54,6 +54,9 @@ class WorkerFacts(_Facts):
     """What it said before it failed."""
     dropped_rows: int = 0
     """Rows that it could not write."""
+    next_seqs: list[int] | None = None
+    """Of each of its producers, in the order of `numbers`, the first sequence that it did not take up: each message
+    below was claimed for sending, or recorded as never sent. Null where nobody knows, and for other roles."""
 
     @property
     def numbers(self) -> list[int]:
