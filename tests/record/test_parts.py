@@ -1,6 +1,8 @@
 """Event sinks: what was taken is in the folder, whatever happens to the worker."""
 
 import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.runfolder import RunFolder
+from streamgauge.processes.lock import FolderLock
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.record.openpart import HEAD_BYTES
 from streamgauge.record.parts import PartSink, close_left_open, open_sink
@@ -46,6 +49,7 @@ def rows_of(folder: RunFolder, kind: str = "sent") -> list[dict[str, Any]]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
+    (tmp_path / "run").mkdir()
     return RunFolder(tmp_path / "run")
 
 
@@ -130,12 +134,10 @@ def test_texts_are_kept(folder: RunFolder) -> None:
 
 
 def test_what_a_dead_worker_left_open_is_closed_by_others(folder: RunFolder) -> None:
-    """The worker never closes; a block that was cut off in the middle does not count; closing twice changes nothing."""
+    """The worker never closes; closing twice changes nothing."""
     dead = sink(folder, rows_per_part=1000)
     dead.append(block(0, 130, ["x", *[None] * 129]), 130)
     left = folder.worker_events("sent", "producer-3") / "_open-0"
-    with left.open("ab") as file:
-        file.write(b"\x02\x00\x00\x00half a block")
 
     assert close_left_open(folder) == []
     assert close_left_open(folder) == []
@@ -144,6 +146,44 @@ def test_what_a_dead_worker_left_open_is_closed_by_others(folder: RunFolder) -> 
     assert [row["seq"] for row in rows] == list(range(130))
     assert rows[0]["error"] == "x"
     assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    "end",
+    [b"\x02\x00\x00\x00half a block", b"\x02", bytes(4096), b"\x00\x00\x00\x00\x05\x00\x00\x00[oops", b"\xff" * 77],
+    ids=["half a block", "half a number", "zeros", "half a text", "garbage"],
+)
+def test_an_end_that_cannot_be_read_is_told_and_kept(folder: RunFolder, end: bytes) -> None:
+    """The rows before it are used, once; the file stays, so that a second look tells the same."""
+    dead = sink(folder, rows_per_part=1000)
+    dead.append(block(0, 130, ["x", *[None] * 129]), 130)
+    left = folder.worker_events("sent", "producer-3") / "_open-0"
+    whole = left.read_bytes()
+    left.write_bytes(whole + end)
+
+    ((told, reason),) = close_left_open(folder)
+
+    assert told == left.with_name("_torn-0")
+    assert f"last {len(end):,} bytes" in reason
+    assert "behind 130 rows" in reason
+    assert told.read_bytes() == whole + end
+    assert close_left_open(folder) == []
+    assert [row["seq"] for row in rows_of(folder)] == list(range(130))
+
+
+def test_rows_of_another_process_with_the_same_name_get_numbers_of_their_own(folder: RunFolder) -> None:
+    """Also beside parts that are still open, or could not be read."""
+    for first in (0, 10):
+        taken = sink(folder)
+        taken.append(block(first, 10), 10)
+        taken.close()
+    (folder.worker_events("sent", "producer-3") / "_torn-7").write_bytes(b"")
+    taken = sink(folder)
+    taken.append(block(20, 10), 10)
+    taken.close()
+
+    assert [row["seq"] for row in rows_of(folder)] == list(range(30))
+    assert (folder.worker_events("sent", "producer-3") / "part-8.parquet").exists()
 
 
 def test_a_part_that_is_closed_already_is_not_written_again(folder: RunFolder) -> None:
@@ -172,6 +212,99 @@ def test_an_open_part_that_cannot_be_read_is_told_and_kept(folder: RunFolder, co
     assert told == path
     assert "not an open part that can be read" in reason
     assert path.exists()
+
+
+def test_texts_have_no_limit(folder: RunFolder) -> None:
+    """Also in an open part that others close: a host that fails with a long text each time goes on recording."""
+    texts: list[str | None] = [f"{number}: " + "x" * 2000 for number in range(100)]
+    dead = sink(folder)
+    for number, text in enumerate(texts[:-1]):
+        dead.append(block(number, 1, [text]), 1)
+
+    assert close_left_open(folder) == []
+    assert [row["error"] for row in rows_of(folder)] == texts[:-1]
+
+
+def test_half_a_block_on_a_full_disk_is_taken_back(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written before it stays, and nothing unreadable behind it."""
+    taken = sink(folder)
+    taken.append(block(0, 20), 20)
+    write = os.writev
+
+    def half(descriptor: int, pieces: list[bytes]) -> int:
+        write(descriptor, [b"".join(pieces)[:100]])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "writev", half)
+        with pytest.raises(RecordError, match="No space left") as told:
+            taken.append(block(20, 30), 30)
+
+    assert told.value.dropped_rows == 30
+    assert close_left_open(folder) == []
+    assert [row["seq"] for row in rows_of(folder)] == list(range(20))
+
+
+def test_rows_that_were_taken_before_an_error_are_not_counted_as_dropped(folder: RunFolder) -> None:
+    """The block fills a part, which cannot be closed: its rows are in the open one."""
+
+    def full(table: pa.Table, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    taken = sink(folder, write=full)
+    taken.append(block(0, 150), 150)
+    with pytest.raises(RecordError) as told:
+        taken.append(block(150, 70), 70)
+
+    assert told.value.dropped_rows == 20
+    assert close_left_open(folder) == []
+    assert [row["seq"] for row in rows_of(folder)] == list(range(200))
+
+
+def test_a_closed_part_is_on_the_disk_before_the_open_one_goes(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power failure one of the two is whole."""
+    done: list[str] = []
+
+    def noting(call: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def note(*given: Any, **more: Any) -> Any:
+            done.append(f"{name} {given[0].name}" if isinstance(given[0], Path) else name)
+            return call(*given, **more)
+
+        return note
+
+    for owner, name in ((os, "fsync"), (Path, "rename"), (Path, "unlink")):
+        monkeypatch.setattr(owner, name, noting(getattr(owner, name), name))
+    taken = sink(folder)
+    taken.append(block(0, 10), 10)
+    taken.close()
+
+    assert done == ["fsync", "rename _part-0.parquet", "fsync", "unlink _open-0"]
+
+
+def test_temporary_parts_of_the_dead_are_removed(folder: RunFolder) -> None:
+    """Their rows are in the open part."""
+    dead = sink(folder)
+    dead.append(block(0, 10), 10)
+    unfinished = folder.worker_events("sent", "producer-3") / "_part-5.parquet"
+    unfinished.write_bytes(b"PAR1")
+
+    assert close_left_open(folder) == []
+    assert not unfinished.exists()
+    assert len(rows_of(folder)) == 10
+
+
+def test_nobody_analyses_a_folder_that_a_sink_writes_to(folder: RunFolder) -> None:
+    """Until the sink is closed; and no sink begins while somebody analyses."""
+    taken = open_sink(folder.root, "polls", "consumer-0", {})
+    assert FolderLock.exclusive(folder.root) is None
+    taken.close()
+
+    analysis = FolderLock.exclusive(folder.root)
+    assert analysis
+    with analysis, pytest.raises(RecordError, match="is being analysed"):
+        open_sink(folder.root, "polls", "consumer-0", {})
 
 
 def test_a_full_disk_costs_no_row_that_was_taken(folder: RunFolder) -> None:

@@ -55,6 +55,9 @@ class BrokerError(RunFailed):
 class RecordError(RunFailed):
     """A row could not be written, or a run folder could not be read."""
 
+    dropped_rows: int | None = None
+    """How many of the rows that were to be written are not; None where that is not known."""
+
 
 class WorkerError(RunFailed):
     """A worker could not be started or did not get ready in time."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import Block
-from streamgauge.domain.errors import StreamgaugeError
+from streamgauge.domain.errors import RecordError
 from streamgauge.domain.pacing import Int64s
 from streamgauge.engine.consume import Progress
 from streamgauge.engine.live import Cell, Latencies, Live, Order, Slot, State
@@ -97,8 +97,8 @@ class CountingSink:
         """Take rows, or count them as dropped."""
         try:
             self.sink.append(block, count)
-        except StreamgaugeError:
-            self.slot[Slot.DROPPED] += count
+        except RecordError as error:
+            self.slot[Slot.DROPPED] += count if error.dropped_rows is None else error.dropped_rows
             raise
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from streamgauge.domain.blocks import Block
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.events import EVENTS, NULL, Column, Type
 from streamgauge.domain.paths import RunFolder
+from streamgauge.processes.lock import FolderLock
 from streamgauge.record.arrow import ARROW_TYPES, arrow_schema
 from streamgauge.record.openpart import Buffers, Constants, OpenPart, Rows, make_buffers, read_open_part
 
@@ -28,7 +30,7 @@ _ROWS_PER_PART = {
     **dict.fromkeys(("client", "query", "progress", "executors", "lookups"), _SELDOM),
 }  # fmt: skip
 """Of the kinds that have more rows than most, or fewer: a client is looked at every other second."""
-_OPEN = "_open-"
+_PART, _OPEN, _TORN = "part-", "_open-", "_torn-"
 
 WriteTable = Callable[[pa.Table, Path], None]
 
@@ -50,6 +52,7 @@ def write_parquet(table: pa.Table, path: Path | pa.BufferOutputStream) -> None:
 class PartSink:
     """The rows of one kind of event of one worker; not for use by several threads.
 
+    `lock` keeps others from analysing the folder until the sink is closed; it is let go with the process, too.
     Raises RecordError when rows can no longer be written; those already taken stay in the folder.
     """
 
@@ -61,7 +64,9 @@ class PartSink:
         constants: Constants | None = None,
         rows_per_part: int = ROWS_PER_PART,
         write: WriteTable = write_parquet,
+        lock: FolderLock | None = None,
     ) -> None:
+        self._lock = lock
         self._schema = EVENTS[kind]
         self._directory = folder.worker_events(kind, worker)
         self._constants = constants or {}
@@ -74,19 +79,26 @@ class PartSink:
             self._directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RecordError(f"{self._directory}: cannot be made: {error.strerror}") from error
-        self._open = self._new_open_part(0)
+        self._open = self._new_open_part(_first_free(self._directory))
         # The second part begins in the middle of the load.
         self._spare = make_buffers(self._schema, self._constants, rows_per_part)
 
     def append(self, block: Block, count: int) -> None:
-        """Take `count` rows; every column that is not constant must be in the block."""
+        """Take `count` rows; every column that is not constant must be in the block.
+
+        Raises RecordError, with the number of rows that were not taken, when they cannot be written.
+        """
         first = 0
-        while first < count:
-            taken = min(count - first, self._rows_per_part - self._open.count)
-            self._open.append(block, first, taken)
-            first += taken
-            if self._open.count == self._rows_per_part:
-                self._turn()
+        try:
+            while first < count:
+                taken = min(count - first, self._rows_per_part - self._open.count)
+                self._open.append(block, first, taken)
+                first += taken
+                if self._open.count == self._rows_per_part:
+                    self._turn()
+        except RecordError as error:
+            error.dropped_rows = count - first
+            raise
 
     def close(self) -> None:
         """Turn what is still open into a closed part; raises RecordError where that is not possible."""
@@ -96,6 +108,8 @@ class PartSink:
         with contextlib.suppress(OSError):
             # A worker that recorded nothing leaves nothing.
             self._directory.rmdir()
+        if self._lock:
+            self._lock.close()
 
     def _turn(self) -> None:
         """Go on in another open part while the full one is turned into a closed one."""
@@ -128,35 +142,88 @@ class PartSink:
 
 
 def open_sink(run: Path, kind: str, worker: str, constants: Constants) -> PartSink:
-    """A sink in the folder `run`, ready to take rows at once: what a first use costs is paid here."""
+    """A sink in the folder `run`, ready to take rows at once: what a first use costs is paid here.
+
+    Nobody can analyse the folder before the sink is closed or its process has ended. Raises RecordError when somebody
+    does so already.
+    """
     _warm_up()
-    return PartSink(RunFolder(run), kind, worker, constants, _ROWS_PER_PART.get(kind, FEW_ROWS_PER_PART))
+    rows_per_part = _ROWS_PER_PART.get(kind, FEW_ROWS_PER_PART)
+    return PartSink(RunFolder(run), kind, worker, constants, rows_per_part, lock=hold(RunFolder(run)))
+
+
+def hold(folder: RunFolder) -> FolderLock:
+    """Hold a run folder together with others who write rows; raises RecordError while somebody analyses it."""
+    try:
+        lock = FolderLock.shared(folder.root)
+    except OSError as error:
+        raise RecordError(f"{folder.root}: cannot be opened: {error.strerror}") from error
+    if lock is None:
+        raise RecordError(f"{folder.root}: is being analysed; no rows can be written meanwhile")
+    return lock
 
 
 def close_left_open(folder: RunFolder, write: WriteTable = write_parquet) -> list[tuple[Path, str]]:
-    """Close what dead workers left open; returns the files for which that was not possible, each with the reason."""
-    failed = []
+    """Close what dead workers left open; returns the files of which not every row could be used, each with the reason.
+
+    Nobody may write to the folder meanwhile. A file that cannot be read stays; of one whose end cannot be read the rows
+    before are used, and it stays beside them under a name of its own.
+    """
+    left = []
     for path in sorted(folder.events.glob(f"*/worker=*/{_OPEN}*")):
         try:
-            _write_closed(path, read_open_part(path), write)
+            rows = read_open_part(path)
+            _write_closed(path, rows, write)
         except RecordError as error:
-            failed.append((path, str(error)))
-    return failed
+            left.append((path, str(error)))
+            continue
+        if rows.unread_bytes:
+            left.append(
+                (_torn(path), f"its last {rows.unread_bytes:,} bytes, behind {rows.count:,} rows, cannot be read")
+            )
+    for unfinished in folder.events.glob(f"*/worker=*/_{_PART}*.parquet"):
+        unfinished.unlink(missing_ok=True)
+    return left
 
 
 def _write_closed(path: Path, rows: Rows, write: WriteTable) -> None:
-    """Turn an open part into a closed one: under a temporary name, then renamed, so that a part is whole or absent."""
-    closed = path.parent / f"part-{rows.number}.parquet"
-    temporary = path.parent / f"_part-{rows.number}.parquet"
+    """Turn an open part into a closed one: under a temporary name, then renamed, so that a part is whole or absent.
+
+    It is on the disk before the open one goes, so that a power failure costs no row that was closed.
+    """
+    closed = path.parent / f"{_PART}{rows.number}.parquet"
+    temporary = path.parent / f"_{_PART}{rows.number}.parquet"
     try:
         # It may be there already, if a worker died between the two last steps.
         if rows.count and not closed.exists():
             write(_table(rows), temporary)
+            _sync(temporary)
             temporary.rename(closed)
-        path.unlink()
+            _sync(closed.parent)
+        path.rename(_torn(path)) if rows.unread_bytes else path.unlink()
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise RecordError(f"{closed}: cannot be written: {error}") from error
+
+
+def _torn(path: Path) -> Path:
+    """Where an open part stays whose end could not be read."""
+    return path.with_name(path.name.replace(_OPEN, _TORN))
+
+
+def _first_free(directory: Path) -> int:
+    """The first number that no part of a folder has; an earlier process may have written there."""
+    numbers = [path.stem.rpartition("-")[2] for path in directory.iterdir()]
+    return max((int(number) + 1 for number in numbers if number.isdigit()), default=0)
+
+
+def _sync(path: Path) -> None:
+    """Have what was written to a file, or the names in a folder, on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _table(rows: Rows) -> pa.Table:
