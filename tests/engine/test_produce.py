@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamgauge.domain.blocks import Block, ClientSpec
+from streamgauge.domain import stamp
+from streamgauge.domain.blocks import Block, ClientSpec, Outgoing, Refused
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.pacing import Pacer, constant
 from streamgauge.engine.compose import Composer, Recipe
@@ -376,3 +377,49 @@ def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
         assert lateness.max() < NS_PER_MS
     assert [live.state(row) for row in range(3)] == [State.FLUSHED] * 3
     live.close()
+
+
+@pytest.mark.parametrize("rate", [1_000.0, 100_000.0, None])
+def test_a_message_is_taken_up_before_it_can_be_anywhere(rate: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever counts after a death at any moment finds none with the client, or in the rows, that was not taken up."""
+    story = Story(rate=rate, seconds=0.01, queue_limit=300)
+    send, append = FakeProducer.send, Rows.append
+    seen: list[tuple[int, int]] = []
+
+    def note_sent(client: FakeProducer, block: Outgoing) -> Refused:
+        seen.append((int(stamp.decode(block.stamps.tobytes())["seq"].max()), int(story.slot[Slot.NEXT_SEQ])))
+        return send(client, block)
+
+    def note_recorded(rows: Rows, block: Block, count: int) -> None:
+        if block.get("sent_ns") is not None:
+            seen.append((int(np.max(np.asarray(block["seq"]))), int(story.slot[Slot.NEXT_SEQ])))
+        append(rows, block, count)
+
+    monkeypatch.setattr(FakeProducer, "send", note_sent)
+    monkeypatch.setattr(Rows, "append", note_recorded)
+    rows = story.run()
+
+    assert len(seen) > 2
+    assert [each for each in seen if each[0] >= each[1]] == []
+    assert story.slot[Slot.NEXT_SEQ] == len(rows.rows)
+
+
+def test_what_was_never_sent_is_counted_once_it_is_recorded() -> None:
+    """The client takes nothing more from the second half on: what was due is recorded, and only then counted."""
+    story = Story(rate=1_000.0, seconds=1.0, stopped=lambda now: now >= START + NS_PER_SECOND // 2, queue_limit=10)
+
+    rows = story.run()
+
+    assert len(rows.rows) == 1_000
+    assert story.slot[Slot.NEXT_SEQ] == 1_000
+
+
+def test_refused_messages_are_among_those_whose_fate_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or what the live view calls acknowledged would be fewer than none."""
+    refusal = Refused(failed=[(0, "MSG_SIZE_TOO_LARGE")])
+    monkeypatch.setattr(FakeProducer, "send", lambda _client, _block: refusal)
+    story = Story(rate=100.0, seconds=0.1)
+
+    story.run()
+
+    assert story.slot[Slot.KNOWN] == story.slot[Slot.FAILED] == 10

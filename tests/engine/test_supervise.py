@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import live_buckets
+from streamgauge.engine.context import Context
 from streamgauge.engine.crew import Worker
 from streamgauge.engine.drain import STILL_NS
-from streamgauge.engine.live import Latencies, Live, Order, PollGap, Slot, gap_of_last_second
+from streamgauge.engine.live import Cell, Latencies, Live, Order, PollGap, Slot, gap_of_last_second
 from streamgauge.engine.observe import Observed, Observer
-from streamgauge.engine.plan import Interrupts, Plan
+from streamgauge.engine.plan import Begun, Interrupts, Plan
 from streamgauge.engine.roles import ProducerJob
 from streamgauge.engine.supervise import (
+    LEAD_NS,
     TICK_SECONDS,
     Supervisor,
     is_group_complete,
@@ -208,4 +211,56 @@ def test_without_acknowledgements_a_log_ends_where_it_stops_growing(tmp_path: Pa
     began = now[0]
     endless._draining(live).final_ends(began + 3 * SECOND)
     assert now[0] - began == pytest.approx(3 * SECOND, rel=0.02)
+    live.close()
+
+
+def test_times_are_told_whole_or_not_at_all() -> None:
+    """A processor may show them to others one by one, after the order to go: who sees a part of them waits."""
+    live = Live.create(1, 1)
+    assert live.times() is None
+    live.give_times(100, 200, 300, 0)
+    assert live.times() == (100, 200, 300, 0)
+
+    for cell in (Cell.START_NS, Cell.MEASURE_NS, Cell.LOAD_END_NS, Cell.TIMES_SUM):
+        told = int(live.control[cell])
+        live.control[cell] = 0
+        assert live.times() is None
+        live.control[cell] = told
+    live.close()
+
+
+def test_a_worker_that_sees_the_order_before_the_times_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the run ends before its load began."""
+    live = Live.create(1, 1)
+    context = Context("w", (0,), Path(), open_sink, live)
+    monkeypatch.setattr(clock, "sleep_seconds", lambda _: live.give_times(1, 2, 3, 4))
+    live.give(Order.GO)
+    assert context.times() == (1, 2, 3, 4)
+
+    ended = Live.create(1, 1)
+    ended.give(Order.FINISH)
+    assert Context("w", (0,), Path(), open_sink, ended).times() == (0, 0, 0, 0)
+    live.close()
+    ended.close()
+
+
+def test_what_is_planned_is_written_down_before_the_order_to_go(tmp_path: Path) -> None:
+    """On a slow disk again, for a start that lies ahead; after three times it begins all the same."""
+    now, told = [10 * SECOND], []
+    live = Live.create(1, 1)
+    plan = Plan(tmp_path, [], [], [], (), 1, [0], SECOND, 2 * SECOND, 0, open_sink)
+
+    def note(begun: Begun) -> None:
+        assert live.order == Order.PREPARE
+        told.append([(phase.name, phase.from_ns, phase.to_ns) for phase in begun.phases])
+        now[0] += LEAD_NS if len(told) == 1 else 0
+
+    supervisor = Supervisor(plan, Nothing(), Interrupts(), lambda _: None, begins=note, now_ns=lambda: now[0])
+    start = supervisor._begin(live)
+
+    assert start == 10 * SECOND + 2 * LEAD_NS
+    assert told[-1] == [("warmup", start, start + SECOND), ("measure", start + SECOND, start + 3 * SECOND)]
+    assert len(told) == 2
+    assert live.times() == (start, start + SECOND, start + 3 * SECOND, 0)
+    assert live.order == Order.GO
     live.close()

@@ -1,6 +1,8 @@
 """run.json: written whole, read with one clear message for what is wrong."""
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 
 from streamgauge.domain.errors import BadInput, RecordError
 from streamgauge.domain.runfolder import BrokerFacts, Phase, RunFacts, RunFolder, WorkerFacts
-from streamgauge.record.facts import machine, read_facts, versions, write_facts
+from streamgauge.record.facts import RESERVED_BYTES, machine, read_facts, versions, write_facts
 
 
 def facts(**changes: Any) -> RunFacts:
@@ -74,3 +76,31 @@ def test_the_facts_of_the_machine_are_plain_values() -> None:
     assert found["cores"] >= found["usable_cores"] >= 1
     assert found["memory_bytes"] > found["memory_available_bytes"] > 0
     assert {"python", "streamgauge", "confluent-kafka", "pyspark"} <= versions().keys()
+
+
+def test_the_next_facts_have_room_on_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room was kept for them: they are written into blocks that the file has already."""
+    folder, room = RunFolder(tmp_path), tmp_path / "_run.json"
+    write_facts(folder, facts(), reserve=True)
+    kept = room.stat()
+    assert kept.st_blocks * 512 >= RESERVED_BYTES
+
+    said = facts(reasons=["the disk is full" * 100])
+    monkeypatch.setattr(os, "posix_fallocate", _full)
+    write_facts(folder, said)
+
+    assert read_facts(folder) == said
+    assert folder.facts.stat().st_ino == kept.st_ino
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_facts_that_find_no_room_at_the_begin_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then nothing has been recorded yet."""
+    monkeypatch.setattr(os, "posix_fallocate", _full)
+
+    with pytest.raises(RecordError, match=r"run.json: cannot be written: No space left on device"):
+        write_facts(RunFolder(tmp_path), facts(), reserve=True)
+
+
+def _full(_descriptor: int, _begin: int, _size: int) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")

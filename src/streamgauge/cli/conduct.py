@@ -9,17 +9,21 @@ from typing import Any
 
 from streamgauge.cli.piping import connector_jars, table_folder
 from streamgauge.cli.prepared import Topics
-from streamgauge.cli.rows import record_final_lag, record_lag, record_marks, record_rest, record_source
+from streamgauge.cli.recover import sweep
+from streamgauge.cli.rows import Stands, ask_stands, record_marks, record_source, record_stands
+from streamgauge.cli.settle import settle, sources_of_jobs
 from streamgauge.cli.wiring import Identity, plan_of
 from streamgauge.domain import clock
-from streamgauge.domain.errors import BadInput, Fault, StreamgaugeError
+from streamgauge.domain.cells import PREFIX
+from streamgauge.domain.errors import BadInput, BrokerError, Fault, RecordError, StreamgaugeError
 from streamgauge.domain.look import Look
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.runfolder import BrokerFacts, Numbered, RunFacts, RunFolder
 from streamgauge.domain.scenario import Scenario, Setting, document
 from streamgauge.domain.scenario.faults import BROKER
 from streamgauge.domain.secrets import masked
-from streamgauge.engine.plan import Interrupts, Outcome
+from streamgauge.engine.live import memory_folder
+from streamgauge.engine.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.supervise import Supervisor
 from streamgauge.kafka.admin import Cluster
@@ -27,8 +31,8 @@ from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
 from streamgauge.kafka.prime import PRIME_SECONDS, prime
 from streamgauge.record.facts import machine, versions, write_facts
+from streamgauge.record.parts import close_left_open, hold
 
-PARENT = "supervisor"
 Progress = Callable[[str], None]
 
 
@@ -82,47 +86,120 @@ def conduct(
     `watch` is shown how the run stands, once in a second.
     """
     _check_faults(request)
+    sweep()
     pair = clock.clock_pair()
     run_id = f"{clock.local_stamp(pair.wall_ns)}-{request.scenario.name}"
     folder = make_folder(request.out, run_id)
     identity = Identity(run_id, secrets.randbits(32), f"streamgauge-{run_id}-{secrets.token_hex(3)}")
-    try:
-        # Before a broker is started that would wait for it.
-        connector_jars(request.scenario, progress)
-        with _target(request, folder, interrupts, progress) as target:
-            table = table_folder(request.scenario, folder.root)
-            topics = Topics(target.cluster, request.scenario, identity.groups(request.scenario), target.ended, table)
-            topics.prepare(embedded=target.facts.embedded, allow_reset=request.allow_reset)
-            facts = _facts(request, identity, target, pair, topics.made)
-            write_facts(folder, facts)
-            topics.begin()
-            record_lag(folder, topics, "start")
-            plan = plan_of(
-                request.scenario,
-                identity,
-                target.connection,
-                folder.root,
-                target.watched,
-                pair=pair,
-                revive=target.revive if target.broker else None,
-                starts=topics.starts,
-                arrivals=request.arrivals,
-            )
-            outcome = Supervisor(plan, topics, interrupts, progress, watch).conduct()
-            topics.query_ends = outcome.query_ends
-            record_rest(folder, plan.producers, outcome)
-            record_marks(folder, request.scenario, outcome)
-            answers = outcome.cluster_answers and record_final_lag(folder, topics, outcome)
-            if answers and plan.query:
-                record_source(folder, request.scenario, plan.query.spec, topics, identity.tag, outcome)
-            if answers and not target.facts.embedded:
-                topics.leave(outcome)
-            names = target.broker.names if target.broker else []
-            write_facts(folder, _ended(facts, outcome, names))
-    except StreamgaugeError:
-        _remove_empty(folder)
-        raise
+    with hold(folder):
+        try:
+            # Before a broker is started that would wait for it.
+            connector_jars(request.scenario, progress)
+            with _target(request, folder, interrupts, progress) as target:
+                done = _carry_out(request, identity, pair, folder, target, interrupts, progress, watch)
+        except StreamgaugeError:
+            _remove_empty(folder)
+            raise
+        # The broker is gone, and its data with it: where the disk was full there is room now.
+        _conclude(folder, request.scenario, done)
     return folder
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A run that was carried out, and what is still to be written of it."""
+
+    facts: RunFacts
+    plan: Plan
+    outcome: Outcome
+    topics: Topics
+    final: Stands | None
+    """Where every partition stood at the end; None where the cluster could not be asked."""
+
+
+def _carry_out(
+    request: Request,
+    identity: Identity,
+    pair: clock.ClockPair,
+    folder: RunFolder,
+    target: _Target,
+    interrupts: Interrupts,
+    progress: Progress,
+    watch: Callable[[Look], None] | None,
+) -> _Done:
+    """Do on a cluster what has to be done while there is one. Raises before the load, and never after its begin."""
+    scenario = request.scenario
+    table = table_folder(scenario, folder.root)
+    topics = Topics(target.cluster, scenario, identity.groups(scenario), target.ended, table)
+    topics.prepare(embedded=target.facts.embedded, allow_reset=request.allow_reset)
+    facts = _facts(request, identity, target, pair, topics.made)
+    write_facts(folder, facts)
+    try:
+        topics.begin()
+        record_stands(folder, topics, ask_stands(topics), "start")
+    except StreamgaugeError as error:
+        with contextlib.suppress(RecordError):
+            write_facts(folder, facts.model_copy(update={"ending": "failed", "reasons": [str(error)]}))
+        raise
+    plan = plan_of(
+        scenario,
+        identity,
+        target.connection,
+        folder.root,
+        target.watched,
+        pair=pair,
+        revive=target.revive if target.broker else None,
+        starts=topics.starts,
+        arrivals=request.arrivals,
+        cells=memory_folder() / f"{PREFIX}{secrets.token_hex(8)}",
+    )
+    facts = facts.model_copy(update={"cells": str(plan.cells)})
+
+    def note(begun: Begun) -> None:
+        planned = {"phases": list(begun.phases), "workers": list(begun.workers)}
+        write_facts(folder, facts.model_copy(update=planned), reserve=True)
+
+    outcome = Supervisor(plan, topics, interrupts, progress, watch, begins=note).conduct()
+    topics.query_ends = outcome.query_ends
+    final = _ask_final(topics, outcome) if outcome.cluster_answers else None
+    if final and plan.query:
+        record_source(folder, scenario, plan.query.spec, topics, identity.tag, outcome)
+    if final and not target.facts.embedded:
+        topics.leave(outcome)
+    names = target.broker.names if target.broker else []
+    broker = facts.broker.model_copy(update={"processes": list(names)})
+    return _Done(facts.model_copy(update={"broker": broker}), plan, outcome, topics, final)
+
+
+def _ask_final(topics: Topics, outcome: Outcome) -> Stands | None:
+    """The offsets without which no message can be called lost; a cluster that is gone cannot tell them."""
+    try:
+        return ask_stands(topics)
+    except BrokerError as error:
+        outcome.fail(f"log ends at the end of the run are not known: {error}")
+        return None
+
+
+def _conclude(folder: RunFolder, scenario: Scenario, done: _Done) -> None:
+    """Write what only the supervisor knows: rows where that is possible, and how the run ended in any case."""
+    outcome = done.outcome
+
+    def lag() -> None:
+        if done.final:
+            record_stands(folder, done.topics, done.final, "final")
+
+    def fates() -> None:
+        close_left_open(folder)
+        settle(folder, _ended(done.facts, outcome), sources_of_jobs(done.plan.producers))
+
+    for record in (lag, lambda: record_marks(folder, scenario, outcome), fates):
+        try:
+            record()
+        except RecordError as error:
+            outcome.fail(f"supervisor: {error}; what was recorded is kept: streamgauge analyse {folder.root}")
+    write_facts(folder, _ended(done.facts, outcome))
+    if done.plan.cells:
+        done.plan.cells.unlink(missing_ok=True)
 
 
 def _check_faults(request: Request) -> None:
@@ -229,15 +306,15 @@ def _without_secrets(scenario: dict[str, Any]) -> dict[str, Any]:
     return scenario
 
 
-def _ended(facts: RunFacts, outcome: Outcome, brokers: Sequence[str]) -> RunFacts:
+def _ended(facts: RunFacts, outcome: Outcome) -> RunFacts:
     return facts.model_copy(
         update={
-            "broker": facts.broker.model_copy(update={"processes": list(brokers)}),
             "workers": outcome.workers,
             "phases": outcome.phases,
             "load_ended_ns": outcome.load_ended_ns,
             "drain_ended_ns": outcome.drain_ended_ns,
             "drained": outcome.drained,
+            "cells": None,
             "ending": outcome.ending,
             "reasons": outcome.reasons,
         }

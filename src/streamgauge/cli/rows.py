@@ -1,7 +1,8 @@
 """The rows of a run that only its parent can write."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,6 @@ from streamgauge.domain import clock, stamp
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Values
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError, RecordError
-from streamgauge.domain.events import UNSENT
 from streamgauge.domain.marks import changes
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.query import QuerySpec
@@ -19,9 +19,6 @@ from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.scenario import Scenario
 from streamgauge.engine.inject import Mark
 from streamgauge.engine.plan import Outcome
-from streamgauge.engine.roles import ProducerJob
-from streamgauge.engine.schedule import CHUNK, Schedule
-from streamgauge.engine.sent import never_sent
 from streamgauge.jobs.oracles import Expected, oracle_of
 from streamgauge.kafka.reread import reread
 from streamgauge.record.parts import PartSink
@@ -29,26 +26,43 @@ from streamgauge.record.parts import PartSink
 PARENT: Final = "supervisor"
 
 
-def record_lag(folder: RunFolder, topics: Topics, moment: str) -> None:
-    """Log starts, log ends and commits of every partition, as one row each for each group."""
+@dataclass(frozen=True, slots=True)
+class Stands:
+    """Where every partition stood at some moment, in the order of the places."""
+
+    at_ns: int
+    starts: Sequence[int]
+    ends: Sequence[int]
+    committed: Mapping[int, Sequence[int | None]]
+    """By group."""
+
+
+def ask_stands(topics: Topics) -> Stands:
+    """Log starts, log ends and commits as they are now; raises BrokerError where the cluster does not answer."""
     starts, ends = topics.log_starts(), topics.log_ends()
-    partitions, groups = topics.scenario.topic.partitions, len(topics.groups) + (topics.scenario.pipeline is not None)
+    groups = len(topics.groups) + (topics.scenario.pipeline is not None)
+    return Stands(clock.monotonic_ns(), starts, ends, {group: topics.committed(group) for group in range(groups)})
+
+
+def record_stands(folder: RunFolder, topics: Topics, stands: Stands, moment: str) -> None:
+    """One row for each partition and group; raises RecordError where they cannot be written."""
+    partitions, ends = topics.scenario.topic.partitions, stands.ends
     with contextlib.closing(PartSink(folder, "lag", f"{PARENT}-{moment}", {}, len(ends))) as sink:
-        for group in range(groups) if groups else (None,):
+        for group in stands.committed or (None,):
             chosen = list(range(len(ends))) if group is None else topics.reads(group)
-            committed = [None] * len(ends) if group is None else topics.committed(group)
+            committed = [None] * len(ends) if group is None else stands.committed[group]
             places = np.array(chosen, np.int32)
             done = _known(committed, chosen)
             is_query = group is not None and group >= len(topics.groups)
             sink.append(
                 {
-                    "at_ns": clock.monotonic_ns(),
+                    "at_ns": stands.at_ns,
                     "moment": moment,
                     "topic": places // partitions,
                     "group": group,
                     "consumer": None,
                     "partition": places % partitions,
-                    "start": _known(starts, chosen),
+                    "start": _known(stands.starts, chosen),
                     "committed": done,
                     # A query is where it has committed: it tells nothing in between.
                     "position": done if is_query and moment == "final" else None,
@@ -79,43 +93,6 @@ def record_marks(folder: RunFolder, scenario: Scenario, outcome: Outcome) -> Non
     columns |= {name: list(values) for name, values in zip(Mark._fields[1:], texts, strict=True)}
     with contextlib.closing(PartSink(folder, "faults", PARENT, {}, len(marks))) as sink:
         sink.append(columns, len(marks))
-
-
-def record_final_lag(folder: RunFolder, topics: Topics, outcome: Outcome) -> bool:
-    """The rows without which no message can be called lost; a cluster that is gone cannot give them."""
-    try:
-        record_lag(folder, topics, "final")
-    except (BrokerError, RecordError) as error:
-        outcome.fail(f"log ends at the end of the run are not known: {error}")
-        return False
-    return True
-
-
-def record_rest(folder: RunFolder, jobs: Sequence[ProducerJob], outcome: Outcome) -> None:
-    """The messages that a producer which died would have sent: due, and never sent."""
-    members = {member.number: member for job in jobs for member in job.members}
-    for number, next_seq in outcome.next_seqs.items():
-        pacer, topics = members[number].sending.pacer, np.array(members[number].recipe.topics, np.int32)
-        if pacer is None or not outcome.phases or outcome.load_ended_ns is None:
-            continue
-        schedule = Schedule(pacer, outcome.phases[0].from_ns, outcome.load_ended_ns)
-        constants = {"producer": number, "transaction": None, "admitted_ns": None}
-        with contextlib.closing(PartSink(folder, "sent", f"{PARENT}-{number}", constants)) as sink:
-            for first, due_ns in _after(schedule, next_seq, outcome.load_ended_ns):
-                seqs = np.arange(first, first + len(due_ns), dtype=np.int64)
-                rows = never_sent(seqs, due_ns, [UNSENT] * len(seqs))
-                sink.append({**rows, "topic": topics[seqs % len(topics)]}, len(seqs))
-
-
-def _after(schedule: Schedule, next_seq: int, ended_ns: int) -> Iterator[tuple[int, Int64s]]:
-    """Sequence and due times, in blocks, of what was due from message `next_seq` on."""
-    first = 0
-    while len(due_ns := schedule.due(ended_ns, CHUNK)):
-        skipped = min(max(0, next_seq - first), len(due_ns))
-        if skipped < len(due_ns):
-            yield first + skipped, due_ns[skipped:]
-        first += len(due_ns)
-        schedule.advance(len(due_ns))
 
 
 def record_source(

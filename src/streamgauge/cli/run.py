@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from streamgauge.cli.conduct import Request, conduct
+from streamgauge.cli.recover import alone, completed
 from streamgauge.cli.signals import noted
 from streamgauge.domain.errors import RunFailed
 from streamgauge.domain.exits import Exit
@@ -14,8 +15,6 @@ from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.scenario import advice
 from streamgauge.domain.verdict import exit_code
 from streamgauge.engine.plan import Interrupts
-from streamgauge.record.facts import read_facts
-from streamgauge.record.parts import close_left_open
 from streamgauge.watch.display import Display
 from streamgauge.watch.metrics import Metrics
 
@@ -60,25 +59,27 @@ def analyse(
     out: Callable[[str], None],
     figures: bool = False,
 ) -> int:
-    """Answer from the rows of a run folder and show the result; returns the exit code that the run deserves."""
+    """Answer from the rows of a run folder and show the result; returns the exit code that the run deserves.
+
+    Raises BadInput while the run goes on, or while somebody else analyses or reports it.
+    """
     # Spark is heavy, and no other command needs it.
     from streamgauge.pipeline.run import analyse as answer
     from streamgauge.report.result import write_result
 
-    facts = read_facts(folder)
-    for path, reason in close_left_open(folder):
-        progress(f"{path.relative_to(folder.root)} stays open: {reason}")
-    try:
-        answer(folder, master=master, progress=progress)
-    except KeyboardInterrupt:
-        progress(f"analysis interrupted; the rows are kept: streamgauge analyse {folder.root}")
-        return Exit.INTERRUPTED
-    except RunFailed as error:
-        raise type(error)(
-            f"{error}\nThe rows are kept in {folder.root}; try again: streamgauge analyse {folder.root}"
-        ) from error
-    result = write_result(folder)
-    _show(folder, result, progress, as_json=as_json, out=out, figures=figures)
+    with alone(folder):
+        try:
+            facts = completed(folder, progress)
+            answer(folder, master=master, progress=progress)
+        except KeyboardInterrupt:
+            progress(f"analysis interrupted; the rows are kept: streamgauge analyse {folder.root}")
+            return Exit.INTERRUPTED
+        except RunFailed as error:
+            raise type(error)(
+                f"{error}\nThe rows are kept in {folder.root}; try again: streamgauge analyse {folder.root}"
+            ) from error
+        result = write_result(folder)
+        _show(folder, result, progress, as_json=as_json, out=out, figures=figures)
     held = all(each["held"] for each in result.get("expectations", []))
     return exit_code(facts.ending, valid=bool(result["verdict"]["valid"]), expectations_held=held)
 
@@ -89,7 +90,8 @@ def report(
     """Write the report of a run again from what its analysis left, and show the result."""
     from streamgauge.report.publish import result_of
 
-    _show(folder, result_of(folder, progress), progress, as_json=as_json, out=out, figures=figures)
+    with alone(folder):
+        _show(folder, result_of(folder, progress), progress, as_json=as_json, out=out, figures=figures)
 
 
 def _show(

@@ -18,7 +18,7 @@ from streamgauge.domain.pacing.build import pacer_of
 from streamgauge.domain.scenario import Connections, Consume, Load, Scenario, Setting
 from streamgauge.domain.scenario import load as loads
 from streamgauge.domain.scenario.consume import consumer_settings
-from streamgauge.domain.scenario.pace import Pace
+from streamgauge.domain.scenario.pace import Pace, Replay
 from streamgauge.domain.scenario.pipeline import AGGREGATE, CHANGED
 from streamgauge.domain.scenario.values import epoch_ns
 from streamgauge.engine.compose import Composer, Recipe
@@ -97,11 +97,10 @@ def read_materials(scenario: Scenario) -> Int64s | None:
     faults: list[Fault] = []
     arrivals = None
     load = scenario.load
-    if load and isinstance(load.rate, Pace) and load.rate.replay:
-        try:
-            arrivals = read_arrivals(Path(load.rate.replay.file), load.rate.replay.column)
-        except BadInput as error:
-            faults += error.faults
+    try:
+        arrivals = arrivals_of(scenario)
+    except BadInput as error:
+        faults += error.faults
     if load and load.is_from_outside:
         try:
             Composer(_recipe(scenario, load, 0, 0), 1).compose(np.zeros(1, np.int64), None, 0)
@@ -117,6 +116,17 @@ def read_materials(scenario: Scenario) -> Int64s | None:
     if faults:
         raise BadInput(faults)
     return arrivals
+
+
+def arrivals_of(scenario: Scenario) -> Int64s | None:
+    """The arrivals of a replay; None where there is none. Raises BadInput where they cannot be read."""
+    replay = replayed(scenario.load) if scenario.load else None
+    return read_arrivals(Path(replay.file), replay.column) if replay else None
+
+
+def replayed(load: Load) -> Replay | None:
+    """What a load replays; None for one that follows a shape."""
+    return load.rate.replay if isinstance(load.rate, Pace) else None
 
 
 def _functions(scenario: Scenario) -> Iterator[tuple[str, str, Sequence[str]]]:
@@ -142,11 +152,12 @@ def plan_of(
     pair: ClockPair,
     starts: Sequence[int] = (),
     arrivals: Int64s | None = None,
+    cells: Path | None = None,
 ) -> Plan:
     """The plan that carries a scenario out on the cluster of `connection`.
 
     `revive` starts a broker again that was killed. `starts` are the offsets where a query begins, one for each
-    partition; `arrivals` are those of a replay.
+    partition; `arrivals` are those of a replay. `cells` is the file for the shared cells.
     """
     load, consume, phases = scenario.load, scenario.consume, scenario.phases
     return Plan(
@@ -162,6 +173,7 @@ def plan_of(
         measure_ns=phases.measure_ns,
         drain_ns=phases.drain,
         open_sink=open_sink,
+        cells=cells,
         start_at_ns=None if phases.start_at is None else epoch_ns(phases.start_at) - pair.wall_ns + pair.monotonic_ns,
         query=query_job(scenario, scenario.pipeline, identity.query, connection, run, starts)
         if scenario.pipeline
@@ -191,7 +203,7 @@ def _producers(
                     stamp_in_header=load.stamped_in_headers,
                 ),
                 recipe=_recipe(scenario, load, identity.tag, number),
-                sending=_sending(scenario, load, number, arrivals),
+                sending=sending_of(scenario, load, number, arrivals),
             )
         )
     held_back = scenario.backpressure is not None
@@ -216,7 +228,8 @@ def _recipe(scenario: Scenario, load: Load, tag: int, number: int) -> Recipe:
     )
 
 
-def _sending(scenario: Scenario, load: Load, number: int, arrivals: Int64s | None) -> Sending:
+def sending_of(scenario: Scenario, load: Load, number: int, arrivals: Int64s | None) -> Sending:
+    """How one producer sends; `arrivals` are those of a replay."""
     whole = scenario.measured_messages
     return Sending(
         pacer=pacer_of(

@@ -82,8 +82,9 @@ class BrokerFacts(_Facts):
 class RunFacts(_Facts):
     """run.json: what was asked, on what, when, and how it ended.
 
-    Written whole at the start (with `ending` null: a reader that finds it so knows that the parent was killed) and
-    again at the end, each time under a temporary name and then renamed.
+    Written whole at the start, again when the load begins, with the phases as they are planned, and again at the end.
+    Until then `ending` is null: a reader that finds it so, and nobody who holds the folder, knows that the parent was
+    killed.
     """
 
     format: int = FORMAT_VERSION
@@ -109,6 +110,9 @@ class RunFacts(_Facts):
     drain_ended_ns: int | None = None
     drained: bool | None = None
     """Whether every position had reached its log end when the drain was over; null where nobody consumes."""
+    cells: str | None = None
+    """The file in memory that says how far producers are (`domain.cells`); there until the run is over or, where
+    everything was killed, until it is analysed."""
     ending: Ending | None = None
     reasons: list[str] = []
     """Why it did not simply finish, in plain words."""

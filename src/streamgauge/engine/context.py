@@ -5,15 +5,18 @@ import gc
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import Block
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.pacing import Int64s
 from streamgauge.engine.consume import Progress
-from streamgauge.engine.live import Cell, Latencies, Live, Order, Slot, State
+from streamgauge.engine.live import Latencies, Live, Order, Slot, State
 from streamgauge.engine.ports import OpenSink, Sink
 from streamgauge.engine.produce import Times
+
+_LOOK_SECONDS: Final = 0.0005
 
 
 @dataclass(slots=True)
@@ -48,9 +51,10 @@ class Context:
         return Latencies(self.live.latencies[self.rows[place]], clock.monotonic_ns())
 
     def times(self) -> Times:
-        """When the load begins, is measured and ends."""
-        cells = self.live.control
-        return Times(*(int(cells[cell]) for cell in (Cell.START_NS, Cell.MEASURE_NS, Cell.LOAD_END_NS, Cell.DRAIN_NS)))
+        """When the load begins, is measured and ends; all zero where the run ends before its load began."""
+        while (told := self.live.times()) is None and self.order() <= Order.GO:
+            clock.sleep_seconds(_LOOK_SECONDS)
+        return Times(*(told or (0, 0, 0, 0)))
 
     def tell(self, state: State) -> None:
         """Tell how far all its clients are."""
@@ -75,8 +79,9 @@ class Context:
 
     def await_start(self) -> None:
         """Wait until the load starts."""
-        while self.order() == Order.GO and clock.monotonic_ns() < self.live.control[Cell.START_NS]:
-            clock.sleep_seconds(0.0005)
+        start_ns = self.times().start_ns
+        while self.order() == Order.GO and clock.monotonic_ns() < start_ns:
+            clock.sleep_seconds(_LOOK_SECONDS)
 
     @contextlib.contextmanager
     def sink(self, kind: str, constants: Mapping[str, int | str | None]) -> Iterator[Sink]:

@@ -53,6 +53,7 @@ class Worker:
             declared_dead=self.is_meant_dead and code not in (None, 0),
             error=live.said(self.rows[0]),
             dropped_rows=int(live.slots[list(self.rows), Slot.DROPPED].sum()),
+            next_seqs=live.slots[list(self.rows), Slot.NEXT_SEQ].tolist() if self.role == "producer" else None,
         )
 
 

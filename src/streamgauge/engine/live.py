@@ -2,13 +2,17 @@
 
 Every client has a row of its own, also where several share a process.
 
-An unnamed file, mapped by every process, whose descriptor the workers inherit: it is gone when the last of them is,
-however they end. Eight-byte stores are atomic, and no two processes write the same cell.
+A file in memory, mapped by every process, whose descriptor the workers inherit. Eight-byte stores are atomic, and no
+two processes write the same cell. The file of a run has a name, and tells at its end what its cells mean
+(`domain.cells`): after the death of all of them, it still says how many messages were taken up.
 """
 
+import contextlib
+import fcntl
 import mmap
 import os
 import tempfile
+from collections.abc import Iterator
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +22,7 @@ from numpy.typing import NDArray
 
 from streamgauge.domain.blocks import NULL_INT64, Values
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.look import BUCKETS, live_buckets
 
 
@@ -49,6 +54,10 @@ class Cell(IntEnum):
     """Whether the query has read all that there is, and is to end."""
     BROKER = 7
     """Process id of a broker that was started again after it was killed; 0 for none."""
+    TIMES_SUM = 8
+    """The sum of the four times, written last: who reads another sum has not seen all of them yet."""
+    ALIVE_NS = 9
+    """When the supervisor was last seen alive, by itself."""
 
 
 class Slot(IntEnum):
@@ -89,6 +98,9 @@ class Slot(IntEnum):
     """Whether the process has ended, so that its cells are final; written by the supervisor."""
     PROCESSES = 17
     """Query: process ids of `PROCESSES`, one cell for each; 0 for one that is not there."""
+    NEXT_SEQ = 22
+    """Producer: the first sequence that it has not taken up. Rises before a message is handed to the client, and after
+    one that is passed over was recorded: each message below is in the rows, or its fate is unknown."""
 
 
 class State(IntEnum):
@@ -105,7 +117,8 @@ class State(IntEnum):
 PROCESSES: Final = ("driver", "executor-0", "executor-1", "executor-2", "executor-3")
 """Processes of a query that a fault can be done to."""
 _ORDERS: Final = tuple(Order)
-_CELLS: Final = 8
+_TIMES: Final = (Cell.START_NS, Cell.MEASURE_NS, Cell.LOAD_END_NS, Cell.DRAIN_NS)
+_CELLS: Final = 16
 _SLOTS: Final = 24
 _ERROR_BYTES: Final = 512
 COUNT_EVERY_NS: Final = NS_PER_SECOND // 10
@@ -138,12 +151,46 @@ class Live:
         self._errors_at = numbers.nbytes
 
     @classmethod
-    def create(cls, workers: int, partitions: int, groups: int = 1) -> "Live":
-        """New cells, all zero, in memory where the system has a place for that."""
-        memory = Path("/dev/shm")  # noqa: S108 - not a name in it, only where the unnamed file lives
-        with tempfile.TemporaryFile(dir=memory if memory.is_dir() else None) as file:
-            file.truncate(_size(workers, partitions, groups))
-            return cls(os.dup(file.fileno()), workers, partitions, groups)
+    def create(cls, workers: int, partitions: int, groups: int = 1, file: Path | None = None) -> "Live":
+        """New cells, all zero, in an unnamed file, or in a new one of that name.
+
+        The file is locked as long as a process has its descriptor. Raises WorkerError where it cannot be made.
+        """
+        size = _size(workers, partitions, groups)
+        try:
+            with _unnamed() if file is None else _named(file) as descriptor:
+                # Cells that found no room in memory would end their writer with a signal.
+                _reserve(descriptor, size)
+                return cls(os.dup(descriptor), workers, partitions, groups)
+        except OSError as error:
+            raise WorkerError(f"{file or memory_folder()}: no room for shared cells: {error.strerror}") from error
+
+    def place_of(self, row: int, slot: Slot) -> int:
+        """Where in the file a worker's cell stands, in bytes."""
+        return 8 * (_CELLS + row * _SLOTS + slot)
+
+    def describe(self, text: bytes) -> None:
+        """Write behind the cells what they mean to others."""
+        os.pwrite(self.descriptor, text, _size(*self.shape))
+
+    def give_times(self, start_ns: int, measure_ns: int, load_end_ns: int, drain_ns: int) -> None:
+        """Tell when the load begins, is measured and ends, and how long the drain may last; before the order to go."""
+        times = (start_ns, measure_ns, load_end_ns, drain_ns)
+        self.control[list(_TIMES)] = times
+        self.control[Cell.TIMES_SUM] = sum(times)
+
+    def times(self) -> tuple[int, int, int, int] | None:
+        """What `give_times` told; None while it is not told, or not all of it can be seen.
+
+        A processor may show what another one wrote in another order, the order to go before the times.
+        """
+        start_ns, measure_ns, load_end_ns, drain_ns = (self.control.item(cell) for cell in _TIMES)
+        told = start_ns + measure_ns + load_end_ns + drain_ns
+        return (
+            (start_ns, measure_ns, load_end_ns, drain_ns)
+            if told and told == self.control.item(Cell.TIMES_SUM)
+            else None
+        )
 
     @property
     def order(self) -> Order:
@@ -173,6 +220,46 @@ class Live:
     def close(self) -> None:
         """Close the descriptor; the memory goes with the last view of it."""
         os.close(self.descriptor)
+
+
+ALIVE_AT: Final = 8 * Cell.ALIVE_NS
+"""Where in the file it stands when the supervisor was last alive, in bytes."""
+
+
+@contextlib.contextmanager
+def _unnamed() -> Iterator[int]:
+    memory = memory_folder()
+    with tempfile.TemporaryFile(dir=memory) as file:
+        yield file.fileno()
+
+
+@contextlib.contextmanager
+def _named(file: Path) -> Iterator[int]:
+    """A new file that is locked before anybody can find it by its name."""
+    draft = file.with_name(f"_{file.name}")
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield descriptor
+        draft.rename(file)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.truncate(descriptor, size)
+
+
+def memory_folder() -> Path:
+    """Where files are kept in memory; the folder for temporary files where the system has no such place."""
+    memory = Path("/dev/shm")  # noqa: S108 - names in it are made to be new
+    return memory if memory.is_dir() and os.access(memory, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
 
 
 def _numbers(workers: int, partitions: int, groups: int) -> int:

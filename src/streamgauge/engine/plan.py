@@ -49,6 +49,8 @@ class Plan:
     """How long the measure phase lasts at most."""
     drain_ns: int
     open_sink: OpenSink
+    cells: Path | None = None
+    """The file for the shared cells; None for one that nobody else finds."""
     start_at_ns: int | None = None
     """When the load is to begin, on the monotonic clock; None for at once."""
     until_drained: bool = False
@@ -88,6 +90,15 @@ class Interrupts:
         self.count += 1
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What is known when the order to go is given, and must be known if everything is killed afterwards."""
+
+    phases: Sequence[Phase]
+    """As they are planned."""
+    workers: Sequence[WorkerFacts]
+
+
 @dataclass(slots=True)
 class Outcome:
     """How the run went."""
@@ -105,8 +116,6 @@ class Outcome:
     """The faults that were injected."""
     query_ends: list[int] | None = None
     """Of each partition that a query reads, the first offset that it is not done with."""
-    next_seqs: dict[int, int] = field(default_factory=dict)
-    """Of each producer that died: the sequence after the last message that it handed over."""
 
     def fail(self, reason: str) -> None:
         """The run failed; the first reasons say why."""

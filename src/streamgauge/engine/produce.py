@@ -93,6 +93,19 @@ class Sending:
     """Messages of the measure phase after which the load is over; None where time alone ends it."""
 
 
+def schedule_of(sending: Sending, pacer: Pacer, times: Times) -> tuple[Schedule, int]:
+    """The due times of a load, and the message before which it is over by their number.
+
+    A number of messages to be measured ends it when the next one would be due.
+    """
+    if sending.measured_messages is None:
+        return Schedule(pacer, times.start_ns, times.end_ns), NEVER
+    load_ns = times.end_ns - times.start_ns
+    end_seq = count_before(pacer, times.measure_ns - times.start_ns, NEVER) + sending.measured_messages
+    end_ns = times.start_ns + min(load_ns, int(pacer.due_ns(end_seq, 1)[0]))
+    return Schedule(pacer, times.start_ns, end_ns), end_seq
+
+
 @dataclass(slots=True)
 class Producer:
     """One producer at work. `slot` is its row of the shared cells; `order` tells what the supervisor wants."""
@@ -160,7 +173,7 @@ class Producer:
             yield from self._send_unpaced(times)
             yield from self._finish(times.drain_ns)
             return
-        schedule = self._schedule(self.sending.pacer, times)
+        schedule, self._end_seq = schedule_of(self.sending, self.sending.pacer, times)
         yield from self._send_paced(schedule)
         stopped_ns = self.now_ns()
         yield from self._finish(times.drain_ns)
@@ -189,16 +202,6 @@ class Producer:
     def is_stopped(self) -> bool:
         """Whether the supervisor wants no more messages."""
         return self.order() > Order.GO
-
-    def _schedule(self, pacer: Pacer, times: Times) -> Schedule:
-        """The due times of this load; a number of messages to be measured ends it when the next one would be due."""
-        end_ns = times.end_ns
-        if self.sending.measured_messages is not None:
-            load_ns = times.end_ns - times.start_ns
-            warm = count_before(pacer, times.measure_ns - times.start_ns, NEVER)
-            self._end_seq = warm + self.sending.measured_messages
-            end_ns = times.start_ns + min(load_ns, int(pacer.due_ns(self._end_seq, 1)[0]))
-        return Schedule(pacer, times.start_ns, end_ns)
 
     def _send_paced(self, schedule: Schedule) -> Steps:
         """Send each message when it is due; what is late goes at once."""
@@ -269,6 +272,8 @@ class Producer:
             return 0
         if self.gate:
             self.gate.claim(count)
+        # Before the first of them can be anywhere: whoever counts after a death must not count too few.
+        self.slot[Slot.NEXT_SEQ] = self._seq + count
         seqs = np.arange(self._seq, self._seq + count, dtype=np.int64)
         due_ns = None if due_ns is None else due_ns[:count]
         if self._batches:
@@ -435,4 +440,5 @@ class Producer:
             self._rows.never(seqs, due_ns, [UNSENT] * len(seqs))
             schedule.advance(len(due_ns))
             self._seq += len(due_ns)
+            self.slot[Slot.NEXT_SEQ] = self._seq
         return len(due_ns)

@@ -43,6 +43,12 @@ class Schedule:
         upto = min(begin + limit, len(self._times))
         return self._chunk[begin : bisect_right(self._times, min(now_ns, self.end_ns - 1), begin, upto)]
 
+    def due_from(self, first: int, limit: int) -> Int64s:
+        """Due times of the messages from `first` on that are due before the end, at most `limit` of them."""
+        due_ns = self.start_ns + self.pacer.due_ns(first, limit)
+        found: Int64s = due_ns[due_ns < self.end_ns]
+        return found
+
     def advance(self, count: int) -> None:
         """Go past the next `count` messages."""
         self._place += count

@@ -81,6 +81,7 @@ class SentRows:
         """Record the messages of a block that the client refused for good."""
         places = np.asarray([place for place, _ in refused.failed])
         errors = [error for _, error in refused.failed]
+        self.slot[Slot.KNOWN] += len(errors)
         self.slot[Slot.FAILED] += len(errors)
         self.give_back(errors)
         self.never(seqs[places], None if due_ns is None else due_ns[places], errors)

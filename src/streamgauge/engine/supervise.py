@@ -11,8 +11,9 @@ from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
+from streamgauge.domain.cells import describe
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.errors import BrokerError, WorkerError
+from streamgauge.domain.errors import BrokerError, RecordError, WorkerError
 from streamgauge.domain.figures import listed
 from streamgauge.domain.look import Look, Stage
 from streamgauge.domain.runfolder import Phase
@@ -21,9 +22,9 @@ from streamgauge.engine.crew import Worker, name_of, places_of, reason, target_o
 from streamgauge.engine.drain import Draining, Ends, rows_by_group
 from streamgauge.engine.inject import Injector, Target
 from streamgauge.engine.lag import Sampled
-from streamgauge.engine.live import Cell, Live, Order, Slot, State
+from streamgauge.engine.live import ALIVE_AT, Cell, Live, Order, Slot, State
 from streamgauge.engine.observe import Observed, Observer
-from streamgauge.engine.plan import Interrupts, LagPlan, Outcome, Plan
+from streamgauge.engine.plan import Begun, Interrupts, LagPlan, Outcome, Plan
 from streamgauge.engine.roles import ConsumerJob, ControllerJob, Job, LagJob, ProducerJob, SamplerJob
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.worker import WorkerSpec
@@ -36,6 +37,8 @@ FINISH_NS: Final = 60 * NS_PER_SECOND
 """Workers write their last parts and leave; who takes longer is ended."""
 ABORT_NS: Final = 10 * NS_PER_SECOND
 FLUSH_MARGIN_NS: Final = 5 * NS_PER_SECOND
+_BEGINS: Final = 3
+"""How often it is tried to write down what is planned before it begins."""
 TICK_SECONDS: Final = 0.02
 LOOK_NS: Final = NS_PER_SECOND
 """Between two looks that are shown."""
@@ -46,7 +49,7 @@ _START: Final = "from streamgauge.engine.worker import main; main()"
 class Supervisor:
     """Conducts one run. `progress` is told in words what begins, and `watch` is shown a look once in a second.
 
-    `interrupts` is asked at every tick.
+    `interrupts` is asked at every tick. `begins` is told what is planned just before the order to go is given.
     """
 
     plan: Plan
@@ -54,6 +57,7 @@ class Supervisor:
     interrupts: Interrupts
     progress: Callable[[str], None]
     watch: Callable[[Look], None] | None = None
+    begins: Callable[[Begun], None] = lambda _: None
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
     _observer: Observer | None = None
@@ -68,7 +72,7 @@ class Supervisor:
         clients = sum(len(job.members) for job in plan.producers) + sum(len(job.members) for job in plan.consumers)
         watching = sum(part is not None for part in (plan.query, plan.lookups, plan.lag, plan.backpressure))
         groups = 2 + max((member.group for job in plan.consumers for member in job.members), default=0)
-        live = Live.create(clients + len(plan.connectors) + watching + 1, plan.places, groups)
+        live = Live.create(clients + len(plan.connectors) + watching + 1, plan.places, groups, plan.cells)
         # Until it was sampled, lag is not known.
         live.control[Cell.LAG] = NULL_INT64
         self._observer = Observer(live, plan.warmup_ns, plan.backpressure) if self.watch else None
@@ -78,7 +82,7 @@ class Supervisor:
                 if self._await_ready(live):
                     self._run_load(live)
                     self._drain(live)
-            except WorkerError as error:
+            except (WorkerError, RecordError) as error:
                 self._outcome.fail(str(error))
             except BrokerError as error:
                 self._outcome.fail(str(error))
@@ -86,6 +90,16 @@ class Supervisor:
             finally:
                 self._finish(live)
         return self._outcome
+
+    def _describe(self, live: Live) -> None:
+        """Say in the file of the cells, for after a death of everything, whose they are and where claims stand."""
+        next_seqs_at = {
+            number: live.place_of(row, Slot.NEXT_SEQ)
+            for worker in self._workers
+            if worker.role == "producer"
+            for number, row in zip(worker.numbers, worker.rows, strict=True)
+        }
+        live.describe(describe(str(self.plan.run.absolute()), ALIVE_AT, next_seqs_at))
 
     def _start(self, live: Live) -> None:
         plan = self.plan
@@ -97,6 +111,7 @@ class Supervisor:
         self.progress(_what_starts(plan))
         for role, job in jobs:
             self._spawn(live, role, job)
+        self._describe(live)
         groups = tuple(tuple(rows) for _, rows in sorted(rows_by_group(self._workers).items()))
         query = tuple(row for worker in self._workers if worker.role == "query" for row in worker.rows)
         if plan.lag:
@@ -172,12 +187,14 @@ class Supervisor:
                 late = [w.name for w, state in zip(self._workers, states, strict=True) if state < State.READY]
                 what = ", ".join(late) or "the consumer group"
                 raise WorkerError(f"{what} did not get ready within {READY_NS // NS_PER_SECOND} s")
-            self._tick("starting")
+            self._tick(live, "starting")
 
-    def _tick(self, stage: Stage) -> None:
+    def _tick(self, live: Live, stage: Stage) -> None:
         """Wait a little; once in a second, show who watches how the run stands."""
-        if self.now_ns() >= self._look_ns:
-            self._look_ns = self.now_ns() + LOOK_NS
+        now_ns = self.now_ns()
+        live.control[Cell.ALIVE_NS] = now_ns
+        if now_ns >= self._look_ns:
+            self._look_ns = now_ns + LOOK_NS
             self._look(stage)
         self.sleep(TICK_SECONDS)
 
@@ -197,16 +214,11 @@ class Supervisor:
     def _run_load(self, live: Live) -> None:
         """Give the order to go and watch until the load is over."""
         plan = self.plan
-        start_ns = max(self.now_ns() + LEAD_NS, plan.start_at_ns or 0)
-        measure_ns = start_ns + plan.warmup_ns
-        end_ns = measure_ns + plan.measure_ns
-        live.control[Cell.START_NS] = start_ns
-        live.control[Cell.LOAD_END_NS] = end_ns
-        live.control[Cell.DRAIN_NS] = plan.drain_ns
-        live.control[Cell.MEASURE_NS] = measure_ns
         targets = self.ends.log_ends() if plan.until_drained else []
         self._injector.plan(plan.faults)
-        live.give(Order.GO)
+        start_ns = self._begin(live)
+        measure_ns = start_ns + plan.warmup_ns
+        end_ns = measure_ns + plan.measure_ns
         over_ns: int | None = None
         at_most = "at most " if plan.until_drained or plan.is_counted else ""
         self.progress(
@@ -217,7 +229,7 @@ class Supervisor:
             if self._is_sent(live) or (targets and self._draining(live).is_through(targets)):
                 over_ns = self._last_ns(live)
                 break
-            self._tick("warmup" if self.now_ns() < measure_ns else "measure")
+            self._tick(live, "warmup" if self.now_ns() < measure_ns else "measure")
         self._injector.release()
         if not plan.producers:
             # Nobody else ends the load of a run that only reads.
@@ -225,6 +237,22 @@ class Supervisor:
         over_ns = min(end_ns, over_ns or self.now_ns())
         self._outcome.load_ended_ns = over_ns
         self._outcome.phases = phases(start_ns, measure_ns, over_ns)
+
+    def _begin(self, live: Live) -> int:
+        """Write down what is planned, and give the order to go; returns when the load starts."""
+        plan = self.plan
+        for _ in range(_BEGINS):
+            start_ns = max(self.now_ns() + LEAD_NS, plan.start_at_ns or 0)
+            measure_ns = start_ns + plan.warmup_ns
+            end_ns = measure_ns + plan.measure_ns
+            planned = phases(start_ns, measure_ns, end_ns)
+            self.begins(Begun(planned, [worker.facts(live) for worker in self._workers]))
+            # A slow disk may have taken most of the lead.
+            if self.now_ns() <= start_ns - LEAD_NS // 2:
+                break
+        live.give_times(start_ns, measure_ns, end_ns, plan.drain_ns)
+        live.give(Order.GO)
+        return start_ns
 
     def _must_stop(self, live: Live) -> bool:
         """Whether the load cannot or must not go on."""
@@ -250,7 +278,7 @@ class Supervisor:
         self.progress("draining")
         limit_ns = self.now_ns() + plan.drain_ns + FLUSH_MARGIN_NS
         while self.now_ns() < limit_ns and self._goes_on(live) and not self._is_flushed(live):
-            self._tick("drain")
+            self._tick(live, "drain")
         live.give(Order.STOP_LOAD)
         drain = self._draining(live)
         through = drain.await_query(self.now_ns() + plan.drain_ns) if plan.query else True
@@ -268,7 +296,7 @@ class Supervisor:
             live,
             self._workers,
             lambda: self._goes_on(live),
-            lambda: self._tick("drain"),
+            lambda: self._tick(live, "drain"),
             self.now_ns,
         )
 
@@ -307,7 +335,7 @@ class Supervisor:
             if self.interrupts.count >= 2 and live.order < Order.ABORT:
                 live.give(Order.ABORT)
                 limit_ns = min(limit_ns, self.now_ns() + ABORT_NS)
-            self._tick("ending")
+            self._tick(live, "ending")
         for worker in self._workers:
             if worker.process.poll() is None:
                 worker.process.kill()
@@ -322,9 +350,6 @@ class Supervisor:
         for worker, facts in zip(self._workers, self._outcome.workers, strict=True):
             if facts.died and not facts.declared_dead and self._outcome.ending == "finished":
                 self._outcome.fail(f"{worker.name} died: {reason(facts)}")
-            if facts.died and worker.role == "producer":
-                for number, row in zip(worker.numbers, worker.rows, strict=True):
-                    self._outcome.next_seqs[number] = int(live.slots[row, Slot.MESSAGES])
 
     def _note_deaths(self, live: Live) -> None:
         """A worker that died fails the run, unless the scenario asks for its death; what its cells say is final."""

@@ -1,6 +1,7 @@
 """Locks on folders: who works in a folder holds one, and the kernel lets it go with the last process that does.
 
-A lock belongs to the open folder itself (`flock`), so it leaves no file behind and needs none to be swept.
+A lock belongs to the open folder itself (`flock`), so it leaves no file behind and needs none to be swept. A file can
+be held in the same way.
 """
 
 import errno
@@ -38,7 +39,7 @@ class FolderLock:
 
     @classmethod
     def _taken(cls, folder: Path, kind: int) -> Self | None:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:

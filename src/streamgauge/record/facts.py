@@ -5,7 +5,7 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Final
 
 import psutil
 
@@ -16,14 +16,40 @@ from streamgauge.domain.runfolder import RunFacts, RunFolder, parse_facts
 _PACKAGES = ("streamgauge", "confluent-kafka", "numpy", "pyarrow", "pyspark")
 
 
-def write_facts(folder: RunFolder, facts: RunFacts) -> None:
-    """Write run.json whole or not at all."""
-    temporary = folder.facts.with_name("_run.json")
+RESERVED_BYTES: Final = 256 << 10
+"""Room for a run.json that says why rows could not be written: several times what one takes."""
+
+
+def write_facts(folder: RunFolder, facts: RunFacts, *, reserve: bool = False) -> None:
+    """Write run.json whole or not at all; `reserve` keeps room on the disk for the next one, which then always fits.
+
+    Raises RecordError where it cannot be written.
+    """
+    draft = folder.facts.with_name("_run.json")
+    content = (facts.model_dump_json(indent=2) + "\n").encode()
     try:
-        temporary.write_text(facts.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        temporary.rename(folder.facts)
+        with _opened(draft) as file:
+            # In place: the room is there, also on a disk that is full by now.
+            file.write(content)
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(folder.facts)
+        if reserve:
+            with _opened(draft) as file:
+                _allocate(file.fileno(), max(RESERVED_BYTES, 2 * len(content)))
     except OSError as error:
         raise RecordError(f"{folder.facts}: cannot be written: {error.strerror}") from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    """The file for writing from its begin, without giving back the room that it has."""
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+b")
+
+
+def _allocate(descriptor: int, size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
 
 
 def read_facts(folder: RunFolder) -> RunFacts:
