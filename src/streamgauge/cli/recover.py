@@ -24,13 +24,14 @@ _DRAFT_SECONDS: Final = 60.0
 def alone(folder: RunFolder) -> FolderLock:
     """Hold a run folder alone; raises BadInput while its run goes on, or somebody else writes to it.
 
-    Also where the folder is none of a run.
+    Also where there is no such folder.
     """
-    read_facts(folder)
     where = str(folder.root)
     try:
         lock = FolderLock.exclusive(folder.root)
     except OSError as error:
+        # Says best what is wrong with a name that is no run.
+        read_facts(folder)
         raise BadInput.single(where, f"cannot be opened: {error.strerror}", "Name a run folder") from error
     if lock is None:
         what = "its run goes on, or somebody else analyses or reports it"
