@@ -1,0 +1,22 @@
+"""One warm Spark session to analyse with, and the names of the endings that this machine cannot make."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.torture.machine import cannot
+
+from streamgauge.pipeline.session import session, sizing
+
+
+@pytest.fixture(scope="session")
+def warm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session that analyses of this process find and use."""
+    with session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
+        yield running
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which endings were left out here."""
+    for action, reason in cannot().items():
+        terminalreporter.write_line(f"endings that this machine cannot make: {action} ({reason})")

@@ -1,0 +1,102 @@
+"""Endings of a run: what is done, to whom, and when. A seed draws one, and draws the same one again."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Moment = Literal["start", "load", "drain", "analysis", "report"]
+Action = Literal[
+    "kill", "term", "stop", "interrupt", "interrupt twice", "hang up", "disk full", "disk full for 2 s", "clock step",
+    "throttle", "analyse", "second run",
+]  # fmt: skip
+Target = Literal["supervisor", "producer", "consumer", "sampler", "broker", "spark", "machine"]
+
+SPANS: Final[dict[Moment, float]] = {"start": 8.0, "load": 4.0, "drain": 0.5, "analysis": 8.0, "report": 2.0}
+"""How long after the begin of a moment, in seconds, something may be done."""
+_PROCESSES: Final[dict[Moment, tuple[Target, ...]]] = {
+    "start": ("supervisor", "broker"),
+    "load": ("supervisor", "producer", "consumer", "sampler", "broker"),
+    "drain": ("supervisor", "producer", "consumer", "sampler", "broker"),
+    "analysis": ("supervisor", "spark"),
+    "report": ("supervisor",),
+}
+"""Processes that are there. The supervisor is the program itself: later it is who analyses and reports."""
+_TO_PROCESSES: Final[tuple[Action, ...]] = ("kill", "term", "stop")
+_TO_THE_MACHINE: Final[dict[Action, tuple[Moment, ...]]] = {
+    "interrupt": ("start", "load", "drain", "analysis", "report"),
+    "interrupt twice": ("start", "load", "drain", "analysis"),
+    "hang up": ("start", "load", "drain", "analysis", "report"),
+    "disk full": ("start", "load", "drain", "analysis", "report"),
+    "disk full for 2 s": ("start", "load", "drain", "analysis", "report"),
+    "clock step": ("start", "load", "analysis"),
+    "throttle": ("load",),
+    "analyse": ("load", "drain", "analysis", "report"),
+    "second run": ("load",),
+}
+NEEDS_ROOT: Final[frozenset[Action]] = frozenset({"disk full", "disk full for 2 s", "throttle"})
+"""A disk of a size of its own is mounted, a quota is set: both need root, and a system that can do it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Something that is done to somebody at some moment."""
+
+    moment: Moment
+    action: Action
+    target: Target = "machine"
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.target}, {self.moment}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An ending, and what else a case needs to know."""
+
+    ending: Ending
+    delay_seconds: float
+    """After the begin of the moment."""
+    given: bool = False
+    """Whether the run uses a broker that it did not start."""
+
+
+def endings() -> list[Ending]:
+    """Every ending there is."""
+    found = [
+        Ending(moment, action, target)
+        for moment, targets in _PROCESSES.items()
+        for target in targets
+        for action in _TO_PROCESSES
+    ]
+    return found + [Ending(moment, action) for action, moments in _TO_THE_MACHINE.items() for moment in moments]
+
+
+def draw(seed: int, cannot: Iterable[Action] = ()) -> Plan:
+    """The plan of a seed, on a machine that `cannot` do some things.
+
+    Each kind of action is as likely as another; where, to whom and when is drawn afterwards.
+    """
+    drawn, impossible = random.Random(seed), frozenset(cannot)
+    possible = [each for each in endings() if each.action not in impossible]
+    action = drawn.choice(sorted({each.action for each in possible}))
+    ending = drawn.choice([each for each in possible if each.action == action])
+    delay = drawn.uniform(0.0, SPANS[ending.moment])
+    return Plan(ending, delay, given=ending.target != "broker" and drawn.random() < 0.4)
+
+
+FIXED: Final[tuple[Plan, ...]] = (
+    Plan(Ending("start", "term", "supervisor"), 4.5),
+    Plan(Ending("start", "kill", "broker"), 3.5),
+    Plan(Ending("load", "kill", "supervisor"), 2.0),
+    Plan(Ending("load", "kill", "supervisor"), 3.1, given=True),
+    Plan(Ending("load", "kill", "producer"), 1.7, given=True),
+    Plan(Ending("load", "stop", "producer"), 1.5, given=True),
+    Plan(Ending("load", "kill", "broker"), 2.5),
+    Plan(Ending("load", "interrupt twice"), 1.8, given=True),
+    Plan(Ending("load", "hang up"), 2.2, given=True),
+    Plan(Ending("load", "analyse"), 1.2, given=True),
+    Plan(Ending("analysis", "kill", "supervisor"), 4.0, given=True),
+    Plan(Ending("analysis", "kill", "spark"), 5.0, given=True),
+)
+"""Those of every build: twelve that need no root and find most."""

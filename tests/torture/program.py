@@ -1,0 +1,16 @@
+"""The program on a terminal of its own, with a short warm-up of brokers: `program.py WORD...`."""
+
+import fcntl
+import functools
+import sys
+import termios
+
+if __name__ == "__main__":
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    from streamgauge.cli import conduct
+    from streamgauge.cli.main import main
+    from streamgauge.kafka.prime import prime
+
+    vars(conduct)["prime"] = functools.partial(prime, seconds=0.5)
+    sys.argv[0] = "streamgauge"
+    main()

@@ -1,0 +1,60 @@
+"""Runs that are ended in every way there is, at any moment: nothing is lost, nothing is left, nothing is claimed.
+
+A case is a plan that a seed draws. To carry one out again:
+`STREAMGAUGE_TORTURE_SEED=<seed> pytest -m soak tests/torture -k "drawn and <seed>"`.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.torture.case import Case, remove
+from tests.torture.machine import cannot
+from tests.torture.plans import FIXED, NEEDS_ROOT, Plan, draw, endings
+
+from streamgauge.kafka.embedded import EmbeddedBroker
+
+CASES = 200
+FIRST = int(os.environ.get("STREAMGAUGE_TORTURE_SEED", "1"))
+needed = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e, pytest.mark.timeout(600)]
+
+
+def test_a_seed_draws_the_same_again_and_all_are_drawn() -> None:
+    """Also without what a machine cannot do."""
+    assert [draw(seed) for seed in range(50)] == [draw(seed) for seed in range(50)]
+    assert {draw(seed).ending for seed in range(2_000)} == set(endings())
+    assert not {draw(seed, NEEDS_ROOT).ending.action for seed in range(500)} & NEEDS_ROOT
+    assert {each.ending for each in FIXED} <= set(endings())
+    assert not {each.ending.action for each in FIXED} & NEEDS_ROOT
+    assert len(FIXED) == 12
+
+
+@pytest.mark.parametrize("plan", FIXED, ids=lambda plan: str(plan.ending) + (" given" if plan.given else ""))
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+def test_a_fixed_ending(plan: Plan, broker: EmbeddedBroker, warm_spark: SparkSession, tmp_path: Path) -> None:
+    """Twelve of every build."""
+    assert _faults(plan, broker, tmp_path) == []
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + CASES))
+@pytest.mark.soak
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+def test_a_drawn_ending(seed: int, broker: EmbeddedBroker, warm_spark: SparkSession, tmp_path: Path) -> None:
+    """Two hundred at random."""
+    plan = draw(seed, [action for action in NEEDS_ROOT if action in cannot()])
+    print(f"seed {seed}: {plan}")
+    assert _faults(plan, broker, tmp_path) == []
+
+
+def _faults(plan: Plan, broker: EmbeddedBroker, root: Path) -> list[str]:
+    faults = Case(plan, root, broker.bootstrap if plan.given else None).carry_out()
+    if not faults:
+        remove(root)
+    return faults
