@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, Measure, Received, Sent, audit, remains
+from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, Measure, Received, Sent, audit, remains, unaccounted
 from streamgauge.delivery.ends import Lag, LostBlock
-from streamgauge.domain.events import ABORTED, COMMITTED, UNDECIDED
+from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED, UNSENT
 
 ALWAYS = Measure(0, 1_000_000)
 GROUP = 0
@@ -215,3 +215,81 @@ def test_what_a_group_is_told_not_to_read_is_not_lost() -> None:
     said = audit(messages, [], READ_OUT, GROUP, ALWAYS, reads=frozenset([0, 2]))
     assert said.classes == {(0, 0, 5): "lost", (0, 0, 9): "lost"}
     assert said.run["unread"] == 2
+
+
+def silent(seq: int, *, due: bool = True) -> Sent:
+    """Message `seq`, taken up by a producer that died before it could report it."""
+    return Sent(0, 0, seq, None, None, seq * 10 if due else None, None, FATE_UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("deliveries", "wanted"),
+    [
+        ([], {"unknown": 1}),
+        ([got(5)], {"unacked_received": 1, "fate_unknown_received": 1}),
+        ([got(5), got(5, poll=1)], {"unacked_received": 1, "fate_unknown_received": 1}),
+        ([got(5), got(5, offset=7)], {"unacked_received": 1, "fate_unknown_received": 1}),
+        # A stamp with a wrong checksum is its, since nobody knows where it stands; one without a stamp is nobody's.
+        ([got(5, intact=False)], {"unacked_received": 1, "fate_unknown_received": 1, "corrupt": 1}),
+        ([got(None, offset=5)], {"unknown": 1, "foreign": 1}),
+        ([got(6)], {"unknown": 1, "unrecorded": 1}),
+    ],
+)
+def test_a_message_of_unknown_fate_is_undecided_unless_it_came(
+    deliveries: list[Received], wanted: dict[str, int]
+) -> None:
+    """Also below the position that the group reached: it is never lost, in no class, and not unrecorded."""
+    said = of([silent(5)], deliveries)
+    assert +Counter(said.run) == Counter(wanted, fate_unknown=1, received=len(deliveries))
+    assert said.classes == {}
+
+
+def test_a_message_of_unknown_fate_that_came_is_timed() -> None:
+    assert of([silent(5)], [got(5), got(5, poll=1)]).timed == {got(5)}
+
+
+def test_a_message_of_unknown_fate_was_sent_when_its_stamp_says() -> None:
+    """Without a due time that decides its phase; where it did not come, it has none. Any group shows it."""
+    stamped = [got(seq)._replace(due_ns=None, sent_ns=seq * 10 + 1) for seq in (4, 5, 6)]
+    stamped[1] = stamped[1]._replace(group=1)
+    messages = [silent(seq, due=False) for seq in (4, 5, 6, 7)]
+    said = audit(messages, stamped, READ_OUT, GROUP, Measure(45, 60))
+    assert (said.run["fate_unknown"], said.run["fate_unknown_received"], said.run["unknown"]) == (4, 2, 2)
+    counts = said.measure
+    assert (counts["fate_unknown"], counts["fate_unknown_received"], counts["unknown"]) == (1, 0, 1)
+    garbled = [stamped[0]._replace(intact=False)]
+    assert audit(messages[:1], garbled, READ_OUT, GROUP, Measure(0, 60)).measure["fate_unknown"] == 0
+
+
+def test_a_message_of_unknown_fate_owns_no_transaction_and_no_partition() -> None:
+    message = silent(5)._replace(transaction=ABORT)
+    said = audit([message], [got(5)], READ_OUT, GROUP, ALWAYS, outcomes=OUTCOMES, reads=frozenset([0]))
+    assert (said.run["aborted"], said.run["unread"], said.run["unacked_received"]) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("sequences", "next_seqs", "wanted"),
+    [
+        ([], {}, 0),
+        ([], {0: 3}, 3),
+        ([0, 1, 2], {0: 3}, 0),
+        ([0, 2], {0: 3}, 1),
+        # A row too many does not make up for one that is missing.
+        ([0, 2, 2], {0: 3}, 2),
+        ([0, 1, 2, 2, 2], {0: 3}, 2),
+        # Above, only what was never sent may have a row, and only one.
+        ([0, 1, 2, 3], {0: 3}, 1),
+        ([0, 1, 2, (3, UNSENT)], {0: 3}, 0),
+        ([0, 1, 2, (3, UNSENT), (3, UNSENT)], {0: 3}, 1),
+        ([0, 1, 2, (3, FATE_UNKNOWN)], {0: 3}, 1),
+        ([0, (1, UNSENT), (2, FATE_UNKNOWN)], {0: 3}, 0),
+        # Another producer's rows are not its.
+        ([0, 1, 2], {0: 3, 1: 2}, 2),
+        ([0], {}, 1),
+    ],
+)
+def test_every_sequence_that_was_taken_up_has_one_row(
+    sequences: list[int | tuple[int, str]], next_seqs: dict[int, int], wanted: int
+) -> None:
+    pairs = [each if isinstance(each, tuple) else (each, None) for each in sequences]
+    assert unaccounted([sent(seq, error=error) for seq, error in pairs], next_seqs) == wanted

@@ -8,10 +8,13 @@ import pytest
 from streamgauge.delivery.audit import Audit, Measure, Received, Sent
 from streamgauge.delivery.ends import Lag, LostBlock
 from streamgauge.delivery.through import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPECTED, Passage, Stood, through
+from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.domain.scenario.pipeline import AGGREGATE, CHANGED, SUBSET, Does
 
 SAME = Passage(0, 1, 7)
 MESSAGE = Sent(0, 0, 0, 0, 5, 10, 11, None)
+SILENT = Sent(0, 0, 0, None, None, None, None, FATE_UNKNOWN)
+"""The same of a producer that died before it could report it, and had no schedule."""
 GOT = Received(1, 0, 0, 0, 0, 0, 2, 40, 10, 11, 20, True)
 STOOD = Stood(0, 0, 5, 0, 0, True)
 QUERY = Lag("final", 0, 7, None, 0, 0, 8, None, 9)
@@ -86,12 +89,24 @@ AGAIN, BESIDE = GOT._replace(poll=1, received_ns=30), GOT._replace(offset=41, re
         ([GOT._replace(seq=9)], {}, {"lost": 1, "unrecorded": 1}),
         ([GOT, BESIDE], {"does": AGGREGATE}, {}),
         ([GOT], {"sent": MESSAGE._replace(error="_MSG_TIMED_OUT")}, {"unacked_received": 1}),
+        ([GOT], {"sent": SILENT}, {"fate_unknown": 1, "fate_unknown_received": 1, "unacked_received": 1}),
+        ([GOT, BESIDE], {"sent": SILENT}, {"fate_unknown": 1, "fate_unknown_received": 1, "unacked_received": 1}),
+        ([], {"sent": SILENT}, {"fate_unknown": 1, "unknown": 1}),
+        ([], {"sent": SILENT, "does": SUBSET}, {"fate_unknown": 1, "unknown": 1}),
+        ([GOT], {"sent": SILENT, "does": AGGREGATE}, {}),
     ],
 )
 def test_a_message_that_came(received: list[Received], changes: dict[str, Any], wanted: dict[str, int]) -> None:
     found = told(received, **changes)
     assert counted(found) == wanted
     assert found.run["received"] == len(received)
+
+
+def test_a_message_of_unknown_fate_was_sent_when_the_stamp_of_what_came_out_says() -> None:
+    """That decides its phase."""
+    for measure, wanted in ((Measure(0, 11), 0), (Measure(11, 12), 1)):
+        found = through([SILENT], [GOT], [QUERY, READ], (STOOD,), SAME, 0, measure)
+        assert found.measure["fate_unknown"] == wanted
 
 
 def test_the_first_delivery_is_timed_and_every_output_of_several_messages() -> None:

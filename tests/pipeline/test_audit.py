@@ -19,8 +19,9 @@ from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, Measure, Received
 from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
 from streamgauge.domain.events import ABORTED, COMMITTED, EVENTS, UNDECIDED
 from streamgauge.pipeline import accounts, silver
-from streamgauge.pipeline.audit import Findings, findings, judgement, repeats
+from streamgauge.pipeline.audit import Findings, findings, judgement
 from streamgauge.pipeline.audit import remains as spark_remains
+from streamgauge.pipeline.repeats import repeats
 from streamgauge.pipeline.run import analyse
 from streamgauge.pipeline.schemas import arrow_schema
 

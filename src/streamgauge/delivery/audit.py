@@ -2,7 +2,8 @@
 
 A *message* is a row of `sent`; its stamp is (topic, producer, seq), and no two messages have the same stamp or were
 acknowledged at the same offset. A *delivery* is a row of `received`; a group is audited by its own deliveries alone.
-A message of an aborted transaction is acknowledged like any other, and not meant to be delivered.
+A message of an aborted transaction is acknowledged like any other, and not meant to be delivered. A message of unknown
+fate was taken up by a producer that died before it could report it: it may have been sent, and it may be in the log.
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from streamgauge.delivery.ends import NOBODY_DIED, Dead, End, Lag, Lane, LostBlock, ends, missing, starts
-from streamgauge.domain.events import ABORTED, COMMITTED, UNDECIDED, UNSENT
+from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED, UNSENT
 
 NEVER_DELIVERED = ("undelivered", "lost", "expired", "unknown")
 MESSAGE_CLASSES = ("delivered_once", "duplicate_producer", "duplicate_consumer", *NEVER_DELIVERED)
@@ -145,10 +146,12 @@ def audit(
 ) -> Audit:
     """What became of every message for `group`; `dead` are the numbers of the consumers that died in it.
 
+    `received` are the deliveries to all groups: any of them shows that a message of unknown fate was sent.
     `reads` are the partitions that consumers are told to read, where they are told; the others have no rows in `lag`.
     A message belongs to the measure phase by its due time, or by its sent time where it has no due time; a delivery
     likewise by its stamp, or by the time it was received; foreign and unrecorded ones always by that.
     """
+    sent = shown_by_stamps(sent, received)
     deliveries = sorted((row for row in received if row.group == group), key=lambda row: row.order)
     by_stamp = {message.stamp: message for message in sent}
     by_place = {place: message for message in sent if message.error is None and (place := message.place)}
@@ -179,6 +182,17 @@ def audit(
     return Audit(classes, counts.all, counts.measured, timed)
 
 
+def shown_by_stamps(sent: Iterable[Sent], received: Iterable[Received]) -> list[Sent]:
+    """The messages, those of unknown fate with what the stamps of their deliveries show: when they were sent."""
+    sent = list(sent)
+    silent = {message.stamp for message in sent if message.error == FATE_UNKNOWN and message.sent_ns is None}
+    shown: dict[Stamp, int] = {}
+    for row in received if silent else ():
+        if row.sound and row.stamp in silent and row.sent_ns is not None:
+            shown[row.stamp] = min(row.sent_ns, shown.get(row.stamp, row.sent_ns))
+    return [message._replace(sent_ns=shown[message.stamp]) if message.stamp in shown else message for message in sent]
+
+
 def why_unwanted(message: Sent, outcomes: Outcomes, reads: frozenset[int] | None) -> str | None:
     """Why an acknowledged message is not to be received: `aborted` or `unread`; None where it is."""
     if message.error is not None:
@@ -196,6 +210,9 @@ def names_of(message: Sent, name: str | None, *, was_received: bool) -> Iterator
         yield "aborted_received"
     if was_received and message.error not in {None, UNSENT}:
         yield "unacked_received"
+    if message.error == FATE_UNKNOWN:
+        yield "fate_unknown"
+        yield "fate_unknown_received" if was_received else "unknown"
 
 
 def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Place, Sent]) -> Sent | None:
@@ -331,3 +348,19 @@ def selected_ns(row: Received) -> int:
 def either(first: int | None, second: int | None) -> int | None:
     """The first that is known."""
     return second if first is None else first
+
+
+def unaccounted(sent: Sequence[Sent], next_seqs: Mapping[int, int]) -> int:
+    """How far the rows of `sent` are from one row for each sequence that a producer took up; 0 where all are there.
+
+    `next_seqs` has, for every producer, the first sequence that it did not take up. Counted are sequences below it
+    without a row, rows too many of one sequence, and rows at or above it that are not those of a message never sent.
+    """
+    rows = Counter((message.producer, message.seq) for message in sent)
+    below = sum(seq < next_seqs.get(producer, 0) for producer, seq in rows)
+    beyond = {
+        (message.producer, message.seq)
+        for message in sent
+        if message.error != UNSENT and message.seq >= next_seqs.get(message.producer, 0)
+    }
+    return sum(next_seqs.values()) - below + rows.total() - len(rows) + len(beyond)

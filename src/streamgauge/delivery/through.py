@@ -26,6 +26,7 @@ from streamgauge.delivery.audit import (
     names_of,
     remains,
     selected_ns,
+    shown_by_stamps,
     unrecorded,
     why_unwanted,
 )
@@ -107,10 +108,12 @@ def through(
 
     Besides the counts of a run without a pipeline there are AT_SOURCE, BY_PIPELINE, DROPPED and UNEXPECTED.
     """
-    deliveries = sorted((_as_sent(row, passage) for row in received if row.group == group), key=lambda row: row.order)
-    by_stamp = {message.stamp: message for message in sent}
+    as_sent = [_as_sent(row, passage) for row in received]
+    deliveries = sorted((row for row in as_sent if row.group == group), key=lambda row: row.order)
     if passage.does == AGGREGATE:
-        return _of_outputs(deliveries, by_stamp, measure, passage)
+        return _of_outputs(deliveries, {message.stamp: message for message in sent}, measure, passage)
+    sent = shown_by_stamps(sent, as_sent)
+    by_stamp = {message.stamp: message for message in sent}
     owners = {row: by_stamp.get(row.stamp) if row.stamp else None for row in deliveries}
     of_message: dict[Stamp, list[Received]] = defaultdict(list)
     for row, message in owners.items():

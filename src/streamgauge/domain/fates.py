@@ -17,7 +17,8 @@ CERTAINLY_NOT_WRITTEN: Final = frozenset(
     }
 )  # fmt: skip
 """The client's names of errors after which the log does not hold the message. After any other it may: a request that
-timed out, a connection that broke, or too few replicas after the append, say nothing of what the leader wrote."""
+timed out, a connection that broke, or too few replicas after the append, say nothing of what the leader wrote; and a
+producer that died (`fate_unknown`) says nothing at all."""
 
 
 def certainly_not_written(error: str | None) -> bool:

@@ -62,7 +62,7 @@ THROUGHPUT = Schema(
         may("group", _I32, "consumer group; with scope group, whose sending side is that of all messages"),
         may("duration_ns", _I64, "length of what the row covers"),
         must("due", _I64, "messages that the schedule wanted; 0 without a schedule"),
-        must("sent", _I64, "messages handed to the client"),
+        must("sent", _I64, "messages handed to the client, as far as anybody knows; see `sent` of `delivery`"),
         must("acked", _I64, "messages acknowledged"),
         must("failed", _I64, "messages that failed or timed out, by when that became known"),
         must("unsent", _I64, "messages due and never sent, by due time"),
@@ -168,7 +168,8 @@ HEAT = Schema(
 
 _COUNTED: Mapping[str, str] = MappingProxyType(
     {
-        "sent": "messages handed to the client",
+        "sent": "messages handed to the client, as far as anybody knows: reported by their producer, or received; not "
+        "those of unknown fate that were not received",
         "acked": "messages acknowledged",
         "failed": "messages refused or timed out",
         "unsent": "messages due before the load ended and never handed to the client",
@@ -177,18 +178,25 @@ _COUNTED: Mapping[str, str] = MappingProxyType(
         "undelivered": "acknowledged messages not received, beyond where the group had read when the drain ended",
         "lost": "acknowledged messages gone: the group read past their offsets, or the log ends before them",
         "expired": "acknowledged messages not received, deleted by retention before",
-        "unknown": "acknowledged messages whose fate cannot be decided",
+        "unknown": "messages whose fate cannot be decided: acknowledged ones, and those of unknown fate that were not "
+        "received",
         "duplicate_consumer": "messages received more than once from the same offset",
         "duplicate_producer": "messages received from several offsets: written more than once",
         "reordered": "messages received after a later one of the same producer and partition",
         "corrupt": "deliveries whose checksum or stamp is damaged",
         "foreign": "deliveries of messages that are not of this run",
         "unrecorded": "messages of this run received, and not recorded as sent",
-        "unacked_received": "messages that failed and were received all the same",
+        "unacked_received": "messages that failed, or whose fate is unknown, and that were received all the same",
         "aborted": "messages acknowledged in transactions that were aborted",
         "aborted_received": "messages of aborted transactions that were received all the same",
         "resent": "messages that failed and were sent again, by when they failed",
         "unread": "messages acknowledged in partitions that consumers are told not to read; in no other class",
+        "fate_unknown": "messages that a producer took up and could not report before it died; neither acknowledged "
+        "nor failed. One without a due time belongs to the measure phase only if it was received",
+        "fate_unknown_received": "messages of unknown fate that were received, and so were sent; in "
+        "`unacked_received`, too",
+        "unaccounted": "sequences that a producer took up and that have no row of `sent`, rows too many of one "
+        "sequence, and rows of messages that nobody took up; scope run only",
     }
 )
 DELIVERY_COUNTS = tuple(_COUNTED)
@@ -405,13 +413,25 @@ OUTSTANDING = Schema(
         must("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
         may("group", _I32, "consumer group; null in a run that only produces"),
         may("due", _I64, "messages due since the begin of the run; null without a schedule"),
-        may("admitted", _I64, "messages that the policy let go since then; without a policy those due"),
-        must("sent", _I64, "messages handed to the client since then, failed and aborted ones apart"),
+        may(
+            "admitted",
+            _I64,
+            "messages that the policy let go since then, as far as producers reported; without a policy those due",
+        ),
+        must(
+            "sent",
+            _I64,
+            "messages handed to the client since then, failed and aborted ones apart; of unknown fate those received",
+        ),
         must("processed", _I64, "messages processed first by the group since then"),
         must("outstanding", _I64, "sent - processed, at the end of the interval"),
         may("outstanding_max", _I64, "the largest within the interval, exact to the message; null without a policy"),
         may("uncredited_max", _I64, "the same with processed counted only up to the first gap in each partition"),
-        may("backlog", _I64, "messages due and not sent, at the end of the interval; null without a schedule"),
+        may(
+            "backlog",
+            _I64,
+            "messages due and not sent, those of unknown fate apart, at the end of the interval; null without schedule",
+        ),
         may(
             "time_lag_ms", _F64, "age, since it was sent, of the oldest message not processed; null where there is none"
         ),
@@ -432,11 +452,20 @@ BACKPRESSURE = Schema(
         may(
             "max_second", _F64, "end of the interval of uncredited_max, in seconds from the start of the measure phase"
         ),
-        may("within_limit", _BOOL, "credit: whether uncredited_max is at most the limit"),
+        may(
+            "within_limit",
+            _BOOL,
+            "credit: whether uncredited_max is at most the limit; null where messages of unknown fate, or what a "
+            "consumer that died had processed, may decide it",
+        ),
         may("pauses", _I64, "hysteresis: how often producers paused"),
         may("paused_s", _F64, "hysteresis: how long, in the measure phase"),
         may("returned", _I64, "credit: credits of sends that failed for certain, given back"),
-        may("ambiguous", _I64, "credit: sends that failed and may have been written: their credits do not come back"),
+        may(
+            "ambiguous",
+            _I64,
+            "credit: messages that failed or have no report, and may have been written: their credits do not come back",
+        ),
         may("controller_died_second", _F64, "when the controller died; from then on nothing was decided"),
     ),
 )

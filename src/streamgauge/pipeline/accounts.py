@@ -11,16 +11,19 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.delivery.audit import MESSAGE_CLASSES
 from streamgauge.domain.scenario.pipeline import AGGREGATE
 from streamgauge.domain.tables import DELIVERY_COUNTS
+from streamgauge.pipeline.audit import UNREPORTED, UNREPORTED_RECEIVED
 from streamgauge.pipeline.knowledge import Knowledge
-from streamgauge.pipeline.silver import ABORTED, ACKED, FAILED, NEVER_SENT, TOPIC_BITS, UNDECIDED
+from streamgauge.pipeline.silver import ABORTED, ACKED, FAILED, NEVER_SENT, TOPIC_BITS, UNDECIDED, UNSETTLED
 from streamgauge.pipeline.sums import Sums
 from streamgauge.pipeline.through import LOSS
 
 Row = dict[str, Any]
-PROBLEMS_PER_CLASS = 700
+PROBLEMS_PER_CLASS = 600
 """Of each class so many messages are shown: all classes together stay below ten thousand."""
 FOUND = ("reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received")
 """Counts that only the audit knows."""
+_SHOWN_AS = {UNREPORTED: "unknown", UNREPORTED_RECEIVED: "unacked_received"}
+"""Counts that messages of unknown fate are in, too."""
 
 
 def class_counts(classes: DataFrame) -> DataFrame:
@@ -33,8 +36,10 @@ def class_counts(classes: DataFrame) -> DataFrame:
 def problems(classes: DataFrame) -> DataFrame:
     """Rows of `problems`: the first findings of each class, in the order of their messages."""
     order = "topic, producer, seq, partition, `offset`"
+    shown = " ".join(f"when '{name}' then '{count}'" for name, count in _SHOWN_AS.items())
     return (
         classes.where("class != 'delivered_once'")
+        .withColumn("class", F.expr(f"case class {shown} else class end"))
         .selectExpr("*", f"row_number() over (partition by class order by {order}) as turn")
         .where(f"turn <= {PROBLEMS_PER_CLASS}")
         .orderBy("class", "turn")
@@ -43,10 +48,11 @@ def problems(classes: DataFrame) -> DataFrame:
 
 
 def never_settled(messages: DataFrame) -> DataFrame:
-    """Findings for messages that failed or were never sent, which are nobody's deliveries."""
+    """Findings for messages that failed, were never sent or are of unknown fate, which are nobody's deliveries."""
+    name = f"case fate when {NEVER_SENT} then 'unsent' when {UNSETTLED} then 'fate_unknown' else 'failed' end"
     return messages.where("error is not null").selectExpr(
-        f"if(fate = {NEVER_SENT}, 'unsent', 'failed') as class", "cast(null as int) as group", "topic", "producer",
-        "seq", "partition", "`offset`", "due_ns", "sent_ns", "error", "(selected & 1) = 1 as measured",
+        f"{name} as class", "cast(null as int) as group", "topic", "producer", "seq",
+        "partition", "`offset`", "due_ns", "sent_ns", "error", "(selected & 1) = 1 as measured",
     )  # fmt: skip
 
 
@@ -57,11 +63,12 @@ def delivery_rows(
     found: Mapping[tuple[int, str], Mapping[str, int]],
     resent: Mapping[str, int],
     dropped: Mapping[str, int] = MappingProxyType({}),
+    unaccounted: int | None = None,
 ) -> list[Row]:
     """Rows of `delivery`: for each scope and each group.
 
     `found` holds the counts of findings by group and class, `resent` those of messages sent again by scope, `dropped`
-    those of messages that are not to come out of a pipeline.
+    those of messages that are not to come out of a pipeline; `unaccounted` is None where it cannot be told.
     """
     rows = []
     for scope in ("run", "measure"):
@@ -77,6 +84,7 @@ def delivery_rows(
             unread = _unread(knows, messages, scope)
             account = _account(knows, sent, mine, of_class, unread, dropped.get(scope, 0))
             account["resent"] = resent.get(scope, 0) if knows.loads else None
+            account["unaccounted"] = unaccounted if scope == "run" else None
             rows.append({"scope": scope, "group": group} | account)
     return rows
 
@@ -92,7 +100,9 @@ def _unread(knows: Knowledge, messages: Sums, scope: str) -> int:
 
 
 def _scope(sums: Sums, scope: str) -> Sums:
-    return sums if scope == "run" else sums.where(sums.column("at_selected") & 1 == 1)
+    """The sums of a scope; what has no time, because it was neither due nor sent, belongs to no phase."""
+    selected = sums.column("at_selected")
+    return sums if scope == "run" else sums.where((selected >= 0) & (selected & 1 == 1))
 
 
 def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], unread: int, dropped: int) -> Row:
@@ -107,6 +117,9 @@ def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], 
     if knows.consumes and knows.loads:
         in_doubt = {name: found.get(name, 0) for name in MESSAGE_CLASSES}
         account |= in_doubt | {name: found.get(name, 0) for name in FOUND if name != "corrupt"}
+        account["fate_unknown_received"] = found.get(UNREPORTED_RECEIVED, 0)
+        for name, count in _SHOWN_AS.items():
+            account[count] = (account[count] or 0) + found.get(name, 0)
         # Messages that the audit had no reason to doubt were delivered once.
         account["unread"] = unread
         wanted = (account["acked"] or 0) - (account["aborted"] or 0) - unread - dropped
@@ -131,6 +144,7 @@ def _sender_side(sent: Sums) -> dict[str, int]:
         "failed": (FAILED,),
         "unsent": (NEVER_SENT,),
         "aborted": (ABORTED,),
+        "fate_unknown": (UNSETTLED,),
     }
     fate = sent.column("fate")
     return {"sent": sent.total("sent")} | {

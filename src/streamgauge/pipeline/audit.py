@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.ends import Dead, End, Lag, Lane, LostBlock, members, starts
-from streamgauge.domain.events import UNSENT
-from streamgauge.pipeline.silver import ABORTED, UNDECIDED
+from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
+from streamgauge.pipeline.silver import ABORTED, UNDECIDED, UNSETTLED
 
 Keep = Callable[[DataFrame], DataFrame]
 """Works a frame out once and holds the rows; what it returns tells Spark how large it is."""
@@ -29,6 +29,9 @@ FINDING = (
 )  # fmt: skip
 """Columns of a finding: one message or delivery and the class it is in. A message may be in several."""
 
+UNREPORTED, UNREPORTED_RECEIVED = "unreported", "fate_unknown_received"
+"""Classes of messages of unknown fate: of those that did not come, which are unknown and not censored, and of those
+that came."""
 EARLIER = "rows between unbounded preceding and 1 preceding"
 FIRST = "received_ns, consumer, poll, partition, `offset`"
 MEASURED = "(selected & 1) = 1 as measured"
@@ -40,7 +43,7 @@ class Findings:
     """What the audit found: `classes` of messages and deliveries that are in doubt, and what must not be timed.
 
     Messages in no finding were acknowledged and delivered once, in order; or they were aborted and did not come; or
-    they were not acknowledged.
+    they failed or were never sent, and did not come.
     """
 
     classes: DataFrame
@@ -65,16 +68,19 @@ def findings(
     *,
     all_sound: bool,
     transactional: bool = False,
+    unsettled: bool = False,
     reads: frozenset[int] | None = None,
 ) -> Findings | None:
     """The findings of a run that both sends and receives; None when there is nothing to find.
 
     `all_sound` promises that every delivery has a sound stamp, which spares the search for others; without
-    `transactional` no message was aborted. `reads` are the partitions that consumers are told to read, if they are.
+    `transactional` no message was aborted, without `unsettled` none is of unknown fate. `reads` are the partitions that
+    consumers are told to read, if they are.
     """
     odd = None if all_sound else some(keep(owned(messages, deliveries, keep)))
     words = suspects(messages, deliveries, groups, reads)
-    words = keep(words if odd is None else _with_owners(words, odd))
+    words = _with_more(words, unsettled_words(messages, groups)) if unsettled else words
+    words = keep(words if odd is None else _with_more(words, _owned_words(odd)))
     in_doubt = {row.delivery for row in words.select("delivery").distinct().collect()}
     if odd is None and True not in in_doubt:
         # The usual case: all was delivered once, and in some words only the order is not proved yet.
@@ -174,14 +180,23 @@ def owned(messages: DataFrame, deliveries: DataFrame, keep: Keep) -> DataFrame:
     )
 
 
-def _with_owners(words: DataFrame, odd: DataFrame) -> DataFrame:
-    """The words, and those of the messages that deliveries without a sound stamp belong to."""
-    theirs = odd.where("owner is not null").selectExpr(
+def _owned_words(odd: DataFrame) -> DataFrame:
+    """The words of the messages that deliveries without a sound stamp belong to."""
+    return odd.where("owner is not null").selectExpr(
         "group", "topic", "owner as producer", "shiftright(owned_seq, 6) as word", "true as delivery"
     )
-    return (
-        words.union(theirs).groupBy("group", "topic", "producer", "word").agg(F.expr("bool_or(delivery) as delivery"))
+
+
+def unsettled_words(messages: DataFrame, groups: Sequence[int]) -> DataFrame:
+    """The words of the messages of unknown fate: every one of them is looked at."""
+    words = for_each(messages.where(f"fate = {UNSETTLED}"), groups).selectExpr(
+        "group", "topic", "producer", "shiftright(seq, 6) as word"
     )
+    return words.distinct().withColumn("delivery", F.lit(True))
+
+
+def _with_more(words: DataFrame, more: DataFrame) -> DataFrame:
+    return words.union(more).groupBy("group", "topic", "producer", "word").agg(F.expr("bool_or(delivery) as delivery"))
 
 
 def some(frame: DataFrame) -> DataFrame | None:
@@ -233,6 +248,7 @@ def _class(wanted: str) -> str:
     return f"""
         case
             when error = '{UNSENT}' then null
+            when error = '{FATE_UNKNOWN}' then if(copies > 0, '{UNREPORTED_RECEIVED}', '{UNREPORTED}')
             when error is not null then if(copies > 0, 'unacked_received', null)
             when fate = {ABORTED} then if(copies > 0, 'aborted_received', null)
             when not ({wanted}) then null
@@ -284,11 +300,6 @@ def strange(odd: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def corrupt(deliveries: DataFrame) -> DataFrame:
-    """Findings of a run that only receives: deliveries whose checksum differs."""
-    return deliveries.where("intact = false").selectExpr("'corrupt' as class", *OF_DELIVERY, MEASURED)
-
-
 def untimed(deliveries: DataFrame, sent: DataFrame | None) -> DataFrame:
     """Deliveries that are not the first of their message, and corrupt ones whose stamp is not their message's.
 
@@ -308,31 +319,6 @@ def first(rows: DataFrame, key: Iterable[str], order: str) -> DataFrame:
     """The first row of each key."""
     turn = f"row_number() over (partition by {', '.join(key)} order by {order}) as turn"
     return rows.selectExpr("*", turn).where("turn = 1")
-
-
-def repeats(deliveries: DataFrame, keep: Keep) -> Findings:
-    """What is found in a run that only receives: each offset that a group received again, measured by its first
-    delivery; the others are not timed.
-
-    Without messages to compare with, the offset alone identifies what was received.
-    """
-    key = ["group", "topic", "partition"]
-    words = deliveries.selectExpr(*key, "`offset`", "shiftright(`offset`, 6) as word").groupBy(*key, "word")
-    doubtful = words.agg(
-        F.expr("count(*) as copies"), F.expr("bit_or(shiftleft(1L, cast(`offset` & 63 as int))) as got")
-    ).where("copies != bit_count(got)")
-    rows = deliveries.withColumn("word", F.expr("shiftright(`offset`, 6)"))
-    rows = rows.join(keep(doubtful.select(*key, "word")), [*key, "word"], "leftsemi")
-    turns = rows.selectExpr(
-        "*",
-        f"row_number() over (partition by group, topic, partition, `offset` order by {FIRST}) as turn",
-        "count(*) over (partition by group, topic, partition, `offset`) as copies",
-    )
-    again = turns.where("turn = 1 and copies > 1")
-    return Findings(
-        again.selectExpr("'duplicate_consumer' as class", *OF_DELIVERY, MEASURED),
-        turns.where("turn > 1").selectExpr(*DELIVERY),
-    )
 
 
 def judgement(spark: SparkSession, ends: Mapping[Lane, End], dead: Dead) -> Judgement:

@@ -9,20 +9,25 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.events import UNSENT
+from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.fates import certainly_not_written
 from streamgauge.domain.runfolder import RunFacts
 from streamgauge.domain.verdict.asked import Policy, policy_of
 from streamgauge.pipeline.outstanding import Grid, Outstanding
-from streamgauge.pipeline.silver import Span
+from streamgauge.pipeline.silver import UNSETTLED, Span
 
 Row = dict[str, Any]
 PAUSE, RESUME = "pause", "resume"
 
 
 def failures(messages: DataFrame) -> dict[str, int]:
-    """How many messages failed with each error."""
-    found = messages.where("error is not null").groupBy("error").count().collect()
+    """How many messages failed with each error, or have no report; those that were received were sent, for certain."""
+    found = (
+        messages.where(f"error is not null and (fate != {UNSETTLED} or sent_ns is null)")
+        .groupBy("error")
+        .count()
+        .collect()
+    )
     return {row["error"]: row["count"] for row in found}
 
 
@@ -49,6 +54,9 @@ def backpressure_rows(
     row |= _peaks(policy, grid, groups, span)
     if not row["within_limit"] and any(worker.role == "consumer" and worker.died for worker in facts.workers):
         # What a consumer processed last it may have told and not recorded: the replay counts it too late.
+        row["within_limit"] = None
+    if row["within_limit"] and row["uncredited_max"] + failed.get(FATE_UNKNOWN, 0) > policy.limit:
+        # They had credit, and may be in the log: nobody knows from when on they count.
         row["within_limit"] = None
     if policy.is_credit:
         return [row | {"pauses": None, "paused_s": None} | _credits(failed)]

@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import NEVER_DELIVERED
-from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.runfolder import RunFacts
 from streamgauge.domain.stages import Stage
 from streamgauge.pipeline import (
@@ -29,11 +28,13 @@ from streamgauge.pipeline import (
     processing,
     query,
     recovery,
+    repeats,
     shapes,
     silver,
     through,
     throughput,
     transactions,
+    unsettled,
     waterfall,
 )
 from streamgauge.pipeline.bronze import Bronze
@@ -67,7 +68,9 @@ class Sent:
     """Histogram of the ages of messages that were never sent; None where there are none."""
     problems: list[Row]
     failed: dict[str, int]
-    """How many messages failed, by error; counted only where a policy holds producers back."""
+    """How many messages failed or have no report, by error; counted only where a policy holds producers back."""
+    unaccounted: int | None = None
+    """How many messages lack a row, or have too many; None where nobody says how many there should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,14 @@ class Questions:
     knows: Knowledge
     span: Span
     _kept: list[DataFrame] = field(default_factory=list)
+    _unsettled: DataFrame | None = None
+
+    def prepare(self) -> None:
+        """Find what deliveries show of messages of unknown fate, before any question is asked."""
+        if unsettled.is_shown(self.knows):
+            sent, deliveries = self.bronze.frame(self.spark, "sent"), self._as_sent(self._deliveries())
+            sized = self.knows.piped is None or self.knows.piped.keeps_content
+            self._unsettled = unsettled.shown(sent, deliveries, self._keep, sized=sized)
 
     def sent(self) -> Sent:
         """Latency of acknowledgement, lateness and rates of sending."""
@@ -114,7 +125,10 @@ class Questions:
             ages = self._ages(unsent, self.censored_metrics)
             problems = accounts.problems(accounts.never_settled(messages)).toArrow().to_pylist()
             failed = backpressure.failures(messages) if self.knows.policy else {}
-        return Sent(Sums(summed), _counted(messages, values), ages, problems, failed)
+        next_seqs = self.knows.next_seqs
+        rows = self.bronze.frame(self.spark, "sent")
+        missing = None if next_seqs is None else unsettled.unaccounted(self.spark, rows, next_seqs)
+        return Sent(Sums(summed), _counted(messages, values), ages, problems, failed, missing)
 
     def received(self) -> Received:
         """What became of the messages, and the latency of those that were delivered."""
@@ -158,9 +172,7 @@ class Questions:
             return None
         grid = outstanding.Grid.over(self.span, knows.every_ns)
         counted = outstanding.is_counted(hides_aborted=knows.read_committed)
-        messages, deliveries = self._messages(), self._deliveries()
-        if knows.passage is not None:
-            deliveries = deliveries.withColumn("topic", F.lit(knows.passage.source))
+        messages, deliveries = self._messages(), self._as_sent(self._deliveries())
         if doubted or not knows.all_acked:
             lived = outstanding.doubted_lives(messages, deliveries, knows.groups, counted, with_frontier=knows.policy)
             lived = self._keep(lived)
@@ -206,7 +218,8 @@ class Questions:
         outcomes = None
         if self.knows.transactional:
             outcomes = self.spark.createDataFrame(transactions.outcomes(self.bronze.columns("transactions")))
-        return silver.messages(self.bronze.frame(self.spark, "sent"), self.span.measure, outcomes)
+        rows = unsettled.with_shown(self.bronze.frame(self.spark, "sent"), self._unsettled)
+        return silver.messages(rows, self.span.measure, outcomes)
 
     def _deliveries(self) -> DataFrame:
         rows = self.bronze.frame(self.spark, "received")
@@ -216,12 +229,17 @@ class Questions:
             rows, self.span.measure, processing=processing, drops=drops, ahead_ns=ahead_ns, piped=self.knows.piped
         )
 
+    def _as_sent(self, deliveries: DataFrame) -> DataFrame:
+        """The deliveries with the topic that their messages were sent to."""
+        passage = self.knows.passage
+        return deliveries if passage is None else deliveries.withColumn("topic", F.lit(passage.source))
+
     def _findings(self, deliveries: DataFrame) -> Findings | None:
         """Classes of messages in doubt, and deliveries not to be timed; None where there is nothing to find."""
         if not self.knows.consumes:
             return None
         if not self.knows.loads:
-            found = judging.repeated(deliveries, self._keep, all_sound=self.knows.all_sound)
+            found = repeats.repeated(deliveries, self._keep, all_sound=self.knows.all_sound)
             return found if self.received_metrics else replace(found, untimed=None)
         return judging.judged(self.spark, self.bronze, self.knows, self._messages(), deliveries, self._keep)
 
@@ -270,6 +288,7 @@ def _counted(rows: DataFrame, values: Mapping[str, Value]) -> pa.Table | None:
 def answers(spark: SparkSession, facts: RunFacts, bronze: Bronze, threads: int) -> dict[str, pa.Table | list[Row]]:
     """Tables by name: all that Spark is needed for."""
     questions = Questions(spark, facts, bronze, knowledge(facts, bronze), span_of(facts, bronze))
+    questions.prepare()
     with ThreadPoolExecutor(threads, thread_name_prefix="question") as pool:
         # The longest first: the others fill the gaps that it leaves on the cores.
         received, sent = pool.submit(questions.received), pool.submit(questions.sent)
@@ -299,6 +318,7 @@ def tables(
     polled = polls.read(bronze.columns("polls"), span.measure)
     spans = {each.metric: each for each in (polled.spans(), *batches.read(bronze.columns("batches"), span.measure))}
     tried = attempts.attempt_rows(bronze.columns("attempts"), span.measure)
+    resent = attempts.resent(tried)
     staged = received.staged
     counted = None if staged is None else staged.histogram
     delivered = Counts.of(sent.histogram, received.histogram, counted, *(each.histogram() for each in spans.values()))
@@ -317,13 +337,13 @@ def tables(
         "heat": shapes.heat_rows(shown, histograms),
         "lateness": latency.lateness_rows(sent.sums, delivered),
         "delivery": accounts.delivery_rows(
-            knows, sent.sums, received.sums, received.found, attempts.resent(tried), received.dropped or {}
+            knows, sent.sums, received.sums, received.found, resent, received.dropped or {}, sent.unaccounted
         ),
         "problems": [*sent.problems, *received.problems],
         "polls": polls.by_consumer(polled),
         "transactions": transactions.transaction_rows(bronze.columns("transactions"), span),
         "attempts": tried,
-        "processing": _processing(questions, processed),
+        "processing": [] if processed is None else processing.rows_of(knows, bronze, processed, span.measure),
         **_disturbed(questions, sent, replay, histograms, rows),
         **_piped(questions, sent, received, delivered),
     }
@@ -373,21 +393,5 @@ def _disturbed(
         else [],
         "backpressure": backpressure.backpressure_rows(questions.facts, decisions, sent.failed, grid, groups, span),
         "faults": faults,
-        "recovery": list(recovery.recovery_rows(faults, series, felt, _rate(sent.sums, span))),
+        "recovery": list(recovery.recovery_rows(faults, series, felt, throughput.sent_rate(sent.sums, span))),
     }
-
-
-def _rate(sent: Sums, span: Span) -> float | None:
-    """Messages handed to the client in the measure phase, by its length."""
-    ticks = sent.windows.column("at_sent_tick")
-    length_ns = span.measure.to_ns - span.measure.from_ns
-    count = sent.windows.where((ticks >= 0) & (ticks & 1 == 1)).total("sent")
-    return count * NS_PER_SECOND / length_ns if length_ns else None
-
-
-def _processing(questions: Questions, processed: pa.Table | None) -> list[Row]:
-    if processed is None:
-        return []
-    knows, positions = questions.knows, judging.marks(questions.bronze, ("moment", "consumer"))
-    at_once = processing.slots(knows, positions)
-    return processing.processing_rows(processed, knows.delays, at_once, questions.span.measure)

@@ -1,7 +1,6 @@
 """Which audit a run gets, and by what it is judged: by how far its groups, and a query between, had come."""
 
 from collections.abc import Sequence
-from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,6 +46,7 @@ def judged(
         keep,
         all_sound=knows.all_sound,
         transactional=knows.transactional,
+        unsettled=knows.unsettled,
         reads=knows.reads,
     )
     return None if found is None else Findings(found.classes, found.untimed, None)
@@ -74,11 +74,5 @@ def _through(
         keep,
         all_sound=knows.all_sound,
         transactional=knows.transactional,
+        unsettled=knows.unsettled,
     )
-
-
-def repeated(deliveries: DataFrame, keep: Keep, *, all_sound: bool) -> Findings:
-    """What is found in a run that only receives."""
-    again = audit.repeats(deliveries, keep)
-    found = [again.classes, *([] if all_sound else [audit.corrupt(deliveries)])]
-    return Findings(keep(reduce(DataFrame.union, found)), again.untimed, None)

@@ -1,11 +1,12 @@
 """What kind of run this is, from run.json and the footers of its parts: known before a row is read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from streamgauge.delivery.audit import Measure
 from streamgauge.delivery.through import Passage
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.domain.quantities import parse_duration_ns
 from streamgauge.domain.runfolder import RunFacts
 from streamgauge.domain.verdict.asked import (
@@ -64,7 +65,11 @@ class Knowledge:
     every_ns: int
     """How often lag was to be sampled; a second where it was not."""
     all_acked: bool
-    """Whether the footers show that no message failed after it was sent."""
+    """Whether the footers show that no message failed after it was sent, and none is of unknown fate."""
+    unsettled: bool
+    """Whether messages of unknown fate may be among the rows."""
+    next_seqs: Mapping[int, int] | None
+    """Of each producer the first sequence that it did not take up; None where that is not known of all of them."""
     ahead_ns: int
     """How far the wall clock was ahead of the monotonic clock."""
     stamps: frozenset[str]
@@ -107,6 +112,8 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
     groups = sorted(group.id for group in facts.groups)
     passage = _passage(facts, piped, groups)
     consumes = is_on(facts.scenario, "consume") or bronze.rows("received") > 0
+    unsettled = _may_be_unsettled(bronze)
+    acked = bronze.extent("sent", "error").nulls + bronze.extent("sent", "sent_ns").nulls == bronze.rows("sent")
     return Knowledge(
         loads=is_on(facts.scenario, "load") or bronze.rows("sent") > 0,
         groups=tuple(group for group in groups if passage is None or group != passage.query)
@@ -132,7 +139,9 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         ),
         policy=is_on(facts.scenario, "backpressure"),
         every_ns=_every_ns(facts),
-        all_acked=bronze.extent("sent", "error").nulls + bronze.extent("sent", "sent_ns").nulls == bronze.rows("sent"),
+        all_acked=acked and not unsettled,
+        unsettled=unsettled,
+        next_seqs=_next_seqs(facts),
         ahead_ns=facts.wall_ns - facts.monotonic_ns,
         stamps=frozenset(clock for clock, name in _CLOCKS.items() if not bronze.extent("received", name).unknown),
         piped=piped,
@@ -146,6 +155,23 @@ def _passage(facts: RunFacts, piped: Piped | None, groups: Sequence[int]) -> Pas
         return None
     topics = sorted(topic.id for topic in facts.topics) or [0]
     return Passage(topics[0], topics[-1], groups[-1], piped.does)
+
+
+def _may_be_unsettled(bronze: Bronze) -> bool:
+    """Whether the footers leave room for the error of a message of unknown fate."""
+    errors = [part.extents["error"] for part in bronze.parts["sent"]]
+    return any(not each.unknown and (each.low is None or each.low <= FATE_UNKNOWN <= each.high) for each in errors)
+
+
+def _next_seqs(facts: RunFacts) -> dict[int, int] | None:
+    found: dict[int, int] = {}
+    for worker in facts.workers:
+        if worker.role != "producer":
+            continue
+        if worker.next_seqs is None or len(worker.next_seqs) != len(worker.numbers):
+            return None
+        found |= zip(worker.numbers, worker.next_seqs, strict=True)
+    return found or None
 
 
 def _every_ns(facts: RunFacts) -> int:
@@ -173,7 +199,11 @@ def _acks(facts: RunFacts) -> str | None:
 
 
 def span_of(facts: RunFacts, bronze: Bronze) -> Span:
-    """What the run and its measure phase cover; without phases, all that was recorded is measured."""
+    """What the run and its measure phase cover; without phases, all that was recorded is measured.
+
+    Phases are planned when a run begins, and those of a run that was killed may not have come to pass: nothing is known
+    of what lies after its last row.
+    """
     extents = [bronze.extent(kind, column) for kind, column in _TIMES]
     dues = bronze.extent("sent", "due_ns")
     seen = [each.high for each in extents if each.high is not None]
@@ -181,6 +211,9 @@ def span_of(facts: RunFacts, bronze: Bronze) -> Span:
     first = min((phase.from_ns for phase in facts.phases), default=min(begun, default=facts.monotonic_ns))
     last = facts.drain_ended_ns or max(seen, default=first)
     measured = facts.phase("measure")
+    if measured and facts.ending is None:
+        reached_ns = max(measured.from_ns, min(measured.to_ns, last + 1))
+        return Span(first, max(last, first), Measure(measured.from_ns, reached_ns))
     # A window of all that there is must hold the last moment, and what was due after it.
     whole = Measure(first, max([last, *seen, dues.high or last]) + 1)
     return Span(first, max(last, first), Measure(measured.from_ns, measured.to_ns) if measured else whole)

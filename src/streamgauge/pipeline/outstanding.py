@@ -20,7 +20,7 @@ from streamgauge.domain.fates import CERTAINLY_NOT_WRITTEN
 from streamgauge.domain.histogram import Int64s
 from streamgauge.domain.tables import OUTSTANDING
 from streamgauge.pipeline.schemas import arrow_schema
-from streamgauge.pipeline.silver import ABORTED, Span
+from streamgauge.pipeline.silver import ABORTED, UNSETTLED, Span
 
 MOST_INTERVALS: Final = 20_000
 NEVER: Final = (1 << 63) - 1
@@ -71,7 +71,10 @@ class Grid:
 
 
 def is_counted(*, hides_aborted: bool) -> str:
-    """SQL for whether a message counts as sent: neither failed for certain, nor aborted and hidden from consumers."""
+    """SQL for whether a message counts as sent: neither failed for certain, nor aborted and hidden from consumers.
+
+    Of those of unknown fate the ones that were received: only of them it is known that, and when, they were sent.
+    """
     failed = ", ".join(f"'{name}'" for name in sorted(CERTAINLY_NOT_WRITTEN))
     seen = f" and fate != {ABORTED}" if hides_aborted else ""
     return f"(sent_ns is not null and (error is null or error not in ({failed})){seen})"
@@ -98,9 +101,11 @@ def unpacked(counts: pa.Table, *names: str) -> dict[str, Int64s]:
 def passages(messages: DataFrame, grid: Grid, counted: str, *, policy: bool) -> DataFrame:
     """Columns key and count: how many messages were due, let go and sent in which intervals, and whether they count.
 
-    Without a policy nothing is let go.
+    Without a policy nothing is let go. A message of unknown fate that was not received does not count, and waits for
+    nobody: it was taken up at some time, as good as when it was due.
     """
-    times = ("due_ns", *(["let_go_ns"] if policy else []), "sent_ns")
+    handed = f"if(sent_ns is null and fate = {UNSETTLED}, due_ns, sent_ns)"
+    times = ("due_ns", *(["let_go_ns"] if policy else []), handed)
     key = packed(f"cast({counted} as bigint)", *map(grid.sql, times))
     return messages.selectExpr(f"{key} as key").groupBy("key").count()
 

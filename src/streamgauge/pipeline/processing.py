@@ -17,6 +17,8 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.histogram import Int64s
 from streamgauge.domain.latency import Buckets, Moments, summarise
 from streamgauge.domain.verdict.asked import Delay
+from streamgauge.pipeline import judging
+from streamgauge.pipeline.bronze import Bronze
 from streamgauge.pipeline.buckets import bucket
 from streamgauge.pipeline.knowledge import Knowledge
 
@@ -41,6 +43,12 @@ def counted(deliveries: DataFrame, measure: Measure, delays: Sequence[Delay]) ->
         .groupBy("consumer", "phase", "bucket")
         .agg(*(F.expr(f"{sql} as {name}") for name, sql in _AGGREGATES.items()))
     )
+
+
+def rows_of(knows: Knowledge, bronze: Bronze, counts: pa.Table, measure: Measure) -> list[Row]:
+    """Rows of `processing` from what `counted` gave, with the slots that consumers had."""
+    at_once = slots(knows, judging.marks(bronze, ("moment", "consumer")))
+    return processing_rows(counts, knows.delays, at_once, measure)
 
 
 def slots(knows: Knowledge, positions: pa.Table) -> Mapping[int, int]:

@@ -14,14 +14,15 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.delivery.audit import Measure
 from streamgauge.domain import events
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.events import UNSENT
+from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.histogram import Int64s
 from streamgauge.domain.verdict.asked import Piped
 
 SHIFT_SECONDS = 1 << 20
 TOPIC_BITS = 20
-ACKED, FAILED, NEVER_SENT, ABORTED, UNDECIDED = range(5)
-"""Fates of messages; those of transactions that were aborted or are undecided were acknowledged too."""
+ACKED, FAILED, NEVER_SENT, ABORTED, UNDECIDED, UNSETTLED = range(6)
+"""Fates of messages; those of transactions that were aborted or are undecided were acknowledged too. Those that are
+unsettled were taken up by a producer that died: nobody knows whether they were sent, unless they were received."""
 _FAR = SHIFT_SECONDS * NS_PER_SECOND
 PLACE = f"cast(topic as bigint) << {TOPIC_BITS} | partition"
 
@@ -60,7 +61,8 @@ def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = Non
         "topic", "producer", "seq", "partition", "`offset`", "due_ns", "sent_ns", "size_bytes", "error",
         "if(error is null, acked_ns, null) as acked_ns",
         "if(admitted_ns is null, null, greatest(admitted_ns, due_ns)) as let_go_ns",
-        f"case when error is null then {acked} when error = '{UNSENT}' then {NEVER_SENT} else {FAILED} end as fate",
+        f"""case when error is null then {acked} when error = '{UNSENT}' then {NEVER_SENT}
+            when error = '{FATE_UNKNOWN}' then {UNSETTLED} else {FAILED} end as fate""",
         f"{PLACE} as place",
         f"{tick('coalesce(due_ns, sent_ns)', measure)} as selected",
         f"{tick('sent_ns', measure)} as sent_tick",

@@ -17,10 +17,20 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.delivery.audit import MESSAGE_CLASSES
 from streamgauge.delivery.ends import NOBODY_DIED, Dead, End, Lag, Lane, all_read_out, ends, query_ends
 from streamgauge.delivery.through import AT_SOURCE, BY_PIPELINE, DUPLICATED, UNEXPECTED, Passage
-from streamgauge.domain.events import UNSENT
+from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.scenario.pipeline import AGGREGATE, SUBSET
 from streamgauge.pipeline import audit
-from streamgauge.pipeline.audit import DELIVERY, EARLIER, FINDING, MEASURED, MESSAGE, OF_DELIVERY, Keep
+from streamgauge.pipeline.audit import (
+    DELIVERY,
+    EARLIER,
+    FINDING,
+    MEASURED,
+    MESSAGE,
+    OF_DELIVERY,
+    UNREPORTED,
+    UNREPORTED_RECEIVED,
+    Keep,
+)
 from streamgauge.pipeline.silver import ABORTED, UNDECIDED
 
 Row = dict[str, Any]
@@ -66,10 +76,12 @@ def findings(
     *,
     all_sound: bool,
     transactional: bool = False,
+    unsettled: bool = False,
 ) -> Findings:
     """The findings of a run that sends, passes on and receives; `appended` is None where the source was not read.
 
-    `all_sound` promises that every delivery has a stamp, and no wrong checksum.
+    `all_sound` promises that every delivery has a stamp, and no wrong checksum; without `unsettled` no message is of
+    unknown fate.
     """
     sink, deliveries = passage.sink, deliveries.withColumn("topic", F.lit(passage.source))
     if passage.does == AGGREGATE:
@@ -79,7 +91,9 @@ def findings(
         messages = keep(_asked(messages, stood))
     odd = None if all_sound else audit.some(keep(owned(messages, deliveries, keep)))
     words = suspects(messages, deliveries, groups, passage)
-    words = keep(words if odd is None else words.union(_words_of(odd)).distinct())
+    words = words.union(audit.unsettled_words(messages, groups).drop("delivery")) if unsettled else words
+    words = words if odd is None else words.union(_words_of(odd))
+    words = keep(words.distinct() if unsettled or odd is not None else words)
     asked = ["expected"] if passage.does == SUBSET else []
     sent = keep(audit.of_words(messages, words, *asked))
     sound = keep(audit.sound_of_words(deliveries, words))
@@ -201,6 +215,7 @@ def _class(passage: Passage, *, passed: bool) -> str:
     return f"""
         case
             when error = '{UNSENT}' then null
+            when error = '{FATE_UNKNOWN}' then if(copies > 0, '{UNREPORTED_RECEIVED}', '{UNREPORTED}')
             when error is not null then if(copies > 0, 'unacked_received', null)
             when fate = {ABORTED} then if(copies > 0, 'aborted_received', null)
             when {"expected = false" if is_subset else "false"} then if(copies > 0, '{UNEXPECTED}', null)
@@ -322,5 +337,7 @@ _ENDS: Final = pa.schema(
     ]
 )  # fmt: skip
 _READ_OUT: Final = pa.schema([("group", pa.int32()), ("read_out", pa.bool_())])
-LOSS: Final = (*MESSAGE_CLASSES, "reordered", "corrupt", "unacked_received", "aborted_received", "unread")
+LOSS: Final = (
+    *MESSAGE_CLASSES, "reordered", "corrupt", "unacked_received", "aborted_received", "fate_unknown_received", "unread",
+)  # fmt: skip
 """Counts of `delivery` that nobody can tell where an output stands for several messages."""

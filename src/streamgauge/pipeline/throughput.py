@@ -100,6 +100,14 @@ def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -
     return rows
 
 
+def sent_rate(messages: Sums, span: Span) -> float | None:
+    """Messages handed to the client in the measure phase, by its length in seconds; None where it has none."""
+    ticks = messages.windows.column("at_sent_tick")
+    length_ns = span.measure.to_ns - span.measure.from_ns
+    count = messages.windows.where(_odd(ticks)).total("sent")
+    return count * NS_PER_SECOND / length_ns if length_ns else None
+
+
 def _topics(partitions: Mapping[int, Mapping[str, int]], measure_ns: int) -> list[Row]:
     """A row for each of several topics: all of its partitions."""
     topics: dict[int, Counter[str]] = {}

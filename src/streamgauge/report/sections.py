@@ -22,14 +22,16 @@ NAMED: Final = 10
 """Messages of a class that are named; the table `problems` has more."""
 _RATES: Final = ("sent", "acked", "received", "processed")
 _SENDING: Final = ("sent", "acked")
-_SENDERS: Final = frozenset({"sent", "acked", "failed", "unsent", "aborted", "resent"})
+_SENDERS: Final = frozenset({"sent", "acked", "failed", "unsent", "aborted", "resent", "fate_unknown", "unaccounted"})
 _MOMENTS: Final = ("min_ms", "mean_ms", "stddev_ms", "variance_ms2", "mad_ms")
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
 _SINCE_RECORD_TIME: Final = "since_record_time"
 _LATER: Final = ("batch", "flush_wait", "throttle", "own_lateness", _SINCE_RECORD_TIME)
 """Latencies that few runs have."""
-_LATER_COUNTS: Final = frozenset({"aborted_received", "resent", "unread"})
+_LATER_COUNTS: Final = frozenset(
+    {"aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_received", "unaccounted"}
+)
 """Counts that the first version did not know."""
 OF_LAG: Final = ("admitted_per_second", "committed_lag", "position_lag", "time_lag_ms")
 _OF_TRANSACTIONS: Final = ("count", "per_second", "messages", "mean_messages", "p50_ms", "p99_ms", "max_ms")
@@ -170,8 +172,11 @@ def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
         return NO_LOAD
     if not run.consumes and key not in _SENDERS:
         return NO_CONSUMERS
-    if key in _LATER_COUNTS:
+    if key in _LATER_COUNTS and key not in row:
         return OLDER
+    if key == "unaccounted":
+        measured = row["scope"] == "measure"
+        return "a message without a row belongs to no phase" if measured else "how many were taken up is not known"
     return "no checksum was verified" if key in {"corrupt", "checked", "checked_share"} else "cannot be decided"
 
 

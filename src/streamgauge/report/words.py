@@ -57,6 +57,8 @@ _TROUBLES: Final = {
     "aborted_received": "aborted and received",
     "resent": "sent again",
     "unread": "in partitions not to be read",
+    "fate_unknown": "taken up and not reported",
+    "unaccounted": "unaccounted for",
 }
 _TROUBLES_IN_SHORT: Final = {
     "failed": "failed",
@@ -66,7 +68,9 @@ _TROUBLES_IN_SHORT: Final = {
     "reordered": "reordered",
     "corrupt": "corrupt",
 }
-_GRAVE: Final = frozenset({"failed", "unsent", "lost", "undelivered", "expired", "corrupt", "unrecorded"})
+_GRAVE: Final = frozenset(
+    {"failed", "unsent", "lost", "undelivered", "expired", "corrupt", "unrecorded", "unaccounted"}
+)
 
 
 def ending(run: Result) -> str:

@@ -32,6 +32,8 @@ RULES: Final = (
     rule("workers", EITHER, record.workers),
     rule("dropped_rows", INSTRUMENT, record.dropped_rows),
     rule("set_aside", INSTRUMENT, record.set_aside),
+    rule("accounted", INSTRUMENT, record.accounted),
+    rule("fate_unknown", EITHER, record.fate_unknown),
     rule("unrecorded", EITHER, record.unrecorded),
     rule("clock", INSTRUMENT, record.clock),
     rule("record_clock", INSTRUMENT, record.record_clock),

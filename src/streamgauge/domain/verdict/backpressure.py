@@ -15,7 +15,9 @@ def credit(run: Evidence) -> Check | None:
 
     Looks at: `uncredited_max` of the whole run, exact to the message, and `limit` in the table `backpressure`.
     Fails when: it is above the limit. Unknown where a consumer died: what it processed last, and gave credit back for,
-    it may not have recorded, and is replayed as if it had been processed when it was delivered again.
+    it may not have recorded, and is replayed as if it had been processed when it was delivered again. Unknown, too,
+    where messages of a producer that died have no report and were not received, and with all of them it would be above
+    the limit: nobody knows from when on they were outstanding.
     To do: report it with the run folder; the figures of the run stand, but its load was not the one that was asked for.
     """
     if run.policy is None or not run.policy.is_credit:
@@ -25,6 +27,9 @@ def credit(run: Evidence) -> Check | None:
     if most is None:
         return unknown("credit", "instrument", "how many messages were outstanding at most is not known")
     evidence = f"at most {whole(most)} messages outstanding, credit for {whole(limit)}"
+    if most <= limit and row.get("within_limit", True) is None:
+        evidence += "; what a producer that died had taken up, and nobody received, may have been outstanding besides"
+        return unknown("credit", "instrument", evidence, "Read the count as a lower bound. See `fate_unknown`.")
     if most <= limit:
         return passed("credit", "instrument", evidence)
     if any(worker.role == "consumer" and worker.died for worker in run.facts.workers):
@@ -61,8 +66,8 @@ def controller(run: Evidence) -> Check | None:
 def lost_credit(run: Evidence) -> Check | None:
     """Whether all credit came back that could.
 
-    A send that failed may have been written all the same. Its credit does not come back, or the limit might be
-    exceeded: from then on, so many fewer messages can be outstanding.
+    A send that failed, or that its producer could not report before it died, may have been written all the same. Its
+    credit does not come back, or the limit might be exceeded: from then on, so many fewer messages can be outstanding.
 
     Looks at: `ambiguous` in the table `backpressure`.
     Warns when: there is one.

@@ -93,7 +93,7 @@ _CLASSES: Final = (
     ),
     _Class(
         "unacked_received", "received though never acknowledged", "received", "warn",
-        "A failed send may still have been written: whoever retries it writes it twice.",
+        "A send that failed or has no report may still have been written: whoever retries it writes it twice.",
     ),
 )  # fmt: skip
 
@@ -190,20 +190,28 @@ def resent(run: Evidence) -> Check | None:
 
 
 def undecided(run: Evidence) -> Check | None:
-    """Whether the fate of every acknowledged message can be decided; never more than unknown where it cannot.
+    """Whether the fate of every message can be decided; never more than unknown where it cannot.
 
-    Looks at: the count `unknown` of the whole run.
+    Looks at: the count `unknown` of the whole run: acknowledged messages of which nobody can tell whether they should
+    have been received, and messages without a report that were not received.
     To do: read the counts of delivery as lower bounds; log ends, positions or the end of a transaction are missing, or
     a worker died.
     """
     if not (run.sends and run.consumes and run.is_followed):
         return None
-    count = (run.delivery("run") or {}).get("unknown")
+    row = run.delivery("run") or {}
+    count = row.get("unknown")
     if count == 0:
         return passed("undecided", "instrument", "the fate of every acknowledged message is known")
-    advice = "Log ends, positions or the end of a transaction are missing: the counts of delivery are lower bounds."
+    silent = (row.get("fate_unknown") or 0) - (row.get("fate_unknown_received") or 0)
     seen = "the fate of the messages" if count is None else f"the fate of {whole(count)} messages"
-    return unknown("undecided", "instrument", f"{seen} cannot be decided", advice)
+    seen += f" cannot be decided{f': {whole(silent)} of them have no report' if count and silent else ''}"
+    advice = "The counts of delivery are lower bounds."
+    if count is None or count > silent:
+        advice = f"Log ends, positions or the end of a transaction are missing, or a consumer died. {advice}"
+    if silent:
+        advice = f"A producer died before it could report: see `fate_unknown`. {advice}"
+    return unknown("undecided", "instrument", seen, advice)
 
 
 def unsent(run: Evidence) -> Check | None:

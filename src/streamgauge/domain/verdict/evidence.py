@@ -162,6 +162,7 @@ class Evidence:
             return None
         dropped = sum(each["dropped"] or 0 for each in self.matching("through", scope="measure", group=0))
         wanted = (row["acked"] if row else 0) - sum(delivery.get(name) or 0 for name in ("aborted", "unread")) - dropped
+        wanted += delivery.get("fate_unknown_received") or 0
         groups = self.matching("throughput", scope="group")
         return min(float(group["received"]) for group in groups or [row]) / wanted if row and wanted > 0 else None
 

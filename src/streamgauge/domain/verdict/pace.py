@@ -137,7 +137,8 @@ def asked_rate(run: Evidence) -> Check | None:
 
     Looks at: messages sent in the measure phase, by its length; of a load that changes, beside those that were due in
     it. Up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages more or less is exact.
-    Warns when: the rate is off by up to {RATE_CLOSE:.0%}; or by more, and the policy held producers back.
+    Warns when: the rate is off by up to {RATE_CLOSE:.0%}; or by more, and the policy held producers back. Unknown where
+    it is off by more and the run itself was killed: what was recorded last is all that is known of it.
     Fails when: it is off by more; of the system, where full queues, failed sends or a fault that was asked for are the
     cause.
     To do: add producers or CPU, or lower load.rate; see the checks that the evidence names.
@@ -155,6 +156,9 @@ def asked_rate(run: Evidence) -> Check | None:
         evidence += f", {percent(off / wanted)} {'more' if sent > wanted else 'less'}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
         return passed("rate", "instrument", evidence)
+    if run.facts.ending is None and off > RATE_CLOSE * wanted:
+        evidence += "; the run was killed, and what was sent last may not have been recorded"
+        return unknown("rate", "instrument", evidence, "Run it again; see the check of its ending.")
     about, seen, advice = shortfall(run)
     if ((run.delivery("measure") or {}).get("failed") or 0) >= off / 2:
         about, seen, advice = "system", "; failed sends account for it", "See the check of failed sends."

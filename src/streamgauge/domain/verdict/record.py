@@ -11,6 +11,12 @@ RECORD_TIME_MS: Final = 1.0
 """What the time of a record is exact to."""
 FEW_NEGATIVE: Final = 0.01
 
+_LEFT: Final = {
+    "producer": "What a producer had taken up and not reported counts in `fate_unknown`.",
+    "consumer": "What a consumer had received and not recorded is received again by another, or counts in `unknown`.",
+}
+"""What becomes of messages that a worker had in hand when it died."""
+
 _FIGURES_REST_ON: Final = ("sent", "received", "transactions")
 
 
@@ -44,19 +50,25 @@ def workers(run: Evidence) -> Check:
     Looks at: how each process ended, in run.json.
     Warns when: workers died and the scenario had asked for it.
     Fails when: one died that nobody asked to die.
-    To do: read the worker's log in the run folder; at most the block under way is missing from the rows.
+    To do: read the worker's log in the run folder. What a producer had taken up and not reported counts in
+    `fate_unknown`. What a consumer had received and not recorded is received again by another, or counts in `unknown`.
     """
     if not run.facts.workers:
         return unknown("workers", "instrument", "how the workers ended is not known", "See the folder's logs.")
     dead = [worker for worker in run.facts.workers if worker.died]
     undeclared = [worker for worker in dead if not worker.declared_dead]
     if undeclared:
-        advice = "At most the block under way is missing from the rows. See the worker's log in the folder."
+        advice = _advice("See the worker's log in the folder.", dead)
         return Check("workers", "instrument", "fail", f"{listed(_how(undeclared))}", advice)
     if dead:
-        advice = "The scenario asked for it; at most the block under way is missing from the rows."
+        advice = _advice("The scenario asked for it.", dead)
         return Check("workers", "system", "warn", f"{listed(_how(dead))}", advice)
     return passed("workers", "instrument", f"all {len(run.facts.workers)} workers ended in order")
+
+
+def _advice(first: str, dead: list[WorkerFacts]) -> str:
+    """What to do, and where to find what the workers that died could not tell."""
+    return " ".join([first, *(text for role, text in _LEFT.items() if any(worker.role == role for worker in dead))])
 
 
 def _how(dead: list[WorkerFacts]) -> list[str]:
@@ -109,11 +121,14 @@ def set_aside(run: Evidence) -> Check:
 def unrecorded(run: Evidence) -> Check | None:
     """Whether every message of this run that was received is among those that were recorded as sent.
 
+    What a producer that died had taken up and not reported is recorded: see `fate_unknown`.
+
     Looks at: the count `unrecorded` of the whole run.
-    Warns when: there is one, and a producer was killed because the scenario wanted it.
+    Warns when: there is one, a producer was killed because the scenario wanted it, and what it had taken up is not
+    known.
     Fails when: there is one otherwise.
-    To do: see `workers` and `set_aside`: rows were lost with a worker or a disk, and counts of sent messages are too
-    low.
+    To do: see `accounted`, `workers` and `set_aside`: rows were lost with a worker or a disk, and counts of sent
+    messages are too low.
     """
     if not (run.sends and run.consumes):
         return None
@@ -124,11 +139,85 @@ def unrecorded(run: Evidence) -> Check | None:
     if count == 0:
         return passed("unrecorded", "instrument", "every message received was recorded as sent")
     evidence = f"{whole(count)} messages of this run were received that nobody recorded as sent"
-    if any(worker.role == "producer" for worker in run.killed_on_purpose):
-        advice = "The last block of the producer that was killed; the counts of sent messages lack it."
+    if any(worker.role == "producer" and worker.next_seqs is None for worker in run.killed_on_purpose):
+        advice = "The producer that was killed had not reported them; the counts of sent messages lack them."
         return Check("unrecorded", "system", "warn", evidence, advice)
-    advice = "Rows were lost with a worker or a disk: counts of sent messages are too low. See `workers`, `set_aside`."
+    advice = (
+        "Rows were lost with a worker or a disk: counts of sent messages are too low. See `accounted`, `set_aside`."
+    )
     return Check("unrecorded", "instrument", "fail", evidence, advice)
+
+
+def accounted(run: Evidence) -> Check | None:
+    """Whether every message that a producer took up has its row: sent, failed, of unknown fate, or never sent.
+
+    A producer counts what it takes up where its parent can see it, also when it dies. So nothing is silently missing.
+
+    Looks at: `next_seqs` of producers in run.json, and the count `unaccounted` of the whole run.
+    Fails when: a sequence below has no row, or several, or there is a row of a message that nobody took up.
+    To do: see `dropped_rows` and `set_aside`: rows were lost with a disk, and counts of sent messages are not right.
+    """
+    if not run.sends:
+        return None
+    count = (run.delivery("run") or {}).get("unaccounted")
+    if count is None:
+        advice = "Messages may be missing from every count. Run it again with this version."
+        return unknown("accounted", "instrument", f"whether every message has a row is not known: {_why(run)}", advice)
+    if count == 0:
+        return passed("accounted", "instrument", "every message that was taken up has one row")
+    evidence = f"{whole(count)} messages were taken up and have no row, or have rows that they should not have"
+    advice = "Rows were lost with a disk, or written twice: counts of sent messages are wrong. See `set_aside`."
+    return Check("accounted", "instrument", "fail", evidence, advice)
+
+
+def _why(run: Evidence) -> str:
+    """Why nobody can say how many messages were taken up."""
+    producers = [worker for worker in run.facts.workers if worker.role == "producer"]
+    silent = [worker.name for worker in producers if worker.next_seqs is None]
+    if run.facts.ending is None:
+        return "the run was killed before it could say how many were taken up"
+    if silent or not producers:
+        return f"run.json does not say how many {listed(silent) or 'producers'} took up"
+    return "the run was analysed by an older version"
+
+
+def fate_unknown(run: Evidence) -> Check | None:
+    """Whether it is known of every message that was taken up whether it was acknowledged, failed or never sent.
+
+    A producer that dies leaves messages that nobody reports: they may have been sent, and they may be in the log.
+    Those that were received were sent, and count as received though not acknowledged; the others count as `unknown`.
+
+    Looks at: the counts `fate_unknown` and `fate_unknown_received` of the whole run.
+    Warns when: there is one, and every producer that died was killed because the scenario wanted it.
+    Fails when: there is one otherwise: rates and counts of sent and acknowledged messages may be too low by so many.
+    To do: see `workers` for how the producer ended; read `sent` and `acked` as lower bounds.
+    """
+    if not run.sends:
+        return None
+    row = run.delivery("run") or {}
+    count, received = row.get("fate_unknown"), row.get("fate_unknown_received")
+    if count is None:
+        return unknown("fate_unknown", "instrument", "how many messages have no report is not known")
+    if count == 0:
+        return passed("fate_unknown", "instrument", "every message that was taken up has a report")
+    dead = [worker for worker in run.facts.workers if worker.role == "producer" and worker.died]
+    evidence = f"{whole(count)} messages were taken up{_by(dead)} and have no report"
+    if received is not None:
+        evidence += f": {whole(received)} of them were received"
+    if dead and all(worker.declared_dead for worker in dead):
+        advice = "The scenario asked for it. `sent` and `acked` are lower bounds: they may be too low by so many."
+        return Check("fate_unknown", "system", "warn", evidence, advice)
+    advice = "Rates and counts of sent and acknowledged messages may be too low by so many. See `workers`."
+    return Check("fate_unknown", "instrument", "fail", evidence, advice)
+
+
+def _by(dead: list[WorkerFacts]) -> str:
+    """By which producers that died, and how."""
+    if not dead:
+        return ""
+    killed = f"{'was' if len(dead) == 1 else 'were'} killed"
+    how = killed if all((worker.exit_code or 0) < 0 for worker in dead) else "died"
+    return f" by {listed([worker.name for worker in dead])}, which {how},"
 
 
 def clock(run: Evidence) -> Check | None:
