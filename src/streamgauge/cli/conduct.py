@@ -2,6 +2,7 @@
 
 import contextlib
 import secrets
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +13,11 @@ from streamgauge.cli.prepared import Topics
 from streamgauge.cli.recover import sweep
 from streamgauge.cli.rows import Stands, ask_stands, record_marks, record_source, record_stands
 from streamgauge.cli.settle import settle, sources_of_jobs
+from streamgauge.cli.waiting import IN_VAIN, Waiting
 from streamgauge.cli.wiring import Identity, plan_of
 from streamgauge.domain import clock
 from streamgauge.domain.cells import PREFIX
-from streamgauge.domain.errors import BadInput, BrokerError, Fault, RecordError, StreamgaugeError
+from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted, RecordError, StreamgaugeError
 from streamgauge.domain.look import Look
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.runfolder import BrokerFacts, Numbered, RunFacts, RunFolder
@@ -30,7 +32,7 @@ from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
 from streamgauge.kafka.prime import PRIME_SECONDS, prime
-from streamgauge.record.facts import machine, versions, write_facts
+from streamgauge.record.facts import machine, read_facts, versions, write_facts
 from streamgauge.record.parts import close_left_open, hold
 
 Progress = Callable[[str], None]
@@ -94,9 +96,11 @@ def conduct(
     with hold(folder):
         try:
             # Before a broker is started that would wait for it.
-            connector_jars(request.scenario, progress)
+            connector_jars(request.scenario, progress, Waiting(interrupts))
             with _target(request, folder, interrupts, progress) as target:
                 done = _carry_out(request, identity, pair, folder, target, interrupts, progress, watch)
+        except Interrupted as error:
+            raise Interrupted(left_in_vain(folder)) from error
         except StreamgaugeError:
             _remove_empty(folder)
             raise
@@ -177,7 +181,9 @@ def _ask_final(topics: Topics, outcome: Outcome) -> Stands | None:
         return ask_stands(topics)
     except BrokerError as error:
         outcome.fail(f"log ends at the end of the run are not known: {error}")
-        return None
+    except Interrupted as error:
+        outcome.interrupt(f"log ends at the end of the run are not known: {error}")
+    return None
 
 
 def _conclude(folder: RunFolder, scenario: Scenario, done: _Done) -> None:
@@ -229,6 +235,16 @@ def make_folder(out: Path, run_id: str) -> RunFolder:
     raise BadInput.single(f"--out {out}", "holds a thousand runs of this second", "Name another folder")
 
 
+def left_in_vain(folder: RunFolder) -> str:
+    """Remove a run that was interrupted before its load, but for what knows topics of a cluster; what is left."""
+    if folder.facts.exists():
+        facts = read_facts(folder)
+        if not facts.broker.embedded and any(topic.uuid for topic in facts.topics):
+            return f"{IN_VAIN}; {folder.root} is kept, so that `streamgauge topics` knows what it made on the cluster"
+    shutil.rmtree(folder.root, ignore_errors=True)
+    return f"{IN_VAIN}, and nothing of it is left"
+
+
 def _remove_empty(folder: RunFolder) -> None:
     """Where nothing was recorded nothing is left, not even a folder; logs that say why stay."""
     for path in (folder.logs, folder.events, folder.root):
@@ -240,7 +256,7 @@ def _remove_empty(folder: RunFolder) -> None:
 def _target(request: Request, folder: RunFolder, interrupts: Interrupts, progress: Progress) -> Iterator[_Target]:
     """The given cluster, or an embedded broker, primed, that ends with the block."""
     if request.bootstrap:
-        cluster = Cluster(request.bootstrap, request.connection)
+        cluster = Cluster(request.bootstrap, request.connection, check=Waiting(interrupts))
         cluster.reachable()
         facts = BrokerFacts(embedded=False, bootstrap=request.bootstrap, version=cluster.version())
         yield _Target(facts, cluster, {**request.connection, "bootstrap.servers": request.bootstrap}, (), lambda: None)
@@ -252,25 +268,27 @@ def _target(request: Request, folder: RunFolder, interrupts: Interrupts, progres
         java=request.java,
         detached=request.keep_broker,
         progress=progress,
+        check=Waiting(interrupts),
     ) as broker:
-        target = _embedded(broker)
-        progress(f"priming it for {PRIME_SECONDS:g} s")
-        prime(target.cluster, stopped=lambda: interrupts.count > 0)
-        yield target
-        if request.keep_broker:
-            progress(f"broker kept at {broker.bootstrap}; end it with `streamgauge broker stop`")
+        try:
+            target = _embedded(broker, interrupts)
+            progress(f"priming it for {PRIME_SECONDS:g} s")
+            prime(target.cluster)
+            yield target
+        finally:
+            # Before the load there is nothing on it that anybody could want.
+            if not interrupts.load_began:
+                broker.stop()
+            elif request.keep_broker and broker.alive:
+                progress(f"broker kept at {broker.bootstrap}; end it with `streamgauge broker stop`")
 
 
-def _embedded(broker: EmbeddedBroker) -> _Target:
+def _embedded(broker: EmbeddedBroker, interrupts: Interrupts) -> _Target:
     facts = BrokerFacts(embedded=True, bootstrap=broker.bootstrap, version=broker.version, processes=[broker.name])
     watched = (Watched(broker.name, "broker", broker.pid),)
     connection = {"bootstrap.servers": broker.bootstrap}
-    cluster = Cluster(broker.bootstrap, {})
-    return _Target(facts, cluster, connection, watched, lambda: _how_ended(broker), broker)
-
-
-def _how_ended(broker: EmbeddedBroker) -> str | None:
-    return None if broker.alive else f"{broker.name} ended with exit code {broker.exit_code}"
+    cluster = Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check))
+    return _Target(facts, cluster, connection, watched, broker.how_ended, broker)
 
 
 def _facts(

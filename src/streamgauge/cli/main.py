@@ -9,7 +9,7 @@ import typer
 from streamgauge.cli.broker import app as broker
 from streamgauge.cli.simulate import app as simulate
 from streamgauge.domain.address import LOOPBACK
-from streamgauge.domain.errors import BadInput, StreamgaugeError
+from streamgauge.domain.errors import BadInput, Interrupted, StreamgaugeError
 from streamgauge.domain.exits import Exit
 
 app = typer.Typer(
@@ -306,6 +306,9 @@ def main() -> None:
     except BadInput as error:
         _fail(error)
         sys.exit(Exit.BAD_INPUT)
+    except Interrupted as error:
+        typer.echo(str(error), err=True)
+        sys.exit(Exit.INTERRUPTED)
     except StreamgaugeError as error:
         _fail(error)
         sys.exit(Exit.FAILED)

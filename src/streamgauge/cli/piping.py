@@ -14,18 +14,21 @@ from streamgauge.engine.roles import LookupJob, QueryJob
 from streamgauge.jobs.query import SparkQuery
 from streamgauge.kafka.forward import ClientQuery
 from streamgauge.kafka.jars import CONNECTOR, fetched
+from streamgauge.kafka.patience import Check, no_check
 from streamgauge.record.table import GrowingTable
 
 
-def connector_jars(scenario: Scenario, progress: Callable[[str], None] | None = None) -> tuple[str, ...]:
+def connector_jars(
+    scenario: Scenario, progress: Callable[[str], None] | None = None, check: Check = no_check
+) -> tuple[str, ...]:
     """Paths of the jars that connect Spark with Kafka, fetched if need be; none where Spark is not asked for.
 
-    Raises BrokerError where they cannot be fetched.
+    Raises BrokerError where they cannot be fetched, and what `check` raises, which is asked meanwhile.
     """
     pipeline = scenario.pipeline
     if pipeline is None or pipeline.engine.client:
         return ()
-    return tuple(str(jar) for jar in fetched(CONNECTOR, progress))
+    return tuple(str(jar) for jar in fetched(CONNECTOR, progress, check=check))
 
 
 def query_job(

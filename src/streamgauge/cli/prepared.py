@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.cli.wiring import start_of
-from streamgauge.domain.errors import BadInput, BrokerError, Fault
+from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted
 from streamgauge.domain.scenario import Scenario
 from streamgauge.engine.plan import Outcome
 from streamgauge.kafka.admin import Cluster
@@ -113,7 +113,7 @@ class Topics:
         for group in self.groups:
             try:
                 self.cluster.delete_group(group)
-            except BrokerError as error:
+            except (BrokerError, Interrupted) as error:
                 outcome.reasons.append(f"group {group} was not removed: {error}")
 
     def log_starts(self) -> list[int]:

@@ -11,7 +11,7 @@ from streamgauge.cli.prepared import Topics
 from streamgauge.domain import clock, stamp
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Values
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import BrokerError, RecordError
+from streamgauge.domain.errors import BrokerError, Interrupted, RecordError
 from streamgauge.domain.marks import changes
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.query import QuerySpec
@@ -103,10 +103,12 @@ def record_source(
     places = len(topics.starts)
     seconds = scenario.phases.drain / NS_PER_SECOND
     try:
-        blocks = reread(reader, topics.starts, topics.log_ends()[:places], seconds)
+        blocks = reread(reader, topics.starts, topics.log_ends()[:places], seconds, topics.cluster.check)
         record_appended(folder, blocks, tag, oracle_of(spec))
     except (BrokerError, RecordError) as error:
         outcome.fail(f"the source of the pipeline was not read again: {error}")
+    except Interrupted as error:
+        outcome.interrupt(f"the source of the pipeline was not read again: {error}")
 
 
 def _in_header(scenario: Scenario) -> bool | None:

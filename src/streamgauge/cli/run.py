@@ -5,10 +5,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from streamgauge.cli.conduct import Request, conduct
+from streamgauge.cli.conduct import Request, conduct, left_in_vain
 from streamgauge.cli.recover import alone, completed
 from streamgauge.cli.signals import noted
-from streamgauge.domain.errors import RunFailed
+from streamgauge.domain.errors import Interrupted, RunFailed
 from streamgauge.domain.exits import Exit
 from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFolder
@@ -44,7 +44,9 @@ def run(
         if metrics:
             progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
         folder = conduct(request, interrupts, progress, watch)
-    if interrupts.count > 1:
+    if interrupts.in_vain:
+        raise Interrupted(left_in_vain(folder))
+    if interrupts.at_once:
         progress(f"stopped at once; what was recorded is kept: streamgauge analyse {folder.root}")
         return Exit.INTERRUPTED
     return analyse(folder, None, progress, as_json=as_json, out=out, figures=figures)

@@ -14,12 +14,15 @@ _STANDARD: Final = (0, 1, 2)
 
 @contextmanager
 def noted(interrupts: Interrupts, progress: Callable[[str], None]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop the run, and at once when they come again; so does a terminal that is closed, once."""
+    """Ctrl-C and SIGTERM stop the run, and at once when they come again; so does a terminal that is closed, once.
+
+    Outside of the load they stop it at once.
+    """
     terminals = [descriptor for descriptor in _STANDARD if os.isatty(descriptor)]
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         interrupts.note()
-        progress("stopping: again to stop at once" if interrupts.count == 1 else "stopping at once")
+        progress("stopping at once" if interrupts.at_once else "stopping: again to stop at once")
 
     def hang_up(_signal: int, _frame: FrameType | None) -> None:
         _silence(terminals)

@@ -2,6 +2,7 @@
 
 StreamgaugeError
 ├── BadInput            what the user gave cannot be used; nothing was started (exit code 2)
+├── Interrupted         the user wanted to wait no longer (exit code 130)
 └── RunFailed           the work began and could not be done (exit code 1)
     ├── BrokerError     a broker could not be started, reached or asked
     ├── RecordError     a row could not be written or a run folder could not be read
@@ -42,6 +43,10 @@ class BadInput(StreamgaugeError):
     def single(cls, where: str, what: str, mend: str) -> "BadInput":
         """A BadInput with exactly one fault."""
         return cls([Fault(where, what, mend)])
+
+
+class Interrupted(StreamgaugeError):
+    """The user wanted to wait no longer."""
 
 
 class RunFailed(StreamgaugeError):

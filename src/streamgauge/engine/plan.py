@@ -81,13 +81,39 @@ class Plan:
 
 @dataclass(slots=True)
 class Interrupts:
-    """How often the user asked to end: once is stop, drain and analyse; twice is now."""
+    """How often the user asked to end. Once during the load is stop, drain and analyse; twice is now.
+
+    Before the load there is nothing to analyse, and after it nothing to stop: once is now.
+    """
 
     count: int = 0
+    load_began: bool = False
+    load_ended: bool = False
+    """Whether the workers are gone, also where no load began."""
+    _heeded: int = 0
+    """How often may be asked without meaning now."""
 
     def note(self) -> None:
         """The user asked."""
         self.count += 1
+
+    def begin_load(self) -> None:
+        """From now on there is something to lose."""
+        self.load_began, self._heeded = True, 1
+
+    def end_load(self) -> None:
+        """Everything is sent and drained; what was asked so far is done."""
+        self.load_ended, self._heeded = True, min(self.count, self._heeded)
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the user wants to wait for nothing more."""
+        return self.count > self._heeded
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether the user asked before there was anything to keep."""
+        return self.at_once and not self.load_began
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +142,13 @@ class Outcome:
     """The faults that were injected."""
     query_ends: list[int] | None = None
     """Of each partition that a query reads, the first offset that it is not done with."""
+
+    def interrupt(self, reason: str) -> None:
+        """The user would not wait for something; a run that failed before stays failed."""
+        if self.ending == "finished":
+            self.ending = "interrupted"
+        if reason not in self.reasons:
+            self.reasons.append(reason)
 
     def fail(self, reason: str) -> None:
         """The run failed; the first reasons say why."""

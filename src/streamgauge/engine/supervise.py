@@ -13,7 +13,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.cells import describe
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.errors import BrokerError, RecordError, WorkerError
+from streamgauge.domain.errors import BrokerError, Interrupted, RecordError, WorkerError
 from streamgauge.domain.figures import listed
 from streamgauge.domain.look import Look, Stage
 from streamgauge.domain.runfolder import Phase
@@ -84,11 +84,14 @@ class Supervisor:
                     self._drain(live)
             except (WorkerError, RecordError) as error:
                 self._outcome.fail(str(error))
+            except Interrupted as error:
+                self._outcome.interrupt(str(error))
             except BrokerError as error:
                 self._outcome.fail(str(error))
                 self._outcome.cluster_answers = False
             finally:
                 self._finish(live)
+                self.interrupts.end_load()
         return self._outcome
 
     def _describe(self, live: Live) -> None:
@@ -216,6 +219,7 @@ class Supervisor:
         plan = self.plan
         targets = self.ends.log_ends() if plan.until_drained else []
         self._injector.plan(plan.faults)
+        self.interrupts.begin_load()
         start_ns = self._begin(live)
         measure_ns = start_ns + plan.warmup_ns
         end_ns = measure_ns + plan.measure_ns

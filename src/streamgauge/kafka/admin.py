@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPa
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.domain.scenario import Setting
-from streamgauge.kafka.patience import patiently
+from streamgauge.kafka.patience import Check, awaited, let_go, no_check, patiently
 
 TIMEOUT_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.05
@@ -30,14 +30,20 @@ _T = TypeVar("_T")
 class Cluster:
     """A cluster, asked through one client.
 
-    Methods raise BrokerError when the cluster refuses, or does not answer within `timeout_seconds`.
+    Methods raise BrokerError when the cluster refuses, or does not answer within `timeout_seconds`; and what `check`
+    raises, which is asked some twenty times a second while an answer is awaited.
     """
 
     def __init__(
-        self, bootstrap: str, client_config: Mapping[str, Setting], timeout_seconds: float = TIMEOUT_SECONDS
+        self,
+        bootstrap: str,
+        client_config: Mapping[str, Setting],
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        check: Check = no_check,
     ) -> None:
         self.bootstrap = bootstrap
         self.timeout_seconds = timeout_seconds
+        self.check = check
         self._said = _LastLines()
         self._logger = logging.Logger("streamgauge.kafka.admin")  # noqa: LOG001 - its lines are for our errors alone
         self._logger.addHandler(self._said)
@@ -51,7 +57,7 @@ class Cluster:
     def reachable(self) -> None:
         """Return if a broker answers; otherwise raise BrokerError with what was tried and what may help."""
         try:
-            self._client.describe_cluster(request_timeout=self.timeout_seconds).result()
+            self._describe_cluster()
         except KafkaException as error:
             raise BrokerError(
                 f"no broker answers at {self.bootstrap} within {self.timeout_seconds:g} s: {self._why(error)}. Check "
@@ -64,7 +70,7 @@ class Cluster:
         Brokers since 4.0 have no such setting, and no other that would tell their version.
         """
         try:
-            nodes = self._client.describe_cluster(request_timeout=self.timeout_seconds).result().nodes
+            nodes = self._describe_cluster().nodes
             broker = _admin.ConfigResource(_admin.ConfigResource.Type.BROKER, str(nodes[0].id))
             settings = self._ask("settings", self._client.describe_configs, [broker])[broker]
         except (KafkaException, BrokerError):
@@ -139,6 +145,9 @@ class Cluster:
         what = f"group {group} could not be deleted"
         self._ask(what, self._client.delete_consumer_groups, [group], gone=KafkaError.GROUP_ID_NOT_FOUND)
 
+    def _describe_cluster(self) -> Any:
+        return awaited(lambda: self._client.describe_cluster(request_timeout=self.timeout_seconds).result(), self.check)
+
     def _describe(self, topic: str) -> Any:
         """The description of a topic; None if it does not exist. Does not make it, unlike a request for metadata."""
         what = f"topic {topic} could not be looked up"
@@ -183,7 +192,7 @@ class Cluster:
         try:
             _checked(consumer.commit(offsets=places, asynchronous=False) or [])
         finally:
-            consumer.close()
+            let_go([consumer.close])
 
     def _ask(
         self, what: str, send: Callable[..., dict[Any, Future[Any]]], asked: Any, *, gone: int | None = None
@@ -204,13 +213,14 @@ class Cluster:
     def _patiently(self, what: str, once: Callable[[], _T]) -> _T:
         """What `once` returns, tried again while the cluster is not ready for it."""
         try:
-            return patiently(once, self.timeout_seconds)
+            return patiently(lambda: awaited(once, self.check), self.timeout_seconds)
         except KafkaException as error:
             raise BrokerError(f"{what}: {self._why(error)}") from error
 
     def _await(self, what: str, reached: Callable[[], bool]) -> None:
         deadline_ns = self._deadline_ns()
         while not reached():
+            self.check()
             if clock.monotonic_ns() > deadline_ns:
                 raise BrokerError(f"{what} within {self.timeout_seconds:g} s")
             clock.sleep_seconds(_PAUSE_SECONDS)

@@ -21,6 +21,7 @@ from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.domain.scenario.connections import TIMEOUT_SECONDS, Kind
 from streamgauge.kafka.messages import log, note_error, words_of
+from streamgauge.kafka.patience import let_go
 from streamgauge.kafka.settings import Settings
 
 REACH_SECONDS: Final = 15.0
@@ -284,7 +285,7 @@ class _Polling:
 
     def close(self) -> None:
         """Close it; there is no group to leave."""
-        self._client.close()
+        let_go([self._client.close])
 
 
 def _error_of(answer: Any) -> str | None:

@@ -1,7 +1,6 @@
 """The consumer of the engine over confluent-kafka: blocks out, offsets stored when what they cover is done with."""
 
 import contextlib
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -15,11 +14,11 @@ from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.decode import Decoder
 from streamgauge.kafka.messages import log, note_error, words_of
+from streamgauge.kafka.patience import let_go
 from streamgauge.kafka.settings import Settings
 from streamgauge.kafka.statistics import Statistics
 from streamgauge.kafka.stock import Left, Stock
 
-_CLOSE_SECONDS: Final = 5.0
 _NOTHING_STORED: Final = "_NO_OFFSET"
 
 
@@ -164,9 +163,7 @@ class KafkaConsumer:
 
     def close(self) -> None:
         """Leave the group, once commits are answered; without a broker, give that up after some seconds."""
-        closing = threading.Thread(target=self._client.close, daemon=True)
-        closing.start()
-        closing.join(_CLOSE_SECONDS)
+        let_go([self._client.close])
 
     def _pull(self, timeout_seconds: float, limit: int) -> list[Any]:
         """What librdkafka has, waiting at most so long for the first message."""

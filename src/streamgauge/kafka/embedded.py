@@ -1,5 +1,6 @@
 """A real Apache Kafka broker of our own: KRaft, one node, loopback only, ports and data folder chosen by itself."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -18,13 +19,19 @@ from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.kafka import registry
 from streamgauge.kafka.jars import KAFKA_VERSION, Progress, broker_jars
 from streamgauge.kafka.java import Java
-from streamgauge.kafka.node import Node, launch, log_end, log_text, prepare
+from streamgauge.kafka.node import Node, is_full, launch, log_end, log_text, prepare
+from streamgauge.kafka.patience import Check, no_check
+from streamgauge.processes.identity import identify
 
 _STARTED: Final = "Kafka Server started"
 _PORT_TAKEN: Final = "Address already in use"
 _START_SECONDS: Final = 60
 _STOP_SECONDS: Final = 10
+"""Within which a broker is to end in order; half of it where its data are not wanted any more."""
 _ATTEMPTS: Final = 3
+ROOM_BYTES: Final = 64_000_000
+"""What a start and priming write: 40 MB on two cores and at most 53 MB (20,000 messages of 512 bytes a second), which
+Kafka removes from the disk a minute after their topic was deleted; and some room for logs."""
 _LEFT: Final[list["subprocess.Popen[bytes]"]] = []
 """Processes that outlive us on purpose: one that runs while its object is collected is taken for a mistake."""
 
@@ -73,6 +80,18 @@ class EmbeddedBroker:
         """How it ended, negative for a signal; None while it lives."""
         return self._process.poll()
 
+    def how_ended(self) -> str | None:
+        """In words, how it ended; None while it lives."""
+        if self.alive:
+            return None
+        full = ": No space left on device" if self._node and is_full(self._node) else ""
+        return f"{self.name} ended with exit code {self.exit_code}{full}"
+
+    def check(self) -> None:
+        """Return while it lives; raises BrokerError that says how it ended, with the end of its log."""
+        if reason := self.how_ended():
+            raise BrokerError(f"{reason}. {log_end(self._node)}" if self._node else reason)
+
     def pause(self) -> None:
         """Stop its process in its tracks (SIGSTOP): connections stay open and nothing is answered."""
         self._process.send_signal(signal.SIGSTOP)
@@ -84,7 +103,7 @@ class EmbeddedBroker:
     def kill(self) -> None:
         """End it at once (SIGKILL), as a crash would; what it kept stays until `stop`."""
         self._process.kill()
-        self._process.wait()
+        self._process.wait(_STOP_SECONDS)
 
     def restart(self) -> None:
         """Start it again after it was killed, on the same ports, with what it has on its disk; does not wait.
@@ -92,24 +111,28 @@ class EmbeddedBroker:
         Its new life has a name of its own, and logs of its own.
         """
         assert self._node
-        self._process.wait()
+        self._process.wait(_STOP_SECONDS)
         node = replace(self._node, name=f"{self._node.name}.{len(self.names) + 1}")
         self._process = launch(node)
-        before, process = self.entry, registry.identify(self._process.pid)
+        before, process = self.entry, identify(self._process.pid)
         self.entry = before.model_copy(update={"name": node.name, "process": process, "log": node.log})
         self.names.append(node.name)
         registry.succeed(before, self.entry)
 
     def stop(self) -> None:
-        """End it, by force after 10 seconds, and remove its data if they are temporary. May be called again."""
+        """End it, by force after 10 seconds, and remove its data if they are temporary. May be called again.
+
+        Where data are removed anyway, 5 seconds have to do. A process that cannot be ended keeps its data.
+        """
         if self.alive:
             self._process.terminate()
             # A paused process takes note of nothing else.
             self.resume()
             try:
-                self._process.wait(_STOP_SECONDS)
+                self._process.wait(_STOP_SECONDS / 2 if self.entry.temporary else _STOP_SECONDS)
             except subprocess.TimeoutExpired:
-                self.kill()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.kill()
         registry.forget(self.entry)
 
     def __enter__(self) -> Self:
@@ -135,6 +158,7 @@ def start_broker(
     name: str = "broker-1",
     heap: str = "1g",
     progress: Progress | None = None,
+    check: Check = no_check,
 ) -> EmbeddedBroker:
     """Start a broker and return it when it serves clients; its log and its garbage collection's go to `logs`.
 
@@ -142,10 +166,12 @@ def start_broker(
     folder was there before. A broker ends with the thread that started it (Linux), or is ended by the next start after
     that process has gone; a `detached` one stays until it is asked to stop.
 
-    Raises BadInput for a data folder in use or unusable, BrokerError with the end of its log if it does not start.
+    Raises BadInput for a data folder in use or unusable, BrokerError with the end of its log if it does not start, and
+    what `check` raises, which is asked some twenty times a second while something is waited for.
     """
+    registry.check_writable()
     registry.sweep()
-    jars = jars or broker_jars(progress)
+    jars = jars or broker_jars(progress, check=check)
     if data is not None:
         _check_data(data)
     temporary = not keep_data and (data is None or not data.exists())
@@ -154,9 +180,10 @@ def start_broker(
     if progress:
         progress(f"starting Apache Kafka {KAFKA_VERSION}")
     try:
-        return _start(node, temporary=temporary)
+        check_room(node)
+        return _start(node, check, temporary=temporary)
     except BaseException:
-        if temporary:
+        if temporary and not registry.brokers_in(data):
             shutil.rmtree(data, ignore_errors=True)
         raise
 
@@ -173,29 +200,40 @@ def _check_data(data: Path) -> None:
         raise BadInput.single(where, what, "Use that broker, stop it, or name another folder")
 
 
-def _start(node: Node, *, temporary: bool) -> EmbeddedBroker:
+def check_room(node: Node) -> None:
+    """Return if the disk has room for a broker that starts and is primed; otherwise raise BadInput that says so."""
+    there = next(each for each in (node.data, *node.data.parents) if each.is_dir())
+    free = shutil.disk_usage(there).free
+    if free < ROOM_BYTES:
+        needed = f"a broker that starts and is primed needs {ROOM_BYTES / 1e6:,.0f} MB"
+        what = f"its disk has {free / 1e6:,.0f} MB left; {needed}"
+        raise BadInput.single(f"data folder {node.data}", what, "Make room, or name a folder on another disk")
+
+
+def _start(node: Node, check: Check, *, temporary: bool) -> EmbeddedBroker:
     for _ in range(_ATTEMPTS - 1):
         try:
-            return _attempt(node, temporary=temporary)
+            return _attempt(node, check, temporary=temporary)
         except _PortTaken:
             continue
-    return _attempt(node, temporary=temporary)
+    return _attempt(node, check, temporary=temporary)
 
 
-def _attempt(node: Node, *, temporary: bool) -> EmbeddedBroker:
+def _attempt(node: Node, check: Check, *, temporary: bool) -> EmbeddedBroker:
     """A broker on ports that are free now; if it does not start, its process is gone."""
     port, controller_port = free_ports(2)
     try:
-        prepare(node, port, controller_port)
+        prepare(node, port, controller_port, check)
     except OSError as error:
         raise BadInput.single(f"data folder {node.data}", f"cannot be used: {error}", "Name another folder") from error
     process = launch(node)
     broker = EmbeddedBroker(_entry(node, process.pid, port, temporary=temporary), process, node)
     try:
         registry.register(broker.entry)
-        _await_start(process, node)
+        _await_start(process, node, check)
     except BaseException:
-        broker.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            broker.kill()
         broker.stop()
         raise
     return broker
@@ -213,8 +251,8 @@ def free_ports(count: int) -> list[int]:
 def _entry(node: Node, pid: int, port: int, *, temporary: bool) -> registry.Entry:
     return registry.Entry(
         name=node.name,
-        process=registry.identify(pid),
-        owner=None if node.detached else registry.identify(os.getpid()),
+        process=identify(pid),
+        owner=None if node.detached else identify(os.getpid()),
         bootstrap=f"{LOOPBACK}:{port}",
         version=KAFKA_VERSION,
         data=node.data,
@@ -223,12 +261,13 @@ def _entry(node: Node, pid: int, port: int, *, temporary: bool) -> registry.Entr
     )
 
 
-def _await_start(process: "subprocess.Popen[bytes]", node: Node) -> None:
+def _await_start(process: "subprocess.Popen[bytes]", node: Node, check: Check) -> None:
     """Wait until the log says that the broker serves; raises BrokerError if it ends before, or takes too long."""
     deadline_ns = clock.monotonic_ns() + _START_SECONDS * clock.NS_PER_SECOND
     while process.poll() is None and clock.monotonic_ns() < deadline_ns:
         if _STARTED in log_text(node):
             return
+        check()
         clock.sleep_seconds(0.02)
     if _PORT_TAKEN in log_text(node):
         raise _PortTaken(f"{node.name} found its port taken. {log_end(node)}")

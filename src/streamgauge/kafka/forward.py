@@ -21,7 +21,7 @@ from streamgauge.domain.news import STOP, order, read_order
 from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
 from streamgauge.domain.scenario.faults import DRIVER
 from streamgauge.kafka.messages import log, words_of
-from streamgauge.kafka.patience import patiently
+from streamgauge.kafka.patience import let_go, patiently
 from streamgauge.processes.lines import Child, Orders, Told
 from streamgauge.processes.linux import when_orphaned
 
@@ -116,7 +116,7 @@ class Forwarder:
 
     def close(self) -> None:
         """Let go of the clients."""
-        self._consumer.close()
+        let_go([self._consumer.close])
 
     def _pass(self, message: Any) -> None:
         batch = self._batch

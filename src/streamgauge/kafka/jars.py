@@ -14,10 +14,12 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.patience import Check, awaited, no_check, side_by_side
 
 KAFKA_VERSION: Final = "4.3.1"
 _HEAD: Final = """\
@@ -97,16 +99,18 @@ CONNECTOR: Final = Bundle(
 )
 
 
-def broker_jars(progress: Progress | None = None, folder: Path | None = None) -> list[Path]:
+def broker_jars(progress: Progress | None = None, folder: Path | None = None, check: Check = no_check) -> list[Path]:
     """The class path of the broker: `fetched` for `BROKER`."""
-    return fetched(BROKER, progress, folder)
+    return fetched(BROKER, progress, folder, check)
 
 
-def fetched(bundle: Bundle, progress: Progress | None = None, folder: Path | None = None) -> list[Path]:
+def fetched(
+    bundle: Bundle, progress: Progress | None = None, folder: Path | None = None, check: Check = no_check
+) -> list[Path]:
     """Every jar that a bundle lists, fetched if it is not there yet, its sum checked.
 
-    Raises BrokerError that names the jars which cannot be fetched or are not what they should be, and the remedy. Safe
-    to be called by several processes at once.
+    Raises BrokerError that names the jars which cannot be fetched or are not what they should be, and the remedy; and
+    what `check` raises, which is asked meanwhile. Safe to be called by several processes at once.
     """
     jars = bundle.jars()
     folder = folder or cache_folder(os.environ)
@@ -114,8 +118,8 @@ def fetched(bundle: Bundle, progress: Progress | None = None, folder: Path | Non
     if missing:
         if progress:
             progress(f"fetching {len(missing)} jars of {bundle.title} into {folder} (once, {bundle.size})")
-        _fetch(missing, folder, bundle)
-    wrong = [str(folder / jar.file_name) for jar in jars if _sha256(folder / jar.file_name) != jar.sha256]
+        _fetch(missing, folder, bundle, check)
+    wrong = awaited(lambda: [str(path) for jar in jars if _sha256(path := folder / jar.file_name) != jar.sha256], check)
     if wrong:
         raise BrokerError(
             f"not the jars that {bundle.listed.name} lists: {', '.join(wrong)}. Delete them and start again"
@@ -148,17 +152,16 @@ def format_list(jars: Iterable[Jar], bundle: Bundle = BROKER) -> str:
     )
 
 
-def _fetch(jars: Sequence[Jar], folder: Path, bundle: Bundle) -> None:
+def _fetch(jars: Sequence[Jar], folder: Path, bundle: Bundle, check: Check) -> None:
     """Fetch jars into the folder. A jar appears there whole and checked, or not at all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # On the same file system, so that a rename is all that is left to do.
-        with tempfile.TemporaryDirectory(prefix="_fetch-", dir=folder) as scratch:
+        # Who gives up leaves threads behind that may write into it while it is removed.
+        with tempfile.TemporaryDirectory(prefix="_fetch-", dir=folder, ignore_cleanup_errors=True) as scratch:
             maven = _maven(Path(scratch))
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
-                faults = [
-                    fault for fault in pool.map(lambda jar: _fetch_one(maven, jar, folder, bundle), jars) if fault
-                ]
+            calls = [partial(_fetch_one, maven, jar, folder, bundle) for jar in jars]
+            faults = [fault for fault in side_by_side(calls, _AT_ONCE, check) if fault]
     except OSError as error:
         raise BrokerError(f"cannot keep jars in {folder}: {error}. Set XDG_CACHE_HOME to another folder") from error
     if faults:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -9,12 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from streamgauge.domain import clock
 from streamgauge.domain.address import LOOPBACK
 from streamgauge.domain.errors import BrokerError
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.kafka.java import Java
+from streamgauge.kafka.patience import Check
+from streamgauge.kafka.registry import MARKER, PROPERTIES
 
 _LAST_LINES: Final = 15
+_FORMAT_SECONDS: Final = 60
+_LOOK_SECONDS: Final = 0.02
+_NO_SPACE: Final = "No space left on device"
+_FULL_BYTES: Final = 1 << 20
+"""A disk with less than this is full: a log cannot tell of it where it lies on the same disk."""
 _HERE: Final = Path(__file__).parent
 
 _PROPERTIES: Final = """\
@@ -62,7 +71,7 @@ class Node:
     @property
     def properties(self) -> Path:
         """Its configuration."""
-        return self.data / "server.properties"
+        return self.data / PROPERTIES
 
     @property
     def log_dir(self) -> Path:
@@ -70,17 +79,18 @@ class Node:
         return self.data / "topics"
 
 
-def prepare(node: Node, port: int, controller_port: int) -> None:
+def prepare(node: Node, port: int, controller_port: int, check: Check) -> None:
     """Make the folders and the properties file; format the storage unless it was done in an earlier life.
 
-    Raises OSError where the folders cannot be used, BrokerError where the storage cannot be formatted.
+    Raises OSError where the folders cannot be used, BrokerError where the storage cannot be formatted, and what `check`
+    raises, which is asked meanwhile.
     """
     for folder in (node.logs, node.log_dir, node.data / "tmp"):
         folder.mkdir(parents=True, exist_ok=True)
     text = _PROPERTIES.format(host=LOOPBACK, port=port, controller_port=controller_port, log_dir=escaped(node.log_dir))
     node.properties.write_text(text, encoding="ascii")
     if not (node.log_dir / "meta.properties").exists():
-        _format(node)
+        _format(node, check)
 
 
 def escaped(path: Path) -> str:
@@ -90,7 +100,7 @@ def escaped(path: Path) -> str:
     return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
 
 
-def _format(node: Node) -> None:
+def _format(node: Node, check: Check) -> None:
     """Give the storage an identity; without Kafka's own tool the cluster would lack share groups and transactions."""
     # A leading hyphen would be taken for an option.
     cluster_id = secrets.token_urlsafe(16).replace("-", "_")
@@ -99,7 +109,16 @@ def _format(node: Node) -> None:
     command = [*_java(node, "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), *arguments]
     with node.log.open("wb") as log:
         process = _spawn(command, node, log)
-    if process.wait():
+    deadline_ns = clock.monotonic_ns() + _FORMAT_SECONDS * clock.NS_PER_SECOND
+    try:
+        while process.poll() is None and clock.monotonic_ns() < deadline_ns:
+            check()
+            clock.sleep_seconds(_LOOK_SECONDS)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(_FORMAT_SECONDS)
+    if process.returncode:
         raise BrokerError(f"the storage of {node.name} could not be formatted. {log_end(node)}")
 
 
@@ -124,7 +143,7 @@ def launch(node: Node) -> "subprocess.Popen[bytes]":
         # `timenanos` is CLOCK_MONOTONIC, so that pauses can be laid beside messages. The path is relative to `logs`:
         # the syntax of this option gives a meaning to colons.
         f"-Xlog:gc:file={gc_log}:timenanos,level,tags:filecount=0",
-        f"-Dstreamgauge.broker={node.name}",
+        f"{MARKER}{node.name}",
     ]
     command = [*_leash(node), *_java(node, *options), "kafka.Kafka", str(node.properties)]
     with node.log.open("wb") as log:
@@ -162,6 +181,13 @@ def log_text(node: Node) -> str:
 
 
 def log_end(node: Node) -> str:
-    """The last lines of the log, for a message."""
+    """The last lines of the log, for a message; a full disk is told before them."""
+    full = f"{_NO_SPACE}: make room in {node.data} and {node.logs}. " if is_full(node) else ""
     lines = log_text(node).splitlines()[-_LAST_LINES:]
-    return "\n  ".join([f"The end of {node.log}:", *lines])
+    return "\n  ".join([f"{full}The end of {node.log}:", *lines])
+
+
+def is_full(node: Node) -> bool:
+    """Whether its disk is full, or was when it said so."""
+    free = [shutil.disk_usage(folder).free for folder in (node.data, node.logs) if folder.is_dir()]
+    return min(free, default=_FULL_BYTES) < _FULL_BYTES or _NO_SPACE in log_text(node)

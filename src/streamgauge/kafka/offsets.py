@@ -10,6 +10,7 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.patience import let_go
 
 # The module does not say which of its names are meant for others, so that mypy takes none of them.
 _admin: Final[Any] = confluent_kafka.admin
@@ -54,8 +55,7 @@ class KafkaOffsets:
 
     def close(self) -> None:
         """Let go of the clients."""
-        for reader in self._readers:
-            reader.close()
+        let_go([reader.close for reader in self._readers])
 
     def _offsets(self, spec: Any, what: str) -> list[int]:
         try:

@@ -6,14 +6,15 @@ one of a run is driven with messages of its own, on a topic that is deleted, bef
 """
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Final
 
 import confluent_kafka as ck
 
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.patience import let_go
 
 PRIME_SECONDS: Final = 5.0
 TOPIC: Final = "streamgauge-prime"
@@ -23,42 +24,44 @@ _PAIRS: Final = 2
 _BURST: Final = 20
 _IN_FLIGHT: Final = 500
 _VALUE: Final = bytes(512)
+_CLOSE_SECONDS: Final = 2.0
+"""Nobody waits for these clients, but a topic is deleted more quietly without them."""
 
 
-def prime(
-    cluster: Cluster,
-    seconds: float = PRIME_SECONDS,
-    stopped: Callable[[], bool] = lambda: False,
-    now_ns: Callable[[], int] = clock.monotonic_ns,
-) -> int:
-    """Send, read and commit messages for so long, or until `stopped`; returns how many were read.
+def prime(cluster: Cluster, seconds: float = PRIME_SECONDS, now_ns: Callable[[], int] = clock.monotonic_ns) -> int:
+    """Send, read and commit messages for so long; returns how many were read.
 
-    Raises BrokerError if the topic cannot be made or deleted.
+    Raises BrokerError if the topic cannot be made or deleted, and what the cluster's `check` raises.
     """
-    cluster.create_topic(TOPIC, _PARTITIONS, 1)
-    end_ns = now_ns() + int(seconds * NS_PER_SECOND)
+    try:
+        cluster.create_topic(TOPIC, _PARTITIONS, 1)
+        read = _drive(cluster, now_ns() + int(seconds * NS_PER_SECOND), now_ns)
+        cluster.delete_topic(TOPIC)
+    except BrokerError as error:
+        raise BrokerError(f"the broker at {cluster.bootstrap} could not be primed: {error}") from error
+    return read
+
+
+def _drive(cluster: Cluster, end_ns: int, now_ns: Callable[[], int]) -> int:
+    """Send, read and commit until then; the clients are let go in any case, whatever the broker answers."""
     settings = {"bootstrap.servers": cluster.bootstrap, "log_level": 0}
+    own = {"group.id": TOPIC, "auto.offset.reset": "earliest", "auto.commit.interval.ms": 200}
+    consumers = [ck.Consumer({**settings, **own}) for _ in range(_PAIRS)]
+    # Small batches: it is requests, not bytes, that make a broker's code hot.
+    producers = [ck.Producer({**settings, "linger.ms": 1, "acks": 1}) for _ in range(_PAIRS)]
     read = 0
-    with ExitStack() as closing:
-        consumers = [
-            ck.Consumer(
-                {**settings, "group.id": TOPIC, "auto.offset.reset": "earliest", "auto.commit.interval.ms": 200}
-            )
-            for _ in range(_PAIRS)
-        ]
+    try:
         for consumer in consumers:
-            closing.callback(consumer.close)
             consumer.subscribe([TOPIC])
-        # Small batches: it is requests, not bytes, that make a broker's code hot.
-        producers = [ck.Producer({**settings, "linger.ms": 1, "acks": 1}) for _ in range(_PAIRS)]
-        for producer in producers:
-            closing.callback(producer.purge)
-        while now_ns() < end_ns and not stopped():
+        while now_ns() < end_ns:
+            cluster.check()
             for producer in producers:
                 if len(producer) < _IN_FLIGHT:
                     producer.produce_batch(TOPIC, [{"value": _VALUE}] * _BURST)
                 producer.poll(0)
             for consumer in consumers:
                 read += sum(message.error() is None for message in consumer.consume(_IN_FLIGHT, 0.001))
-    cluster.delete_topic(TOPIC)
+    finally:
+        ends = [*(producer.purge for producer in producers), *(consumer.close for consumer in consumers)]
+        let_go(ends, _CLOSE_SECONDS)
     return read

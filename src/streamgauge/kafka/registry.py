@@ -2,12 +2,14 @@
 
 Each broker has one small file in `$XDG_STATE_HOME/streamgauge/brokers` (`~/.local/state` where that is not set),
 written when it starts and removed when it ends. What is left of an owner that was killed is cleared away by `sweep`;
-every start of a broker sweeps first.
+every start of a broker sweeps first. Data are removed only when no process can be using them any more.
 """
 
 import contextlib
+import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -15,19 +17,16 @@ from typing import Final
 import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.processes.identity import ProcessId, is_alive, is_gone
+
+MARKER: Final = "-Dstreamgauge.broker="
+"""Begins a word in the command line of every embedded broker; its name follows."""
+PROPERTIES: Final = "server.properties"
+"""A broker's configuration, in its data folder: the last word of its command line."""
 _PATIENCE_SECONDS: Final = 10.0
-_SAME_START_SECONDS: Final = 2.0
-"""A process's start is computed from the boot time, which moves with the wall clock."""
-
-
-class ProcessId(BaseModel):
-    """A process for certain: its number, and when it was started, since numbers are used again."""
-
-    model_config = ConfigDict(frozen=True)
-
-    pid: int
-    created: float
-    """Seconds since the epoch."""
+_ENTRY_BYTES: Final = 4096
+"""More than an entry takes."""
 
 
 class Entry(BaseModel):
@@ -53,25 +52,46 @@ def state_folder(environ: Mapping[str, str]) -> Path:
     return (Path(root) if root else Path.home() / ".local" / "state") / "streamgauge"
 
 
-def identify(pid: int) -> ProcessId:
-    """The process that has this number now; raises psutil.NoSuchProcess if there is none."""
-    return ProcessId(pid=pid, created=psutil.Process(pid).create_time())
+def check_writable() -> None:
+    """Return if brokers can be remembered; raises BadInput that says where, why not and how to mend it."""
+    folder = _folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as draft:
+            draft.write(bytes(_ENTRY_BYTES))
+        list(folder.iterdir())
+    except OSError as error:
+        what = f"brokers that run are remembered there, and it cannot be written: {error.strerror}"
+        mend = "Mend its permissions or the disk that it is on, or set XDG_STATE_HOME to another folder"
+        raise BadInput.single(f"state folder {folder}", what, mend) from error
 
 
 def register(entry: Entry) -> None:
-    """Remember a broker; the file appears whole."""
+    """Remember a broker; the file appears whole. Raises BrokerError where it cannot be written."""
     path = _file(entry)
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".new")
-    draft.write_text(entry.model_dump_json(indent=2), encoding="utf-8")
-    draft.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(entry.model_dump_json(indent=2), encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise BrokerError(f"{entry.name} cannot be remembered in {path.parent}: {error.strerror}") from error
 
 
-def forget(entry: Entry) -> None:
-    """Remove what a broker that has ended leaves behind: its data if they are temporary, and its file."""
+def forget(entry: Entry) -> bool:
+    """Remove what a broker that has ended leaves behind: its data if they are temporary, and its file.
+
+    Does nothing, and returns False, while the broker may live.
+    """
+    if not _is_over(entry) or brokers_in(entry.data):
+        return False
     if entry.temporary:
         shutil.rmtree(entry.data, ignore_errors=True)
-    _file(entry).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        _file(entry).unlink(missing_ok=True)
+    return True
 
 
 def succeed(before: Entry, after: Entry) -> None:
@@ -83,50 +103,92 @@ def succeed(before: Entry, after: Entry) -> None:
 
 def listing() -> list[Entry]:
     """The brokers that run now, by name."""
-    return sorted((entry for entry in _entries() if is_alive(entry.process)), key=lambda entry: entry.name)
+    return sorted((entry for entry in _entries() if _runs(entry)), key=lambda entry: entry.name)
 
 
 def sweep() -> list[Entry]:
-    """End every broker that nobody looks after, and clear away what it leaves; returns their entries."""
-    left = orphans(_entries(), is_alive)
-    for entry in left:
-        end(entry)
+    """End every broker that nobody looks after, and clear away what it leaves; returns their entries.
+
+    One that cannot be ended stays as it is, and so does one that another machine or a container looks after.
+    """
+    left = []
+    for entry in orphans(_entries(), _is_over, is_gone):
+        with contextlib.suppress(BrokerError):
+            end(entry)
+            left.append(entry)
     return left
 
 
-def orphans(entries: Iterable[Entry], alive: Callable[[ProcessId], bool]) -> list[Entry]:
+def orphans(
+    entries: Iterable[Entry], is_over: Callable[[Entry], bool], is_gone: Callable[[ProcessId], bool]
+) -> list[Entry]:
     """The entries that nobody looks after: whose owner has ended or, where they have none, the broker itself."""
-    return [each for each in entries if not alive(each.owner or each.process)]
+    return [each for each in entries if (is_gone(each.owner) if each.owner else is_over(each))]
 
 
 def end(entry: Entry) -> None:
-    """End a broker, if need be by force, and forget it."""
+    """End a broker, if need be by force, and forget it; raises BrokerError where it lives on, and keeps its data."""
+    processes = set(brokers_in(entry.data))
     with contextlib.suppress(psutil.NoSuchProcess):
-        process = psutil.Process(entry.process.pid)
-        if is_alive(entry.process):
-            process.terminate()
-            # A stopped process takes note of nothing else.
-            process.resume()
+        processes |= {psutil.Process(entry.process.pid)} if _runs(entry) else set()
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             _bury(process)
-    forget(entry)
+    if not forget(entry):
+        raise BrokerError(
+            f"{entry.name} (process {entry.process.pid}) could not be ended; its data are kept in {entry.data}"
+        )
 
 
-def is_alive(wanted: ProcessId) -> bool:
-    """Whether this very process runs; a zombie, or another one with its number, does not count."""
+def brokers_in(data: Path) -> list[psutil.Process]:
+    """The embedded brokers that work in a data folder, found by their command lines.
+
+    An owner that dies while it starts its broker again leaves one that no file names.
+    """
+    properties, found = str(data / PROPERTIES), []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            words = process.cmdline()
+            if words[-1:] == [properties] and any(word.startswith(MARKER) for word in words):
+                found.append(process)
+    return found
+
+
+def _runs(entry: Entry) -> bool:
+    """Whether the broker of an entry runs."""
+    if entry.process.is_exact:
+        return is_alive(entry.process)
+    # Earlier versions told processes apart by the wall clock, which may have been set since.
+    return is_alive(entry.process) and _is_broker(entry.process.pid)
+
+
+def _is_over(entry: Entry) -> bool:
+    """Whether the broker of an entry has ended for certain."""
+    return is_gone(entry.process) if entry.process.is_exact else not _runs(entry)
+
+
+def _is_broker(pid: int) -> bool:
+    """Whether a process may be a broker of ours; one that does not tell its command line may."""
     try:
-        process = psutil.Process(wanted.pid)
-        same = abs(process.create_time() - wanted.created) < _SAME_START_SECONDS
-        return same and process.status() != psutil.STATUS_ZOMBIE
+        words = psutil.Process(pid).cmdline()
     except psutil.NoSuchProcess:
         return False
+    except psutil.AccessDenied:
+        return True
+    return any(word.startswith(MARKER) for word in words)
 
 
 def _bury(process: psutil.Process) -> None:
+    """Ask a process to end, and make it."""
+    process.terminate()
+    # A stopped process takes note of nothing else.
+    process.resume()
     try:
         process.wait(_PATIENCE_SECONDS)
     except psutil.TimeoutExpired:
         process.kill()
-        process.wait(_PATIENCE_SECONDS)
+        with contextlib.suppress(psutil.TimeoutExpired):
+            process.wait(_PATIENCE_SECONDS)
 
 
 def _folder() -> Path:
@@ -134,16 +196,29 @@ def _folder() -> Path:
 
 
 def _file(entry: Entry) -> Path:
-    return _folder() / f"{entry.process.pid}.json"
+    """Named by what makes the process unique, so that no number that is used again is taken for another."""
+    process = entry.process
+    start = "" if process.start_ticks is None else f"-{process.start_ticks}"
+    return _folder() / f"{process.pid}{start}.json"
 
 
 def _entries() -> list[Entry]:
     found = []
     for path in _folder().glob("*.json"):
-        # Another process may just have removed it; one that cannot be read is of no use to anybody.
-        with contextlib.suppress(FileNotFoundError):
-            try:
-                found.append(Entry.model_validate_json(path.read_bytes()))
-            except ValidationError:
+        # Another process may just have removed it, and what another version wrote is not ours to judge.
+        with contextlib.suppress(OSError, ValidationError):
+            text = path.read_bytes()
+            if _is_torn(text):
                 path.unlink()
+            else:
+                found.append(Entry.model_validate_json(text))
     return found
+
+
+def _is_torn(text: bytes) -> bool:
+    """Whether a file is of no use to anybody."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return True
+    return False

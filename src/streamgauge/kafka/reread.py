@@ -11,15 +11,18 @@ from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.decode import Decoder
 from streamgauge.kafka.messages import log, words_of
+from streamgauge.kafka.patience import Check, let_go, no_check
 
 AT_ONCE: Final = 10_000
 _POLL_SECONDS: Final = 0.5
 
 
-def reread(spec: ClientSpec, starts: Sequence[int], ends: Sequence[int], seconds: float) -> Iterator[Fetched]:
+def reread(
+    spec: ClientSpec, starts: Sequence[int], ends: Sequence[int], seconds: float, check: Check = no_check
+) -> Iterator[Fetched]:
     """The messages of the first topic of `spec` in [start, end) of each partition, in blocks.
 
-    Raises BrokerError where they did not all come in that time.
+    Raises BrokerError where they did not all come in that time, and what `check` raises, asked between two reads.
     """
     left = {partition: end for partition, (start, end) in enumerate(zip(starts, ends, strict=True)) if end > start}
     if not left:
@@ -38,6 +41,7 @@ def reread(spec: ClientSpec, starts: Sequence[int], ends: Sequence[int], seconds
     try:
         client.assign([TopicPartition(topic, partition, starts[partition]) for partition in left])
         while left:
+            check()
             if monotonic_ns() > limit_ns:
                 raise BrokerError(f"{topic}: {len(left)} partitions were not read to their ends in {seconds:g} s")
             messages = _wanted(client.consume(AT_ONCE, _POLL_SECONDS), left)
@@ -46,7 +50,7 @@ def reread(spec: ClientSpec, starts: Sequence[int], ends: Sequence[int], seconds
     except KafkaException as error:
         raise BrokerError(f"{topic}: {words_of(error)}") from error
     finally:
-        client.close()
+        let_go([client.close])
 
 
 def _wanted(polled: Sequence[Any], left: dict[int, int]) -> list[Any]:
