@@ -15,6 +15,8 @@ from streamgauge.domain.verdict.rule import Rule
 SECONDS = 30
 RATE = 10_000
 MESSAGES = RATE * SECONDS
+AHEAD_NS = 1_800_000_000 * 10**9
+"""How far the wall clock is ahead of the monotonic clock."""
 Tables = dict[str, list[dict[str, Any]]]
 
 
@@ -41,8 +43,8 @@ _FACTS: dict[str, Any] = {
     "name": "baseline",
     "tag": 1,
     "created": "2026-01-01T00:00:00Z",
-    "wall_ns": 0,
-    "monotonic_ns": 0,
+    "wall_ns": AHEAD_NS - 10 * 10**9,
+    "monotonic_ns": -10 * 10**9,
     "command": [],
     "scenario": {"load": {"rate": "10k/s", "producers": 2}, "consume": {"consumers": 2}, "verify": "all"},
     "versions": {},
@@ -53,6 +55,10 @@ _FACTS: dict[str, Any] = {
     "workers": [
         {"name": "producer-0", "role": "producer", "number": 0, "exit_code": 0},
         {"name": "consumer-0", "role": "consumer", "number": 0, "exit_code": 0},
+    ],
+    "phases": [
+        {"name": "warmup", "from_ns": -5 * 10**9, "to_ns": 0},
+        {"name": "measure", "from_ns": 0, "to_ns": SECONDS * 10**9},
     ],
     "drained": True,
     "ending": "finished",
@@ -106,8 +112,15 @@ def _healthy_tables() -> Tables:
                 "cpu_cores": 0.7,
                 "idle_share": 0.4,
                 "steal_share": 0.001,
+                "throttled_share": 0.0,
+                "throttled_periods": 0,
+                "throttled_periods_share": 0.0,
             },
             *looks,
+            *(
+                {"process": "host", "role": "host", "scope": "interval", "second": float(at), "wall_ahead_ns": AHEAD_NS}
+                for at in range(-8, SECONDS + 4)
+            ),
         ],
         "polls": [{"consumer": 0, "in_poll_share": 0.9}],
         "gc": [{"process": "broker-1", "second": 3.0, "pause_ms": 2.0}],
@@ -147,6 +160,20 @@ def blocked(share: float | None) -> Change:
 
 def measured(**counts: int) -> Change:
     return lambda run: run.row("throughput", scope="measure").update(counts)
+
+
+def throttled(
+    share: float | None, periods_share: float | None, cores: int | None = 4, quota: float | None = 0.5
+) -> Change:
+    """A CPU quota stopped threads for so long by time, added up over cores, in periods that take so much of it."""
+
+    def change(run: Run) -> None:
+        periods = None if periods_share is None else round(10 * SECONDS * periods_share)
+        figures = {"throttled_share": share, "throttled_periods_share": periods_share, "throttled_periods": periods}
+        used("host", **figures)(run)
+        facts(machine={"system": "Linux", "usable_cores": cores, "cpu_quota_cores": quota})(run)
+
+    return change
 
 
 def delivery(scope: str = "run", **counts: int | None) -> Change:
@@ -404,6 +431,38 @@ def observed(p50_ms: float = 3.0, *, negative: int = 0, embedded: bool = True) -
     return change
 
 
+def wall_clock(*moves: tuple[float, float], ended_ms: float | None = None) -> Change:
+    """From each second on, the wall clock is ahead by so many ms more; and when the run ended."""
+
+    def change(run: Run) -> None:
+        for row in run.tables["resources"]:
+            if row["process"] == "host" and row["scope"] == "interval":
+                row["wall_ahead_ns"] += round(1e6 * sum(ms for second, ms in moves if row["second"] >= second))
+        if ended_ms is not None:
+            ended_ns = 99 * 10**9
+            run.facts.update(ended_monotonic_ns=ended_ns, ended_wall_ns=ended_ns + AHEAD_NS + round(1e6 * ended_ms))
+
+    return change
+
+
+def unread_wall_clock(run: Run) -> None:
+    """As a run of an older version is."""
+    for row in run.tables["resources"]:
+        row.pop("wall_ahead_ns", None)
+
+
+def begun(late_s: float, asked: str = "2027-01-15T07:59:55Z") -> Change:
+    """The load was to begin five seconds after the run, in wall time, and began so much later."""
+
+    def change(run: Run) -> None:
+        scenario(phases={"start_at": asked})(run)
+        begun_ns = round((late_s - 5) * 1e9)
+        cuts = (("warmup", begun_ns, begun_ns + 5 * 10**9), ("measure", begun_ns + 5 * 10**9, begun_ns + 35 * 10**9))
+        run.facts["phases"] = [{"name": name, "from_ns": begin, "to_ns": end} for name, begin, end in cuts]
+
+    return change
+
+
 def produce_only(run: Run) -> None:
     run.facts["scenario"]["consume"] = "off"
 
@@ -424,6 +483,11 @@ def nothing_measured(run: Run) -> None:
     for row in run.tables["latency"]:
         row.update(count=0, p99_ms=None, reason="no message was measured")
 
+
+SET_BACK = (
+    "the wall clock was set back by 2.5 s, which was seen at 12.0 s; it moved by 2.5 s in all; on it rests what the "
+    "stages of the pipeline took"
+)
 
 CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("ending", (), ("instrument", "pass")),
@@ -454,6 +518,36 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("clock", (delivery(negative_latencies=1),), ("instrument", "fail")),
     ("clock", (missing("delivery"),), ("instrument", "unknown")),
     ("clock", (consume_only,), None),
+    ("wall_clock", (), ("instrument", "pass")),
+    ("wall_clock", (wall_clock((12, 0.9)),), ("instrument", "pass")),
+    ("wall_clock", (wall_clock((12, 1.1)),), ("instrument", "warn")),
+    ("wall_clock", (wall_clock((12, -3_600_000)),), ("instrument", "warn")),
+    # There and back, and only between the last look and the end.
+    ("wall_clock", (wall_clock((12, 2_000), (13, -2_000)),), ("instrument", "warn")),
+    ("wall_clock", (wall_clock(ended_ms=2_000),), ("instrument", "warn")),
+    ("wall_clock", (wall_clock(ended_ms=0.5),), ("instrument", "pass")),
+    # Drifting, by less at each look than would be a step.
+    ("wall_clock", (wall_clock(*((at, 0.4) for at in range(10))),), ("instrument", "warn")),
+    # What rests on it: times of records, stages of a pipeline, the begin of the load if it has not begun yet.
+    ("wall_clock", (observed(), wall_clock((12, 0.9))), ("instrument", "pass")),
+    ("wall_clock", (observed(), wall_clock((12, 1.1))), ("instrument", "fail")),
+    ("wall_clock", (observed(), wall_clock((-9, 2_000))), ("instrument", "fail")),
+    ("wall_clock", (consume_only, wall_clock((12, 2_000))), ("instrument", "warn")),
+    ("wall_clock", (lived, wall_clock((12, 2_000))), ("instrument", "fail")),
+    ("wall_clock", (begun(0.0), wall_clock((12, 2_000))), ("instrument", "warn")),
+    ("wall_clock", (begun(0.0), wall_clock((-9, 2_000))), ("instrument", "fail")),
+    ("wall_clock", (unread_wall_clock,), None),
+    ("wall_clock", (unread_wall_clock, observed()), ("instrument", "unknown")),
+    ("wall_clock", (unread_wall_clock, begun(0.0)), ("instrument", "unknown")),
+    ("start", (), None),
+    ("start", (begun(0.0),), ("instrument", "pass")),
+    ("start", (begun(0.1),), ("instrument", "pass")),
+    ("start", (begun(0.101),), ("instrument", "fail")),
+    ("start", (begun(11.6),), ("instrument", "fail")),
+    ("start", (begun(-0.2),), ("instrument", "fail")),
+    ("start", (begun(0.0, "2027-01-15T08:59:55+01:00"),), ("instrument", "pass")),
+    ("start", (begun(0.0, "soon"),), ("instrument", "unknown")),
+    ("start", (begun(0.0), facts(phases=[])), ("instrument", "unknown")),
     ("schedule", (), ("instrument", "pass")),
     # Late, but neither by a tenth of a figure nor by a millisecond.
     ("schedule", (late(p99=0.7),), ("instrument", "pass")),
@@ -673,6 +767,22 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("machine_cpu", (used("host", idle_share=0.01, cpu_cores=None), unpaced), ("instrument", "pass")),
     ("machine_cpu", (used("host", idle_share=0.4, cpu_cores=2.0),), ("instrument", "pass")),
     ("machine_cpu", (used("host", idle_share=None),), ("instrument", "unknown")),
+    ("cpu_quota", (), ("instrument", "pass")),
+    ("cpu_quota", (throttled(0.0, 0.0, quota=2.0),), ("instrument", "pass")),
+    ("cpu_quota", (throttled(0.0001, 0.003),), ("instrument", "warn")),
+    # On four cores: a core was stopped for a quarter of the sum at least, and for all of it at most ...
+    ("cpu_quota", (throttled(0.039, 0.9),), ("instrument", "warn")),
+    ("cpu_quota", (throttled(0.041, 0.9),), ("instrument", "fail")),
+    # ... but no longer than the periods in which that happened.
+    ("cpu_quota", (throttled(0.041, 0.005),), ("instrument", "warn")),
+    ("cpu_quota", (throttled(0.099, 0.9, cores=64),), ("instrument", "warn")),
+    ("cpu_quota", (throttled(0.101, 0.9, cores=64),), ("instrument", "fail")),
+    ("cpu_quota", (throttled(0.101, 0.09, cores=64),), ("instrument", "warn")),
+    ("cpu_quota", (throttled(0.101, None, cores=None),), ("instrument", "fail")),
+    ("cpu_quota", (throttled(1.9, 1.0), unpaced), ("instrument", "fail")),
+    ("cpu_quota", (throttled(None, None), facts(machine={"system": "Linux"})), ("instrument", "unknown")),
+    ("cpu_quota", (missing("resources"), facts(machine={"system": "Linux"})), ("instrument", "unknown")),
+    ("cpu_quota", (throttled(None, None), facts(machine={"system": "Darwin"})), None),
     ("ack_polls", (), ("instrument", "pass")),
     ("ack_polls", (gaps("producer-1", 9.0, every=2),), ("instrument", "pass")),
     ("ack_polls", (gaps("producer-1", 9.0), latency("ack_response", p99_ms=90.0)), ("instrument", "pass")),
@@ -958,6 +1068,21 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             "machine idle 40 % of the time, stolen by the hypervisor 0.10 %, used by others 0.10 cores",
         ),
         ((used("host", steal_share=None, cpu_cores=None),), "machine_cpu", "machine idle 40 % of the time"),
+        ((), "cpu_quota", "no CPU quota"),
+        (
+            (throttled(0.9, 0.93),),
+            "cpu_quota",
+            "the CPU quota of 0.500 cores stopped threads for 22 % to 90 % of the time, in 279 periods",
+        ),
+        ((throttled(0.0, 0.0),), "cpu_quota", "the CPU quota of 0.500 cores stopped nothing"),
+        ((begun(11.6),), "start", "the load was to begin at 2027-01-15T07:59:55Z, and began 11.6 s late"),
+        ((begun(0.05),), "start", "the load was to begin at 2027-01-15T07:59:55Z, and did, 50.0 ms late"),
+        (
+            (lived, wall_clock((12, -2_500), (20, 1.5))),
+            "wall_clock",
+            SET_BACK,
+        ),
+        ((wall_clock(*((at, 0.4) for at in range(10))),), "wall_clock", "the wall clock drifted by 4.00 ms in all"),
         ((), "garbage_collection", "pauses: 1, < 0.01 % of the time, the longest 2.00 ms"),
         ((), "start_transient", "end-to-end p99 6.40 ms; highest p99 of a second in the later half 6.00 ms"),
         ((died("producer", error="disk full"),), "workers", "producer-0 died (disk full)"),

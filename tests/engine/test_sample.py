@@ -8,7 +8,8 @@ from typing import Any
 import psutil
 
 from streamgauge.domain.blocks import NULL_INT64, Block
-from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.cgroup import Throttling
+from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.live import Live, Order, Slot
 from streamgauge.engine.sample import INTERVAL_NS, Sampler, Watched
@@ -58,12 +59,36 @@ def test_every_process_and_the_host_are_looked_at() -> None:
     live.close()
 
 
+def test_the_host_tells_of_the_wall_clock_and_of_cpu_quotas() -> None:
+    """Both clocks are read together; what the system does not tell of quotas is null, as in rows of processes."""
+    live, looks = Live.create(1, 1), Looks()
+    told = iter((Throttling(periods=3, stopped_ns=240, periods_ns=300), None))
+    watched = [Watched("supervisor", "supervisor", os.getpid())]
+    sampler = Sampler(
+        watched,
+        live,
+        looks,
+        lambda: Order.GO,
+        clocks=lambda: ClockPair(wall_ns=1_007, monotonic_ns=7),
+        throttling=lambda: next(told),
+    )
+    sampler.look()
+    sampler.look()
+
+    names = ("at_ns", "wall_ns", "throttled_ns", "throttled_periods", "throttled_periods_ns")
+    hosts = [tuple(row[name] for name in names) for row in looks.of("host")]
+    assert hosts == [(7, 1_007, 240, 3, 300), (7, 1_007, NULL_INT64, NULL_INT64, NULL_INT64)]
+    assert {row[name] for row in looks.of("supervisor") for name in names[1:]} == {NULL_INT64}
+    live.close()
+
+
 def test_it_looks_every_half_second_until_the_end() -> None:
     """On an absolute schedule, and once more when the run is over."""
     live, looks, time = Live.create(1, 1), Looks(), FakeTime(tick_ns=1_000)
     order = lambda: Order.FINISH if time.at_ns > 2 * NS_PER_SECOND else Order.GO  # noqa: E731
 
-    Sampler([], live, looks, order, time.now_ns, time.sleep).run()
+    clocks = lambda: ClockPair(time.now_ns(), time.now_ns())  # noqa: E731
+    Sampler([], live, looks, order, time.now_ns, time.sleep, clocks).run()
 
     moments = [int(row["at_ns"]) for row in looks.of("host")]
     assert [round(at / INTERVAL_NS) for at in moments] == [0, 1, 2, 3, 4]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streamgauge.delivery.audit import Measure
-from streamgauge.domain.events import EVENTS
+from streamgauge.domain.events import EVENTS, RESOURCES
 from streamgauge.domain.tables import TABLES
 from streamgauge.pipeline.gc import pauses
 from streamgauge.pipeline.resources import resources
@@ -60,9 +60,7 @@ def test_only_whole_lines_about_pauses_count(line: str, pause_ms: float | None) 
 
 
 def look(at: float, process: str = "producer-0", role: str = "producer", **values: int | None) -> dict[str, Any]:
-    unknown = dict.fromkeys(
-        ("cpu_ns", "rss_bytes", "steal_ns", "idle_ns", "messages", "blocked_ns", "poll_gap_ns"), None
-    )
+    unknown = dict.fromkeys(RESOURCES.names, None)
     return unknown | {"at_ns": int(at * SECOND), "process": process, "role": role} | values
 
 
@@ -93,6 +91,31 @@ def test_the_shares_of_the_host_are_of_all_its_time() -> None:
     first, second = resources(looks, SPAN)
     assert (first["idle_share"], first["steal_share"], first["cpu_cores"]) == (0.5, 0.25, 1.0)
     assert (second["idle_share"], second["steal_share"]) == (1.0, None)
+
+
+def test_the_host_is_told_of_quotas_and_of_the_wall_clock() -> None:
+    """A quota stopped threads for 300 ms of two seconds, in four periods of 100 ms; the wall clock moved by 5 ms."""
+    none: dict[str, int | None] = {"throttled_ns": 0, "throttled_periods": 0, "throttled_periods_ns": 0}
+    some: dict[str, int | None] = {
+        "throttled_ns": 300_000_000, "throttled_periods": 4, "throttled_periods_ns": 400_000_000,
+    }  # fmt: skip
+    looks = [
+        look(5, "host", "host", wall_ns=1_000 * SECOND, **none),
+        look(7, "host", "host", wall_ns=1_002 * SECOND + 5_000_000, **some),
+        look(12, "host", "host", wall_ns=None),
+    ]
+    first, last, measure = resources(looks, SPAN)
+    names = ("throttled_share", "throttled_periods", "throttled_periods_share", "wall_ahead_ns")
+    assert [first[name] for name in names] == [0.15, 4, 0.2, 995 * SECOND + 5_000_000]
+    assert [last[name] for name in names] == [None] * 4
+    assert [measure[name] for name in names] == [0.15, 4, 0.2, 995 * SECOND + 5_000_000]
+
+
+def test_periods_take_no_more_than_the_time_there_is() -> None:
+    """The first that is counted may have begun before the first look."""
+    looks = [look(0, throttled_periods_ns=0), look(1, throttled_periods_ns=11 * SECOND // 10)]
+    (row,) = resources(looks, SPAN)
+    assert row["throttled_periods_share"] == 1.0
 
 
 def test_a_counter_that_was_set_back_is_unknown() -> None:

@@ -325,8 +325,11 @@ def _without_secrets(scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ended(facts: RunFacts, outcome: Outcome) -> RunFacts:
+    pair = clock.clock_pair()
     return facts.model_copy(
         update={
+            "ended_wall_ns": pair.wall_ns,
+            "ended_monotonic_ns": pair.monotonic_ns,
             "workers": outcome.workers,
             "phases": outcome.phases,
             "load_ended_ns": outcome.load_ended_ns,

@@ -160,6 +160,15 @@ RESOURCES = Schema(
         may("messages", _I64, "workers only: messages handed to the client, or received, so far"),
         may("blocked_ns", _I64, "producers only: time spent waiting for room in the client's queue so far"),
         may("poll_gap_ns", _I64, "workers only: longest time between two polls in the second before"),
+        may("wall_ns", _I64, "host only: what the wall clock showed at `at_ns`"),
+        may(
+            "throttled_ns",
+            _I64,
+            "host only: time that a CPU quota has stopped threads of the workers' cgroups so far, added up over cores; "
+            "null where the system does not tell",
+        ),
+        may("throttled_periods", _I64, "host only: periods of that quota so far in which it was used up"),
+        may("throttled_periods_ns", _I64, "host only: length of these periods"),
     ),
 )
 

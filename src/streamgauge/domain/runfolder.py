@@ -96,6 +96,9 @@ class RunFacts(_Facts):
     wall_ns: int
     monotonic_ns: int
     """`wall_ns` and `monotonic_ns` were read together."""
+    ended_wall_ns: int | None = None
+    ended_monotonic_ns: int | None = None
+    """The same when the run ended; null while it goes on, and when it was killed."""
     command: list[str]
     scenario: dict[str, Any]
     versions: dict[str, str]

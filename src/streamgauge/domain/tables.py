@@ -266,6 +266,15 @@ RESOURCES_BY_INTERVAL = Schema(
         may("blocked_share", _F64, "producers: share of the time spent waiting for room in the client's queue"),
         may("poll_gap_ms", _F64, "workers: longest time between two polls"),
         may("cpu_us_per_message", _F64, "CPU time per message"),
+        may("wall_ahead_ns", _I64, "host: how far the wall clock was ahead of the monotonic clock at the end"),
+        may(
+            "throttled_share",
+            _F64,
+            "host: time that a CPU quota stopped threads of the workers' cgroups, by time; added up over cores, and so "
+            "maybe above 1",
+        ),
+        may("throttled_periods", _I64, "host: periods of that quota in which it was used up"),
+        may("throttled_periods_share", _F64, "host: length of these periods, by time"),
     ),
 )
 

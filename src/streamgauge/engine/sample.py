@@ -9,14 +9,19 @@ import psutil
 
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, Block, Values
-from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.cgroup import Throttling
+from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.engine.live import Cell, Live, Order, Slot, gap_of_last_second
 from streamgauge.engine.ports import Sink
+from streamgauge.processes.cgroup import Groups
 
 INTERVAL_NS: Final = NS_PER_SECOND // 2
 _LOAD_ROLES: Final = ("producer", "consumer", "connector")
 
-_NUMBERS: Final = ("at_ns", "cpu_ns", "rss_bytes", "steal_ns", "idle_ns", "messages", "blocked_ns", "poll_gap_ns")
+_NUMBERS: Final = (
+    "at_ns", "cpu_ns", "rss_bytes", "steal_ns", "idle_ns", "messages", "blocked_ns", "poll_gap_ns", "wall_ns",
+    "throttled_ns", "throttled_periods", "throttled_periods_ns",
+)  # fmt: skip
 
 Row = tuple[str, str, dict[str, int | None]]
 """Process, role, and those numbers of a row of `resources` that are known."""
@@ -42,6 +47,9 @@ class Sampler:
     order: Callable[[], Order]
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
+    clocks: Callable[[], ClockPair] = clock.clock_pair
+    throttling: Callable[[], Throttling | None] = field(default_factory=lambda: Groups.of_this_process().throttling)
+    """Workers, and an embedded broker, are in the groups of this process: all have the same parent."""
     _processes: dict[str, psutil.Process] = field(default_factory=dict)
     _lives: list[int] = field(default_factory=list)
     """Process ids of a broker that was started again."""
@@ -59,7 +67,7 @@ class Sampler:
     def look(self) -> None:
         """Record one row for each process that lives, and one for the host."""
         rows = [row for each in self.watched if (row := self._process_row(each)) is not None]
-        rows.append(host_row(self.now_ns()))
+        rows.append(host_row(self.clocks(), self.throttling()))
         self.sink.append(columns_of(rows), len(rows))
 
     def _process_row(self, watched: Watched) -> Row | None:
@@ -98,20 +106,25 @@ def process_row(process: psutil.Process, now_ns: Callable[[], int]) -> dict[str,
     }
 
 
-def host_row(now_ns: int) -> Row:
+def host_row(now: ClockPair, throttled: Throttling | None) -> Row:
     """What the whole machine has used so far; steal is null where the system does not tell it."""
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
     steal = getattr(times, "steal", None)
     # Guest time is part of user time already.
     used = sum(getattr(times, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq"))
-    numbers = {
-        "at_ns": now_ns,
+    numbers: dict[str, int | None] = {
+        "at_ns": now.monotonic_ns,
+        "wall_ns": now.wall_ns,
         "cpu_ns": round(used * NS_PER_SECOND),
         "rss_bytes": psutil.virtual_memory().used,
         "steal_ns": None if steal is None else round(steal * NS_PER_SECOND),
         "idle_ns": round(idle * NS_PER_SECOND),
     }
+    if throttled is not None:
+        numbers["throttled_ns"] = throttled.stopped_ns
+        numbers["throttled_periods"] = throttled.periods
+        numbers["throttled_periods_ns"] = throttled.periods_ns
     return "host", "host", numbers
 
 

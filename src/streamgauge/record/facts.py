@@ -1,5 +1,6 @@
 """run.json, and the facts of the machine that belong to every measurement."""
 
+import math
 import os
 import platform
 import sys
@@ -12,6 +13,7 @@ import psutil
 from streamgauge.domain.clock import utc_text
 from streamgauge.domain.errors import BadInput, RecordError
 from streamgauge.domain.runfolder import RunFacts, RunFolder, parse_facts
+from streamgauge.processes.cgroup import Groups
 
 _PACKAGES = ("streamgauge", "confluent-kafka", "numpy", "pyarrow", "pyspark")
 
@@ -89,6 +91,7 @@ def machine() -> dict[str, Any]:
         "processor": _processor(),
         "cores": psutil.cpu_count(logical=True),
         "usable_cores": _usable_cores(),
+        "cpu_quota_cores": _cpu_quota_cores(),
         "memory_bytes": memory.total,
         "memory_available_bytes": memory.available,
         "booted": utc_text(round(psutil.boot_time() * 1e9)),
@@ -101,6 +104,12 @@ def machine() -> dict[str, Any]:
 def _usable_cores() -> int | None:
     """Cores that this process may use; fewer than there are under taskset or in some containers."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else psutil.cpu_count(logical=True)
+
+
+def _cpu_quota_cores() -> float | None:
+    """Cores that a CPU quota leaves to this process, on average; None where none is set, or nothing tells."""
+    quota = Groups.of_this_process().quota()
+    return quota.cores if quota and math.isfinite(quota.cores) else None
 
 
 def _processor() -> str | None:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.domain import clock
+from streamgauge.domain.cgroup import number
 from streamgauge.domain.fitness import Machine
+from streamgauge.processes.cgroup import Groups, text_of
 from streamgauge.record.facts import machine as machine_facts
 
 WATCHED_SECONDS: Final = 1.0
@@ -19,6 +21,7 @@ WATCHED_SECONDS: Final = 1.0
 _CLOCKS: Final = "sys/devices/system/clocksource/clocksource0"
 _NO_LIMIT_BYTES: Final = 1 << 60
 """From here on a limit of cgroup v1 is the largest number that fits, and means none."""
+_MEMORY_LIMITS: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
 _CPU_TIMES: Final = 8
 """Columns of /proc/stat up to steal; guest time behind them is in user time already."""
 
@@ -42,10 +45,10 @@ def probe(runs: Path, root: Path = Path("/"), pause: Callable[[float], None] = c
         disk_free_bytes=_disk_free(runs),
         open_files=soft,
         open_files_hard=hard,
-        clock_source=_text(root / _CLOCKS / "current_clocksource"),
-        clock_sources=tuple((_text(root / _CLOCKS / "available_clocksource") or "").split()),
-        timer_slack_ns=_number(_text(root / "proc/self/timerslack_ns")),
-        huge_pages=_chosen(_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        clock_source=text_of(root / _CLOCKS / "current_clocksource"),
+        clock_sources=tuple((text_of(root / _CLOCKS / "available_clocksource") or "").split()),
+        timer_slack_ns=number(text_of(root / "proc/self/timerslack_ns")),
+        huge_pages=_chosen(text_of(root / "sys/kernel/mm/transparent_hugepage/enabled")),
         governors=_governors(root),
         steal_share=_steal(root, pause),
     )
@@ -65,7 +68,7 @@ def _disk_free(folder: Path) -> int | None:
 
 
 def _governors(root: Path) -> tuple[str, ...]:
-    found = (_text(path) for path in (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    found = (text_of(path) for path in (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
     return tuple(sorted({each for each in found if each}))
 
 
@@ -89,78 +92,28 @@ def _steal(root: Path, pause: Callable[[float], None]) -> float | None:
 
 
 def _cpu_times(root: Path) -> list[int] | None:
-    words = (_text(root / "proc/stat") or "").partition("\n")[0].split()
+    words = (text_of(root / "proc/stat") or "").partition("\n")[0].split()
     if len(words) <= _CPU_TIMES or words[0] != "cpu":
         return None
-    times = [_number(word) for word in words[1 : _CPU_TIMES + 1]]
+    times = [number(word) for word in words[1 : _CPU_TIMES + 1]]
     known = [each for each in times if each is not None]
     return known if len(known) == _CPU_TIMES else None
 
 
 def _cpu_limit(root: Path) -> float | None:
     """Cores that the container may use; infinite without a limit, None where that cannot be known."""
-    return _least(root, "cpu", _cpu_max, _cpu_quota)
-
-
-def _cpu_max(group: Path) -> float | None:
-    """Cgroup v2: `max 100000`, or the microseconds that may be used in a period, and the period."""
-    return _cores(*(_text(group / "cpu.max") or "").split())
-
-
-def _cpu_quota(group: Path) -> float | None:
-    """Cgroup v1: the same in two files; -1 without a limit."""
-    return _cores(*((_text(group / f"cpu.cfs_{name}_us") or "") for name in ("quota", "period")))
-
-
-def _cores(*quota_and_period: str) -> float | None:
-    quota, period = [_number(word) for word in quota_and_period] if len(quota_and_period) == 2 else (None, None)
-    return quota / period if quota and period and quota > 0 else None
+    quota = Groups.of_this_process("cpu", root).quota()
+    return None if quota is None else quota.cores
 
 
 def _memory_limit(root: Path) -> float | None:
-    """Bytes that the container may use; infinite without a limit, None where that cannot be known."""
-    return _least(
-        root,
-        "memory",
-        lambda group: _number(_text(group / "memory.max")),
-        lambda group: _number(_text(group / "memory.limit_in_bytes")),
-        _NO_LIMIT_BYTES,
-    )
+    """Bytes that the container may use; infinite without a limit, None where that cannot be known.
 
-
-Read = Callable[[Path], float | None]
-
-
-def _least(root: Path, controller: str, v2: Read, v1: Read, unlimited: float = math.inf) -> float | None:
-    """The tightest limit of the groups that this process is in, from its own up to the outermost that can be seen."""
-    membership = _text(root / "proc/self/cgroup")
-    mount = root / "sys/fs/cgroup"
-    if membership is None or not mount.is_dir():
+    The tightest limit counts of the groups that this process is in.
+    """
+    places = Groups.of_this_process("memory", root).places
+    if not places:
         return None
-    limits = [math.inf]
-    for controllers, path in re.findall(r"^\d+:([^:]*):(.*)$", membership, re.MULTILINE):
-        # v2 names no controllers; where v1 is in use it is mounted one folder further down, and limits nothing.
-        if controllers == "":
-            limits += [limit for group in _upwards(mount, path) if (limit := v2(group)) is not None]
-        elif controller in controllers.split(","):
-            limits += [limit for group in _upwards(mount / controller, path) if (limit := v1(group)) is not None]
-    least = min(limits)
-    return math.inf if least >= unlimited else least
-
-
-def _upwards(mount: Path, path: str) -> list[Path]:
-    """The group and all that it is in; in a container, where its path may be one that only the host sees, the mount."""
-    inside = Path(path.lstrip("/"))
-    return [mount / each for each in (inside, *inside.parents)]
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and re.fullmatch(r"-?[0-9]{1,30}", text) else None
-
-
-def _text(path: Path) -> str | None:
-    """What a file says, without its last line end; None where it cannot be read or says nothing."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip() or None
-    except OSError:
-        return None
+    limits = [number(text_of(place / _MEMORY_LIMITS[each.version])) for place, each in places.items()]
+    least = min((limit for limit in limits if limit is not None), default=math.inf)
+    return math.inf if least >= _NO_LIMIT_BYTES else least

@@ -238,10 +238,15 @@ def resources(run: Evidence) -> Section:
     host = next((row for row in used if row["role"] == "host"), None)
     return {
         "processes": [_select(row, *names, "poll_gap_ms") for row in used if row["role"] != "host"],
-        "host": host and _select(host, "cpu_cores", "idle_share", "steal_share", "rss_bytes"),
+        "host": host and _select(host, "cpu_cores", "idle_share", "steal_share", "rss_bytes") | _throttled(host),
         "garbage_collection": _pauses(run),
         "polls": [dict(row) for row in run.rows("polls")],
     }
+
+
+def _throttled(host: Row) -> Section:
+    """How a CPU quota stopped the workers; null also where an older version analysed the run."""
+    return {name: host.get(name) for name in ("throttled_share", "throttled_periods_share")}
 
 
 def _select(row: Row, *names: str) -> Section:

@@ -334,7 +334,11 @@ def _cores(processes: Sequence[Result], role: str) -> tuple[str, str] | None:
 def spare(resources: Result) -> str:
     """What the machine had to spare, and what it did not get; empty where that is not known."""
     host = resources["host"]
-    return f"{percent(host['idle_share'])} idle, {percent(host['steal_share'])} stolen" if host else ""
+    if not host:
+        return ""
+    told = f"{percent(host['idle_share'])} idle, {percent(host['steal_share'])} stolen"
+    stopped = host["throttled_periods_share"] if host.get("throttled_share") else None
+    return told if stopped is None else f"{told}, a CPU quota used up in {percent(stopped)} of the time"
 
 
 def pauses(resources: Result) -> str:

@@ -10,6 +10,7 @@ from streamgauge.domain.exits import Exit
 from streamgauge.domain.runfolder import Ending, RunFacts
 from streamgauge.domain.verdict import (
     backpressure,
+    clocks,
     connections,
     delivery,
     faults,
@@ -18,6 +19,7 @@ from streamgauge.domain.verdict import (
     pace,
     passage,
     processing,
+    quota,
     record,
     window,
 )
@@ -37,6 +39,8 @@ RULES: Final = (
     rule("unrecorded", EITHER, record.unrecorded),
     rule("clock", INSTRUMENT, record.clock),
     rule("record_clock", INSTRUMENT, record.record_clock),
+    rule("wall_clock", INSTRUMENT, clocks.wall_clock),
+    rule("start", INSTRUMENT, clocks.start),
     rule("schedule", EITHER, pace.schedule),
     rule("rate", EITHER, pace.asked_rate),
     rule("unsent", EITHER, delivery.unsent),
@@ -52,6 +56,7 @@ RULES: Final = (
     rule("connection_rate", EITHER, connections.connection_rate),
     rule("worker_cpu", INSTRUMENT, machine.worker_cpu),
     rule("machine_cpu", INSTRUMENT, machine.machine_cpu),
+    rule("cpu_quota", INSTRUMENT, quota.cpu_quota),
     rule("ack_polls", INSTRUMENT, machine.producer_polls),
     rule("receive_polls", INSTRUMENT, machine.consumer_polls),
     rule("lag_samples", EITHER, lag.lag_samples),
