@@ -295,6 +295,7 @@ SETTINGS: list[tuple[str, tuple[str, ...]]] = [
     ("load={rate: 1, rate: 2}", ("the value is not YAML: `rate` is there already",)),
     ("load=5", ("load: 5: not a mapping. Write it as `load: {key: value}`",)),
     ("phases=", ("phases: null: not a mapping.",)),
+    ("phases.start_at=2026-01-01T00:00:00Z", ("phases.start_at: 2026-01-01T00:00:00Z is over; broker and workers take",)),
     ("name=a/b", ("name: 'a/b': ", *ALLOWED_NAME)),
     ("consume.client.group.id=g", ("consume.client.group.id: is decided by the run. Leave it out",)),
     ("load.client.a.b.c=1", ('load.client.a.b.c: No such configuration property: "a.b.c"',)),

@@ -1,5 +1,7 @@
 """Words that terminal, Markdown and page share."""
 
+import pytest
+
 from streamgauge.report import words
 
 
@@ -31,3 +33,20 @@ def test_messages_that_did_not_come_back_are_named() -> None:
     assert words.missing({"missing": []}) == ""
     assert words.missing({"missing": lost}) == "lost of producer 0: 0, 2; lost of producer 1: 1, 3"
     assert words.missing({"missing": many}).endswith("8, 9; more in the table problems")
+
+
+@pytest.mark.parametrize(
+    ("quota", "expected"),
+    [
+        ({}, "38 % idle, 0.12 % stolen"),
+        ({"throttled_share": None, "throttled_periods_share": None}, "38 % idle, 0.12 % stolen"),
+        ({"throttled_share": 0.0, "throttled_periods_share": 0.0}, "38 % idle, 0.12 % stolen"),
+        (
+            {"throttled_share": 0.9, "throttled_periods_share": 0.93},
+            "38 % idle, 0.12 % stolen, a CPU quota used up in 93 % of the time",
+        ),
+    ],
+)
+def test_a_quota_is_told_of_where_it_was_used_up(quota: dict[str, float | None], expected: str) -> None:
+    """Older results do not know of quotas."""
+    assert words.spare({"host": {"idle_share": 0.381, "steal_share": 0.0012, **quota}}) == expected

@@ -5,14 +5,16 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from streamgauge.cli.conduct import Request
 from streamgauge.cli.scenario_file import read_scenario
 from streamgauge.cli.wiring import check_settings, read_materials
 from streamgauge.domain import clock
 from streamgauge.domain.address import is_spark_master, parse_bootstrap
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.figures import listed
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.scenario import Scenario, Setting
 from streamgauge.domain.scenario.values import epoch_ns
@@ -22,6 +24,14 @@ from streamgauge.kafka.client_config import read_client_config
 from streamgauge.kafka.java import Java, find_java
 from streamgauge.record.facts import read_facts
 from streamgauge.report.schema import expectation_faults
+
+READY_SECONDS: Final = 8
+"""From the command to the begin of the load, on a cluster that is there: 4 to 5 s on two cores, 7 to 10 s while others
+use them, too."""
+EMBEDDED_READY_SECONDS: Final = 20
+"""The same with an embedded broker, which is started, and driven for five seconds: 14 to 16 s, and 21 to 23 s."""
+SPARK_READY_SECONDS: Final = 20
+"""So much longer until Spark has begun a query."""
 
 _BOOTSTRAP = "bootstrap.servers"
 _Given = ParamSpec("_Given")
@@ -67,7 +77,7 @@ def request_of(
     if resolved:
         faults.of(check_settings, resolved, connection)
         arrivals = faults.of(read_materials, resolved) if not faults else None
-        faults += _passed(resolved)
+        faults += start_faults(resolved, clock.clock_pair().wall_ns, embedded=address is None)
         faults += expectation_faults(resolved.expect)
         if address is None and resolved.topic.replication > 1:
             what = f"{resolved.topic.replication}: the embedded broker is a single one"
@@ -117,12 +127,26 @@ def check_analysis(folder: RunFolder, master: str | None) -> None:
         raise BadInput(faults)
 
 
-def _passed(scenario: Scenario) -> list[Fault]:
-    """A begin that is over already."""
+def start_faults(scenario: Scenario, now_ns: int, *, embedded: bool) -> list[Fault]:
+    """A begin that is over already, or that comes before broker and workers can be ready; `now_ns` is wall time."""
     start_at = scenario.phases.start_at
-    if start_at is None or epoch_ns(start_at) > clock.clock_pair().wall_ns:
+    if start_at is None:
         return []
-    return [Fault("phases.start_at", f"{start_at} is over", "Write a time to come, or leave it out to begin at once")]
+    needed, who = ready_seconds(scenario, embedded=embedded)
+    in_seconds = (epoch_ns(start_at) - now_ns) / NS_PER_SECOND
+    if in_seconds >= needed:
+        return []
+    what = f"{start_at} is over" if in_seconds <= 0 else f"{start_at} comes in {in_seconds:.1f} s"
+    mend = f"Write a time at least {needed} s from now, or leave it out to begin at once"
+    return [Fault("phases.start_at", f"{what}; {who} take up to {needed} s to be ready", mend)]
+
+
+def ready_seconds(scenario: Scenario, *, embedded: bool) -> tuple[int, str]:
+    """How long it takes until a load can begin, and whom it takes so long."""
+    seconds, who = EMBEDDED_READY_SECONDS if embedded else READY_SECONDS, ["broker"] if embedded else []
+    if scenario.pipeline and not scenario.pipeline.engine.client:
+        seconds, who = seconds + SPARK_READY_SECONDS, [*who, "Spark"]
+    return seconds, listed([*who, "workers"])
 
 
 class _Faults(list[Fault]):

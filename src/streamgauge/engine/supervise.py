@@ -254,6 +254,9 @@ class Supervisor:
             # A slow disk may have taken most of the lead.
             if self.now_ns() <= start_ns - LEAD_NS // 2:
                 break
+        if plan.start_at_ns and start_ns > plan.start_at_ns:
+            late = (start_ns - plan.start_at_ns) / NS_PER_SECOND
+            self.progress(f"warning: the load begins {late:.1f} s after phases.start_at: it was not ready before")
         live.give_times(start_ns, measure_ns, end_ns, plan.drain_ns)
         live.give(Order.GO)
         return start_ns

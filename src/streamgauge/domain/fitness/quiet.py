@@ -40,7 +40,8 @@ def cpu_limit(machine: Machine) -> Finding:
     if machine.cores is not None and limit >= machine.cores:
         return Finding("cpu limit", "ok", found, "All cores that there are can be used all the time.")
     what = "Once it is used up all threads stand still, for up to 100 ms: that looks as if the broker did."
-    remedy = "Give the container cores instead of a share: docker run --cpuset-cpus=0-3"
+    what += " A run that was stopped for long is not valid (check `cpu_quota`)."
+    remedy = "Give the container whole cores instead of a share of all: docker run --cpuset-cpus=0-3"
     return Finding("cpu limit", "warn", found, what, remedy)
 
 
