@@ -22,7 +22,10 @@ from streamgauge.domain.shown import LONGEST, one_line, shown
         ("sasl.password=hunter2", "***"),
         (["x", "sasl.password=hunter2"], "***"),
         ({"sasl.password": "hunter2"}, "***"),
-        (["x" * 100 + "password=hunter2"], f"['{'x' * LONGEST}'...]"),
+        (["x" * 100 + "password=hunter2"], "***"),
+        (["https://me:" + "x" * 100 + "@host"], "***"),
+        ("https://me:hunter2@host", "***"),
+        ("AccountName=me;AccountKey=hunter2", "***"),
     ],
 )
 def test_a_value_is_shown(value: object, text: str) -> None:
@@ -50,3 +53,5 @@ def test_what_is_large_is_cut() -> None:
 def test_a_line_is_fit_for_a_terminal() -> None:
     assert one_line("a\x1b[2J\nb") == "a?[2J?b"
     assert one_line("x" * 100) == "x" * LONGEST + "..."
+    assert one_line("s3a://me:hunter2@files/" + "x" * 100) == "***"
+    assert one_line("--set load.client.sasl.password=***") == "--set load.client.sasl.password=***"

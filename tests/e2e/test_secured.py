@@ -18,6 +18,13 @@ from streamgauge.record.facts import read_facts
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e]
 
 SECRETS = (PASSWORD, STORE_PASSWORD, "hunter2")
+SETTINGS = {
+    "spark.hadoop.fs.s3a.secret.key": "hunter2",
+    "spark.hadoop.fs.azure.account.key.me.dfs.core.windows.net": "hunter2",
+    "spark.ssl.keyPassword": "hunter2",
+    "spark.hadoop.innocent": "https://me:hunter2@host/x",
+}
+"""Of Spark, and of no use here; Spark prints what it is told."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +57,8 @@ def test_a_pipeline_gets_in_with_what_clients_are_told(how: str, cluster: Secure
     """Everything passes, and no file of the run has a password."""
     address, settings = (cluster.tls, tls(cluster)) if how == "certificate" else (cluster.sasl, sasl(cluster, how))
     phases = {"warmup": "0s", "measure": "2s", "drain": "60s"}
-    scenario = parse({"name": f"secured-{how.lower()}", **PIPED, "pipeline": {"job": "pass"}, "phases": phases})
+    pipeline = {"job": "pass", "settings": SETTINGS}
+    scenario = parse({"name": f"secured-{how.lower()}", **PIPED, "pipeline": pipeline, "phases": phases})
     connection = read_client_config(written(tmp_path / "client.properties", settings))
     request = Request(scenario, tmp_path / "runs", ["test"], java, bootstrap=address, connection=connection)
 

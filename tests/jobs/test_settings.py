@@ -68,7 +68,16 @@ def test_settings_of_the_scenario_go_before_ours(make_spec: MakeSpec) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["kafka.sasl.jaas.config", "kafka.ssl.key.password", "kafka.ssl.keystore.key", "spark.ssl.keyPassword"]
+    "name",
+    [
+        "kafka.sasl.jaas.config",
+        "kafka.ssl.key.password",
+        "kafka.ssl.keystore.key",
+        "spark.ssl.keyPassword",
+        "spark.hadoop.fs.s3a.access.key",
+        "spark.hadoop.fs.azure.account.key.me.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.sas.files.me",
+    ],
 )
 def test_secrets_are_not_printed(make_spec: MakeSpec, name: str) -> None:
     found = settings(make_spec(), Path("/scratch"))

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from streamgauge.cli.piping import connector_jars, table_folder
 from streamgauge.cli.prepared import Topics
@@ -21,9 +20,9 @@ from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted,
 from streamgauge.domain.look import Look
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.runfolder import BrokerFacts, Numbered, RunFacts, RunFolder
-from streamgauge.domain.scenario import Scenario, Setting, document
+from streamgauge.domain.scenario import Scenario, Setting, document, shareable
 from streamgauge.domain.scenario.faults import BROKER
-from streamgauge.domain.secrets import masked
+from streamgauge.domain.secrets import without_secrets
 from streamgauge.engine.live import memory_folder
 from streamgauge.engine.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.sample import Watched
@@ -58,6 +57,10 @@ class Request:
     def asked_per_second(self) -> float | None:
         """The rate that is asked for on average; None without a load, and where the rate says none."""
         return self.scenario.load.mean_rate if self.scenario.load else None
+
+    def without_secrets(self, text: str) -> str:
+        """What somebody said of this run, fit to be written down."""
+        return without_secrets(text, {"scenario": document(self.scenario), "connection": self.connection})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ def conduct(
             _remove_empty(folder)
             raise
         # The broker is gone, and its data with it: where the disk was full there is room now.
-        _conclude(folder, request.scenario, done)
+        _conclude(folder, request, done)
     return folder
 
 
@@ -143,7 +146,8 @@ def _carry_out(
         record_stands(folder, topics, ask_stands(topics), "start")
     except StreamgaugeError as error:
         with contextlib.suppress(RecordError):
-            write_facts(folder, facts.model_copy(update={"ending": "failed", "reasons": [str(error)]}))
+            reasons = [request.without_secrets(str(error))]
+            write_facts(folder, facts.model_copy(update={"ending": "failed", "reasons": reasons}))
         raise
     plan = plan_of(
         scenario,
@@ -186,7 +190,7 @@ def _ask_final(topics: Topics, outcome: Outcome) -> Stands | None:
     return None
 
 
-def _conclude(folder: RunFolder, scenario: Scenario, done: _Done) -> None:
+def _conclude(folder: RunFolder, request: Request, done: _Done) -> None:
     """Write what only the supervisor knows: rows where that is possible, and how the run ended in any case."""
     outcome = done.outcome
 
@@ -196,14 +200,14 @@ def _conclude(folder: RunFolder, scenario: Scenario, done: _Done) -> None:
 
     def fates() -> None:
         close_left_open(folder)
-        settle(folder, _ended(done.facts, outcome), sources_of_jobs(done.plan.producers))
+        settle(folder, _ended(done.facts, outcome, request), sources_of_jobs(done.plan.producers))
 
-    for record in (lag, lambda: record_marks(folder, scenario, outcome), fates):
+    for record in (lag, lambda: record_marks(folder, request.scenario, outcome), fates):
         try:
             record()
         except RecordError as error:
             outcome.fail(f"supervisor: {error}; what was recorded is kept: streamgauge analyse {folder.root}")
-    write_facts(folder, _ended(done.facts, outcome))
+    write_facts(folder, _ended(done.facts, outcome, request))
     if done.plan.cells:
         done.plan.cells.unlink(missing_ok=True)
 
@@ -304,7 +308,7 @@ def _facts(
         wall_ns=pair.wall_ns,
         monotonic_ns=pair.monotonic_ns,
         command=list(request.command),
-        scenario=_without_secrets(document(scenario)),
+        scenario=shareable(scenario),
         versions={**versions(), "java": request.java.version},
         machine=machine(),
         broker=target.facts,
@@ -316,27 +320,23 @@ def _facts(
     )
 
 
-def _without_secrets(scenario: dict[str, Any]) -> dict[str, Any]:
-    """A scenario as it may be written down: passwords and keys of its client settings masked."""
-    for part in ("load", "consume"):
-        if isinstance(scenario[part], dict):
-            scenario[part]["client"] = masked(scenario[part]["client"])
-    return scenario
-
-
-def _ended(facts: RunFacts, outcome: Outcome) -> RunFacts:
+def _ended(facts: RunFacts, outcome: Outcome, request: Request) -> RunFacts:
     pair = clock.clock_pair()
+    workers = [
+        worker.model_copy(update={"error": worker.error and request.without_secrets(worker.error)})
+        for worker in outcome.workers
+    ]
     return facts.model_copy(
         update={
             "ended_wall_ns": pair.wall_ns,
             "ended_monotonic_ns": pair.monotonic_ns,
-            "workers": outcome.workers,
+            "workers": workers,
             "phases": outcome.phases,
             "load_ended_ns": outcome.load_ended_ns,
             "drain_ended_ns": outcome.drain_ended_ns,
             "drained": outcome.drained,
             "cells": None,
             "ending": outcome.ending,
-            "reasons": outcome.reasons,
+            "reasons": [request.without_secrets(reason) for reason in outcome.reasons],
         }
     )

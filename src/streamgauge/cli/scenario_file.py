@@ -12,7 +12,7 @@ import yaml
 
 from streamgauge.cli.yaml_text import Flaw, YamlError, read_yaml
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.scenario import Scenario, document, examine
+from streamgauge.domain.scenario import Scenario, examine, shareable
 from streamgauge.domain.secrets import mask_setting
 from streamgauge.domain.shown import one_line
 
@@ -167,8 +167,8 @@ def described() -> str:
 
 
 def yaml_text(scenario: Scenario) -> str:
-    """The scenario as a YAML file, every default written out."""
-    return yaml.safe_dump(document(scenario), sort_keys=False, allow_unicode=True).rstrip()
+    """The scenario as a YAML file, every default written out, secrets masked."""
+    return yaml.safe_dump(shareable(scenario), sort_keys=False, allow_unicode=True).rstrip()
 
 
 def schema_text() -> str:

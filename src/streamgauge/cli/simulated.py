@@ -12,7 +12,7 @@ from streamgauge.control.simulation import TICK_NS, Model
 from streamgauge.control.theory import Law, laws
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.figures import UNKNOWN, per_second, percent, whole
-from streamgauge.domain.scenario import Scenario, document
+from streamgauge.domain.scenario import Scenario, shareable
 from streamgauge.report.page import page
 
 BAR: Final = 32
@@ -37,7 +37,7 @@ def _told(scenario: Scenario, model: Model, found: Simulated, theory: Sequence[L
     """The result in JSON."""
     summary = found.summary._asdict()
     return {
-        "scenario": document(scenario),
+        "scenario": shareable(scenario),
         "model": {
             "slots": model.slots,
             "capacity_per_second": model.capacity(0),

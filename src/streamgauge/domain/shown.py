@@ -3,7 +3,7 @@
 import reprlib
 from typing import Final
 
-from streamgauge.domain.secrets import MASK, is_secret
+from streamgauge.domain.secrets import MASK, carries_secret, is_secret
 
 LONGEST: Final = 80
 """Characters of a text that are repeated; nobody needs more to find it."""
@@ -14,6 +14,9 @@ class _Short(reprlib.Repr):
     """Cuts what is long at its end: a name is never parted from the value before it."""
 
     def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - the signature is reprlib's
+        # A text that is cut may have lost what gives it away.
+        if carries_secret(x):
+            return MASK
         return repr(x) if len(x) <= LONGEST else f"{x[:LONGEST]!r}..."
 
     def repr_int(self, x: int, level: int) -> str:  # noqa: ARG002 - the signature is reprlib's
@@ -30,15 +33,25 @@ _short.maxlevel = 3
 
 def shown(name: str, value: object) -> str:
     """A value of this name; `***` where either speaks of a secret."""
-    if is_secret(name) or (isinstance(value, str) and is_secret(value)):
+    if is_secret(name) or (isinstance(value, str) and _speaks(value)):
         return MASK
     if value is None or isinstance(value, bool):
         return _WORDS[value]
     text = _short.repr(value)
-    return MASK if is_secret(text) else text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}..."
+    return MASK if MASK in text or _speaks(text) else text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}..."
+
+
+def _speaks(text: str) -> bool:
+    """Whether a text names a secret, or has one in it."""
+    return is_secret(text) or carries_secret(text)
 
 
 def one_line(text: str) -> str:
-    """A text from outside, fit for a terminal: cut where it is long, `?` for what would move its cursor."""
+    """A text from outside, fit for a terminal: cut where it is long, `?` for what would move its cursor.
+
+    `***` where it has a secret in it; the name of one is no secret.
+    """
+    if carries_secret(text):
+        return MASK
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     return "".join(character if character.isprintable() else "?" for character in cut)

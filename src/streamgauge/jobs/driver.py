@@ -14,7 +14,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
@@ -248,7 +248,7 @@ def _carry_out(spec: QuerySpec, scratch: Path, told: Told, orders: Orders, log: 
         if jvm is not None:
             _die_with(jvm)
         why = failures.of(error)
-        log.write(traceback.format_exc().encode(errors="replace"))
+        log.write(without_secrets(traceback.format_exc(), asdict(spec)).encode(errors="replace"))
     at_ns = clock.monotonic_ns()
     told.tell(Happened(at_ns, "failed", _shown(why, spec)) if why else Happened(at_ns, "ended"))
     _leave(spark, jvm)
@@ -258,7 +258,7 @@ def _carry_out(spec: QuerySpec, scratch: Path, told: Told, orders: Orders, log: 
 def _shown(why: str, spec: QuerySpec) -> str:
     """Why it failed, with what Kafka does not say, and without what nobody is to read."""
     named = f"the topic {spec.source} cannot be read: {why}" if _NO_TOPIC in why else why
-    return without_secrets(named, spec.connection)
+    return without_secrets(named, asdict(spec))
 
 
 def _check(spec: QuerySpec) -> None:

@@ -6,9 +6,10 @@ from typing import Final
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.scenario.values import Setting
+from streamgauge.domain.secrets import NAMES
 
-REDACTED: Final = r"(?i)secret|password|passphrase|token|credential|jaas|keystore\.key|access[.]?key"
-"""Settings whose values Spark is not to print, as a regular expression over their names."""
+REDACTED: Final = f"(?i){NAMES}"
+"""Settings whose values Spark is not to print, as a regular expression over their names: the rule of all secrets."""
 _MODULES: Final = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",

@@ -11,5 +11,6 @@ from streamgauge.domain.scenario.model import Topic as Topic
 from streamgauge.domain.scenario.parse import document as document
 from streamgauge.domain.scenario.parse import examine as examine
 from streamgauge.domain.scenario.parse import parse as parse
+from streamgauge.domain.scenario.parse import shareable as shareable
 from streamgauge.domain.scenario.values import SLOWEST as SLOWEST
 from streamgauge.domain.scenario.values import Setting as Setting

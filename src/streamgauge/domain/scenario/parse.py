@@ -17,6 +17,7 @@ from streamgauge.domain.payload import KINDS
 from streamgauge.domain.scenario.contradictions import contradictions
 from streamgauge.domain.scenario.model import Scenario
 from streamgauge.domain.scenario.values import MADE, PLAIN
+from streamgauge.domain.secrets import masked
 from streamgauge.domain.shown import shown
 
 _KEY = "[key]"
@@ -77,6 +78,15 @@ def document(scenario: Scenario) -> dict[str, Any]:
     plain["topic"]["name"] = scenario.topic_name
     off = {key: "off" for key in ("load", "consume", "lag") if key not in plain}
     return {key: (plain | off)[key] for key in Scenario.model_fields if key in plain or key in off}
+
+
+def shareable(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as `document` has it, fit to be written and shown: `***` in place of every secret.
+
+    It parses, but secrets are lost: whoever runs it has to fill them in again.
+    """
+    made: dict[str, Any] = masked(document(scenario))
+    return made
 
 
 def _fault(detail: ErrorDetails) -> Fault:
