@@ -13,6 +13,7 @@ from streamgauge.domain.errors import BadInput, RecordError, StreamgaugeError
 from streamgauge.domain.runfolder import RunFacts, RunFolder
 from streamgauge.domain.scenario import parse
 from streamgauge.engine.live import memory_folder
+from streamgauge.kafka import registry
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.facts import read_facts, write_facts
 from streamgauge.record.parts import close_left_open
@@ -45,6 +46,8 @@ def completed(folder: RunFolder, progress: Callable[[str], None]) -> RunFacts:
     Raises BadInput where there is no run.json that can be read, RecordError where rows cannot be read or written.
     """
     facts = recovered(folder)
+    # The broker of a run that was killed has ended with it; its data are still in the folder.
+    registry.sweep()
     for path, reason in close_left_open(folder):
         progress(f"{path.relative_to(folder.root)}: {reason}")
     try:
