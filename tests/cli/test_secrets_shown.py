@@ -101,7 +101,7 @@ def test_run_json_has_no_secret(path: Keys, request_of_mine: Any) -> None:
 
     facts = _facts(request, Identity("id", 1, "group"), target, ClockPair(0, 0), {})
     outcome = Outcome(reasons=[f"the client says {PLANTED['innocent.address']}", f"no {SECRET}", "plain"])
-    text = _ended(facts, outcome, [], request).model_dump_json()
+    text = _ended(facts, outcome, request).model_dump_json()
 
     assert SECRET not in text
     assert json.loads(text)["reasons"] == ["the client says ***", "no ***", "plain"]
