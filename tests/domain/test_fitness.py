@@ -92,6 +92,7 @@ def test_on_a_good_machine_nothing_is_to_be_mended() -> None:
         ("cpu limit", {"cpu_limit_cores": 8.0}, "ok", "8 cores"),
         ("cpu limit", {"cpu_limit_cores": 7.5}, "warn", "7.5 cores"),
         ("cpu limit", {"cpu_limit_cores": 0.5}, "warn", "0.5 cores"),
+        ("cpu limit", {"cpu_limit_cores": 1.0}, "warn", "1 core"),
         ("cpu limit", {"cpu_limit_cores": 8.0, "cores": None}, "warn", "8 cores"),
         ("steal", {"steal_share": 0.019}, "ok", "1.9 %"),
         ("steal", {"steal_share": 0.02}, "warn", "2.0 %"),

@@ -1072,9 +1072,9 @@ def test_the_group_that_fared_worst_is_judged() -> None:
         (
             (throttled(0.9, 0.93),),
             "cpu_quota",
-            "the CPU quota of 0.500 cores stopped threads for 22 % to 90 % of the time, in 279 periods",
+            "the CPU quota of 0.5 cores stopped threads for 22 % to 90 % of the time, in 279 periods",
         ),
-        ((throttled(0.0, 0.0),), "cpu_quota", "the CPU quota of 0.500 cores stopped nothing"),
+        ((throttled(0.0, 0.0),), "cpu_quota", "the CPU quota of 0.5 cores stopped nothing"),
         ((begun(11.6),), "start", "the load was to begin at 2027-01-15T07:59:55Z, and began 11.6 s late"),
         ((begun(0.05),), "start", "the load was to begin at 2027-01-15T07:59:55Z, and did, 50.0 ms late"),
         (

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ import pytest
 
 from streamgauge.cli.conduct import Request, conduct
 from streamgauge.cli.scenario_file import load_scenario
-from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
+from streamgauge.domain.clock import NS_PER_SECOND, clock_pair, monotonic_ns, sleep_seconds
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.domain.verdict import checks
 from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
@@ -136,6 +138,29 @@ def test_what_was_sent_is_what_was_received(broker: EmbeddedBroker, begin: Calla
     assert last.total("producer", "message_bytes") == last.total("consumer", "message_bytes") == 5_000 * 512
     assert last.ack.sum() == last.end_to_end.sum() == 5_000
     assert {"starting", "measure", "ending"} <= {look.stage for look in run.looks}
+
+
+def test_a_begin_that_was_missed_is_told_of_and_makes_the_run_invalid(
+    broker: EmbeddedBroker, begin: Callable[..., Run]
+) -> None:
+    """It is asked for sooner than workers can be ready; nothing but the begin is wrong."""
+    start_ns = clock_pair().wall_ns + NS_PER_SECOND // 2
+    start_at = datetime.fromtimestamp(start_ns / NS_PER_SECOND, tz=UTC).isoformat()
+    run = begin(broker.bootstrap, "phases.measure=1s", "load.rate=1k/s", f"phases.start_at={start_at}")
+    folder, facts = run.end()
+
+    (warned,) = (line for line in run.said if "after phases.start_at" in line)
+    late_s = float(warned.split()[4])
+    assert late_s > 0.3
+    (check,) = (each for each in checks(facts, {}) if each.name == "start")
+    assert (check.about, check.status) == ("instrument", "fail")
+    # Both clocks were read at the end, too, and every half second.
+    assert facts.ended_wall_ns
+    assert facts.ended_monotonic_ns
+    leads = [row["wall_ns"] - row["at_ns"] for row in rows(folder, "resources") if row["process"] == "host"]
+    leads.append(facts.ended_wall_ns - facts.ended_monotonic_ns)
+    assert len(leads) > 3
+    assert max(abs(lead - facts.wall_ns + facts.monotonic_ns) for lead in leads) < NS_PER_SECOND // 1_000
 
 
 @dataclass

@@ -1,11 +1,13 @@
 """The groups of a process, read from made-up trees and from this system."""
 
 import math
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.quota import quota_group
 
 from streamgauge.domain.cgroup import Quota, Throttling
 from streamgauge.processes.cgroup import Groups
@@ -96,6 +98,33 @@ def test_a_group_that_is_gone_is_unknown(tmp_path: Path) -> None:
         (tmp_path / name).unlink()
 
     assert groups.throttling() is None
+
+
+SPIN = """
+from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
+from streamgauge.processes.cgroup import Groups
+groups, limit_ns = Groups.of_this_process(), monotonic_ns() + 20 * NS_PER_SECOND
+before = groups.throttling()
+while (now := groups.throttling()).periods < before.periods + 3 and monotonic_ns() < limit_ns:
+    pass
+print(groups.quota().cores, now.periods - before.periods, now.stopped_ns - before.stopped_ns, now.periods_ns)
+"""
+
+
+@pytest.mark.cgroup
+def test_a_quota_that_is_used_up_is_seen_by_who_is_stopped() -> None:
+    """For real: a process that spins in a group of a fifth of a core is stopped for the most of each period."""
+    with quota_group() as group:
+        group.limit(0.2)
+        spun = subprocess.run(
+            group.entering(sys.executable, "-c", SPIN), check=True, capture_output=True, text=True, timeout=60
+        )
+
+    cores, periods, stopped_ns, periods_ns = (float(each) for each in spun.stdout.split())
+    assert cores == 0.2
+    assert periods >= 3
+    assert stopped_ns > 50_000_000
+    assert periods_ns >= 300_000_000
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has cgroups")

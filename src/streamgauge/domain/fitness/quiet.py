@@ -36,7 +36,7 @@ def cpu_limit(machine: Machine) -> Finding:
         return untold("cpu limit", machine, "A limit would stop all threads at once when it is used up.", linux=True)
     if math.isinf(limit):
         return Finding("cpu limit", "ok", "none", "No thread is stopped for the time that it used.")
-    found = f"{limit:g} cores"
+    found = f"{limit:g} core{'' if limit == 1 else 's'}"
     if machine.cores is not None and limit >= machine.cores:
         return Finding("cpu limit", "ok", found, "All cores that there are can be used all the time.")
     what = "Once it is used up all threads stand still, for up to 100 ms: that looks as if the broker did."

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from streamgauge.domain.figures import percent, significant, whole
+from streamgauge.domain.figures import percent, whole
 from streamgauge.domain.verdict.check import Check, passed, unknown
 from streamgauge.domain.verdict.evidence import Evidence
 
@@ -48,7 +48,7 @@ def cpu_quota(run: Evidence) -> Check | None:
         missing = "whether a CPU quota stopped the workers is not known"
         return unknown("cpu_quota", "instrument", missing) if run.facts.machine.get("system") == "Linux" else None
     quota = run.facts.machine.get("cpu_quota_cores")
-    named = "a CPU quota" if quota is None else f"the CPU quota of {significant(quota)} cores"
+    named = "a CPU quota" if quota is None else f"the CPU quota of {quota:.3g} core{'' if quota == 1 else 's'}"
     if share == 0:
         return passed("cpu_quota", "instrument", "no CPU quota" if quota is None else f"{named} stopped nothing")
     least, most = stopped(share, host.get("throttled_periods_share"), run.facts.machine.get("usable_cores"))
