@@ -3,13 +3,16 @@
 import errno
 import json
 import os
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from streamgauge.domain.cgroup import Quota
 from streamgauge.domain.errors import BadInput, RecordError
 from streamgauge.domain.runfolder import BrokerFacts, Phase, RunFacts, RunFolder, WorkerFacts
+from streamgauge.processes.cgroup import Groups
 from streamgauge.record.facts import RESERVED_BYTES, machine, read_facts, versions, write_facts
 
 
@@ -104,3 +107,15 @@ def test_facts_that_find_no_room_at_the_begin_are_told(tmp_path: Path, monkeypat
 
 def _full(_descriptor: int, _begin: int, _size: int) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"), [(None, None), (Quota(math.inf, 100_000_000), None), (Quota(1.5, 100_000_000), 1.5)]
+)
+def test_a_quota_that_is_not_set_is_null(
+    quota: Quota | None, cores: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JSON knows no infinity."""
+    monkeypatch.setattr(Groups, "quota", lambda _: quota)
+
+    assert machine()["cpu_quota_cores"] == cores

@@ -107,7 +107,8 @@ class Phases(Part):
     than 0s."""
 
     start_at: Moment | None = None
-    """When the load begins; at once when left out."""
+    """When the load begins, in wall time; at once when left out. Broker and workers must be ready by then: a time that
+    is too close is refused, and a begin that was missed makes the run not valid."""
 
     @property
     def measure_ns(self) -> int:

@@ -92,12 +92,14 @@ def wall_clock(run: Evidence) -> Check | None:
     put beside them by the lead of the wall clock over the monotonic clock when the run began. So on the wall clock
     rest: the latency `since_record_time` of a run that only consumes; of a pipeline, when the broker appended messages
     to its source and sink, when batches began, and so the stages of a message on its way and the times of batches; and
-    when the load begins, with `phases.start_at`. No other figure does.
+    when the load begins, with `phases.start_at`. No other figure does. The lead changes when somebody sets the wall
+    clock, when NTP lets it catch up (by 500 ppm at most; Linux slews both clocks alike), and when the machine sleeps,
+    because the monotonic clock then stands still.
 
     Looks at: both clocks, read together when the run began, every half second, and when it ended.
-    Warns when: the lead changed by {WALL_MOVED_MS:g} ms or more, and no figure rests on it. NTP, which slews a clock by
-    500 ppm at most, takes two seconds or more for that; whoever sets a clock, no time.
-    Fails when: it changed by as much, and a figure rests on it; of the begin of the load, when it changed before.
+    Warns when: the lead changed by {WALL_MOVED_MS:g} ms or more in all, at once or little by little, and no figure
+    rests on it.
+    Fails when: it changed by as much, and a figure rests on it; where only the begin of the load does, before that.
     To do: stop what sets the clock (NTP, the synchronisation of a virtual machine with its host) while you measure.
     """
     readings = _readings(run)

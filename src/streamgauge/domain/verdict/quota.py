@@ -37,8 +37,8 @@ def cpu_quota(run: Evidence) -> Check | None:
     Looks at: what the kernel counts (`cpu.stat`) of the cgroups that the workers are in, at every level, over the
     measure phase.
     Warns when: threads were stopped at all.
-    Fails when: they were stopped for {STOPPED_LEAST:.0%} of the time at least, or for {STOPPED_MOST:.0%} at most; also
-    of a load as fast as possible, whose rate is then the quota's.
+    Fails when: they were stopped for {STOPPED_LEAST:.0%} of the time or more by the lower bound, or for
+    {STOPPED_MOST:.0%} or more by the upper one; also with a load as fast as possible, whose rate is then the quota's.
     To do: give the container whole cores (`docker run --cpuset-cpus`) or a larger limit, or lower load.rate.
     """
     host = next(iter(run.processes("host")), {})
@@ -57,5 +57,7 @@ def cpu_quota(run: Evidence) -> Check | None:
     if least < STOPPED_LEAST and most < STOPPED_MOST:
         advice = "The highest percentiles may be the quota's. Raise the CPU limit of the container, or lower load.rate."
         return Check("cpu_quota", "instrument", "warn", evidence, advice)
-    advice = "Latency and rate are the quota's. Give the container whole cores or a larger limit, or lower load.rate."
+    advice = (
+        "Latency and rate may be the quota's. Give the container whole cores or a larger limit, or lower load.rate."
+    )
     return Check("cpu_quota", "instrument", "fail", evidence, advice)
