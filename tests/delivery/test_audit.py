@@ -240,7 +240,7 @@ def test_a_message_of_unknown_fate_is_undecided_unless_it_came(
 ) -> None:
     """Also below the position that the group reached: it is never lost, in no class, and not unrecorded."""
     said = of([silent(5)], deliveries)
-    assert +Counter(said.run) == Counter(wanted, fate_unknown=1, received=len(deliveries))
+    assert +Counter(said.run) == Counter({**wanted, "fate_unknown": 1, "received": len(deliveries)})
     assert said.classes == {}
 
 

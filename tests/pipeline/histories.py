@@ -1,7 +1,8 @@
 """Random histories of small runs, and what was outstanding in them: told again in plain Python, row by row.
 
 Times are few and often equal, so that their order matters. A history has whatever a run may have: sends that failed,
-for certain or not; messages that were aborted, written twice, delivered again, never processed, or by nobody sent.
+for certain or not, or have no report; messages that were aborted, written twice, delivered again, never processed, or
+by nobody sent.
 """
 
 import math
@@ -19,7 +20,7 @@ EVERY = 100 * MS
 STEP = 5 * MS
 """Between two times at which anything happens: so few that much happens at once."""
 PARTITIONS, PRODUCERS, GROUPS = 3, 2, 2
-CERTAIN, AMBIGUOUS = "MSG_SIZE_TOO_LARGE", "_MSG_TIMED_OUT"
+CERTAIN, AMBIGUOUS, SILENT = "MSG_SIZE_TOO_LARGE", "_MSG_TIMED_OUT", "fate_unknown"
 Row = dict[str, Any]
 
 
@@ -67,6 +68,10 @@ class History:
             if self.random.random() < 0.5:
                 self._write(row)
         elif self._chance(0.08):
+            if self.random.random() < 0.6:
+                self._write(dict(row))
+            row |= {"sent_ns": None, "admitted_ns": None, "acked_ns": None, "error": SILENT}
+        elif self._chance(0.08):
             row |= {"transaction": 1}
             # Aborted: in the log, and hidden from those who read what is committed.
             partition = self.random.randrange(PARTITIONS)
@@ -78,7 +83,7 @@ class History:
             if self._chance(0.05):
                 self._write(row)
         if not self._chance(0.02):
-            # Otherwise it is in no row: the block that a dead producer took with it.
+            # Otherwise it is in no row: a part that a disk has damaged.
             self.sent.append(row)
 
     def _write(self, row: Row) -> Row:
@@ -110,6 +115,15 @@ class History:
             | {"offset": offset, "received_ns": got, "started_ns": got if self.processing and not never else None}
             | {"processed_ns": done if self.processing and not never else None}
         )  # fmt: skip
+
+    def shown(self) -> dict[tuple[int, int], int]:
+        """When each message was sent that anybody received, by its stamp."""
+        return {(row["producer"], row["seq"]): row["sent_ns"] for row in self.received if row["producer"] is not None}
+
+    def silent(self, *, came: bool) -> list[Row]:
+        """The messages of unknown fate that somebody received, or nobody did."""
+        shown = self.shown()
+        return [row for row in self.sent if row["error"] == SILENT and ((row["producer"], row["seq"]) in shown) == came]
 
     def write(self, writer: Writer, policy: dict[str, Any] | None) -> Any:
         """The run folder of it."""
@@ -150,10 +164,13 @@ class Told:
 
     def __post_init__(self) -> None:
         rows = self.history.sent
+        shown = self.history.shown()
         self.counted = {
-            (row["producer"], row["seq"]): row["sent_ns"]
+            (row["producer"], row["seq"]): row["sent_ns"] or shown[row["producer"], row["seq"]]
             for row in rows
-            if row["sent_ns"] is not None and row["error"] != CERTAIN and row["transaction"] != 1
+            if (row["sent_ns"] is not None or (row["error"] == SILENT and (row["producer"], row["seq"]) in shown))
+            and row["error"] != CERTAIN
+            and row["transaction"] != 1
         }
         mine = [row for row in self.history.received if row["group"] == self.group]
         self.done = _firsts(((row["producer"], row["seq"]), self._over(row)) for row in mine)

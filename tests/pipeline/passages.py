@@ -7,7 +7,7 @@ from typing import Any
 from streamgauge.delivery.audit import Measure, Received, Sent
 from streamgauge.delivery.ends import Lag
 from streamgauge.delivery.through import Passage, Stood
-from streamgauge.domain.events import ABORTED, COMMITTED, UNDECIDED
+from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED
 from streamgauge.domain.scenario.pipeline import SAME, SUBSET, Does
 
 MEASURE = Measure(5_000, 60_000)
@@ -75,6 +75,10 @@ class Passed:
             if self.chance(0.03):
                 self.sent.append(message._replace(error="_MSG_TIMED_OUT"))
                 log += [message] * (self.random.random() < 0.5)
+                continue
+            if self.chance(0.04):
+                self.sent.append(message._replace(partition=None, sent_ns=None, error=FATE_UNKNOWN))
+                log += [message] * (self.random.random() < 0.7)
                 continue
             if self.chance(0.03):
                 log.append(None)

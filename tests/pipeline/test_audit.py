@@ -15,11 +15,22 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, Measure, Received, Sent, audit, remains
+from streamgauge.delivery.audit import (
+    MESSAGE_CLASSES,
+    Audit,
+    Measure,
+    Received,
+    Sent,
+    audit,
+    either,
+    remains,
+    shown_by_stamps,
+    unaccounted,
+)
 from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
-from streamgauge.domain.events import ABORTED, COMMITTED, EVENTS, UNDECIDED
-from streamgauge.pipeline import accounts, silver
-from streamgauge.pipeline.audit import Findings, findings, judgement
+from streamgauge.domain.events import ABORTED, COMMITTED, EVENTS, FATE_UNKNOWN, UNDECIDED
+from streamgauge.pipeline import accounts, silver, unsettled
+from streamgauge.pipeline.audit import UNREPORTED, UNREPORTED_RECEIVED, Findings, findings, judgement
 from streamgauge.pipeline.audit import remains as spark_remains
 from streamgauge.pipeline.repeats import repeats
 from streamgauge.pipeline.run import analyse
@@ -31,7 +42,10 @@ MEASURE = Measure(5_000, 60_000)
 GROUPS = (0, 1)
 Reads = frozenset[int] | None
 DEAD = 9
-FOUND = (*MESSAGE_CLASSES, "reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received")
+SILENT = ("fate_unknown", "fate_unknown_received")
+FOUND = (
+    *MESSAGE_CLASSES, "reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received", *SILENT,
+)  # fmt: skip
 MARKER = Sent(-1, -1, -1, None, None, None, None, None)
 """What a transaction leaves in the log: an offset without a message."""
 
@@ -80,13 +94,8 @@ class History:
             due = seq * 1_000 + producer if scheduled else None
             transaction = None if size is None else self._transaction(producer, seq, seq // size, logs[partition])
             message = Sent(self.topic, producer, seq, partition, None, due, seq * 1_000 + 50, None, transaction)
-            if self.chance(0.03):
-                self.sent.append(message._replace(partition=None, sent_ns=None, error="unsent"))
-                continue
             log = logs[partition]
-            if self.chance(0.03):
-                self.sent.append(message._replace(error="_MSG_TIMED_OUT"))
-                log += [message] * (self.random.random() < 0.5)
+            if self._goes_wrong(message, log):
                 continue
             if self.chance(0.03) and not held:
                 held.append(message)
@@ -105,6 +114,21 @@ class History:
                 logs[self.random.randrange(len(logs))].append(message)
             if self.chance(0.03):
                 log.append(None)
+
+    def _goes_wrong(self, message: Sent, log: list[Sent | None]) -> bool:
+        """Whether a message is never sent, fails or is of unknown fate; the last two may be in the log all the same."""
+        if self.chance(0.03):
+            self.sent.append(message._replace(partition=None, sent_ns=None, error="unsent"))
+            return True
+        if self.chance(0.03):
+            self.sent.append(message._replace(error="_MSG_TIMED_OUT"))
+            log += [message] * (self.random.random() < 0.5)
+            return True
+        if self.chance(0.04):
+            self.sent.append(message._replace(partition=None, sent_ns=None, error=FATE_UNKNOWN))
+            log += [message] * self.random.randrange(3)
+            return True
+        return False
 
     def _transaction(self, producer: int, seq: int, number: int, log: list[Sent | None]) -> int:
         """The number of a transaction, no other of any history the same; its first message decides how it ends."""
@@ -194,10 +218,9 @@ def frame(spark: SparkSession, kind: str, rows: Iterable[Any]) -> DataFrame:
 def silver_of(spark: SparkSession, all_of_them: Sequence[History]) -> tuple[DataFrame, DataFrame]:
     sent = frame(spark, "sent", (row for history in all_of_them for row in history.sent))
     received = frame(spark, "received", (row for history in all_of_them for row in history.received))
-    return (
-        silver.messages(sent, MEASURE, outcomes_of(spark, all_of_them)),
-        silver.deliveries(received, MEASURE, processing=False).cache(),
-    )
+    deliveries = silver.deliveries(received, MEASURE, processing=False).cache()
+    sent = unsettled.with_shown(sent, unsettled.shown(sent, deliveries, DataFrame.cache, sized=True))
+    return silver.messages(sent, MEASURE, outcomes_of(spark, all_of_them)), deliveries
 
 
 def outcomes_of(spark: SparkSession, all_of_them: Sequence[History]) -> DataFrame:
@@ -227,6 +250,7 @@ def found_by_spark(
         DataFrame.cache,
         all_sound=all_sound,
         transactional=True,
+        unsettled=True,
         reads=reads,
     )
 
@@ -258,7 +282,13 @@ def spark_counts(
         acked = [row for row in acked if MEASURE.covers(row.sent_ns if row.due_ns is None else row.due_ns)]
     in_doubt = sum(counts[name] for name in MESSAGE_CLASSES)
     counts["delivered_once"] += len(acked) - in_doubt
-    return +counts
+    return +with_silent(counts)
+
+
+def with_silent(counts: Counter[str]) -> Counter[str]:
+    """The counts with messages of unknown fate where the table counts them."""
+    missed, came = counts.pop(UNREPORTED, 0), counts[UNREPORTED_RECEIVED]
+    return counts + Counter(unknown=missed, unacked_received=came, fate_unknown=missed + came)
 
 
 def by_topic(frame: DataFrame) -> dict[int, list[Any]]:
@@ -396,7 +426,8 @@ def test_problems_show_some_of_every_class_and_never_too_many(
     found = found_by_spark(spark, histories(60, troubled=True), frozenset(), all_sound=False)
     assert found is not None
     shown = Counter(row["class"] for row in accounts.problems(found.classes).collect())
-    assert set(shown) == set(FOUND) - {"delivered_once"}
+    # Those of unknown fate are shown by the count that they are in for the group.
+    assert set(shown) == set(FOUND) - {"delivered_once", *SILENT}
     assert max(shown.values()) == 5
 
 
@@ -404,7 +435,7 @@ def test_the_table_says_what_the_definition_says(
     spark: SparkSession, writer: Callable[[Path], Any], tmp_path: Path
 ) -> None:
     """Three topics and two groups, with transactions that end in every way, and a dead consumer in both groups."""
-    topics = [History(topic, Random(seed), troubled=True).build() for topic, seed in enumerate((27, 86, 2))]
+    topics = [History(topic, Random(seed), troubled=True).build() for topic, seed in enumerate((252, 98, 61))]
     history = History(0, Random(0), troubled=True)
     for each in topics:
         history.sent += each.sent
@@ -422,8 +453,11 @@ def test_the_table_says_what_the_definition_says(
     worker = {"name": "consumer-0..9", "role": "consumer", "number": 0, "members": [DEAD], "exit_code": -9}
     phases = [{"name": "measure", "from_ns": MEASURE.from_ns, "to_ns": MEASURE.to_ns}]
     groups = [{"id": group, "name": str(group)} for group in GROUPS]
-    folder = run.facts(groups=groups, workers=[worker], phases=phases, drain_ended_ns=1_000_000)
+    next_seqs = {0: 100, 1: 64}
+    producer = {"name": "producer-0..1", "role": "producer", "number": 0, "members": [0, 1], "next_seqs": [100, 64]}
+    folder = run.facts(groups=groups, workers=[worker, producer], phases=phases, drain_ended_ns=1_000_000)
     analyse(folder)
+    known = shown_by_stamps(history.sent, history.received)
     rows = pq.read_table(folder.table("delivery")).to_pylist()
     assert len(rows) == 4
     for row in rows:
@@ -431,7 +465,38 @@ def test_the_table_says_what_the_definition_says(
         counts = said.run if row["scope"] == "run" else said.measure
         wanted = {name: counts.get(name, 0) for name in (*FOUND, "received", "aborted")}
         assert {name: row[name] for name in wanted} == wanted
-        assert row["acked"] == sum(row[name] for name in (*MESSAGE_CLASSES, "aborted"))
+        missed = row["fate_unknown"] - row["fate_unknown_received"]
+        assert row["acked"] == sum(row[name] for name in (*MESSAGE_CLASSES, "aborted")) - missed
+        assert min(missed, row["fate_unknown_received"]) > 0
+        whole = row["scope"] == "run"
+        mine = [each for each in known if whole or MEASURE.covers(either(each.due_ns, each.sent_ns))]
+        assert row["sent"] == sum(each.sent_ns is not None for each in mine)
+        assert row["unaccounted"] == (unaccounted(history.sent, next_seqs) if whole else None)
+    problems = pq.read_table(folder.table("problems")).to_pylist()
+    silent = [row["group"] for row in problems if row["class"] == "fate_unknown"]
+    assert silent == [None] * rows[0]["fate_unknown"]
+    shown = Counter((row["class"], row["group"]) for row in problems if row["error"] == FATE_UNKNOWN)
+    for row in rows[:2]:
+        assert shown["unacked_received", row["group"]] == row["fate_unknown_received"]
+        assert shown["unknown", row["group"]] == row["fate_unknown"] - row["fate_unknown_received"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_unaccounted_for_is_what_the_definition_says(spark: SparkSession, seed: int) -> None:
+    """Of producers that stop at every edge of a word; rows that are missing, too many, or of what nobody took up."""
+    random = Random(seed)
+    limits = [0, 1, 63, 64, 65, 127, 128, 129, 200]
+    next_seqs = {producer: random.choice(limits) for producer in range(random.randint(1, 12))}
+    sent = [
+        Sent(seq % 2, producer, seq, None, None, None, 1, random.choice([None, None, FATE_UNKNOWN, "unsent"]))
+        for producer, limit in [*next_seqs.items(), (99, seed % 2)]
+        for seq in range(limit + random.choice([0, 0, 1, 70]))
+        for _ in range(random.choices([0, 1, 2, 3], [1, 90, 1, 1])[0])
+    ]
+    wanted = unaccounted(sent, next_seqs)
+    assert unsettled.unaccounted(spark, frame(spark, "sent", sent), next_seqs) == wanted > 0
+    whole = [Sent(0, producer, seq, 0, 0, 0, 0, None) for producer, end in next_seqs.items() for seq in range(end)]
+    assert unsettled.unaccounted(spark, frame(spark, "sent", whole), next_seqs) == 0
 
 
 def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 from tests.pipeline.passages import DEAD, GROUPS, MEASURE, SINK, Passed
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit
@@ -15,7 +16,7 @@ from streamgauge.delivery.through import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPE
 from streamgauge.domain.events import ABORTED, EVENTS
 from streamgauge.domain.scenario.pipeline import AGGREGATE, CHANGED, SUBSET
 from streamgauge.domain.verdict.asked import Piped
-from streamgauge.pipeline import audit, silver
+from streamgauge.pipeline import audit, silver, unsettled
 from streamgauge.pipeline import through as spark_through
 from streamgauge.pipeline.schemas import arrow_schema
 from streamgauge.pipeline.through import Findings
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.spark
 Row = dict[str, Any]
 
 OF_DELIVERIES = ("reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received")
-FOUND = (*MESSAGE_CLASSES, *OF_DELIVERIES, AT_SOURCE, BY_PIPELINE, UNEXPECTED)
+SILENT = ("fate_unknown", "fate_unknown_received")
+FOUND = (*MESSAGE_CLASSES, *OF_DELIVERIES, *SILENT, AT_SOURCE, BY_PIPELINE, UNEXPECTED)
 
 
 def frame(spark: SparkSession, kind: str, rows: Sequence[Any]) -> DataFrame:
@@ -44,9 +46,12 @@ def found_by_spark(
     ]
     kinds = pa.schema([("producer", pa.int32()), ("transaction", pa.int32()), ("outcome", pa.string())])
     ended = spark.createDataFrame(pa.Table.from_pylist(outcomes, schema=kinds))
-    messages = silver.messages(frame(spark, "sent", run.sent), MEASURE, ended).cache()
     piped = Piped("job", run.does, "micro-batch", table=False)
     deliveries = silver.deliveries(frame(spark, "received", run.received), MEASURE, processing=False, piped=piped)
+    sent = frame(spark, "sent", run.sent)
+    at_source = deliveries.withColumn("topic", F.lit(run.passage.source))
+    sent = unsettled.with_shown(sent, unsettled.shown(sent, at_source, DataFrame.cache, sized=True))
+    messages = silver.messages(sent, MEASURE, ended).cache()
     of_groups = [row for row in run.lag if row.topic == SINK]
     left = audit.remains(spark, deliveries, of_groups, dead) if dead else None
     return spark_through.findings(
@@ -59,6 +64,7 @@ def found_by_spark(
         DataFrame.cache,
         all_sound=all_sound,
         transactional=True,
+        unsettled=run.troubled,
     )
 
 
@@ -77,7 +83,7 @@ def counts_of(
     tally = {(group, name): {"all": 0, "measured": 0} for name in {row["class"] for row in rows}}
     for row in rows:
         tally[group, row["class"]]["all"] += 1
-        tally[group, row["class"]]["measured"] += row["measured"]
+        tally[group, row["class"]]["measured"] += bool(row["measured"])
     told = spark_through.told(tally)
     counts = Counter({name: each["measured" if measured else "all"] for (_, name), each in told.items()})
     counts[DROPPED] = (dropped or {}).get("measure" if measured else "run", 0)
@@ -87,6 +93,8 @@ def counts_of(
             acked = [row for row in acked if MEASURE.covers(row.sent_ns if row.due_ns is None else row.due_ns)]
         in_doubt = sum(counts[name] for name in MESSAGE_CLASSES)
         counts["delivered_once"] += len(acked) - counts[DROPPED] - in_doubt
+        missed, came = counts.pop(audit.UNREPORTED, 0), counts[audit.UNREPORTED_RECEIVED]
+        counts += Counter(unknown=missed, unacked_received=came, fate_unknown=missed + came)
     return +counts
 
 
