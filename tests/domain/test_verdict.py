@@ -188,12 +188,23 @@ def used(process: str, **figures: float | None) -> Change:
     return lambda run: run.row("resources", process=process, scope="measure").update(figures)
 
 
-def died(role: str, *, declared: bool = False, error: str | None = None) -> Change:
+def died(role: str, *, declared: bool = False, error: str | None = None, **more: Any) -> Change:
     def change(run: Run) -> None:
         worker = next(each for each in run.facts["workers"] if each["role"] == role)
-        worker.update(exit_code=-9, declared_dead=declared, error=error)
+        worker.update(exit_code=-9, declared_dead=declared, error=error, **more)
 
     return change
+
+
+def another_died(run: Run) -> None:
+    """A second producer, by itself."""
+    run.facts["workers"].append({"name": "producer-1", "role": "producer", "number": 1, "exit_code": 1})
+
+
+def silent(count: int | None, received: int | None) -> Change:
+    """Messages without a report, of which so many came."""
+    missed = None if count is None or received is None else count - received
+    return delivery(fate_unknown=count, fate_unknown_received=received, unknown=missed)
 
 
 def missing(*tables: str) -> Change:
@@ -512,6 +523,26 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("unrecorded", (delivery(unrecorded=3),), ("instrument", "fail")),
     ("unrecorded", (delivery(unrecorded=3), died("producer")), ("instrument", "fail")),
     ("unrecorded", (delivery(unrecorded=3), died("producer", declared=True)), ("system", "warn")),
+    # What it took up is known and recorded: another message without a row was lost otherwise.
+    ("unrecorded", (delivery(unrecorded=3), died("producer", declared=True, next_seqs=[9])), ("instrument", "fail")),
+    ("accounted", (), ("instrument", "pass")),
+    ("accounted", (delivery(unaccounted=1),), ("instrument", "fail")),
+    ("accounted", (delivery(unaccounted=1), died("producer", declared=True)), ("instrument", "fail")),
+    ("accounted", (delivery(unaccounted=None),), ("instrument", "unknown")),
+    ("accounted", (missing("delivery"),), ("instrument", "unknown")),
+    ("accounted", (produce_only,), ("instrument", "pass")),
+    ("accounted", (scenario(load="off"),), None),
+    ("fate_unknown", (), ("instrument", "pass")),
+    ("fate_unknown", (silent(400, 150), died("producer", declared=True)), ("system", "warn")),
+    ("fate_unknown", (silent(400, 150), died("producer")), ("instrument", "fail")),
+    ("fate_unknown", (silent(400, None), died("producer", declared=True), produce_only), ("system", "warn")),
+    # Nobody knows whose they are, or one of several died by itself.
+    ("fate_unknown", (silent(1, 1),), ("instrument", "fail")),
+    ("fate_unknown", (silent(1, 1), died("consumer", declared=True)), ("instrument", "fail")),
+    ("fate_unknown", (silent(1, 1), died("producer", declared=True), another_died), ("instrument", "fail")),
+    ("fate_unknown", (died("producer"),), ("instrument", "pass")),
+    ("fate_unknown", (silent(None, None),), ("instrument", "unknown")),
+    ("fate_unknown", (scenario(load="off"),), None),
     ("unrecorded", (delivery(unrecorded=None),), ("instrument", "unknown")),
     ("unrecorded", (produce_only,), None),
     ("clock", (), ("instrument", "pass")),
@@ -607,6 +638,10 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("rate", (paused("producer-0"), measured(sent=8_465 * SECONDS)), ("system", "fail")),
     ("rate", (dropped(5.0), measured(sent=2_000 * SECONDS)), ("system", "warn")),
     ("rate", (dropped(0.0), measured(sent=2_000 * SECONDS)), ("instrument", "fail")),
+    # Of a run that was killed, what was sent last is not known.
+    ("rate", (facts(ending=None),), ("instrument", "pass")),
+    ("rate", (facts(ending=None), measured(sent=MESSAGES - 3_000)), ("instrument", "warn")),
+    ("rate", (facts(ending=None), measured(sent=MESSAGES - 3_001)), ("instrument", "unknown")),
     ("rate", (missing("throughput"),), ("instrument", "unknown")),
     ("rate", (paced("?"),), ("instrument", "unknown")),
     ("rate", (unpaced,), None),
@@ -653,6 +688,10 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("credit", (policed(uncredited_max=5_001), died("consumer", declared=True)), ("instrument", "unknown")),
     ("credit", (policed(), died("consumer", declared=True)), ("instrument", "pass")),
     ("credit", (policed(uncredited_max=None),), ("instrument", "unknown")),
+    # What a producer that died had taken up may have been outstanding besides.
+    ("credit", (policed(within_limit=None), died("producer", declared=True)), ("instrument", "unknown")),
+    ("credit", (policed(within_limit=True), died("producer", declared=True)), ("instrument", "pass")),
+    ("credit", (policed(uncredited_max=5_001, within_limit=False), died("producer")), ("instrument", "fail")),
     ("credit", (policed(), missing("backpressure")), ("instrument", "unknown")),
     ("controller", (), None),
     ("controller", (policed(),), ("instrument", "pass")),
@@ -1099,6 +1138,51 @@ def test_the_group_that_fared_worst_is_judged() -> None:
         ),
         ((few_samples(500),), "samples", "500 messages measured; p99.9 and p99.99 need 10,000 and more"),
         ((delivery(unknown=4),), "undecided", "the fate of 4 messages cannot be decided"),
+        (
+            (silent(9, 3),),
+            "undecided",
+            "the fate of 6 messages cannot be decided: 6 of them have no report",
+        ),
+        (
+            (silent(38_400, 6_746), died("producer")),
+            "fate_unknown",
+            (
+                "38,400 messages were taken up by producer-0, which was killed, and have no report: 6,746 of them were "
+                "received"
+            ),
+        ),
+        (
+            (silent(2, None), died("producer"), another_died),
+            "fate_unknown",
+            "2 messages were taken up by producer-0 and producer-1, which died, and have no report",
+        ),
+        ((silent(2, 0),), "fate_unknown", "2 messages were taken up and have no report: 0 of them were received"),
+        (
+            (delivery(unaccounted=None),),
+            "accounted",
+            "whether every message has a row is not known: run.json does not say how many producer-0 took up",
+        ),
+        (
+            (delivery(unaccounted=None), facts(ending=None)),
+            "accounted",
+            (
+                "whether every message has a row is not known: "
+                "the run was killed before it could say how many were taken up"
+            ),
+        ),
+        (
+            (delivery(unaccounted=None), died("producer", next_seqs=[4])),
+            "accounted",
+            "whether every message has a row is not known: the run was analysed by an older version",
+        ),
+        (
+            (facts(ending=None), measured(sent=MESSAGES // 2)),
+            "rate",
+            (
+                "asked 10,000/s, sent 5,000/s, 50 % less; the run was killed, and what was sent last may not have been "
+                "recorded"
+            ),
+        ),
     ],
 )
 def test_evidence_is_numbers_with_units(changes: tuple[Change, ...], name: str, evidence: str) -> None:
@@ -1135,6 +1219,9 @@ def test_evidence_is_numbers_with_units(changes: tuple[Change, ...], name: str, 
             ),
             True,
         ),
+        ((silent(400, 150), died("producer", declared=True)), True),
+        ((silent(400, 150),), False),
+        ((delivery(unaccounted=1),), False),
         ((policed(uncredited_max=5_001),), False),
         ((late(p99=1.5),), False),
         ((delivery(negative_latencies=1),), False),
@@ -1147,6 +1234,32 @@ def test_only_the_instrument_makes_a_run_invalid(changes: tuple[Change, ...], ex
         change(run)
 
     assert valid(run.checks()) is expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "told", "untold"),
+    [
+        ((died("producer"),), "workers", ("`fate_unknown`", "log"), ("`unknown`", "block")),
+        ((died("consumer"),), "workers", ("`unknown`", "log"), ("`fate_unknown`", "block")),
+        ((died("consumer", declared=True),), "workers", ("`unknown`", "scenario"), ("block", "log")),
+        ((died("producer"), died("consumer")), "workers", ("`fate_unknown`", "`unknown`"), ()),
+        ((silent(9, 3),), "undecided", ("`fate_unknown`", "lower bounds"), ("Log ends",)),
+        ((silent(9, 3), delivery(unknown=7)), "undecided", ("`fate_unknown`", "Log ends"), ()),
+        ((delivery(unknown=7),), "undecided", ("Log ends",), ("`fate_unknown`",)),
+    ],
+)
+def test_advice_says_where_to_find_what_the_dead_could_not_tell(
+    changes: tuple[Change, ...], name: str, told: tuple[str, ...], untold: tuple[str, ...]
+) -> None:
+    run = Run()
+    for change in changes:
+        change(run)
+
+    check = run.check(name)
+
+    assert check is not None
+    assert [words for words in told if words not in check.advice] == []
+    assert [words for words in untold if words in check.advice] == []
 
 
 def test_a_folder_without_anything_is_judged() -> None:

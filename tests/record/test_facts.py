@@ -2,8 +2,8 @@
 
 import errno
 import json
-import os
 import math
+import os
 from pathlib import Path
 from typing import Any
 

@@ -486,15 +486,18 @@ def _damaged(value: Any, path: tuple[Any, ...], damage: Callable[[Row, str], obj
     return damaged
 
 
+LATER = ("aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_received", "unaccounted")
+"""Counts of delivery that the first version did not know."""
 UNDESCRIBED = {("run", "workers", 0, "pid"), ("run", "workers", 0, "ended_ns")}
 OPTIONAL = {
     *UNDESCRIBED,
-    ("run", "workers", 0, "members"), ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
+    ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
+    ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
     *(("latency", key) for key in ("batch", "flush_wait", "throttle", "own_lateness", "since_record_time", "reasons")),
     *(
         (*account, count)
         for account in (("delivery",), ("delivery", "measure"), ("delivery", "groups", 0))
-        for count in ("aborted_received", "resent", "unread")
+        for count in LATER
     ),
     *((section,) for section in ("missing", "transactions", "processing", "wire", "connections", "reasons")),
     *((section,) for section in ("lag", "pipeline", "backpressure", "faults", "recovery")),
@@ -538,7 +541,40 @@ def test_the_schema_knows_the_words_of_the_domain() -> None:
 
     assert {f"{name}_ms" for name in PERCENTILES} <= set(latency["required"])
     assert [name for name in account["properties"] if name in DELIVERY_COUNTS] == list(DELIVERY_COUNTS)
-    assert set(account["properties"]) - set(account["required"]) == {"aborted_received", "resent", "unread"}
+    assert set(account["properties"]) - set(account["required"]) == set(LATER)
+
+
+def unreported(facts: Row, tables: Tables) -> None:
+    """A producer was killed: 400 messages have no report, 150 of them came."""
+    facts["workers"][0] |= {"exit_code": -9, "declared_dead": True}
+    for row in tables["delivery"]:
+        row.update(fate_unknown=400, fate_unknown_received=150, unacked_received=150, unknown=250, unaccounted=0)
+        if row["scope"] == "measure":
+            row["unaccounted"] = None
+
+
+def test_messages_of_unknown_fate_are_in_the_account(make: Make) -> None:
+    """And what cannot be told of the measure phase says why."""
+    result = assemble(make(unreported))
+
+    VALIDATOR.validate(result)
+    delivery = result["delivery"]
+    names = ("fate_unknown", "fate_unknown_received", "unknown", "unaccounted")
+    assert [delivery[name] for name in names] == [400, 150, 250, 0]
+    assert delivery["measure"]["reasons"]["unaccounted"] == "a message without a row belongs to no phase"
+    assert "unaccounted" not in delivery["reasons"]
+
+
+def test_a_count_that_nobody_can_make_says_why(make: Make) -> None:
+    """Not that the run is old, where its table has the column."""
+
+    def change(_facts: Row, tables: Tables) -> None:
+        for row in tables["delivery"]:
+            row.update(unaccounted=None, aborted_received=None)
+
+    reasons = assemble(make(change))["delivery"]["reasons"]
+    assert reasons["unaccounted"] == "how many were taken up is not known"
+    assert reasons["aborted_received"] == "cannot be decided"
 
 
 def test_what_an_older_version_did_not_count_is_null_with_that_reason() -> None:
@@ -547,7 +583,7 @@ def test_what_an_older_version_did_not_count_is_null_with_that_reason() -> None:
 
     VALIDATOR.validate(result)
     assert set(without_reasons(result)) == set()
-    for count in ("aborted_received", "resent", "unread"):
+    for count in LATER:
         assert result["delivery"]["reasons"][count] == "the run was analysed by an older version"
     assert result["latency"]["reasons"]["batch"] == "the run was analysed by an older version"
     assert (result["delivery"]["aborted"], result["delivery"]["lost"]) == (0, 0)

@@ -17,7 +17,7 @@ Tables = dict[str, list[Row]]
 Make = Callable[..., RunFolder]
 
 HEALTHY = """\
-VALID  baseline, finished; checks: 30 passed
+VALID  baseline, finished; checks: 32 passed
 
 Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
              measured 10 s, Kafka 4.3.1, embedded broker
@@ -37,7 +37,7 @@ Expected     2 of 2 held
 Files        runs/20260101-120000-baseline"""
 
 TROUBLED = """\
-NOT VALID  baseline, interrupted; checks: 27 passed, 2 failed, 1 warned
+NOT VALID  baseline, interrupted; checks: 29 passed, 2 failed, 1 warned
 
   fail  clock   instrument  2 of 120,000 messages were received before they were sent
                             The clocks disagree. Run all workers on one host.

@@ -50,3 +50,17 @@ def test_messages_that_did_not_come_back_are_named() -> None:
 def test_a_quota_is_told_of_where_it_was_used_up(quota: dict[str, float | None], expected: str) -> None:
     """Older results do not know of quotas."""
     assert words.spare({"host": {"idle_share": 0.381, "steal_share": 0.0012, **quota}}) == expected
+
+
+def test_messages_without_a_report_are_told_with_the_other_troubles() -> None:
+    """Once, and with what became of them; what is unaccounted for is as grave as what was lost."""
+    counts = {"fate_unknown": 400, "fate_unknown_received": 150, "unacked_received": 150, "unknown": 250}
+
+    told = words.troubles(counts | {"unaccounted": 0})
+
+    assert [(str(each), each.grave) for each in told] == [
+        ("250 undecided", False),
+        ("150 received though not acknowledged", False),
+        ("400 taken up and not reported", False),
+    ]
+    assert [(str(each), each.grave) for each in words.troubles({"unaccounted": 3})] == [("3 unaccounted for", True)]

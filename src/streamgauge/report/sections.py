@@ -172,7 +172,8 @@ def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
         return NO_LOAD
     if not run.consumes and key not in _SENDERS:
         return NO_CONSUMERS
-    if key in _LATER_COUNTS and key not in row:
+    if key in _LATER_COUNTS and row.get("fate_unknown") is None:
+        # The newest of them: where it is known, the others are null for another reason.
         return OLDER
     if key == "unaccounted":
         measured = row["scope"] == "measure"
