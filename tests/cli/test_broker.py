@@ -15,7 +15,8 @@ from streamgauge.cli.broker import app
 from streamgauge.domain.errors import BadInput
 from streamgauge.kafka import registry
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.registry import Entry, ProcessId, identify
+from streamgauge.kafka.registry import Entry
+from streamgauge.processes.identity import ProcessId, identify
 
 ME = identify(os.getpid())
 

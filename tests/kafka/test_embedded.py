@@ -18,6 +18,7 @@ from streamgauge.kafka import embedded, registry
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
+from streamgauge.processes.identity import identify
 
 pytestmark = pytest.mark.kafka
 
@@ -55,7 +56,7 @@ def test_it_hears_no_ctrl_c_from_our_terminal(broker: EmbeddedBroker) -> None:
 
 def test_it_is_registered_under_its_owner(broker: EmbeddedBroker) -> None:
     assert broker.entry in registry.listing()
-    assert broker.entry.owner == registry.identify(os.getpid())
+    assert broker.entry.owner == identify(os.getpid())
 
 
 def test_garbage_collections_are_stamped_with_our_clock(broker: EmbeddedBroker) -> None:

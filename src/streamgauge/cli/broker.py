@@ -8,7 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from streamgauge.cli.signals import noted
+from streamgauge.cli.waiting import Waiting
 from streamgauge.domain.errors import BadInput
+from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka import registry
 from streamgauge.kafka.embedded import start_broker
 from streamgauge.kafka.java import find_java
@@ -43,16 +46,21 @@ def start(
     if not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
         raise BadInput.single("--heap", f"{heap!r} is not a size as Java writes it", "Write one like `512m` or `1g`")
     name = _free_name(name, registry.listing())
-    with start_broker(
-        logs=_logs(data, name),
-        java=find_java(os.environ),
-        data=data,
-        keep_data=data is not None,
-        detached=True,
-        name=name,
-        heap=heap,
-        progress=_progress,
-    ) as broker:
+    interrupts = Interrupts()
+    with (
+        noted(interrupts, _progress),
+        start_broker(
+            logs=_logs(data, name),
+            java=find_java(os.environ),
+            data=data,
+            keep_data=data is not None,
+            detached=True,
+            name=name,
+            heap=heap,
+            progress=_progress,
+            check=Waiting(interrupts, why="interrupted before the broker served: it was stopped again"),
+        ) as broker,
+    ):
         typer.echo(json.dumps(_facts(broker.entry), indent=2) if as_json else broker.bootstrap)
 
 

@@ -12,9 +12,10 @@ from streamgauge.domain.errors import Interrupted, RunFailed
 from streamgauge.domain.exits import Exit
 from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.scenario import advice
+from streamgauge.domain.scenario import advice, room_advice
 from streamgauge.domain.verdict import exit_code
 from streamgauge.engine.plan import Interrupts
+from streamgauge.kafka.node import free_bytes
 from streamgauge.watch.display import Display
 from streamgauge.watch.metrics import Metrics
 
@@ -38,7 +39,9 @@ def run(
         if metrics:
             metrics.show(look)
 
-    for line in advice(request.scenario):
+    embedded = request.bootstrap is None
+    room = room_advice(request.scenario, str(request.out), free_bytes(request.out), embedded=embedded)
+    for line in [*advice(request.scenario), *room]:
         progress(line)
     with metrics or nullcontext(), display, noted(interrupts, progress):
         if metrics:

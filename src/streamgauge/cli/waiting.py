@@ -22,6 +22,8 @@ class Waiting:
     interrupts: Interrupts
     look: Callable[[], None] = lambda: None
     """Raises BrokerError where a broker is gone that could answer."""
+    why: str = f"{IN_VAIN}, and nothing of it is left"
+    """What is said to a user who asked before the load began."""
     now_ns: Callable[[], int] = clock.monotonic_ns
     _hurry_ns: int | None = None
     """Since when the user waits for the end, as far as it was noticed."""
@@ -36,9 +38,6 @@ class Waiting:
             self._hurry_ns = self.now_ns()
         patience_ns = LAST_ANSWERS_NS if self.interrupts.load_ended else 0
         if self.now_ns() - self._hurry_ns >= patience_ns:
-            raise Interrupted(self._why())
-
-    def _why(self) -> str:
-        if self.interrupts.load_began:
-            return "interrupted: the cluster was not asked any more"
-        return f"{IN_VAIN}, and nothing of it is left"
+            raise Interrupted(
+                "interrupted: the cluster was not asked any more" if self.interrupts.load_began else self.why
+            )

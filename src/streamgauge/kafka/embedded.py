@@ -19,7 +19,7 @@ from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.kafka import registry
 from streamgauge.kafka.jars import KAFKA_VERSION, Progress, broker_jars
 from streamgauge.kafka.java import Java
-from streamgauge.kafka.node import Node, is_full, launch, log_end, log_text, prepare
+from streamgauge.kafka.node import Node, free_bytes, is_full, launch, log_end, log_text, prepare
 from streamgauge.kafka.patience import Check, no_check
 from streamgauge.processes.identity import identify
 
@@ -84,13 +84,17 @@ class EmbeddedBroker:
         """In words, how it ended; None while it lives."""
         if self.alive:
             return None
-        full = ": No space left on device" if self._node and is_full(self._node) else ""
-        return f"{self.name} ended with exit code {self.exit_code}{full}"
+        full = ": no space is left on its disk" if self._node and is_full(self._node) else ""
+        return f"{self._exit}{full}"
+
+    @property
+    def _exit(self) -> str:
+        return f"{self.name} ended with exit code {self.exit_code}"
 
     def check(self) -> None:
         """Return while it lives; raises BrokerError that says how it ended, with the end of its log."""
-        if reason := self.how_ended():
-            raise BrokerError(f"{reason}. {log_end(self._node)}" if self._node else reason)
+        if not self.alive:
+            raise BrokerError(f"{self._exit}. {log_end(self._node)}" if self._node else self._exit)
 
     def pause(self) -> None:
         """Stop its process in its tracks (SIGSTOP): connections stay open and nothing is answered."""
@@ -202,9 +206,8 @@ def _check_data(data: Path) -> None:
 
 def check_room(node: Node) -> None:
     """Return if the disk has room for a broker that starts and is primed; otherwise raise BadInput that says so."""
-    there = next(each for each in (node.data, *node.data.parents) if each.is_dir())
-    free = shutil.disk_usage(there).free
-    if free < ROOM_BYTES:
+    free = free_bytes(node.data)
+    if free is not None and free < ROOM_BYTES:
         needed = f"a broker that starts and is primed needs {ROOM_BYTES / 1e6:,.0f} MB"
         what = f"its disk has {free / 1e6:,.0f} MB left; {needed}"
         raise BadInput.single(f"data folder {node.data}", what, "Make room, or name a folder on another disk")

@@ -181,13 +181,22 @@ def log_text(node: Node) -> str:
 
 
 def log_end(node: Node) -> str:
-    """The last lines of the log, for a message; a full disk is told before them."""
-    full = f"{_NO_SPACE}: make room in {node.data} and {node.logs}. " if is_full(node) else ""
-    lines = log_text(node).splitlines()[-_LAST_LINES:]
+    """The last lines of the log, for a message, without traces of stacks; a full disk is told before them."""
+    full = f"{_NO_SPACE}: make room for {node.data} and {node.logs}. " if is_full(node) else ""
+    lines = [line for line in log_text(node).splitlines() if not line.startswith("\tat ")][-_LAST_LINES:]
     return "\n  ".join([f"{full}The end of {node.log}:", *lines])
 
 
 def is_full(node: Node) -> bool:
     """Whether its disk is full, or was when it said so."""
-    free = [shutil.disk_usage(folder).free for folder in (node.data, node.logs) if folder.is_dir()]
-    return min(free, default=_FULL_BYTES) < _FULL_BYTES or _NO_SPACE in log_text(node)
+    free = [free_bytes(folder) for folder in (node.data, node.logs)]
+    return any(each is not None and each < _FULL_BYTES for each in free) or _NO_SPACE in log_text(node)
+
+
+def free_bytes(folder: Path) -> int | None:
+    """What is left on the disk where a folder is, or where it would be made; None where that cannot be known."""
+    there = next((path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir()), None)
+    try:
+        return shutil.disk_usage(there).free if there else None
+    except OSError:
+        return None

@@ -14,3 +14,4 @@ from streamgauge.domain.scenario.parse import parse as parse
 from streamgauge.domain.scenario.parse import shareable as shareable
 from streamgauge.domain.scenario.values import SLOWEST as SLOWEST
 from streamgauge.domain.scenario.values import Setting as Setting
+from streamgauge.domain.scenario.volume import room_advice as room_advice
