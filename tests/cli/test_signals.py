@@ -37,6 +37,7 @@ def _handlers() -> Iterator[None]:
 def test_what_a_signal_counts_as(sent: Sequence[signal.Signals], count: int, said: Sequence[str]) -> None:
     """A closed terminal is never impatience, and there is nobody to say something to."""
     interrupts, heard = Interrupts(), list[str]()
+    interrupts.begin_load()
     before = [signal.getsignal(number) for number in HEARD]
 
     with noted(interrupts, heard.append):
@@ -45,6 +46,15 @@ def test_what_a_signal_counts_as(sent: Sequence[signal.Signals], count: int, sai
 
     assert (interrupts.count, heard) == (count, said)
     assert [signal.getsignal(number) for number in HEARD] == before
+
+
+def test_before_the_load_the_first_signal_stops_at_once() -> None:
+    interrupts, heard = Interrupts(), list[str]()
+
+    with noted(interrupts, heard.append):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    assert (interrupts.count, heard) == (1, ["stopping at once"])
 
 
 def test_nohup_is_heeded() -> None:

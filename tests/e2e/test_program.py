@@ -15,6 +15,7 @@ import jsonschema
 import psutil
 import pytest
 from tests.e2e.conftest import Call
+from tests.waiting import until
 
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
 from streamgauge.domain.runfolder import RunFolder
@@ -129,6 +130,48 @@ def test_ctrl_c_stops_drains_analyses_and_says_so(
     again = call("analyse", str(folder.root), "--json")
     assert again.code == 130
     assert json.loads(again.out)["delivery"] == result["delivery"]
+
+
+def brokers_of(pid: int) -> list[psutil.Process]:
+    """The embedded brokers that a process has started."""
+    return [each for each in psutil.Process(pid).children() if "kafka.Kafka" in each.cmdline()]
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("paused", [False, True], ids=["", "paused"])
+@pytest.mark.parametrize("stage", ["starting Apache Kafka", "priming it", "starting 2 producers"])
+def test_before_the_load_one_signal_ends_it_soon_and_leaves_nothing(tmp_path: Path, stage: str, paused: bool) -> None:
+    """A broker that is paused as well, which answers nothing and hears of no end."""
+    mark = {"STARTED_BY": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    command = ["run", "baseline", "--keep-broker", "--out", str(tmp_path / "runs")]
+    with subprocess.Popen(
+        [*STREAMGAUGE, *command, *short("phases.measure=60s")], stderr=subprocess.PIPE, text=True, env=os.environ | mark
+    ) as process:
+        assert process.stderr
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if stage in line:
+                break
+        if paused:
+            until(lambda: brokers_of(process.pid))
+            for each in brokers_of(process.pid):
+                each.suspend()
+        began_ns = monotonic_ns()
+        process.send_signal(signal.SIGTERM)
+        said += process.stderr.readlines()
+        code = process.wait(60)
+        took_ns = monotonic_ns() - began_ns
+
+    assert code == 130, said
+    assert said[-2:] == [
+        "stopping at once\n",
+        "interrupted before the load began: nothing was measured, and nothing of it is left\n",
+    ]
+    assert took_ns < 10 * NS_PER_SECOND, said
+    assert left_of(mark) == []
+    assert list((tmp_path / "runs").iterdir()) == []
+    assert list((tmp_path / "state" / "streamgauge" / "brokers").iterdir()) == []
 
 
 IN_TERMINAL = """

@@ -13,11 +13,12 @@ import pytest
 from tests.waiting import until
 
 from streamgauge.domain import clock
-from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.domain.errors import BadInput, BrokerError, Interrupted
 from streamgauge.kafka import embedded, registry
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
+from streamgauge.kafka.prime import prime
 from streamgauge.processes.identity import identify
 
 pytestmark = pytest.mark.kafka
@@ -112,8 +113,13 @@ def test_a_paused_broker_answers_nothing_and_then_again(java: Java, tmp_path: Pa
         broker.resume()
         Cluster(broker.bootstrap, {}).reachable()
 
+        assert broker.how_ended() is None
+        broker.check()
         broker.kill()
         assert broker.exit_code == -signal.SIGKILL
+        assert broker.how_ended() == "broker-1 ended with exit code -9"
+        with pytest.raises(BrokerError, match=rf"broker-1 ended with exit code -9. The end of {broker.entry.log}:"):
+            broker.check()
         assert not list(Path("/tmp").glob(f"hsperfdata_*/{broker.pid}")), "Java keeps no file outside the data folder"
         broker.pause()
     broker.stop()
@@ -216,6 +222,65 @@ def test_jars_that_are_no_broker_are_told(java: Java, tmp_path: Path, temporary:
         start_broker(logs=tmp_path / "logs", java=java, jars=[tmp_path / "none.jar"])
 
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("stage", ["formatting", "starting"])
+def test_a_start_can_be_given_up_and_leaves_nothing(java: Java, tmp_path: Path, temporary: Path, stage: str) -> None:
+    folder = tmp_path / "state" / "streamgauge" / "brokers"
+
+    def check() -> None:
+        if stage == "formatting" or (folder.is_dir() and any(folder.glob("*.json"))):
+            raise Interrupted("enough")
+
+    with pytest.raises(Interrupted, match="enough"):
+        start_broker(logs=tmp_path / "logs", java=java, heap="512m", check=check)
+
+    assert list(temporary.iterdir()) == []
+    assert state_files(tmp_path) == []
+    assert [each for each in psutil.Process().children() if str(temporary) in " ".join(each.cmdline())] == []
+
+
+@pytest.fixture
+def _never(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing may be started."""
+    for name in ("prepare", "launch"):
+        monkeypatch.setattr(embedded, name, lambda *_: pytest.fail("something was started"))
+
+
+@pytest.mark.usefixtures("_never")
+def test_too_small_a_disk_is_told_before_anything_starts(
+    java: Java, tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "free_bytes", lambda _folder: 26_000_000)
+
+    with pytest.raises(BadInput) as caught:
+        start_broker(logs=tmp_path / "logs", java=java, data=tmp_path / "data")
+
+    assert str(caught.value) == (
+        f"data folder {tmp_path}/data: its disk has 26 MB left; a broker that starts and is primed needs 64 MB. "
+        "Make room, or name a folder on another disk"
+    )
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.usefixtures("_never")
+def test_a_state_folder_that_cannot_be_written_is_told_before_anything_starts(
+    java: Java, tmp_path: Path, temporary: Path
+) -> None:
+    (tmp_path / "state").touch()
+
+    with pytest.raises(BadInput, match=r"state folder .*/state/streamgauge/brokers: .*Not a directory.*XDG_STATE_HOME"):
+        start_broker(logs=tmp_path / "logs", java=java)
+
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_start_and_priming_fit_into_the_room_that_is_asked_for(java: Java, tmp_path: Path, temporary: Path) -> None:
+    with start_broker(logs=tmp_path / "logs", java=java, data=tmp_path / "data", heap="512m") as broker:
+        prime(Cluster(broker.bootstrap, {}, check=broker.check))
+        blocks = sum(path.stat().st_blocks for path in tmp_path.rglob("*") if path.is_file())
+
+    assert embedded.ROOM_BYTES / 20 < blocks * 512 < embedded.ROOM_BYTES
 
 
 @pytest.mark.parametrize(

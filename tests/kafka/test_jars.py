@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
 
-from streamgauge.domain.errors import BrokerError
+from streamgauge.domain.errors import BrokerError, Interrupted
 from streamgauge.kafka import jars
 from streamgauge.kafka.jars import KAFKA_VERSION, Jar, broker_jars, cache_folder, format_list, parse_list
 
@@ -128,6 +128,28 @@ def test_two_at_once_do_not_disturb_each_other(tmp_path: Path, monkeypatch: pyte
 
     assert results[0] == results[1]
     assert names(folder) == ["one-1.0.jar", "two-2.0.jar"]
+
+
+def test_a_fetch_can_be_given_up_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that sends nothing would hold it for as long as it likes."""
+    asked, over = list[str](), Event()
+
+    def stall(jar: Jar) -> bytes:
+        asked.append(jar.file_name)
+        over.wait(60)
+        return right(jar)
+
+    def check() -> None:
+        if asked:
+            raise Interrupted("enough")
+
+    serve(monkeypatch, tmp_path, stall)
+    try:
+        with pytest.raises(Interrupted, match="enough"):
+            broker_jars(None, tmp_path / "cache", check)
+        assert names(tmp_path / "cache") == []
+    finally:
+        over.set()
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,14 @@
 """Which answers of a cluster are asked for again, and for how long."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from threading import Barrier, Event
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamgauge.kafka.patience import is_passing, patiently
+from streamgauge.domain.errors import Interrupted
+from streamgauge.kafka.patience import awaited, is_passing, let_go, patiently, side_by_side
 
 FENCED = "Unable to replicate the partition 1 time(s): All brokers are currently fenced, or have all their log directories cordoned."  # fmt: skip # noqa: E501
 TOO_FEW = "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because only 1 broker(s) are registered."  # fmt: skip # noqa: E501
@@ -52,3 +55,76 @@ def test_it_gives_up(codes: tuple[int, ...], seconds: float) -> None:
         patiently(answering(*codes), seconds)
 
     assert raised.value.args[0].code() == codes[0]
+
+
+@pytest.fixture
+def stuck() -> Iterator[Callable[[], str]]:
+    """A call that returns when the test is over, as one of librdkafka does that waits for a broker."""
+    over = Event()
+
+    def wait() -> str:
+        over.wait(60)
+        return "over"
+
+    yield wait
+    over.set()
+
+
+def asked_often(times: int) -> Callable[[], None]:
+    """A check that gives up when it is asked for the last time."""
+    left = list(range(times))
+
+    def check() -> None:
+        left.pop()
+        if not left:
+            raise Interrupted("enough")
+
+    return check
+
+
+def test_a_call_that_waits_can_be_given_up(stuck: Callable[[], str]) -> None:
+    with pytest.raises(Interrupted, match="enough"):
+        awaited(stuck, asked_often(3))
+
+
+def test_what_a_call_returns_and_raises_comes_through() -> None:
+    assert awaited(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        awaited(lambda: 1 // 0)
+
+
+def test_patience_ends_with_its_check() -> None:
+    """Else a cluster that is not ready would be asked again for as long as it is not."""
+    with pytest.raises(Interrupted, match="enough"):
+        patiently(answering(*[KafkaError.NOT_COORDINATOR] * 9), 60, asked_often(3))
+
+
+def test_calls_side_by_side_are_so_many_at_once_and_answered_in_order() -> None:
+    pairs = Barrier(2)
+
+    def meet(number: int) -> int:
+        pairs.wait(20)
+        return number
+
+    assert side_by_side([partial(meet, number) for number in range(6)], 2) == list(range(6))
+    assert side_by_side([], 2) == []
+
+
+def test_after_a_failure_or_the_end_of_patience_no_call_is_begun(stuck: Callable[[], str]) -> None:
+    begun: list[int] = []
+    with pytest.raises(ZeroDivisionError):
+        side_by_side([lambda: 1 // 0, *(partial(begun.append, number) for number in range(9))], 1)
+    with pytest.raises(Interrupted):
+        side_by_side([stuck, partial(begun.append, 9)], 1, asked_often(2))
+
+    assert begun == []
+
+
+def test_clients_are_let_go_side_by_side_and_not_waited_for(stuck: Callable[[], str]) -> None:
+    """A consumer of a broker that is dead or paused closes in 45 s, in minutes, or never."""
+    closed: list[str] = []
+
+    assert let_go([partial(closed.append, "one"), partial(closed.append, "two")])
+    assert sorted(closed) == ["one", "two"]
+    assert not let_go([stuck, partial(closed.append, "three")], 0.05)
+    assert closed[-1] == "three"

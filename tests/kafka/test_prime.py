@@ -1,13 +1,22 @@
-"""Priming drives a broker and leaves nothing on it."""
+"""Priming drives a broker and leaves nothing on it; it never waits for one that does not answer."""
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
 import pytest
+from tests.waiting import until
 
+from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
+from streamgauge.domain.errors import BrokerError, Interrupted
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
+from streamgauge.kafka.java import Java
 from streamgauge.kafka.prime import TOPIC, prime
 
+pytestmark = pytest.mark.kafka
 
-@pytest.mark.kafka
+
 def test_it_sends_and_reads_and_leaves_no_topic(broker: EmbeddedBroker) -> None:
     cluster = Cluster(broker.bootstrap, {})
 
@@ -15,10 +24,54 @@ def test_it_sends_and_reads_and_leaves_no_topic(broker: EmbeddedBroker) -> None:
     assert cluster.partitions_of(TOPIC) is None
 
 
-@pytest.mark.kafka
-def test_it_stops_when_the_run_is_to_stop(broker: EmbeddedBroker) -> None:
-    """Ctrl-C does not wait for it, and it cleans up all the same."""
-    cluster = Cluster(broker.bootstrap, {})
+@pytest.fixture
+def own(java: Java, tmp_path: Path) -> Iterator[EmbeddedBroker]:
+    """A broker that may be harmed."""
+    with start_broker(logs=tmp_path / "logs", java=java, heap="512m") as running:
+        yield running
 
-    assert prime(cluster, 3600.0, stopped=lambda: True) == 0
-    assert cluster.partitions_of(TOPIC) is None
+
+def harming(harm: Callable[[], object], check: Callable[[], None]) -> Callable[[], None]:
+    """A check that harms the broker when the priming has been under way for a second."""
+    began_ns, done = monotonic_ns(), list[object]()
+
+    def harm_and_check() -> None:
+        if not done and monotonic_ns() - began_ns > 2 * NS_PER_SECOND:
+            done.append(harm())
+        check()
+
+    return harm_and_check
+
+
+def test_a_broker_that_dies_ends_it_at_once(own: EmbeddedBroker) -> None:
+    cluster = Cluster(own.bootstrap, {})
+    cluster.check = harming(own.kill, own.check)
+
+    with pytest.raises(BrokerError) as caught:
+        prime(cluster, 3600)
+
+    said = str(caught.value)
+    assert said.startswith(f"the broker at {own.bootstrap} could not be primed: broker-1 ended with exit code -9. ")
+    assert f"The end of {own.entry.log}:" in said
+
+
+def test_a_broker_that_is_paused_does_not_hold_it(own: EmbeddedBroker) -> None:
+    """The user may end it at any time, and its clients are not waited for: they would close in minutes, or never."""
+    cluster = Cluster(own.bootstrap, {})
+
+    def give_up() -> None:
+        raise Interrupted("enough")
+
+    def pause() -> None:
+        own.pause()
+        until(lambda: psutil.Process(own.pid).status() == psutil.STATUS_STOPPED)
+        cluster.check = give_up
+
+    cluster.check = harming(pause, lambda: None)
+    with pytest.raises(Interrupted, match="enough"):
+        prime(cluster, 3600)
+
+    cluster.check = lambda: None
+    cluster.timeout_seconds = 0.5
+    with pytest.raises(BrokerError, match="could not be primed: topic streamgauge-prime could not be made"):
+        prime(cluster, 0)

@@ -178,7 +178,7 @@ def data_of(tmp_path: Path) -> Path:
 def step_of_the_wall_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Let the boot seem to have been at another time, which is what a step comes to for who asks when it was."""
     before = psutil.boot_time()
-    monkeypatch.setattr(psutil._psplatform, "boot_time", lambda: before + seconds)
+    monkeypatch.setattr("psutil._psplatform.boot_time", lambda: before + seconds)
     assert psutil.boot_time() == before + seconds
 
 

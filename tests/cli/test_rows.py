@@ -1,0 +1,55 @@
+"""What the parent records of the end of a run that its user does not want to wait for."""
+
+from pathlib import Path
+from typing import Any
+
+from streamgauge.cli.prepared import Topics
+from streamgauge.cli.rows import record_final_lag, record_source
+from streamgauge.domain.errors import Interrupted
+from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.scenario import parse
+from streamgauge.engine.plan import Outcome
+
+
+class Impatient:
+    """A cluster whose user waits for none of its answers."""
+
+    def check(self) -> None:
+        raise Interrupted("enough")
+
+    def __getattr__(self, name: str) -> Any:
+        def ask(*_: object) -> None:
+            self.check()
+
+        return ask
+
+
+def topics() -> Topics:
+    cluster: Any = Impatient()
+    return Topics(cluster, parse({"name": "x", "pipeline": {"job": "pass"}}), ("g",), lambda: None, starts=[0])
+
+
+def test_log_ends_that_nobody_waited_for_interrupt_the_run(tmp_path: Path) -> None:
+    outcome = Outcome()
+
+    assert not record_final_lag(RunFolder(tmp_path), topics(), outcome)
+
+    assert outcome.ending == "interrupted"
+    assert outcome.reasons == ["log ends at the end of the run are not known: enough"]
+
+
+def test_a_source_that_nobody_waited_for_interrupts_the_run(tmp_path: Path, make_spec: Any) -> None:
+    outcome, asked = Outcome(), topics()
+
+    record_source(RunFolder(tmp_path), asked.scenario, make_spec(), asked, 7, outcome)
+
+    assert outcome.ending == "interrupted"
+    assert outcome.reasons == ["the source of the pipeline was not read again: enough"]
+
+
+def test_groups_that_nobody_waited_for_are_named() -> None:
+    outcome = Outcome()
+
+    topics().leave(outcome)
+
+    assert outcome.reasons == ["group g was not removed: enough"]
