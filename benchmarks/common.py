@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from streamgauge.cli.conduct import Request, conduct
 from streamgauge.cli.scenario_file import load_scenario
+from streamgauge.cli.trust import Trust
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFacts, RunFolder
@@ -116,7 +117,8 @@ def run(scenario: str, bootstrap: str, *settings: str, watch: Callable[[Look], N
     """A run against a broker; CPU counts every worker and this process."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as out:
         resolved = load_scenario(scenario, settings)
-        request = Request(resolved, Path(out), [], find_java(os.environ), bootstrap=bootstrap)
+        trust = Trust(allow_code=True)
+        request = Request(resolved, Path(out), [], find_java(os.environ), bootstrap=bootstrap, trust=trust)
         before = os.times()
         folder = conduct(request, Interrupts(), lambda _text: None, watch)
         after = os.times()

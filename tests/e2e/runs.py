@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from streamgauge.cli.conduct import Request, conduct
+from streamgauge.cli.trust import Trust
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.scenario import parse
@@ -24,7 +25,8 @@ def conducting(broker: EmbeddedBroker, java: Java, out: Path, plain: Mapping[str
 
     def run(*, embedded: bool = False, **given: Any) -> RunFolder:
         scenario = parse({"name": f"run-{monotonic_ns()}", **plain, **given})
-        request = Request(scenario, out, ["test"], java, bootstrap=None if embedded else broker.bootstrap)
+        bootstrap = None if embedded else broker.bootstrap
+        request = Request(scenario, out, ["test"], java, bootstrap=bootstrap, trust=Trust(allow_code=True))
         return carried_out(request)
 
     return run

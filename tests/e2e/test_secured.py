@@ -10,6 +10,7 @@ from tests.e2e.runs import carried_out
 from tests.e2e.secured import PASSWORD, STORE_PASSWORD, USER, Secured, secured
 
 from streamgauge.cli.conduct import Request
+from streamgauge.cli.trust import Trust
 from streamgauge.domain.scenario import parse
 from streamgauge.kafka.client_config import read_client_config
 from streamgauge.kafka.java import Java
@@ -60,7 +61,15 @@ def test_a_pipeline_gets_in_with_what_clients_are_told(how: str, cluster: Secure
     pipeline = {"job": "pass", "settings": SETTINGS}
     scenario = parse({"name": f"secured-{how.lower()}", **PIPED, "pipeline": pipeline, "phases": phases})
     connection = read_client_config(written(tmp_path / "client.properties", settings))
-    request = Request(scenario, tmp_path / "runs", ["test"], java, bootstrap=address, connection=connection)
+    request = Request(
+        scenario,
+        tmp_path / "runs",
+        ["test"],
+        java,
+        bootstrap=address,
+        connection=connection,
+        trust=Trust(allow_code=True),
+    )
 
     folder = carried_out(request)
 

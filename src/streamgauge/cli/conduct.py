@@ -12,6 +12,7 @@ from streamgauge.cli.prepared import Topics
 from streamgauge.cli.recover import sweep
 from streamgauge.cli.rows import Stands, ask_stands, record_marks, record_source, record_stands
 from streamgauge.cli.settle import settle, sources_of_jobs
+from streamgauge.cli.trust import Trust, check_trust
 from streamgauge.cli.waiting import IN_VAIN, Waiting
 from streamgauge.cli.wiring import Identity, plan_of
 from streamgauge.domain import clock
@@ -50,6 +51,8 @@ class Request:
     connection: Mapping[str, Setting] = field(default_factory=dict)
     keep_broker: bool = False
     allow_reset: bool = False
+    trust: Trust = Trust()  # noqa: RUF009 - frozen
+    """What the command line grants a scenario; code, and files elsewhere, only where it says so."""
     arrivals: Int64s | None = None
     """When messages are due, in ns from the first one on, where the load replays them."""
 
@@ -90,6 +93,7 @@ def conduct(
 
     `watch` is shown how the run stands, once in a second.
     """
+    check_trust(request.scenario, request.trust)
     _check_faults(request)
     sweep()
     pair = clock.clock_pair()

@@ -64,6 +64,18 @@ _Change = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. `load.client.linger.ms=50`. Repeatable."),
 ]
+_AllowCode = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code", help="Trust this scenario: it may run code, read and write files, and use other machines."
+    ),
+]
+_Trust = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trust", metavar="FOLDER", help="Trust functions and files of this folder, and nothing else. Repeatable."
+    ),
+]
 
 
 @app.command()
@@ -108,6 +120,8 @@ def run(
     allow_reset: Annotated[
         bool, typer.Option(help="Allow `topic.reset` to delete a topic of the given cluster.")
     ] = False,
+    allow_code: _AllowCode = False,
+    trust: _Trust = None,
 ) -> None:
     """Run a scenario, analyse it and show the result.
 
@@ -129,6 +143,8 @@ def run(
         client_config=client_config,
         keep_broker=keep_broker,
         allow_reset=allow_reset,
+        allow_code=allow_code,
+        trust=trust or [],
     )
     display = display_of(request.asked_per_second, quiet=quiet)
     metrics = None if metrics_port is None else metrics_of(request, metrics_address, metrics_port)
@@ -213,6 +229,8 @@ def payload(
     size: _Size = None,
     batch: _Batch = None,
     settings: _Change = None,
+    allow_code: _AllowCode = False,
+    trust: _Trust = None,
     as_json: _Json = False,
 ) -> None:
     """Show what will be sent: the first messages, their sizes, and what codecs make of batches of them.
@@ -221,7 +239,10 @@ def payload(
     """
     from streamgauge.cli.payload import payload as show
 
-    show(kind, count, size=size, batch=batch, settings=settings or [], as_json=as_json, out=print_out)
+    show(
+        kind, count, size=size, batch=batch, settings=settings or [], allow_code=allow_code, trust=trust or [],
+        as_json=as_json, out=print_out,
+    )  # fmt: skip
 
 
 @app.command()
@@ -233,6 +254,8 @@ def compression(
     size: _Size = None,
     batch: _Batch = None,
     settings: _Change = None,
+    allow_code: _AllowCode = False,
+    trust: _Trust = None,
     as_json: _Json = False,
 ) -> None:
     """Compress batches like those that are sent, with every codec: how small they get, and in how much processor time.
@@ -241,7 +264,10 @@ def compression(
     """
     from streamgauge.cli.payload import compression as show
 
-    show(kind, every=every, size=size, batch=batch, settings=settings or [], as_json=as_json, out=print_out)
+    show(
+        kind, every=every, size=size, batch=batch, settings=settings or [], allow_code=allow_code, trust=trust or [],
+        as_json=as_json, out=print_out,
+    )  # fmt: skip
 
 
 @app.command()

@@ -12,6 +12,7 @@ import numpy as np
 from rich.table import Table
 
 from streamgauge.cli.scenario_file import load_scenario, shipped
+from streamgauge.cli.trust import check_trust, trust_of, wrong_folders
 from streamgauge.cli.wiring import Identity, check_settings, plan_of, read_materials
 from streamgauge.domain import stamp
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, ClockPair
@@ -67,11 +68,13 @@ def payload(
     size: str | None,
     batch: int | None,
     settings: Sequence[str],
+    allow_code: bool,
+    trust: Sequence[Path],
     as_json: bool,
     out: Callable[[str], None],
 ) -> None:
     """Show the first messages, the sizes of all of a sample, and what codecs make of batches of them."""
-    scenario = scenario_of(given, size, settings)
+    scenario = scenario_of(given, size, settings, allow_code=allow_code, trust=trust)
     sample = sampled(scenario, at_least=shown, asked=batch)
     found = measured(scenario, sample)
     messages = sample.messages[:shown]
@@ -90,6 +93,8 @@ def compression(
     size: str | None,
     batch: int | None,
     settings: Sequence[str],
+    allow_code: bool,
+    trust: Sequence[Path],
     as_json: bool,
     out: Callable[[str], None],
 ) -> None:
@@ -97,7 +102,7 @@ def compression(
     content = {name: [f"load.payload={name}"] for name in CLASSES} if every else {given: []}
     found = {}
     for name, chosen in content.items():
-        scenario = scenario_of(given, size, [*settings, *chosen])
+        scenario = scenario_of(given, size, [*settings, *chosen], allow_code=allow_code, trust=trust)
         sample = sampled(scenario, asked=batch)
         found[_name(name, scenario)] = (sample, measured(scenario, sample))
     if as_json:
@@ -106,15 +111,24 @@ def compression(
         out(page(_table(found), "", NOTE))
 
 
-def scenario_of(given: str, size: str | None, settings: Sequence[str]) -> Scenario:
-    """The scenario that is meant, by a kind of payload or by its own name; raises BadInput where there is none."""
+def scenario_of(
+    given: str, size: str | None, settings: Sequence[str], *, allow_code: bool = False, trust: Sequence[Path] = ()
+) -> Scenario:
+    """The scenario that is meant, by a kind of payload or by its own name.
+
+    Raises BadInput where there is none, and where it asks for what was not granted.
+    """
     if not (given in KINDS or given in shipped() or Path(given).suffix in {".yaml", ".yml"} or Path(given).is_file()):
         close = get_close_matches(given, [*KINDS, *shipped()], n=1)
         mend = f"Did you mean `{close[0]}`?" if close else f"Payloads are {', '.join(KINDS)}; or name a scenario"
         raise BadInput.single(one_line(given) or "KIND_OR_SCENARIO", "no payload and no scenario of this name", mend)
     kind = [f"load.payload={given}"] if given in KINDS else []
     asked = [] if size is None else [f"load.size={size}"]
-    scenario = load_scenario(BASE if kind else given, [*kind, *asked, *settings])
+    name, changes = BASE if kind else given, [*kind, *asked, *settings]
+    scenario = load_scenario(name, changes)
+    if wrong := wrong_folders(trust):
+        raise BadInput(wrong)
+    check_trust(scenario, trust_of(name, changes, allow_code=allow_code, folders=trust))
     _load(scenario)
     check_settings(scenario)
     return scenario

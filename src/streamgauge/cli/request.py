@@ -9,6 +9,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from streamgauge.cli.conduct import Request
 from streamgauge.cli.scenario_file import read_scenario
+from streamgauge.cli.trust import Trust, check_trust, trust_of, wrong_folders
 from streamgauge.cli.wiring import check_settings, read_materials
 from streamgauge.domain import clock
 from streamgauge.domain.address import is_spark_master, parse_bootstrap
@@ -16,9 +17,9 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.figures import listed
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.scenario import Scenario, Setting
+from streamgauge.domain.scenario import Scenario, Setting, document
 from streamgauge.domain.scenario.values import epoch_ns
-from streamgauge.domain.secrets import mask_command
+from streamgauge.domain.secrets import left_out, mask_command
 from streamgauge.domain.shown import shown
 from streamgauge.kafka.client_config import read_client_config
 from streamgauge.kafka.java import Java, find_java
@@ -35,6 +36,8 @@ SPARK_READY_SECONDS: Final = 20
 """So much longer until Spark has begun a query: 14 to 19 s where others used the cores, too."""
 
 _BOOTSTRAP = "bootstrap.servers"
+_LEFT_OUT = "*** stands for a secret that was not written down"
+_FILL_IN = "Write the secret, or put it into --client-config"
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
@@ -64,6 +67,8 @@ def request_of(
     client_config: Path | None,
     keep_broker: bool,
     allow_reset: bool,
+    allow_code: bool = False,
+    trust: Sequence[Path] = (),
 ) -> Request:
     """The request that the options make; raises BadInput with all faults of all options."""
     faults = _Faults()
@@ -75,9 +80,17 @@ def request_of(
         bootstrap, client_config, connection.pop(_BOOTSTRAP, None), faults, file_is_read=known is not None
     )
     arrivals = None
+    faults += wrong_folders(trust)
+    has_secrets = client_config is not None
+    granted = trust_of(scenario, settings, allow_code=allow_code, folders=trust, has_secrets=has_secrets)
     if resolved:
-        faults.of(check_settings, resolved, connection)
+        untrusted = _untrusted(resolved, granted)
+        faults += untrusted
+        # A client loads what its settings name when it is asked about them.
+        if not any(".client." in fault.where for fault in untrusted):
+            faults.of(check_settings, resolved, connection)
         arrivals = faults.of(read_materials, resolved) if not faults else None
+        faults += [Fault(path, _LEFT_OUT, _FILL_IN) for path in left_out(document(resolved))]
         faults += start_faults(resolved, clock.clock_pair().wall_ns, embedded=address is None)
         faults += expectation_faults(resolved.expect)
         if address is None and resolved.topic.replication > 1:
@@ -98,6 +111,7 @@ def request_of(
         connection=connection,
         keep_broker=keep_broker,
         allow_reset=allow_reset,
+        trust=granted,
         arrivals=arrivals,
     )
 
@@ -126,6 +140,13 @@ def check_analysis(folder: RunFolder, master: str | None) -> None:
     faults.of(checked_java)
     if faults:
         raise BadInput(faults)
+
+
+def _untrusted(resolved: Scenario, granted: Trust) -> list[Fault]:
+    """What the scenario asks for and was not granted."""
+    faults = _Faults()
+    faults.of(check_trust, resolved, granted)
+    return faults
 
 
 def start_faults(scenario: Scenario, now_ns: int, *, embedded: bool) -> list[Fault]:

@@ -128,7 +128,7 @@ def _apply(mapping: dict[str, Any], setting: str) -> None:
     where = f"--set {one_line(mask_setting(setting))}"
     if not equals or not path.strip():
         raise BadInput.single(where, "not of the form path=value", _LIKE)
-    keys = _split(path.strip())
+    keys = keys_of(setting)
     if not all(keys):
         raise BadInput.single(where, "the path has an empty part", _LIKE)
     try:
@@ -145,6 +145,16 @@ def _apply(mapping: dict[str, Any], setting: str) -> None:
             raise BadInput.single(where, f"{upper} is a single value", f"Set {upper} itself")
         place = place[key]
     place[keys[-1]] = value
+
+
+def keys_of(setting: str) -> list[str]:
+    """The keys of the path that a `path=value` sets."""
+    return _split(setting.partition("=")[0].strip())
+
+
+def home_of_scenario(name: str) -> Path | None:
+    """The folder of a scenario's file; None for a scenario that is shipped."""
+    return None if name in shipped() else Path(name).parent
 
 
 def _split(path: str) -> list[str]:

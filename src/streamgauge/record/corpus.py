@@ -1,6 +1,7 @@
 """Events and keys from files: lines of a text, or a column of a CSV or Parquet file."""
 
 import gzip
+import os.path
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -40,7 +41,8 @@ def read_events(path: str, column: str | None) -> list[bytes | None]:
     Texts and CSV may be compressed (`.gz`). Raises BadInput where there is nothing that can be sent, where an event is
     larger than 100 MiB, or where all of them take more than 1 GiB of memory.
     """
-    file = Path(path).expanduser()
+    # pathlib's own raises where there is no such user.
+    file = Path(os.path.expanduser(path))  # noqa: PTH111
     if not (file.is_file() or file.is_dir()):
         raise BadInput.single(path, "a file of another kind" if file.exists() else "no such file", "Correct the path")
     try:

@@ -122,7 +122,8 @@ class Processing(Part):
     drop: float = Field(default=0.0, ge=0, le=1, allow_inf_nan=False)
     """Share of the messages, from 0 to 1, that are received and never processed."""
     function: str | None = Field(default=None, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
-    """Your own function, called with value and key of each message on the polling loop, like `package.module:name`."""
+    """Your own function, called with value and key of each message on the polling loop, like `package.module:name`;
+    needs `--trust FOLDER` or `--allow-code`."""
     order: Order = "loop"
     """What processes at once: `loop`, one message after the other; `partitions`, one of each partition that a consumer
     has; `slots`, so many as `slots` says, from any partition."""

@@ -93,7 +93,7 @@ class UserFunction(Part):
     """A Python function."""
 
     name: str = Field(pattern=_FUNCTION)
-    """`package.module:function`."""
+    """`package.module:function`; needs `--trust FOLDER` or `--allow-code`."""
 
 
 class SinglePayload(OneOf):

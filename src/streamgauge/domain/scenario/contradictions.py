@@ -24,6 +24,7 @@ _ACKS: Final = ("acks", "request.required.acks")
 
 OWNED_SETTINGS: Mapping[str, str] = {
     "bootstrap.servers": "name the cluster with --bootstrap",
+    "metadata.broker.list": "name the cluster with --bootstrap",
     "group.id": "every run makes a group of its own",
     "enable.auto.offset.store": "offsets are stored when their rows are recorded",
     "auto.offset.reset": "use consume.start",

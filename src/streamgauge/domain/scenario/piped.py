@@ -12,6 +12,8 @@ OWNED_SPARK: Final = {
     "spark.master": "use pipeline.master, or pipeline.parallelism",
     "spark.jars": "the connector's jars are added by the run",
     "spark.app.name": "every run has a name of its own",
+    "spark.redaction.regex": "secrets are hidden by one rule",
+    "spark.sql.redaction.options.regex": "secrets are hidden by one rule",
 }
 """Settings of Spark that the run decides, and what to do instead."""
 

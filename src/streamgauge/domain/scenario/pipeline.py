@@ -95,7 +95,7 @@ class Function(Part):
     """A function of yours, from a streaming DataFrame to a streaming DataFrame."""
 
     call: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
-    """Where it is, like `package.module:function`."""
+    """Where it is, like `package.module:function`; needs `--trust FOLDER` or `--allow-code`, or `--job`."""
     does: Does = CHANGED
     """What becomes of messages: `same`, all come out as they went in; `subset`, some do; `changed`, all come out with
     another content; `aggregate`, what comes out stands for several."""
@@ -204,7 +204,7 @@ class Table(Part):
     """A table of Parquet files as the sink."""
 
     table: str = Field(min_length=1, max_length=4000)
-    """Folder of the table; a relative one lies in the run folder."""
+    """Folder of the table; a relative one lies in the run folder, one elsewhere needs `--allow-code`."""
     queried: Duration | None = Field(default=None, ge=10 * NS_PER_MS)
     """Between two queries of the table while it grows, at least 10ms; it is only read when left out."""
 
@@ -265,16 +265,18 @@ class Pipeline(Part):
     mode one for each partition and one more."""
     master: Annotated[str, AfterValidator(_master)] | None = None
     """Spark cluster that carries it out, like `spark://host:7077`, or `local-cluster[2,1,1024]` for one of processes
-    in this machine: workers, cores of each, MB of each. Spark runs within one process when left out."""
+    in this machine: workers, cores of each, MB of each. Spark runs within one process when left out; a cluster on other
+    machines needs `--allow-code`."""
     max_offsets: (
         Annotated[Annotated[Count, Field(ge=1), Tag(PLAIN)] | Annotated[BatchTime, Tag(MADE)], EITHER] | None
     ) = None
     """Messages of a batch, at most: Spark's `maxOffsetsPerTrigger`. Or how long a batch is to take, like
     `{batch: 1s}`: then it is chosen by how long batches take and how far the query is behind."""
     checkpoint: str | None = Field(default=None, min_length=1, max_length=4000)
-    """Folder of the checkpoint; in the run folder when left out."""
+    """Folder of the checkpoint; in the run folder when left out, and elsewhere only with `--allow-code`."""
     settings: dict[str, Setting] = Field(default={})
-    """Settings of Spark by its names, like `spark.sql.shuffle.partitions`."""
+    """Settings of Spark by its names, like `spark.sql.shuffle.partitions`; what is no number, size, time or truth may
+    need `--allow-code`."""
     restarts: int = Field(default=3, ge=0, le=1000, strict=True)
     """How often it is started again, from its checkpoint, after it was killed."""
 
