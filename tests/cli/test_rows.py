@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from streamgauge.cli.conduct import _ask_final
 from streamgauge.cli.prepared import Topics
-from streamgauge.cli.rows import record_final_lag, record_source
+from streamgauge.cli.rows import record_source
 from streamgauge.domain.errors import Interrupted
 from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.scenario import parse
@@ -29,10 +30,10 @@ def topics() -> Topics:
     return Topics(cluster, parse({"name": "x", "pipeline": {"job": "pass"}}), ("g",), lambda: None, starts=[0])
 
 
-def test_log_ends_that_nobody_waited_for_interrupt_the_run(tmp_path: Path) -> None:
+def test_log_ends_that_nobody_waited_for_interrupt_the_run() -> None:
     outcome = Outcome()
 
-    assert not record_final_lag(RunFolder(tmp_path), topics(), outcome)
+    assert _ask_final(topics(), outcome) is None
 
     assert outcome.ending == "interrupted"
     assert outcome.reasons == ["log ends at the end of the run are not known: enough"]

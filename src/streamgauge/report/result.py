@@ -58,7 +58,7 @@ def assemble(folder: RunFolder) -> dict[str, Any]:
     run = Evidence(read_facts(folder), _tables(folder))
     result: dict[str, Any] = {
         "format": FORMAT,
-        "run": run.facts.model_dump(mode="json", exclude={"format"}),
+        "run": run.facts.model_dump(mode="json", exclude={"format", "cells"}),
         "verdict": verdict(run),
         "expectations": [],
         "throughput": sections.throughput(run),
