@@ -195,8 +195,9 @@ def is_full(node: Node) -> bool:
 
 def free_bytes(folder: Path) -> int | None:
     """What is left on the disk where a folder is, or where it would be made; None where that cannot be known."""
-    there = next((path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir()), None)
     try:
+        # Raises, too, for a name that is longer than any.
+        there = next((path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir()), None)
         return shutil.disk_usage(there).free if there else None
     except OSError:
         return None
