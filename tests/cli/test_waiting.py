@@ -1,5 +1,7 @@
 """When a run stops waiting: for its user, and for a broker that is gone."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from streamgauge.cli.waiting import IN_VAIN, LAST_ANSWERS_NS, Waiting
@@ -47,6 +49,17 @@ def test_after_the_load_a_cluster_has_a_moment_for_its_last_answers() -> None:
     now_ns[0] += 1
 
     with pytest.raises(Interrupted):
+        waiting()
+
+
+@pytest.mark.parametrize(("is_ours", "patient"), [(True, False), (False, True)])
+def test_where_nothing_was_measured_only_a_cluster_of_the_users_is_tidied_up(is_ours: bool, patient: bool) -> None:
+    interrupts = Interrupts()
+    waiting = Waiting(interrupts, is_ours=is_ours, now_ns=lambda: 0)
+    interrupts.note()
+    interrupts.end_load()
+
+    with nullcontext() if patient else pytest.raises(Interrupted, match=IN_VAIN):
         waiting()
 
 

@@ -1,5 +1,6 @@
 """The program as a user meets it: commands, exit codes, one clear message for everything that is wrong."""
 
+import contextlib
 import json
 import os
 import select
@@ -134,7 +135,11 @@ def test_ctrl_c_stops_drains_analyses_and_says_so(
 
 def brokers_of(pid: int) -> list[psutil.Process]:
     """The embedded brokers that a process has started."""
-    return [each for each in psutil.Process(pid).children() if "kafka.Kafka" in each.cmdline()]
+    found = []
+    for each in psutil.Process(pid).children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found += [each] if "kafka.Kafka" in each.cmdline() else []
+    return found
 
 
 @pytest.mark.kafka

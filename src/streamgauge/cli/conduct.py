@@ -295,7 +295,7 @@ def _embedded(broker: EmbeddedBroker, interrupts: Interrupts) -> _Target:
     facts = BrokerFacts(embedded=True, bootstrap=broker.bootstrap, version=broker.version, processes=[broker.name])
     watched = (Watched(broker.name, "broker", broker.pid),)
     connection = {"bootstrap.servers": broker.bootstrap}
-    cluster = Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check))
+    cluster = Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check, is_ours=True))
     return _Target(facts, cluster, connection, watched, broker.how_ended, broker)
 
 

@@ -24,6 +24,8 @@ class Waiting:
     """Raises BrokerError where a broker is gone that could answer."""
     why: str = f"{IN_VAIN}, and nothing of it is left"
     """What is said to a user who asked before the load began."""
+    is_ours: bool = False
+    """Whether the cluster ends with the run: of one on which nothing was measured, nothing is worth to be asked."""
     now_ns: Callable[[], int] = clock.monotonic_ns
     _hurry_ns: int | None = None
     """Since when the user waits for the end, as far as it was noticed."""
@@ -36,8 +38,12 @@ class Waiting:
             return
         if self._hurry_ns is None:
             self._hurry_ns = self.now_ns()
-        patience_ns = LAST_ANSWERS_NS if self.interrupts.load_ended else 0
-        if self.now_ns() - self._hurry_ns >= patience_ns:
+        if self.now_ns() - self._hurry_ns >= self._patience_ns():
             raise Interrupted(
                 "interrupted: the cluster was not asked any more" if self.interrupts.load_began else self.why
             )
+
+    def _patience_ns(self) -> int:
+        """How long the last answers are waited for."""
+        is_asked_last = self.interrupts.load_ended and not (self.is_ours and self.interrupts.in_vain)
+        return LAST_ANSWERS_NS if is_asked_last else 0

@@ -36,6 +36,8 @@ LEAD_NS: Final = 300 * NS_PER_MS
 FINISH_NS: Final = 60 * NS_PER_SECOND
 """Workers write their last parts and leave; who takes longer is ended."""
 ABORT_NS: Final = 10 * NS_PER_SECOND
+UNUSED_NS: Final = 2 * NS_PER_SECOND
+"""The same for workers that have nothing to write, as the user ended the run before its load began."""
 FLUSH_MARGIN_NS: Final = 5 * NS_PER_SECOND
 _BEGINS: Final = 3
 """How often it is tried to write down what is planned before it begins."""
@@ -337,7 +339,8 @@ class Supervisor:
         self._injector.release()
         self._outcome.marks = self._injector.marks
         live.give(Order.ABORT if aborted else Order.FINISH)
-        limit_ns = self.now_ns() + (ABORT_NS if aborted else FINISH_NS)
+        patience_ns = UNUSED_NS if self.interrupts.in_vain else ABORT_NS if aborted else FINISH_NS
+        limit_ns = self.now_ns() + patience_ns
         while any(worker.process.poll() is None for worker in self._workers) and self.now_ns() < limit_ns:
             if self.interrupts.count >= 2 and live.order < Order.ABORT:
                 live.give(Order.ABORT)
