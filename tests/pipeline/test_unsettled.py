@@ -11,7 +11,7 @@ from tests.pipeline.test_run import M0, M1, PHASES, SECOND, TIMES, Ints, Message
 from streamgauge.delivery.audit import Measure
 from streamgauge.domain.runfolder import RunFacts
 from streamgauge.pipeline.bronze import look
-from streamgauge.pipeline.knowledge import span_of
+from streamgauge.pipeline.knowledge import knowledge, span_of
 from streamgauge.pipeline.run import analyse
 
 REPORTED, TAKEN_UP, CAME = 600, 1_000, 150
@@ -113,6 +113,27 @@ def test_rows_are_counted_against_what_producers_took_up(run: Writer, workers: l
     delivery = row(folder, "delivery", scope="run")
     names = ("sent", "fate_unknown", "fate_unknown_received", "unknown", "unaccounted")
     assert tuple(delivery[name] for name in names) == (600, 400, None, None, wanted)
+
+
+@pytest.mark.parametrize(
+    ("errors", "unsettled"),
+    [
+        ([None, None], False),
+        ([None, "unsent"], False),
+        ([None, "fate_unknown"], True),
+        # The footers say no more than what the smallest and the largest are.
+        (["_QUEUE_FULL", "unsent"], True),
+    ],
+)  # fmt: skip
+def test_footers_tell_whether_messages_may_be_of_unknown_fate(
+    run: Writer, errors: list[str | None], unsettled: bool
+) -> None:
+    """Then nothing is concluded from how many were sent and acknowledged."""
+    sent_ns = [M0 if error is None else None for error in errors]
+    run.events("sent", {"topic": 0, "producer": 0, "seq": [0, 1], "sent_ns": sent_ns, "error": errors})
+    facts = RunFacts.model_validate_json(run.facts().facts.read_text(encoding="utf-8"))
+    known = knowledge(facts, look(run.folder))
+    assert (known.unsettled, known.all_acked) == (unsettled, not unsettled)
 
 
 def spanned(run: Writer, last_ns: int | None, **facts: Any) -> Measure:
