@@ -10,9 +10,12 @@ from tests.pipeline.test_run import M0, M1, PHASES, SECOND, TIMES, Ints, Message
 
 from streamgauge.delivery.audit import Measure
 from streamgauge.domain.runfolder import RunFacts
+from streamgauge.pipeline.backpressure import backpressure_rows
 from streamgauge.pipeline.bronze import look
 from streamgauge.pipeline.knowledge import knowledge, span_of
+from streamgauge.pipeline.outstanding import Grid, Outstanding
 from streamgauge.pipeline.run import analyse
+from streamgauge.pipeline.silver import Span
 
 REPORTED, TAKEN_UP, CAME = 600, 1_000, 150
 """Of the messages that a producer took up the first were reported; of the others the first came."""
@@ -134,6 +137,28 @@ def test_footers_tell_whether_messages_may_be_of_unknown_fate(
     facts = RunFacts.model_validate_json(run.facts().facts.read_text(encoding="utf-8"))
     known = knowledge(facts, look(run.folder))
     assert (known.unsettled, known.all_acked) == (unsettled, not unsettled)
+
+
+@pytest.mark.parametrize(
+    ("most", "unreported", "wanted"),
+    [(4, 6, True), (4, 7, None), (10, 0, True), (10, 1, None), (11, 0, False), (11, 9, False)],
+)  # fmt: skip
+def test_a_bound_is_not_proved_where_messages_of_unknown_fate_may_break_it(
+    run: Writer, most: int, unreported: int, wanted: bool | None
+) -> None:
+    """Of the 10 that may be outstanding, they may have been some, at any time; other errors are in the replay."""
+    scenario = {"load": {"rate": "1k/s"}, "consume": {}, "backpressure": {"credit": {"limit": 10, "poll": "1ms"}}}
+    folder = run.facts(scenario=scenario)
+    facts = RunFacts.model_validate_json(folder.facts.read_text(encoding="utf-8"))
+    once, never = np.array([most]), np.array([0])
+    groups = {0: Outstanding(once, never, once, once, never)}
+    span = Span(0, SECOND, Measure(0, SECOND))
+    failed = {"fate_unknown": unreported, "_MSG_TIMED_OUT": 2}
+    decisions = look(folder).columns("decisions")
+
+    (found,) = backpressure_rows(facts, decisions, failed, Grid(0, SECOND, 1), groups, span)
+
+    assert (found["within_limit"], found["ambiguous"]) == (wanted, unreported + 2)
 
 
 def spanned(run: Writer, last_ns: int | None, **facts: Any) -> Measure:
