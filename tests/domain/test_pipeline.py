@@ -99,6 +99,13 @@ def test_engines_have_intervals() -> None:
         ({}, {"topic": {"name": "t[1-2]"}}, "topic.name", "reads one topic"),
         ({}, {"consume": {"partitions": [0]}}, "consume.partitions", "group's protocol"),
         ({"settings": {"spark.master": "local"}}, {}, "pipeline.settings.spark.master", "decided by the run"),
+        ({"settings": {"spark.redaction.regex": 1}}, {}, "pipeline.settings.spark.redaction.regex", "decided by the"),
+        (
+            {"settings": {"spark.sql.redaction.options.regex": 1}},
+            {},
+            "pipeline.settings.spark.sql.redaction.options.regex",
+            "decided by the run",
+        ),
         ({"engine": "client", "job": "count"}, {}, "pipeline.engine", "nothing like count"),
         ({"engine": "client", "sink": {"table": "t"}}, {}, "pipeline.sink", "not a table"),
         ({"engine": "client", "max_offsets": 5}, {}, "pipeline.max_offsets", "without Spark"),
