@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from threading import Barrier, Event
+from threading import Barrier, Event, active_count
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from tests.waiting import until
 
 from streamgauge.domain.errors import Interrupted
 from streamgauge.kafka.patience import awaited, is_passing, let_go, patiently, side_by_side
@@ -110,12 +111,22 @@ def test_calls_side_by_side_are_so_many_at_once_and_answered_in_order() -> None:
     assert side_by_side([], 2) == []
 
 
-def test_after_a_failure_or_the_end_of_patience_no_call_is_begun(stuck: Callable[[], str]) -> None:
-    begun: list[int] = []
+def test_after_a_failure_or_the_end_of_patience_no_call_is_begun() -> None:
+    begun, over, threads = list[int](), Event(), active_count()
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    def wait() -> None:
+        over.wait(60)
+
+    others: list[Callable[[], None]] = [partial(begun.append, number) for number in range(9)]
     with pytest.raises(ZeroDivisionError):
-        side_by_side([lambda: 1 // 0, *(partial(begun.append, number) for number in range(9))], 1)
+        side_by_side([fail, *others], 1)
     with pytest.raises(Interrupted):
-        side_by_side([stuck, partial(begun.append, 9)], 1, asked_often(2))
+        side_by_side([wait, *others], 1, asked_often(2))
+    over.set()
+    until(lambda: active_count() == threads)
 
     assert begun == []
 
