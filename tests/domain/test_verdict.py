@@ -783,6 +783,17 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
         ),
         ("instrument", "warn"),
     ),
+    # What came without a report does not make up for what was acknowledged and did not come.
+    (
+        "worker_cpu",
+        (
+            used("consumer-0", cpu_cores=1.2),
+            polls(0.01),
+            measured(acked=MESSAGES // 2, received=MESSAGES // 2 + 9),
+            delivery("measure", fate_unknown_received=MESSAGES // 2),
+        ),
+        ("instrument", "fail"),
+    ),
     (
         "worker_cpu",
         (used("consumer-0", cpu_cores=1.2), polls(0.01), measured(received=9), sharing("consumer", 0, 2)),
