@@ -7,7 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
+from streamgauge.domain.events import EVENTS
 from streamgauge.pipeline.bronze import Extent, look
 
 
@@ -77,3 +79,35 @@ def test_open_and_temporary_parts_are_not_looked_at(run: Any, part: Path) -> Non
         (part.parent / name).write_bytes(b"x")
     assert look(run.folder).set_aside == ()
     assert [each.path for each in look(run.folder).parts["received"]] == [part]
+
+
+def sent_rows(writer: Any, folder: Path, producer: int) -> Any:
+    """A run in a folder whose three rows of `sent` all name this producer."""
+    made = writer(folder)
+    made.events("sent", {"topic": 0, "producer": producer, "seq": [0, 1, 2], "size_bytes": 1})
+    return made.folder
+
+
+ODD = [*"[]{}?*\\,#%:é' =\"\n", "[1]", "{a,b}", "%20"]
+"""What means something in patterns, in URIs or in names of partitions."""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("odd", ODD)
+def test_spark_takes_a_path_as_it_is_written(spark: SparkSession, writer: Any, tmp_path: Path, odd: str) -> None:
+    folder = sent_rows(writer, tmp_path / f"a{odd}b" / f"c{odd}d", 1)
+    frame = look(folder).frame(spark, "sent")
+    assert [row.producer for row in frame.collect()] == [1, 1, 1]
+    assert tuple(frame.columns) == EVENTS["sent"].names
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("odd", "other"), [("f*", "fX"), ("f?", "fX"), ("f[X]", "fX"), ("f{X,Y}", "fX"), ("f\\X", "fX")]
+)
+def test_a_folder_whose_name_looks_like_a_pattern_is_read_without_those_that_match_it(
+    spark: SparkSession, writer: Any, tmp_path: Path, odd: str, other: str
+) -> None:
+    folder = sent_rows(writer, tmp_path / odd / "run", 1)
+    sent_rows(writer, tmp_path / other / "run", 2)
+    assert [row.producer for row in look(folder).frame(spark, "sent").collect()] == [1, 1, 1]
