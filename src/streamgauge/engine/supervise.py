@@ -349,7 +349,9 @@ class Supervisor:
         for worker in self._workers:
             if worker.process.poll() is None:
                 worker.process.kill()
-                self._outcome.reasons.append(f"{worker.name} did not end by itself and was killed")
+                # Who was still getting ready for a load that never began is no news.
+                if self._outcome.phases:
+                    self._outcome.reasons.append(f"{worker.name} did not end by itself and was killed")
             worker.process.wait()
             worker.ended_ns = worker.ended_ns or self.now_ns()
         self._look("ending")
