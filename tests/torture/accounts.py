@@ -24,6 +24,15 @@ class Witness:
     def __init__(self) -> None:
         self._maps: dict[str, mmap.mmap] = {}
 
+    @property
+    def has_seen_any(self) -> bool:
+        """Whether the cells of a run are in sight."""
+        return bool(self._maps)
+
+    def knows(self, folder: RunFolder) -> bool:
+        """Whether the cells of this run are."""
+        return str(folder.root) in self._maps
+
     def look(self, folder: RunFolder, facts: RunFacts) -> None:
         """Map the cells that run.json names, if they are there."""
         if facts.cells and str(folder.root) not in self._maps and Path(facts.cells).exists():
