@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -14,12 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.domain.events import EVENTS, Column, Schema, Type
 from streamgauge.domain.runfolder import RunFolder
+from streamgauge.pipeline.literal import read_parquet
 from streamgauge.pipeline.schemas import ARROW_TYPES, arrow_schema, spark_schema
 
 Row = dict[str, Any]
 UNREADABLE = (pa.ArrowException, OSError)
-LITERAL: Mapping[str, str] = MappingProxyType({"__globPaths__": "false"})
-"""Spark would take `[ ] { } ? *` and a backslash in a path for a pattern, and read other runs, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ class Bronze:
         paths = [str(part.path) for part in self.parts[kind] if part.rows]
         if not paths:
             return spark.createDataFrame([], spark_schema(schema))
-        rows = spark.read.options(**LITERAL).schema(spark_schema(schema)).parquet(*paths)
+        rows = read_parquet(spark, spark_schema(schema), paths)
         incomplete = [column.name for column in _must(schema) if self.extent(kind, column.name).nulls]
         return rows.dropna(subset=incomplete) if incomplete else rows
 
