@@ -136,3 +136,21 @@ def test_a_broker_outlives_the_command_until_it_is_stopped(tmp_path: Path) -> No
     assert not psutil.pid_exists(facts["pid"])
     assert (tmp_path / "data" / "topics" / "t-1").is_dir()
     assert registry.listing() == []
+
+
+@pytest.mark.kafka
+@pytest.mark.e2e
+def test_a_start_that_is_interrupted_leaves_no_broker(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "streamgauge.cli.main", "broker", "start", "--heap", "512m"]
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ) as process:
+        assert process.stderr
+        while "starting Apache Kafka" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        process.terminate()
+        out, err = process.communicate(timeout=30)
+
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines() == ["stopping at once", "interrupted before the broker served: it was stopped again"]
+    assert registry.listing() == []
+    assert not list(tmp_path.glob("streamgauge-*"))

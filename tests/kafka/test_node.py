@@ -88,3 +88,4 @@ def test_what_is_free_is_known_of_folders_that_are_still_to_be_made(tmp_path: Pa
     assert free is not None
     assert free > 0
     assert free_bytes(tmp_path / "a" / "b") is not None
+    assert free_bytes(tmp_path / ("x" * 300)) is None

@@ -36,7 +36,7 @@ LEAD_NS: Final = 300 * NS_PER_MS
 FINISH_NS: Final = 60 * NS_PER_SECOND
 """Workers write their last parts and leave; who takes longer is ended."""
 ABORT_NS: Final = 10 * NS_PER_SECOND
-UNUSED_NS: Final = 2 * NS_PER_SECOND
+UNUSED_NS: Final = 4 * NS_PER_SECOND
 """The same for workers that have nothing to write, as the user ended the run before its load began."""
 FLUSH_MARGIN_NS: Final = 5 * NS_PER_SECOND
 _BEGINS: Final = 3
@@ -350,7 +350,7 @@ class Supervisor:
             if worker.process.poll() is None:
                 worker.process.kill()
                 # Who was still getting ready for a load that never began is no news.
-                if self._outcome.phases:
+                if not self.interrupts.in_vain:
                     self._outcome.reasons.append(f"{worker.name} did not end by itself and was killed")
             worker.process.wait()
             worker.ended_ns = worker.ended_ns or self.now_ns()

@@ -176,8 +176,11 @@ def _environment() -> dict[str, str]:
 
 
 def log_text(node: Node) -> str:
-    """All that the broker has said."""
-    return node.log.read_text(encoding="utf-8", errors="replace")
+    """All that the broker has said; nothing where its log is gone."""
+    try:
+        return node.log.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
 
 
 def log_end(node: Node) -> str:
