@@ -347,13 +347,7 @@ class Supervisor:
                 limit_ns = min(limit_ns, self.now_ns() + ABORT_NS)
             self._tick(live, "ending")
         for worker in self._workers:
-            if worker.process.poll() is None:
-                worker.process.kill()
-                # Who was still getting ready for a load that never began is no news.
-                if not self.interrupts.in_vain:
-                    self._outcome.reasons.append(f"{worker.name} did not end by itself and was killed")
-            worker.process.wait()
-            worker.ended_ns = worker.ended_ns or self.now_ns()
+            self._end(worker)
         self._look("ending")
         if self.plan.query:
             row = next((worker.rows[0] for worker in self._workers if worker.role == "query"), None)
@@ -362,6 +356,15 @@ class Supervisor:
         for worker, facts in zip(self._workers, self._outcome.workers, strict=True):
             if facts.died and not facts.declared_dead and self._outcome.ending == "finished":
                 self._outcome.fail(f"{worker.name} died: {reason(facts)}")
+
+    def _end(self, worker: Worker) -> None:
+        """End a worker by force if it did not end by itself, which is told unless it had nothing to do."""
+        if worker.process.poll() is None:
+            worker.process.kill()
+            if not self.interrupts.in_vain:
+                self._outcome.reasons.append(f"{worker.name} did not end by itself and was killed")
+        worker.process.wait()
+        worker.ended_ns = worker.ended_ns or self.now_ns()
 
     def _note_deaths(self, live: Live) -> None:
         """A worker that died fails the run, unless the scenario asks for its death; what its cells say is final."""
