@@ -7,9 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
-from streamgauge.domain.events import EVENTS
 from streamgauge.pipeline.bronze import Extent, look
 
 
@@ -79,36 +77,3 @@ def test_open_and_temporary_parts_are_not_looked_at(run: Any, part: Path) -> Non
         (part.parent / name).write_bytes(b"x")
     assert look(run.folder).set_aside == ()
     assert [each.path for each in look(run.folder).parts["received"]] == [part]
-
-
-def two_parts(writer: Any, folder: Path, first: int) -> Any:
-    """A run in a folder whose two parts of `sent` hold the sequences from `first` to `first` + 3."""
-    made = writer(folder)
-    for part, seqs in enumerate(([first, first + 1], [first + 2, first + 3])):
-        made.events("sent", {"topic": 0, "producer": 0, "seq": seqs, "size_bytes": 1}, part=part)
-    return made.folder
-
-
-ODD = [*"[]{}?*\\,#%:é' =\"\n", "[1]", "{a,b}", "%20", "^!-", "[:", "?%#:\\"]
-"""What means something in patterns, in URIs or in names of partitions."""
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("odd", ODD)
-def test_spark_reads_each_part_once_whatever_its_folder_is_called(
-    spark: SparkSession, writer: Any, tmp_path: Path, odd: str
-) -> None:
-    folder = two_parts(writer, tmp_path / f"a{odd}b" / f"c{odd}", 0)
-    frame = look(folder).frame(spark, "sent")
-    assert sorted(row.seq for row in frame.collect()) == [0, 1, 2, 3]
-    assert tuple(frame.columns) == EVENTS["sent"].names
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("odd", ["f*", "f?", "f[X]", "f{X,Y}", "f\\X"])
-def test_a_folder_whose_name_looks_like_a_pattern_is_read_without_those_that_match_it(
-    spark: SparkSession, writer: Any, tmp_path: Path, odd: str
-) -> None:
-    folder = two_parts(writer, tmp_path / odd / "run", 0)
-    two_parts(writer, tmp_path / "fX" / "run", 10)
-    assert sorted(row.seq for row in look(folder).frame(spark, "sent").collect()) == [0, 1, 2, 3]

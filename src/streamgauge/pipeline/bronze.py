@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.domain.events import EVENTS, Column, Schema, Type
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.pipeline.literal import read_parquet
 from streamgauge.pipeline.schemas import ARROW_TYPES, arrow_schema, spark_schema
 
 Row = dict[str, Any]
@@ -76,7 +75,7 @@ class Bronze:
         paths = [str(part.path) for part in self.parts[kind] if part.rows]
         if not paths:
             return spark.createDataFrame([], spark_schema(schema))
-        rows = read_parquet(spark, spark_schema(schema), paths)
+        rows = spark.read.schema(spark_schema(schema)).parquet(*paths)
         incomplete = [column.name for column in _must(schema) if self.extent(kind, column.name).nulls]
         return rows.dropna(subset=incomplete) if incomplete else rows
 
