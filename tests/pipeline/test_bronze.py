@@ -72,8 +72,12 @@ def test_rows_that_lack_what_they_must_have_are_left_out(run: Any, part: Path) -
     assert len(bronze.columns("received")) == 95
 
 
-def test_open_and_temporary_parts_are_not_looked_at(run: Any, part: Path) -> None:
-    for name in ("_open-0", "_part-1.parquet", "notes.txt"):
+def test_open_and_torn_parts_are_told_and_temporary_ones_are_not(run: Any, part: Path) -> None:
+    for name in ("_open-0", "_part-1.parquet", "_torn-2", "notes.txt"):
         (part.parent / name).write_bytes(b"x")
-    assert look(run.folder).set_aside == ()
-    assert [each.path for each in look(run.folder).parts["received"]] == [part]
+    bronze = look(run.folder)
+    assert [(each["kind"], Path(each["source"]).name, each["rows"]) for each in bronze.set_aside] == [
+        ("received", "_open-0", None),
+        ("received", "_torn-2", None),
+    ]
+    assert [each.path for each in bronze.parts["received"]] == [part]

@@ -10,11 +10,17 @@ class RunFolder:
     """The paths inside one run folder; makes and reads nothing."""
 
     def __init__(self, root: Path) -> None:
+        first = "".join(root.parts[:1])
+        if ":" in first or first.startswith("~"):
+            # Arrow and Hadoop would take `s3:x/run` for an address, and Arrow `~/run` for the home of the user.
+            root = root.absolute()
         self.root = root
         self.facts = root / "run.json"
         self.result = root / "result.json"
         self.events = root / "events"
         self.tables = root / "tables"
+        self.replacing = root / "tables" / "_replacing"
+        """Is there while the tables are replaced by those of another analysis, and after one that was cut off then."""
         self.logs = root / "logs"
         self.report = root / "report.html"
         self.summary = root / "summary.md"

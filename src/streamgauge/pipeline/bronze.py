@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.domain.events import EVENTS, Column, Schema, Type
 from streamgauge.domain.runfolder import RunFolder
+from streamgauge.pipeline.parts import listed, spark_path
 from streamgauge.pipeline.schemas import ARROW_TYPES, arrow_schema, spark_schema
 
 Row = dict[str, Any]
@@ -72,7 +73,7 @@ class Bronze:
     def frame(self, spark: SparkSession, kind: str) -> DataFrame:
         """The rows of a kind as a Spark frame; rows without a value that they must have are left out."""
         schema = EVENTS[kind]
-        paths = [str(part.path) for part in self.parts[kind] if part.rows]
+        paths = [spark_path(part.path) for part in self.parts[kind] if part.rows]
         if not paths:
             return spark.createDataFrame([], spark_schema(schema))
         rows = spark.read.schema(spark_schema(schema)).parquet(*paths)
@@ -100,25 +101,25 @@ def _may_hold(extent: Extent, values: frozenset[str]) -> bool:
 
 def look(folder: RunFolder, *, thoroughly: bool = False) -> Bronze:
     """The parts of a run folder. `thoroughly` reads every page and not only the footers."""
-    found: dict[str, tuple[Part, ...]] = {}
+    found: dict[str, list[Part]] = {kind: [] for kind in EVENTS}
     aside: list[Row] = []
-    for kind, schema in EVENTS.items():
-        good: list[Part] = []
-        for path in sorted((folder.events / kind).glob("worker=*/part-*.parquet"), key=_natural):
-            source = str(path.relative_to(folder.root))
-            try:
-                part = _part(path, schema, thoroughly=thoroughly)
-            except UNREADABLE as error:
-                aside.append(_aside(kind, source, f"cannot be read: {str(error).splitlines()[0]}", None))
-                continue
-            if isinstance(part, str):
-                aside.append(_aside(kind, source, part, None))
-                continue
-            good.append(part)
-            if incomplete := _incomplete(part, schema):
-                aside.append(_aside(kind, source, "a value that must be there is missing", incomplete))
-        found[kind] = tuple(good)
-    return Bronze(found, tuple(aside))
+    for kind, path, reason in listed(folder):
+        source = str(path.relative_to(folder.root))
+        if reason is not None:
+            aside.append(_aside(kind, source, reason, None))
+            continue
+        try:
+            part = _part(path, EVENTS[kind], thoroughly=thoroughly)
+        except UNREADABLE as error:
+            aside.append(_aside(kind, source, f"cannot be read: {str(error).splitlines()[0]}", None))
+            continue
+        if isinstance(part, str):
+            aside.append(_aside(kind, source, part, None))
+            continue
+        found[kind].append(part)
+        if incomplete := _incomplete(part, EVENTS[kind]):
+            aside.append(_aside(kind, source, "a value that must be there is missing", incomplete))
+    return Bronze({kind: tuple(parts) for kind, parts in found.items()}, tuple(aside))
 
 
 def _read(part: Part, wanted: pa.Schema) -> pa.Table:
@@ -129,11 +130,6 @@ def _read(part: Part, wanted: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(
         [column.cast(field.type) for column, field in zip(columns, wanted, strict=True)], schema=wanted
     )
-
-
-def _natural(path: Path) -> tuple[str, int, str]:
-    number = path.stem.removeprefix("part-")
-    return (path.parent.name, int(number) if number.isdigit() else 0, path.name)
 
 
 def _aside(kind: str, source: str, reason: str, rows: int | None) -> Row:

@@ -1,0 +1,106 @@
+"""The files of recorded rows in a run folder: which are parts to be read, and which are there and cannot be used."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.domain.events import EVENTS
+from streamgauge.domain.runfolder import RunFolder
+
+NOT_CLOSED: Final = "an open part that could not be closed: its rows are not used"
+TORN: Final = "the end of this part could not be read"
+UNKNOWN_KIND: Final = "a kind of event that this version does not know: its rows are not used"
+MISPLACED: Final = "not where a worker keeps its parts (worker=<name>/part-<n>.parquet): its rows are not used"
+
+_PART: Final = re.compile(r"part-(\d+)\.parquet")
+_LEFT: Final = {"_open-": NOT_CLOSED, "_torn-": TORN}
+_PATTERN: Final = re.compile(r"[\\\[\]{}*?,]")
+
+Found = tuple[str, Path, str | None]
+"""Kind, file or folder, and why it cannot be used; None for a part to be read."""
+
+
+def spark_path(path: Path) -> str:
+    """A file as Spark is told it: exactly this one, where a name may look like a pattern or like an address."""
+    place = path.absolute()
+    if ".." in place.parts:
+        # Hadoop would take a link and the way back from it for nothing.
+        place = place.resolve()
+    return "file://" + _PATTERN.sub(lambda letter: "\\" + letter.group(), str(place))
+
+
+def listed(folder: RunFolder) -> Iterator[Found]:
+    """All that holds rows, in the order of kinds, workers and numbers of parts.
+
+    Raises AnalysisError where the folder of the events cannot be listed; one that is not there holds nothing.
+    """
+    try:
+        there = {place.name: place for place in _sorted(folder.events)}
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise AnalysisError(f"{folder.events} {_unreadable(error)}") from error
+    for kind in EVENTS:
+        if kind in there:
+            yield from _of_kind(kind, there.pop(kind))
+    for name, place in there.items():
+        if _holds_rows(place):
+            yield name, place, UNKNOWN_KIND
+
+
+def _of_kind(kind: str, place: Path) -> Iterator[Found]:
+    """What is in the folder of a kind: folders of workers, and what should not be there."""
+    try:
+        entries = _sorted(place)
+    except OSError as error:
+        yield kind, place, _unreadable(error)
+        return
+    for entry in entries:
+        if entry.name.startswith("worker=") and entry.is_dir():
+            yield from _of_worker(kind, entry)
+        elif _holds_rows(entry):
+            yield kind, entry, MISPLACED
+
+
+def _of_worker(kind: str, place: Path) -> Iterator[Found]:
+    try:
+        entries = _sorted(place)
+    except OSError as error:
+        yield kind, place, _unreadable(error)
+        return
+    for entry in entries:
+        left = next((reason for begin, reason in _LEFT.items() if entry.name.startswith(begin)), None)
+        if left is not None:
+            yield kind, entry, left
+        elif _PART.fullmatch(entry.name):
+            yield kind, entry, None
+        elif _holds_rows(entry):
+            yield kind, entry, MISPLACED
+
+
+def _holds_rows(place: Path) -> bool:
+    """Whether there seem to be rows in a file or a folder; what is hidden or unfinished repeats what others hold."""
+    if place.name.startswith(tuple(_LEFT)):
+        return True
+    if place.name.startswith((".", "_")):
+        return False
+    try:
+        return any(map(_holds_rows, place.iterdir())) if place.is_dir() else place.suffix == ".parquet"
+    except OSError:
+        return True
+
+
+def _sorted(place: Path) -> list[Path]:
+    """What is in a folder, parts by their numbers. Raises OSError where it cannot be listed."""
+    return sorted(place.iterdir(), key=_natural)
+
+
+def _natural(path: Path) -> tuple[int, str]:
+    part = _PART.fullmatch(path.name)
+    return (int(part.group(1)) if part else -1, path.name)
+
+
+def _unreadable(error: OSError) -> str:
+    return f"cannot be read: {error.strerror}"
