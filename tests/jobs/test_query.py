@@ -338,7 +338,7 @@ query.start()
 while not query.processes():
     query.news()
     clock.sleep_seconds(0.02)
-print(query.pid, query.processes()["driver"], query._scratch.name, flush=True)
+print(query.pid, query.processes()["driver"], query._scratch.path, flush=True)
 sys.stdin.read()
 """
 

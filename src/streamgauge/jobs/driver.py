@@ -43,6 +43,7 @@ from streamgauge.domain.secrets import without_secrets
 from streamgauge.jobs import catalogue, checkpoint, executors, failures, function, gateway, sink, source
 from streamgauge.jobs.progress import progress_of
 from streamgauge.processes.lines import Orders, Told
+from streamgauge.processes.scratch import joined
 
 _LOOK_NS: Final = NS_PER_SECOND
 """Between two looks at the executors."""
@@ -219,6 +220,8 @@ def main() -> None:
     """Carry out what standard input asks for; exit code 1 when it fails, and that of the JVM when that dies."""
     orders = Orders(sys.stdin.fileno())
     spec, scratch = read_order(orders.first())
+    # Held to our end, which may come after that of the parent, who holds it too.
+    held = joined(Path(scratch))
     told = Told(os.dup(sys.stdout.fileno()))
     # Ctrl-C and SIGTERM may reach us; the parent decides what they mean.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -228,6 +231,8 @@ def main() -> None:
         os.dup2(log.fileno(), sys.stderr.fileno())
         why = _carry_out(spec, Path(scratch), told, orders, log)
     gateway.remove(Path(scratch))
+    if held is not None:
+        held.close()
     sys.stderr.flush()
     os._exit(_FAILED if why else 0)
 

@@ -4,6 +4,7 @@ Settings go through a file that only we can read, since every user of a machine 
 """
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from streamgauge.domain.address import LOOPBACK, driver_address, is_this_machine
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.security import REDACTED
+from streamgauge.processes.environment import locale
 from streamgauge.processes.linux import when_orphaned
 
 _START_SECONDS: Final = 60
@@ -33,7 +35,8 @@ Jvm = subprocess.Popen[bytes]
 
 def settings(spec: QuerySpec, scratch: Path) -> dict[str, str]:
     """All settings of the session by Spark's names; those of the specification go before ours."""
-    options = f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch} -XX:-UsePerfData"
+    # Spark splits them as a shell does.
+    options = shlex.join((f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}", "-XX:-UsePerfData"))
     given = {name: _text(value) for name, value in spec.settings.items()}
     ours = {
         "spark.app.name": spec.name,
@@ -83,6 +86,7 @@ def launched(spec: QuerySpec, scratch: Path, log: IO[bytes]) -> Jvm:
         [str(home / "bin" / "spark-submit"), "--properties-file", str(file), "pyspark-shell"],
         env={
             **os.environ,
+            **locale(),
             **local,
             "SPARK_HOME": str(home),
             "SPARK_CONNECT_MODE": "0",

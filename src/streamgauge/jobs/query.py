@@ -1,6 +1,5 @@
 """A query on Spark, as the engine sees it: started, asked for news, stopped or killed, and started again."""
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from streamgauge.domain.news import LIMIT, STOP, order
 from streamgauge.domain.query import Advance, News, Progress, QuerySpec
 from streamgauge.jobs import checkpoint
 from streamgauge.processes.lines import Child
+from streamgauge.processes.scratch import QUERY, Scratch
 
 _DRIVER: Final = ("-m", "streamgauge.jobs.driver")
 
@@ -25,7 +25,7 @@ class SparkQuery:
     def __init__(self, spec: QuerySpec) -> None:
         self.spec = spec
         self._child = Child(_DRIVER)
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: Scratch | None = None
         self._told: set[int] | None = None
         """Numbers of the batches that were told, or were there before we began."""
         self._torn: set[int] = set()
@@ -39,8 +39,8 @@ class SparkQuery:
             self._told = self._there_already()
         for path in (self.spec.log, self.spec.raw):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        self._scratch = tempfile.TemporaryDirectory(prefix="streamgauge-query-", ignore_cleanup_errors=True)
-        self._child.start(order(self.spec, self._scratch.name), Path(self.spec.log))
+        self._scratch = Scratch(QUERY)
+        self._child.start(order(self.spec, str(self._scratch.path)), Path(self.spec.log))
 
     def _there_already(self) -> set[int]:
         try:
@@ -134,7 +134,7 @@ class SparkQuery:
 
     def _clear(self) -> None:
         if self._scratch is not None:
-            self._scratch.cleanup()
+            self._scratch.close()
             self._scratch = None
 
 

@@ -1,6 +1,7 @@
 """A Spark session sized to the work, local unless told otherwise, that leaves nothing behind."""
 
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,8 @@ from pyspark.sql import SparkSession
 
 from streamgauge.domain.address import LOOPBACK, driver_address, is_this_machine
 from streamgauge.domain.errors import AnalysisError
+from streamgauge.processes.environment import locale
+from streamgauge.processes.scratch import ANALYSIS, Scratch, scratch_faults
 
 SMALL_ROWS = 8_000_000
 """Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
@@ -87,12 +90,24 @@ def session(size: Sizing, master: str | None, log: Path) -> Iterator[SparkSessio
     if active is not None:
         yield active
         return
-    with tempfile.TemporaryDirectory(prefix="streamgauge-spark-", ignore_cleanup_errors=True) as scratch:
-        spark = _start(size, master, log, Path(scratch))
+    with _scratch() as scratch:
+        spark = _start(size, master, log, scratch.path)
         try:
             yield spark
         finally:
             spark.stop()
+
+
+def _scratch() -> Scratch:
+    if faults := scratch_faults():
+        raise AnalysisError("; ".join(map(str, faults)))
+    try:
+        return Scratch(ANALYSIS)
+    except OSError as error:
+        raise AnalysisError(
+            f"{tempfile.gettempdir()}: Spark's temporary files cannot be written there: {error.strerror or error}; "
+            "make room, or name another folder with TMPDIR"
+        ) from error
 
 
 def _hush() -> None:
@@ -108,13 +123,30 @@ def _start(size: Sizing, master: str | None, log: Path, scratch: Path) -> SparkS
     if is_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     _hush()
-    log.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with log.open("wb") as output:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as output, _launching(scratch):
             gateway = cast("Launch", launch_gateway)(conf, {"stdout": output, "stderr": output})
         return SparkSession(SparkContext(gateway=gateway, conf=conf))
     except (PySparkException, OSError) as error:
         raise AnalysisError(f"Spark could not be started: {error}; its log is {log}") from error
+
+
+@contextmanager
+def _launching(scratch: Path) -> Iterator[None]:
+    """What PySpark takes from this process for its JVM: the locale, and where the two meet, which lies in `scratch`."""
+    before, place = {name: os.environ.get(name) for name in locale()}, tempfile.tempdir
+    os.environ.update(locale())
+    tempfile.tempdir = str(scratch)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = place
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
 
 
 def settings(size: Sizing, master: str | None, scratch: Path) -> dict[str, str]:
@@ -123,14 +155,15 @@ def settings(size: Sizing, master: str | None, scratch: Path) -> dict[str, str]:
         *size.java_options,
         f"-Djava.io.tmpdir={scratch}",
         "-XX:-UsePerfData",
-        "-Dderby.system.home=" + str(scratch),
+        f"-Dderby.system.home={scratch}",
     )
     return {
         **COMMON,
         **driver_address(master),
         "spark.master": master or f"local[{size.cores}]",
         "spark.driver.memory": size.heap,
-        "spark.driver.extraJavaOptions": " ".join(options),
+        # Spark splits it as a shell does.
+        "spark.driver.extraJavaOptions": shlex.join(options),
         "spark.sql.shuffle.partitions": str(size.shuffle_partitions),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
