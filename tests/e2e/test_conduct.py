@@ -18,13 +18,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.cli.conduct import Request, conduct
+from streamgauge.cli.prepared import Topics
 from streamgauge.cli.scenario_file import load_scenario
 from streamgauge.domain.clock import NS_PER_SECOND, clock_pair, monotonic_ns, sleep_seconds
-from streamgauge.domain.errors import BadInput
+from streamgauge.domain.errors import BadInput, Interrupted
 from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFacts, RunFolder
 from streamgauge.domain.verdict import checks
 from streamgauge.engine.plan import Interrupts
+from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
 from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts
@@ -306,6 +308,32 @@ def test_interrupted_before_the_load_it_leaves_quietly(broker: EmbeddedBroker, b
 
     assert (facts.ending, facts.phases) == ("interrupted", [])
     assert facts.reasons == ["interrupted before the load began"]
+
+
+def test_interrupted_while_topics_are_made_it_says_what_is_left(
+    broker: EmbeddedBroker, java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a cluster of the user's: the folder that names its topics is kept, and an empty one is not."""
+    topic, interrupts = f"e2e-{os.getpid()}-{monotonic_ns()}", Interrupts()
+    scenario = load_scenario("baseline", [f"topic.name={topic}"])
+    request = Request(scenario, tmp_path, ["test"], java, bootstrap=broker.bootstrap)
+    begin = Topics.begin
+
+    def interrupted(topics: Topics) -> None:
+        interrupts.note()
+        begin(topics)
+
+    monkeypatch.setattr(Topics, "begin", interrupted)
+    said = f"topics and groups is still on {broker.bootstrap}"
+    with pytest.raises(Interrupted, match=said):
+        conduct(request, interrupts, lambda _text: None)
+    (root,) = tmp_path.iterdir()
+    assert [each.name for each in read_facts(RunFolder(root)).topics if each.uuid] == [topic]
+
+    with pytest.raises(Interrupted, match=said):
+        conduct(request, interrupts, lambda _text: None)
+    assert list(tmp_path.iterdir()) == [root]
+    Cluster(broker.bootstrap, {}).delete_topic(topic)
 
 
 def test_interrupted_twice_it_stops_at_once(broker: EmbeddedBroker, begin: Callable[..., Run]) -> None:

@@ -107,6 +107,10 @@ def conduct(
             with _target(request, folder, interrupts, progress) as target:
                 done = _carry_out(request, identity, pair, folder, target, interrupts, progress, watch)
         except Interrupted as error:
+            if request.bootstrap:
+                # What it noted of topics that it made is how `streamgauge topics` finds them.
+                _remove_empty(folder)
+                raise
             raise Interrupted(left_in_vain(folder)) from error
         except StreamgaugeError:
             _remove_empty(folder)
@@ -264,7 +268,8 @@ def _remove_empty(folder: RunFolder) -> None:
 def _target(request: Request, folder: RunFolder, interrupts: Interrupts, progress: Progress) -> Iterator[_Target]:
     """The given cluster, or an embedded broker, primed, that ends with the block."""
     if request.bootstrap:
-        cluster = Cluster(request.bootstrap, request.connection, check=Waiting(interrupts))
+        why = f"{IN_VAIN}; what it had made by then of topics and groups is still on {request.bootstrap}"
+        cluster = Cluster(request.bootstrap, request.connection, check=Waiting(interrupts, why=why))
         cluster.reachable()
         facts = BrokerFacts(embedded=False, bootstrap=request.bootstrap, version=cluster.version())
         yield _Target(facts, cluster, {**request.connection, "bootstrap.servers": request.bootstrap}, (), lambda: None)
