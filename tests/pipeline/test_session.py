@@ -1,5 +1,8 @@
 """How a session is sized, where it leaves its files, and what it keeps in its small heap."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ from pyspark.sql.functions import broadcast
 from tests.waiting import until
 
 from streamgauge.pipeline.session import SMALL_ROWS, settings, sizing
+from streamgauge.processes.scratch import ANALYSIS
 
 MIB = 1 << 20
 
@@ -53,3 +57,40 @@ def test_queries_that_have_ended_are_forgotten(spark: SparkSession) -> None:
     queries = spark._jsparkSession.sharedState().statusStore()
     # Spark forgets in a thread of its own.
     until(lambda: context.statusStore().jobsList(None).size() <= 1 >= queries.executionsCount())
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.pipeline.session import session, sizing
+log = Path(sys.argv[1])
+try:
+    with session(sizing(0, 2), None, log) as spark:
+        print(spark.range(3).count(), spark._jvm.System.getProperty("java.io.tmpdir"), flush=True)
+        jvm = spark.sparkContext._gateway.proc
+        jvm.kill()
+        spark.range(3).count()
+except AnalysisError as error:
+    print(error, jvm.returncode, flush=True)
+with session(sizing(0, 2), None, log) as spark:
+    print(spark.range(4).count(), flush=True)
+"""
+
+
+@pytest.mark.spark
+def test_a_jvm_that_is_killed_is_told_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """No traceback; the next analysis of the same process starts one anew. Temporary folders may have any name."""
+    place, log = tmp_path / """a b"c'd\\e""", tmp_path / "spark.log"
+    place.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(log)], env={**os.environ, "TMPDIR": str(place)}, capture_output=True,
+        text=True, check=True, timeout=120,
+    )  # fmt: skip
+    began, ended, again = done.stdout.splitlines()
+    assert began.startswith(f"3 {place}/{ANALYSIS}")
+    assert ended == (
+        "Spark ended while it analysed: it was killed, which the system also does when memory runs out; "
+        f"its log is {log} -9"
+    )
+    assert (again, done.stderr, list(place.iterdir())) == ("4", "", [])

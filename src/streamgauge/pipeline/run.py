@@ -26,7 +26,7 @@ from streamgauge.pipeline.knowledge import span_of
 from streamgauge.pipeline.lag import GROUP
 from streamgauge.pipeline.resources import resources
 from streamgauge.pipeline.schemas import arrow_schema
-from streamgauge.pipeline.session import session, sizing
+from streamgauge.pipeline.session import first_line, how_ended, session, sizing
 
 Progress = Callable[[str], None]
 Tables = dict[str, pa.Table | list[dict[str, Any]]]
@@ -76,17 +76,16 @@ def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Any, m
         try:
             return _tables(folder, facts, bronze, answers(spark, facts, bronze, size.threads))
         except (PySparkException, Py4JError) as error:
+            if how_ended(spark.sparkContext._gateway) is not None:
+                # `session` tells of it.
+                raise
             readable = look(folder, thoroughly=True)
             if readable.parts == bronze.parts:
-                raise AnalysisError(f"Spark failed: {_first_line(error)}; its log is {log}") from error
+                raise AnalysisError(f"Spark failed: {first_line(error)}; its log is {log}") from error
         try:
             return _tables(folder, facts, readable, answers(spark, facts, readable, size.threads))
         except (PySparkException, Py4JError) as error:
-            raise AnalysisError(f"Spark failed: {_first_line(error)}; its log is {log}") from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+            raise AnalysisError(f"Spark failed: {first_line(error)}; its log is {log}") from error
 
 
 def _tables(

@@ -1,16 +1,22 @@
 """A Spark session sized to the work, local unless told otherwise, that leaves nothing behind."""
 
+import logging
 import os
 import shlex
+import signal
+import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Final, cast
 
+import py4j
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -25,6 +31,9 @@ from streamgauge.processes.scratch import ANALYSIS, Scratch, scratch_faults
 SMALL_ROWS = 8_000_000
 """Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
+_PY4J: Final = Path(py4j.__path__[0])
+_END_SECONDS: Final = 10.0
+"""How long a JVM may take to end: one that was killed is still there for a moment."""
 Launch = Callable[[SparkConf, dict[str, Any]], Any]
 """`launch_gateway`, which PySpark leaves without types."""
 
@@ -84,18 +93,22 @@ def sizing(rows: int, processors: int) -> Sizing:
 def session(size: Sizing, master: str | None, log: Path) -> Iterator[SparkSession]:
     """A Spark session for one analysis; one that is active already is used and left as it is.
 
-    What the JVM prints goes to `log`. Raises AnalysisError when Spark cannot be started.
+    What the JVM prints goes to `log`. Raises AnalysisError when Spark cannot be started, or ends before it should.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
         return
     with _scratch() as scratch:
-        spark = _start(size, master, log, scratch.path)
+        gateway = _launch(size, master, log, scratch.path)
         try:
-            yield spark
+            yield _connected(gateway, settings(size, master, scratch.path), log)
+        except Exception as error:
+            if (how := how_ended(gateway)) is not None:
+                raise AnalysisError(f"Spark ended while it analysed: {how}; its log is {log}") from error
+            raise
         finally:
-            spark.stop()
+            _end(gateway)
 
 
 def _scratch() -> Scratch:
@@ -110,26 +123,94 @@ def _scratch() -> Scratch:
         ) from error
 
 
+def how_ended(gateway: Any) -> str | None:
+    """How the JVM behind a gateway ended; None while it answers, and where it is not our own."""
+    jvm: subprocess.Popen[bytes] | None = gateway.proc
+    if jvm is None:
+        return None
+    try:
+        gateway.jvm.System.nanoTime()
+    except (Py4JError, OSError):
+        # A process that dies closes its connections first.
+        with suppress(subprocess.TimeoutExpired):
+            return _said(jvm.wait(_END_SECONDS))
+    return None
+
+
+def _said(exit_code: int) -> str:
+    if exit_code == -signal.SIGKILL:
+        return "it was killed, which the system also does when memory runs out"
+    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+
+
+def _end(gateway: Any) -> None:
+    """End Spark and its JVM, whatever state they are in, and let PySpark forget them."""
+    with warnings.catch_warnings(), suppress(Py4JError, OSError):
+        # PySpark warns of a JVM that is gone.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        if (spark := SparkSession._instantiatedSession) is not None:
+            spark.stop()
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    jvm: subprocess.Popen[bytes] = gateway.proc
+    if jvm.stdin:
+        jvm.stdin.close()
+    try:
+        jvm.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        jvm.kill()
+        jvm.wait()
+
+
 def _hush() -> None:
-    """Keep PySpark from printing failed queries on the user's terminal, beside the error that tells of them."""
+    """Keep PySpark and Py4J from printing what failed on the user's terminal, beside the error that tells of it."""
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
+    # Py4J tells the root of all loggers that a connection broke.
+    logging.getLogger().addFilter(_is_not_of_py4j)
 
 
-def _start(size: Sizing, master: str | None, log: Path, scratch: Path) -> SparkSession:
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return not Path(record.pathname).is_relative_to(_PY4J)
+
+
+def _launch(size: Sizing, master: str | None, log: Path, scratch: Path) -> Any:
+    """The way to a new JVM; raises AnalysisError where it does not start."""
     # Without these, Spark asks the machine for its name and for a Python, and may be told something that is not there.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    conf = SparkConf(loadDefaults=False).setAll(list(settings(size, master, scratch).items()))
     if is_this_machine(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     _hush()
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as output, _launching(scratch):
-            gateway = cast("Launch", launch_gateway)(conf, {"stdout": output, "stderr": output})
-        return SparkSession(SparkContext(gateway=gateway, conf=conf))
-    except (PySparkException, OSError) as error:
-        raise AnalysisError(f"Spark could not be started: {error}; its log is {log}") from error
+            return cast("Launch", launch_gateway)(
+                _conf(settings(size, master, scratch)), {"stdout": output, "stderr": output}
+            )
+    except (PySparkException, Py4JError, OSError) as error:
+        raise _not_started(error, log) from error
+
+
+def _connected(gateway: Any, given: Mapping[str, str], log: Path) -> SparkSession:
+    try:
+        return SparkSession(SparkContext(gateway=gateway, conf=_conf(given)))
+    except (PySparkException, Py4JError, OSError) as error:
+        raise _not_started(error, log) from error
+
+
+def _conf(given: Mapping[str, str]) -> SparkConf:
+    return SparkConf(loadDefaults=False).setAll(list(given.items()))
+
+
+def _not_started(error: Exception, log: Path) -> AnalysisError:
+    return AnalysisError(f"Spark could not be started: {first_line(error)}; its log is {log}")
+
+
+def first_line(error: Exception) -> str:
+    """What an error says first; Spark goes on with pages of its stack."""
+    return str(error).strip().partition("\n")[0]
 
 
 @contextmanager
