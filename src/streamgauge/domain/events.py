@@ -67,7 +67,8 @@ _I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL,
 
 SENT = Schema(
     "sent",
-    "One message whose fate is known: acknowledged, failed, timed out, or due but never sent.",
+    "One message that was taken up or due: acknowledged, failed, timed out, never sent, or of unknown fate, because its "
+    "producer died before it could report.",
     (
         must("topic", _I32, "number of the topic in run.json"),
         must("producer", _I32, "number of the producer"),
@@ -75,9 +76,13 @@ SENT = Schema(
         may("partition", _I32, "partition that took it; null when it never got there"),
         may("offset", _I64, "offset it was acknowledged at; null with acks 0 and for failed messages"),
         may("due_ns", _I64, "when the schedule wanted it; null where the load has no schedule"),
-        may("sent_ns", _I64, "read just before the produce call that was accepted; null when never sent"),
-        may("acked_ns", _I64, "when its delivery report was served; null with acks 0 and when never sent"),
-        may("size_bytes", _I32, "bytes of value; null when never sent"),
+        may("sent_ns", _I64, "read just before the produce call that was accepted; null when never sent, or not known"),
+        may(
+            "acked_ns",
+            _I64,
+            "when its delivery report was served; null with acks 0, when never sent, and when not known",
+        ),
+        may("size_bytes", _I32, "bytes of value; null when never sent, or not known"),
         may("error", _STR, "null when acknowledged; `unsent`, `fate_unknown`, or the client's name of the error"),
         may("transaction", _I32, "number of the transaction within the producer"),
         may(
