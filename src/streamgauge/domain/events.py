@@ -67,8 +67,8 @@ _I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL,
 
 SENT = Schema(
     "sent",
-    "One message that was taken up or due: acknowledged, failed, timed out, never sent, or of unknown fate, because its "
-    "producer died before it could report.",
+    "One message that was taken up or due: acknowledged, failed, timed out, never sent, or of unknown fate, because "
+    "its producer died before it could report.",
     (
         must("topic", _I32, "number of the topic in run.json"),
         must("producer", _I32, "number of the producer"),
