@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,15 @@ def test_settings_of_the_scenario_go_before_ours(make_spec: MakeSpec) -> None:
     assert found["spark.ui.enabled"] == "true"
     assert found["spark.driver.extraJavaOptions"].endswith(" -Xint")
     assert "-Djava.io.tmpdir=/scratch" in found["spark.driver.extraJavaOptions"]
+
+
+def test_java_is_given_a_folder_whatever_it_is_called(make_spec: MakeSpec) -> None:
+    scratch = Path('/tmp/it\'s a "b" \\ $HOME')
+
+    found = settings(make_spec(), scratch)
+
+    options = shlex.split(found["spark.driver.extraJavaOptions"])
+    assert options == [f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}", "-XX:-UsePerfData"]
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,23 @@
 """How a session is sized, where it leaves its files, and what it keeps in its small heap."""
 
+import contextlib
+import json
 import os
+import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import broadcast
 from tests.waiting import until
 
-from streamgauge.pipeline.session import SMALL_ROWS, settings, sizing
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.pipeline.session import SMALL_ROWS, session, settings, sizing
 from streamgauge.processes.scratch import ANALYSIS
 
 MIB = 1 << 20
@@ -30,6 +36,95 @@ def test_a_local_session_leaves_its_files_in_its_scratch_folder(tmp_path: Path) 
     assert settings(sizing(0, 2), "spark://there:7077", tmp_path)["spark.master"] == "spark://there:7077"
     for name in ("spark.local.dir", "spark.sql.warehouse.dir"):
         assert Path(said[name]).is_relative_to(tmp_path)
+
+
+def test_java_is_given_a_folder_whatever_it_is_called() -> None:
+    scratch = Path('/tmp/it\'s a "b" \\ $HOME')
+    options = shlex.split(settings(sizing(0, 2), None, scratch)["spark.driver.extraJavaOptions"])
+    assert options[-3:] == [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData", f"-Dderby.system.home={scratch}"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("a,b", "Spark takes a comma"), ("gone", "cannot be written there: No such file")],
+)
+def test_a_temporary_folder_that_cannot_be_used_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, said: str
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / folder))
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    with (
+        pytest.raises(AnalysisError, match=said) as told,
+        session(sizing(0, 2), None, tmp_path / "spark.log"),
+    ):
+        pass
+    assert "TMPDIR" in str(told.value)
+
+
+def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(*_: object) -> None:
+        tempfile.mkdtemp()
+        raise OSError("cut off")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr("streamgauge.pipeline.session.launch_gateway", cut_off)
+    with (
+        pytest.raises(AnalysisError, match="Spark could not be started: cut off"),
+        session(sizing(0, 2), None, tmp_path / "logs" / "spark.log"),
+    ):
+        pass
+    assert [each.name for each in tmp_path.iterdir()] == ["logs"]
+    assert tempfile.gettempdir() == str(tmp_path)
+
+
+ANALYSIS = """
+import json, os, sys, tempfile
+from pathlib import Path
+from streamgauge.pipeline.session import session, sizing
+with session(sizing(0, 2), None, Path(sys.argv[1])) as spark:
+    java = spark._jvm.java
+    found = {
+        "pid": java.lang.ProcessHandle.current().pid(),
+        "scratch": java.lang.System.getProperty("java.io.tmpdir"),
+        "is_there": java.io.File(sys.argv[2]).exists(),
+        "locale": os.environ.get("LC_ALL"),
+        "place": tempfile.gettempdir(),
+    }
+    print(json.dumps(found), flush=True)
+    if len(sys.argv) > 3:
+        spark.range(10**15).selectExpr("sum(id % 7)").collect()
+"""
+
+
+@pytest.mark.spark
+def test_an_analysis_that_is_killed_leaves_no_process_and_its_folder_goes_with_the_next(tmp_path: Path) -> None:
+    """In a temporary folder with a name of many characters, in the locale of a machine without one."""
+    place = tmp_path / 'it\'s "a" \\ $HOME [1]{b}*? # %20 \u00fc\u20ac'
+    place.mkdir()
+    environment = {**os.environ, "TMPDIR": str(place), "LC_ALL": "C"}
+    command = [sys.executable, "-c", ANALYSIS, str(tmp_path / "spark.log"), str(place)]
+    with subprocess.Popen([*command, "busy"], env=environment, stdout=subprocess.PIPE) as analysis:
+        assert analysis.stdout
+        try:
+            killed = json.loads(analysis.stdout.readline())
+            jvm = psutil.Process(killed["pid"])
+        finally:
+            analysis.kill()
+    try:
+        jvm.wait(20)
+    finally:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            jvm.kill()
+    assert Path(killed["scratch"]).parent == place
+    assert (killed["is_there"], killed["locale"], killed["place"]) == (True, "C", str(place))
+    assert [each.name for each in place.iterdir()] == [Path(killed["scratch"]).name]
+
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+    assert json.loads(done.stdout)["scratch"] != killed["scratch"]
+    assert list(place.iterdir()) == []
 
 
 def nodes(plan: Any) -> list[Any]:

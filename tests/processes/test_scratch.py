@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.processes import scratch
 from streamgauge.processes.lock import FolderLock
 from streamgauge.processes.scratch import ANALYSIS, QUERY, Scratch, joined, scratch_faults, unfit
 
@@ -142,7 +141,7 @@ def test_who_makes_a_folder_that_is_swept_before_it_is_held_makes_another(
             folder.rmdir()
         return lock
 
-    monkeypatch.setattr(scratch.tempfile, "mkdtemp", removed_at_once)
+    monkeypatch.setattr(tempfile, "mkdtemp", removed_at_once)
     monkeypatch.setattr(FolderLock, "shared", removed_after_it_was_opened)
     with Scratch(ANALYSIS) as made:
         assert len({*swept, made.path}) == 3
