@@ -518,6 +518,8 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("set_aside", (aside("sent", None),), ("instrument", "fail")),
     ("set_aside", (aside("resources", 4), aside("received", 5)), ("instrument", "fail")),
     ("set_aside", (aside("resources", 4),), ("instrument", "warn")),
+    # A kind that a later version may have made.
+    ("set_aside", (aside("tides", None),), ("instrument", "warn")),
     ("set_aside", (missing("set_aside"),), ("instrument", "unknown")),
     ("unrecorded", (), ("instrument", "pass")),
     ("unrecorded", (delivery(unrecorded=3),), ("instrument", "fail")),
@@ -1146,6 +1148,17 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             (aside("sent", None), aside("polls", 5)),
             "set_aside",
             "at least 5 rows from 2 places could not be used: events/sent/worker=w/part-0.parquet: no footer",
+        ),
+        (
+            (aside("sent", None),),
+            "set_aside",
+            "an unknown number of rows from 1 place could not be used: events/sent/worker=w/part-0.parquet: no footer",
+        ),
+        (
+            # What is told first is what the failure rests on.
+            (aside("polls", 1), aside("received", 0)),
+            "set_aside",
+            "1 row from 2 places could not be used: events/received/worker=w/part-0.parquet: no footer",
         ),
         ((few_samples(500),), "samples", "500 messages measured; p99.9 and p99.99 need 10,000 and more"),
         ((delivery(unknown=4),), "undecided", "the fate of 4 messages cannot be decided"),

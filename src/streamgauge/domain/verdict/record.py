@@ -1,11 +1,12 @@
 """Checks of the record: did the run end as it should, and are all rows there to answer from."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from streamgauge.domain.figures import listed, milliseconds, whole
 from streamgauge.domain.runfolder import WorkerFacts
 from streamgauge.domain.verdict.check import Check, Status, passed, unknown
-from streamgauge.domain.verdict.evidence import Evidence
+from streamgauge.domain.verdict.evidence import Evidence, Row
 
 RECORD_TIME_MS: Final = 1.0
 """What the time of a record is exact to."""
@@ -100,7 +101,8 @@ def set_aside(run: Evidence) -> Check:
 
     Looks at: the table `set_aside`.
     Warns when: rows of another kind could not be read.
-    Fails when: rows of messages sent or received, or of transactions, could not be read.
+    Fails when: rows of messages sent or received, or of transactions, could not be read; also where nobody knows how
+    many, as of a part that could not be closed.
     To do: see the table for files and reasons; counts and percentiles lack these rows.
     """
     if "set_aside" not in run.tables:
@@ -108,14 +110,22 @@ def set_aside(run: Evidence) -> Check:
     rows = run.rows("set_aside")
     if not rows:
         return passed("set_aside", "instrument", "every recorded row was used")
+    grave = [row for row in rows if row["kind"] in _FIGURES_REST_ON]
+    first = (grave or rows)[0]
+    evidence = f"{_amount(rows)} could not be used: {first['source']}: {first['reason']}"
+    advice = "The table `set_aside` lists them all; counts and percentiles lack these rows."
+    return Check("set_aside", "instrument", "fail" if grave else "warn", evidence, advice)
+
+
+def _amount(rows: Sequence[Row]) -> str:
+    """How many rows from how many places, as far as that is known."""
     counts = [row.get("rows") for row in rows]
     known = sum(count for count in counts if count is not None)
-    amount = f"{'at least ' if None in counts else ''}{whole(known)} rows from {whole(len(rows))} places"
-    first = rows[0]
-    evidence = f"{amount} could not be used: {first['source']}: {first['reason']}"
-    advice = "The table `set_aside` lists them all; counts and percentiles lack these rows."
-    is_grave = any(row["kind"] in _FIGURES_REST_ON for row in rows)
-    return Check("set_aside", "instrument", "fail" if is_grave else "warn", evidence, advice)
+    places = "1 place" if len(rows) == 1 else f"{whole(len(rows))} places"
+    if None in counts and not known:
+        return f"an unknown number of rows from {places}"
+    few = "1 row" if known == 1 else f"{whole(known)} rows"
+    return f"{'at least ' if None in counts else ''}{few} from {places}"
 
 
 def unrecorded(run: Evidence) -> Check | None:
