@@ -80,7 +80,7 @@ def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
     assert tempfile.gettempdir() == str(tmp_path)
 
 
-ANALYSIS = """
+ANALYSE = """
 import json, os, sys, tempfile
 from pathlib import Path
 from streamgauge.pipeline.session import session, sizing
@@ -105,7 +105,7 @@ def test_an_analysis_that_is_killed_leaves_no_process_and_its_folder_goes_with_t
     place = tmp_path / 'it\'s "a" \\ $HOME [1]{b}*? # %20 \u00fc\u20ac'
     place.mkdir()
     environment = {**os.environ, "TMPDIR": str(place), "LC_ALL": "C"}
-    command = [sys.executable, "-c", ANALYSIS, str(tmp_path / "spark.log"), str(place)]
+    command = [sys.executable, "-c", ANALYSE, str(tmp_path / "spark.log"), str(place)]
     with subprocess.Popen([*command, "busy"], env=environment, stdout=subprocess.PIPE) as analysis:
         assert analysis.stdout
         try:

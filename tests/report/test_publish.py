@@ -1,6 +1,7 @@
 """Everything that a run folder has for people is written from what is there, also where something is not."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from streamgauge.domain.errors import BadInput, StreamgaugeError
+from streamgauge.domain.errors import AnalysisError, BadInput, StreamgaugeError
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report import html
+from streamgauge.report import files, html
 from streamgauge.report.publish import publish, result_of
 from streamgauge.report.result import write_result
 from streamgauge.report.terminal import summary
@@ -80,6 +81,60 @@ def test_where_tables_are_broken_the_result_is_shown_as_it_was_written(make: Mak
     folder.result.unlink()
     with pytest.raises(StreamgaugeError, match=r"cannot be read.*streamgauge analyse"):
         result_of(folder, told.append)
+
+
+def test_tables_of_two_analyses_are_not_mixed(make: Make, told: list[str]) -> None:
+    """What an analysis left that was cut off while it replaced them; it is told once, whatever needs them."""
+    folder = make()
+    result = write_result(folder)
+    folder.replacing.touch()
+    assert result_of(folder, told.append) == result
+    (said,) = told
+    why, _, then = said.partition("\n")
+    assert why.startswith(f"{folder.tables} cannot be read: an analysis was cut off while it replaced them")
+    assert (why.rpartition("; ")[2], then) == ("analyse the run again", "result.json is shown as it was written")
+    written = names(publish(folder, result, told.append), folder)
+    assert written == {"report.html", "summary.md"}
+    assert told[1:] == ["writing the report", why]
+    folder.result.unlink()
+    with pytest.raises(BadInput, match="two analyses"):
+        result_of(folder, told.append)
+
+
+@pytest.mark.parametrize("name", ["result.json", "report.html", "summary.md", "csv/verdict.csv"])
+def test_a_file_that_cannot_be_written_is_told_with_the_way_to_go_on(
+    make: Make, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Also where it is one that others do without: a report lacks no file unnoticed. What was there stays."""
+    folder = make()
+    publish(folder, write_result(folder), lambda _: None)
+    path, sync = folder.root / name, files._sync
+    before = path.read_bytes()
+
+    def full(unfinished: Path) -> None:
+        if unfinished.name == f"_{path.name}":
+            raise OSError(28, "No space left on device")
+        sync(unfinished)
+
+    monkeypatch.setattr(files, "_sync", full)
+    with pytest.raises(AnalysisError) as raised:
+        publish(folder, result_of(folder, lambda _: None), lambda _: None)
+    assert str(raised.value) == (
+        f"{path} cannot be written: No space left on device; when that is mended, write the report again: "
+        f"streamgauge report {folder.root}"
+    )
+    assert path.read_bytes() == before
+    assert not list(folder.root.rglob("_*"))
+
+
+def test_a_file_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that loses its power leaves the old one or the new one, and never an empty one."""
+    done: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda _: done.append("sync"))
+    monkeypatch.setattr(Path, "replace", lambda _, to: done.append(to.name))
+    with files.whole(tmp_path / "a") as unfinished:
+        unfinished.touch()
+    assert done == ["sync", "a"]
 
 
 def test_a_folder_of_a_newer_format_is_shown_as_far_as_it_is_known(make: Make, told: list[str]) -> None:

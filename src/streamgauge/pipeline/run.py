@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pydantic import ValidationError
 from pyspark.errors import PySparkException
@@ -27,6 +26,7 @@ from streamgauge.pipeline.lag import GROUP
 from streamgauge.pipeline.resources import resources
 from streamgauge.pipeline.schemas import arrow_schema
 from streamgauge.pipeline.session import first_line, how_ended, session, sizing
+from streamgauge.pipeline.writing import write_tables
 
 Progress = Callable[[str], None]
 Tables = dict[str, pa.Table | list[dict[str, Any]]]
@@ -50,8 +50,7 @@ def analyse(folder: RunFolder, *, master: str | None = None, progress: Progress 
     written = {name: _arrow(name, rows) for name, rows in found.items()}
     judged = checks(facts, {name: _judged(name, written[name]) for name in JUDGED_BY_ROWS})
     written["verdict"] = _arrow("verdict", [asdict(check) for check in judged])
-    for name, table in written.items():
-        _write(folder.table(name), table)
+    write_tables(folder, written)
 
 
 def _judged(name: str, table: pa.Table) -> list[dict[str, Any]]:
@@ -119,15 +118,3 @@ def _arrow(name: str, rows: pa.Table | list[dict[str, Any]]) -> pa.Table:
     if isinstance(rows, list):
         return pa.Table.from_pylist(rows, schema=schema)
     return rows.select(schema.names).cast(schema)
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    """Write one table under a temporary name, then rename it: a reader finds it whole or not at all."""
-    temporary = path.with_name(f"_{path.name}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, temporary, compression="zstd")
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise AnalysisError(f"{path} cannot be written: {error.strerror}") from error

@@ -1,5 +1,7 @@
 """What exports share: files that are written whole or not at all, and run folders that are read or refused."""
 
+import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,32 +15,57 @@ from streamgauge.domain.runfolder import RunFacts, RunFolder, parse_facts
 from streamgauge.domain.tables import TABLES
 
 
+class Unwritten(AnalysisError):
+    """A file of the report could not be written: most of all because the disk is full."""
+
+
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """The unfinished name to write under; the file is renamed to `path` at the end, and removed if anything fails.
 
-    Raises AnalysisError where it cannot be written.
+    Raises Unwritten, with the remedy, where it cannot be written.
     """
     unfinished = path.with_name(f"_{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield unfinished
+            _sync(unfinished)
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
-        raise AnalysisError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise Unwritten(f"{path} cannot be written: {_first_line(error)}; {_go_on(path)}") from error
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file is on the disk: its name may otherwise get there before what is in it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _go_on(path: Path) -> str:
+    run = next((str(folder) for folder in path.parents if RunFolder(folder).facts.exists()), "RUN")
+    return f"when that is mended, write the report again: streamgauge report {shlex.quote(run)}"
 
 
 @contextmanager
 def reading(table: Path) -> Iterator[None]:
-    """Raises AnalysisError, with the remedy, where a gold table turns out to be unreadable."""
+    """Raises AnalysisError, with the remedy, where a gold table is unreadable, or of another analysis than others."""
+    folder = RunFolder(table.parent.parent)
+    if folder.replacing.exists():
+        raise AnalysisError(
+            f"{folder.tables} cannot be read: an analysis was cut off while it replaced them, so they are of two "
+            "analyses; analyse the run again"
+        )
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        why = str(error).partition("\n")[0]
-        raise AnalysisError(f"{table} cannot be read: {why}; analyse the run again") from error
+        raise AnalysisError(f"{table} cannot be read: {_first_line(error)}; analyse the run again") from error
+
+
+def _first_line(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).partition("\n")[0]
 
 
 def rows_of(folder: RunFolder, name: str, **wanted: str) -> list[Mapping[str, Any]]:

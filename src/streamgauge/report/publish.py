@@ -10,11 +10,11 @@ from streamgauge.domain.runfolder import RunFolder
 from streamgauge.report.csv_files import write_csv
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.figure import Row
-from streamgauge.report.files import rows_of, whole
+from streamgauge.report.files import Unwritten, rows_of, whole
 from streamgauge.report.hlog import write_hlog
 from streamgauge.report.html import to_html
 from streamgauge.report.markdown import write_markdown
-from streamgauge.report.result import FORMAT, write_result
+from streamgauge.report.result import FORMAT, assemble, keep_result
 from streamgauge.report.schema import misfit
 
 Result = dict[str, Any]
@@ -26,16 +26,20 @@ _LATER: Final[Mapping[str, Any]] = {"expectations": [], "lateness": None}
 def result_of(folder: RunFolder, progress: Progress) -> Result:
     """The result of a run folder: from its tables, or as it was written where they cannot tell it any more.
 
-    Raises BadInput where the folder has neither, and what is wrong with the tables where there is no result.json.
+    Raises BadInput where the folder has neither, and what is wrong with the tables where there is no result.json;
+    AnalysisError where result.json cannot be written.
     """
     where, again = str(folder.root), f"Say: streamgauge analyse {folder.root}"
     if _is_there(folder.facts) and _is_there(folder.table("verdict")):
         try:
-            return write_result(folder)
+            result = assemble(folder)
         except StreamgaugeError as error:
             if not folder.result.exists():
                 raise BadInput.single(where, str(error), again) from error
             progress(f"{error}\nresult.json is shown as it was written")
+        else:
+            keep_result(folder, result)
+            return result
     if _is_there(folder.result):
         return read_result(folder.result)
     if not _is_there(folder.facts):
@@ -71,9 +75,11 @@ def read_result(path: Path) -> Result:
 def publish(folder: RunFolder, result: Result, progress: Progress, *, figures: bool = False) -> list[Path]:
     """Write report.html, summary.md, csv/ and hlog/, and with `figures` also figures/; returns the files.
 
-    A table that cannot be read is told and left out: whatever does not need it is still written.
+    A table that cannot be read is told and left out: whatever does not need it is still written. Raises Unwritten where
+    a file cannot be written.
     """
     progress("writing the report")
+    progress = _once(progress)
     drawn = catalogue.figures(result, tables_of(folder, progress))
     with whole(folder.report) as unfinished:
         unfinished.write_text(to_html(result, drawn), encoding="utf-8")
@@ -81,12 +87,26 @@ def publish(folder: RunFolder, result: Result, progress: Progress, *, figures: b
     for write in (write_csv, write_hlog):
         try:
             written += write(folder)
+        except Unwritten:
+            raise
         except StreamgaugeError as error:
             progress(str(error))
     if figures:
         progress("drawing the figures as files")
         written += catalogue.save(drawn, folder.figures)
     return written
+
+
+def _once(progress: Progress) -> Progress:
+    """Tells each thing once: what is wrong with all tables would be told for each of them."""
+    told: set[str] = set()
+
+    def say(text: str) -> None:
+        if text not in told:
+            told.add(text)
+            progress(text)
+
+    return say
 
 
 def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:

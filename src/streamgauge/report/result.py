@@ -86,11 +86,16 @@ def assemble(folder: RunFolder) -> dict[str, Any]:
 
 
 def write_result(folder: RunFolder) -> dict[str, Any]:
-    """Write result.json, whole or not at all; returns the result."""
+    """Write result.json, whole or not at all, as it follows from run.json and tables; returns the result."""
     result = assemble(folder)
+    keep_result(folder, result)
+    return result
+
+
+def keep_result(folder: RunFolder, result: Mapping[str, Any]) -> None:
+    """Write a result as result.json, whole or not at all; raises AnalysisError where it cannot be written."""
     with whole(folder.result) as unfinished:
         unfinished.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    return result
 
 
 def verdict(run: Evidence) -> dict[str, Any]:
