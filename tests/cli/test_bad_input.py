@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -553,6 +554,38 @@ def test_all_that_an_analysis_lacks_is_told_at_once(call: Call, ground: Path) ->
 
     assert "folder: not a run folder" in lines[0]
     assert "--master: 'here'" in lines[1]
+
+
+@pytest.mark.parametrize("name", ["", "tables", "logs", "logs/spark.log"])
+def test_a_run_that_cannot_be_written_is_not_analysed(call: Call, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    path = Path("finished") / name
+    (path.parent if name.endswith(".log") else path).mkdir(parents=True)
+    if name.endswith(".log"):
+        path.touch()
+    Path("finished", "run.json").write_text(json.dumps(FACTS))
+    # Who runs the tests may be allowed to write anything, unless the disk is read-only.
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda place, rights: not (place == path and rights & os.W_OK) and access(place, rights)
+    )
+
+    message = refused(call, "analyse", "finished")
+
+    assert message.startswith(f"error: {path}: cannot be written, and an analysis writes")
+    assert "analyse a copy of the run" in message
+
+
+@pytest.mark.parametrize("arguments", [["run", "baseline"], ["analyse", "finished"]])
+def test_a_temporary_folder_that_spark_cannot_use(
+    call: Call, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    Path("finished").mkdir()
+    Path("finished", "run.json").write_text(json.dumps(FACTS))
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp/a,b")
+
+    message = refused(call, *arguments)
+
+    assert message.startswith("error: temporary folder /tmp/a,b: Spark takes a comma in a path for the end of it. ")
 
 
 def test_the_table_is_large() -> None:

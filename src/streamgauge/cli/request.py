@@ -23,6 +23,7 @@ from streamgauge.domain.secrets import left_out, mask_command
 from streamgauge.domain.shown import shown
 from streamgauge.kafka.client_config import read_client_config
 from streamgauge.kafka.java import Java, find_java
+from streamgauge.processes.scratch import scratch_faults
 from streamgauge.record.facts import read_facts
 from streamgauge.report.schema import expectation_faults
 
@@ -99,6 +100,7 @@ def request_of(
     if keep_broker and address:
         faults.append(Fault("--keep-broker", "has no meaning with --bootstrap", "Leave one of them out"))
     faults += _unwritable(out)
+    faults += scratch_faults()
     java = faults.of(checked_java)
     if faults or resolved is None or java is None:
         raise BadInput(faults)
@@ -133,13 +135,28 @@ def cluster_of(bootstrap: str | None, client_config: Path | None) -> tuple[str, 
 def check_analysis(folder: RunFolder, master: str | None) -> None:
     """Raise BadInput with all that an analysis lacks, before Spark is started for nothing."""
     faults = _Faults()
-    faults.of(read_facts, folder)
+    if faults.of(read_facts, folder):
+        faults += _unwritable_run(folder)
     if master is not None and not is_spark_master(master):
         what = f"{shown('--master', master)} is not the address of a Spark master"
         faults.append(Fault("--master", what, "Write spark://HOST:PORT, local[4], yarn or k8s://..."))
+    faults += scratch_faults()
     faults.of(checked_java)
     if faults:
         raise BadInput(faults)
+
+
+def _unwritable_run(folder: RunFolder) -> list[Fault]:
+    """Which folders and files of a run, if they are there, an analysis could not write."""
+    wanted = {
+        folder.root: os.W_OK | os.X_OK,
+        folder.tables: os.W_OK | os.X_OK,
+        folder.logs: os.W_OK | os.X_OK,
+        folder.logs / "spark.log": os.W_OK,
+    }
+    refused = [path for path, rights in wanted.items() if os.path.lexists(path) and not os.access(path, rights)]
+    what = "cannot be written, and an analysis writes its tables and its log beside the rows"
+    return [Fault(str(path), what, "Change its rights, or analyse a copy of the run") for path in refused]
 
 
 def _untrusted(resolved: Scenario, granted: Trust) -> list[Fault]:
