@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,16 @@ def test_where_a_table_cannot_be_written_all_stay_as_they_were(
 
 def test_all_are_on_the_disk_before_the_first_gets_its_name(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    sync, replace = os.fsync, Path.replace
-    monkeypatch.setattr(os, "fsync", lambda descriptor: (done.append("sync"), sync(descriptor))[1])
-    monkeypatch.setattr(Path, "replace", lambda path, to: (done.append("name"), replace(path, to))[1])
+
+    def noting(call: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def note(*given: Any) -> Any:
+            done.append(name)
+            return call(*given)
+
+        return note
+
+    monkeypatch.setattr(os, "fsync", noting(os.fsync, "sync"))
+    monkeypatch.setattr(Path, "replace", noting(Path.replace, "name"))
     write_tables(folder, tables(2))
     assert done == ["sync"] * 4 + ["name"] * 3 + ["sync"]
 

@@ -12,6 +12,7 @@ import pytest
 
 from streamgauge.domain.errors import AnalysisError, BadInput, StreamgaugeError
 from streamgauge.domain.runfolder import RunFolder
+from streamgauge.processes import disk
 from streamgauge.report import files, html
 from streamgauge.report.publish import publish, result_of
 from streamgauge.report.result import write_result
@@ -108,7 +109,7 @@ def test_a_file_that_cannot_be_written_is_told_with_the_way_to_go_on(
     """Also where it is one that others do without: a report lacks no file unnoticed. What was there stays."""
     folder = make()
     publish(folder, write_result(folder), lambda _: None)
-    path, sync = folder.root / name, files._sync
+    path, sync = folder.root / name, disk.sync
     before = path.read_bytes()
 
     def full(unfinished: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_file_that_cannot_be_written_is_told_with_the_way_to_go_on(
             raise OSError(28, "No space left on device")
         sync(unfinished)
 
-    monkeypatch.setattr(files, "_sync", full)
+    monkeypatch.setattr(files, "sync", full)
     with pytest.raises(AnalysisError) as raised:
         publish(folder, result_of(folder, lambda _: None), lambda _: None)
     assert str(raised.value) == (

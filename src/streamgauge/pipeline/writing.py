@@ -1,7 +1,6 @@
 """The tables of a run folder, replaced all together or not at all."""
 
 import contextlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.runfolder import RunFolder
+from streamgauge.processes.disk import sync
 
 
 def write_tables(folder: RunFolder, tables: Mapping[str, pa.Table]) -> None:
@@ -26,10 +26,10 @@ def write_tables(folder: RunFolder, tables: Mapping[str, pa.Table]) -> None:
             _write(_temporary(path), table)
         path = folder.replacing
         path.touch()
-        _sync(folder.tables)
+        sync(folder.tables)
         for path in map(folder.table, tables):
             _temporary(path).replace(path)
-        _sync(folder.tables)
+        sync(folder.tables)
         folder.replacing.unlink()
     except OSError as error:
         raise AnalysisError(f"{path} cannot be written: {error.strerror or error}") from error
@@ -49,17 +49,5 @@ def _remove_temporaries(folder: RunFolder) -> None:
 
 
 def _write(path: Path, table: pa.Table) -> None:
-    """Write one table, and wait until it is on the disk: a name may otherwise get there before what it names."""
-    with path.open("wb") as file:
-        pq.write_table(table, file, compression="zstd")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    pq.write_table(table, path, compression="zstd")
+    sync(path)

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from streamgauge.domain.blocks import Block
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.events import EVENTS, NULL, Column, Type
 from streamgauge.domain.paths import RunFolder
+from streamgauge.processes.disk import sync
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.arrow import ARROW_TYPES, arrow_schema
 from streamgauge.record.openpart import Buffers, Constants, OpenPart, Rows, make_buffers, read_open_part
@@ -197,9 +197,9 @@ def _write_closed(path: Path, rows: Rows, write: WriteTable) -> None:
         # It may be there already, if a worker died between the two last steps.
         if rows.count and not closed.exists():
             write(_table(rows), temporary)
-            _sync(temporary)
+            sync(temporary)
             temporary.rename(closed)
-            _sync(closed.parent)
+            sync(closed.parent)
         path.rename(_torn(path)) if rows.unread_bytes else path.unlink()
     except OSError as error:
         temporary.unlink(missing_ok=True)
@@ -215,15 +215,6 @@ def _first_free(directory: Path) -> int:
     """The first number that no part of a folder has; an earlier process may have written there."""
     numbers = [path.stem.rpartition("-")[2] for path in directory.iterdir()]
     return max((int(number) + 1 for number in numbers if number.isdigit()), default=0)
-
-
-def _sync(path: Path) -> None:
-    """Have what was written to a file, or the names in a folder, on the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _table(rows: Rows) -> pa.Table:

@@ -1,6 +1,5 @@
 """What exports share: files that are written whole or not at all, and run folders that are read or refused."""
 
-import os
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.runfolder import RunFacts, RunFolder, parse_facts
 from streamgauge.domain.tables import TABLES
+from streamgauge.processes.disk import sync
 
 
 class Unwritten(AnalysisError):
@@ -30,18 +30,12 @@ def whole(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield unfinished
-            _sync(unfinished)
+            sync(unfinished)
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise Unwritten(f"{path} cannot be written: {_first_line(error)}; {_go_on(path)}") from error
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file is on the disk: its name may otherwise get there before what is in it."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _go_on(path: Path) -> str:
