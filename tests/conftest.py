@@ -24,7 +24,8 @@ settings.load_profile("steady")
 
 NEED_JAVA = ("kafka", "spark")
 LONGEST_FIRST = (
-    "e2e/test_scenarios.py", "pipeline/test_run.py", "e2e/test_documents.py", "e2e/test_pipeline.py",
+    "e2e/test_scenarios.py", "torture/test_torture.py", "pipeline/test_run.py", "e2e/test_documents.py",
+    "e2e/test_pipeline.py",
     "jobs/test_query.py", "pipeline/test_outstanding.py", "pipeline/test_audit.py", "e2e/test_program.py",
 )  # fmt: skip
 """Files that take minutes, in this order."""

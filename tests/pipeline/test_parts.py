@@ -100,6 +100,7 @@ def test_spark_is_told_of_files_by_their_whole_path(tmp_path: Path, monkeypatch:
 NAMES = [
     "a[1]b", "c{d,e}", "q?r", "f*", "[", "]", "{", "}", "back\\slash", "trail\\", "co,mma", "sp ace", "ha#sh",
     "per%20cent", "per%", "co:lon", "s3:x", "\u00fcn\u00ef \u20ac", "em\U0001f600ji", "new\nline", "tab\t", "a=b",
+    "a[1]:b", "12:00*",
     "seq=1", "'q'", '"', "$HOME", "`x`", "~", "semi;colon", "amp&", "plus+", "_under", ".dot", "-x", "^", "|",
 ]  # fmt: skip
 

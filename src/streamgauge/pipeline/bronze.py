@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.domain.events import EVENTS, Column, Schema, Type
 from streamgauge.domain.runfolder import RunFolder
-from streamgauge.pipeline.parts import listed, spark_path
+from streamgauge.pipeline.parts import listed, read_parquet
 from streamgauge.pipeline.schemas import ARROW_TYPES, arrow_schema, spark_schema
 
 Row = dict[str, Any]
@@ -73,10 +73,10 @@ class Bronze:
     def frame(self, spark: SparkSession, kind: str) -> DataFrame:
         """The rows of a kind as a Spark frame; rows without a value that they must have are left out."""
         schema = EVENTS[kind]
-        paths = [spark_path(part.path) for part in self.parts[kind] if part.rows]
+        paths = [part.path for part in self.parts[kind] if part.rows]
         if not paths:
             return spark.createDataFrame([], spark_schema(schema))
-        rows = spark.read.schema(spark_schema(schema)).parquet(*paths)
+        rows = read_parquet(spark, spark_schema(schema), paths)
         incomplete = [column.name for column in _must(schema) if self.extent(kind, column.name).nulls]
         return rows.dropna(subset=incomplete) if incomplete else rows
 

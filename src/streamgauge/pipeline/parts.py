@@ -1,9 +1,13 @@
 """The files of recorded rows in a run folder: which are parts to be read, and which are there and cannot be used."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.events import EVENTS
@@ -22,13 +26,26 @@ Found = tuple[str, Path, str | None]
 """Kind, file or folder, and why it cannot be used; None for a part to be read."""
 
 
+def read_parquet(spark: SparkSession, schema: StructType, paths: Sequence[Path]) -> DataFrame:
+    """The rows of these files, of which there is at least one, each once."""
+    places = [_place(path) for path in paths]
+    if not any(_PATTERN.search(place) and ":" in place for place in places):
+        return spark.read.schema(schema).parquet(*map(spark_path, paths))
+    # Hadoop takes a colon in a pattern for the end of the scheme of an address. With patterns switched off, Spark reads
+    # all files again for each whose path looks like one; so they are read one by one.
+    one_by_one = spark.read.option("__globPaths__", "false").schema(schema)
+    return reduce(DataFrame.union, (one_by_one.parquet(f"file://{place}") for place in places))
+
+
 def spark_path(path: Path) -> str:
     """A file as Spark is told it: exactly this one, where a name may look like a pattern or like an address."""
+    return "file://" + _PATTERN.sub(lambda letter: "\\" + letter.group(), _place(path))
+
+
+def _place(path: Path) -> str:
     place = path.absolute()
-    if ".." in place.parts:
-        # Hadoop would take a link and the way back from it for nothing.
-        place = place.resolve()
-    return "file://" + _PATTERN.sub(lambda letter: "\\" + letter.group(), str(place))
+    # Hadoop would take a link and the way back from it for nothing.
+    return str(place.resolve() if ".." in place.parts else place)
 
 
 def listed(folder: RunFolder) -> Iterator[Found]:
