@@ -44,8 +44,9 @@ docs: $(READY) ## print docs/reference from the code
 bench: $(READY) ## measure the tool itself (two hours; the figures of docs/performance.md)
 	$(BIN)/python -m benchmarks
 
-soak: $(READY) ## the long tests: kills at random moments, minutes of load (an hour and a half)
-	$(BIN)/pytest -m soak
+soak: $(READY) ## the long tests: endings at random moments, kills, minutes of load (three hours)
+	$(BIN)/pytest -m soak --ignore tests/torture
+	$(BIN)/pytest -n 2 -m soak tests/torture
 
 lock: $(READY) ## resolve the dependencies anew
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header \
