@@ -60,15 +60,21 @@ def short(*settings: str) -> Sequence[str]:
 @pytest.mark.kafka
 @pytest.mark.spark
 def test_the_main_job(tmp_path: Path, call: Call) -> None:
-    """`run baseline` on a broker of its own: what was sent is what was received, and nothing is left behind."""
-    mark = {"STARTED_BY": str(tmp_path)}
+    """`run baseline` on a broker of its own: what was sent is what was received, and nothing is left behind.
 
-    done = start("run", "baseline", "--json", "--figures", "--out", str(tmp_path), *short(), environ=mark)
+    In folders whose names have all that is a pattern, an option or an address to somebody.
+    """
+    out, temporary = tmp_path / "12:30 [1]{b}*? #%20 \u00fc\\x", tmp_path / 'it\'s "a" [1]'
+    temporary.mkdir()
+    mark = {"STARTED_BY": str(tmp_path), "TMPDIR": str(temporary)}
+
+    done = start("run", "baseline", "--json", "--figures", "--out", str(out), *short(), environ=mark)
 
     assert done.returncode in {0, 4}, done.stderr
     result = json.loads(done.stdout)
     jsonschema.validate(result, json.loads(SCHEMA.read_text(encoding="utf-8")))
-    (root,) = tmp_path.iterdir()
+    (root,) = out.iterdir()
+    assert list(temporary.iterdir()) == []
     assert json.loads((root / "result.json").read_text(encoding="utf-8")) == result
     delivery = result["delivery"]
     assert [delivery[name] for name in ("sent", "acked", "received", "delivered_once")] == [8_000] * 4

@@ -61,6 +61,21 @@ def test_a_temporary_folder_that_cannot_be_used_is_told(
     assert "TMPDIR" in str(told.value)
 
 
+def test_a_temporary_folder_without_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with (
+        pytest.raises(AnalysisError, match=r"cannot be written there: No space left on device; make room, or"),
+        session(sizing(0, 2), None, tmp_path / "spark.log"),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

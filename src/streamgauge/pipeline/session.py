@@ -34,6 +34,8 @@ ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 _PY4J: Final = Path(py4j.__path__[0])
 _END_SECONDS: Final = 10.0
 """How long a JVM may take to end: one that was killed is still there for a moment."""
+_ROOM_BYTES = 1 << 20
+"""Spark needs more soon, and says itself when it has not."""
 Launch = Callable[[SparkConf, dict[str, Any]], Any]
 """`launch_gateway`, which PySpark leaves without types."""
 
@@ -115,7 +117,7 @@ def _scratch() -> Scratch:
     if faults := scratch_faults():
         raise AnalysisError("; ".join(map(str, faults)))
     try:
-        return Scratch(ANALYSIS)
+        return _with_room(Scratch(ANALYSIS))
     except OSError as error:
         raise AnalysisError(
             f"{tempfile.gettempdir()}: Spark's temporary files cannot be written there: {error.strerror or error}; "
@@ -162,6 +164,17 @@ def _end(gateway: Any) -> None:
     except subprocess.TimeoutExpired:
         jvm.kill()
         jvm.wait()
+
+
+def _with_room(scratch: Scratch) -> Scratch:
+    """The folder, where there is room: PySpark waits for ever for a JVM that cannot write where the two meet."""
+    try:
+        (scratch.path / "room").write_bytes(bytes(_ROOM_BYTES))
+        (scratch.path / "room").unlink()
+    except OSError:
+        scratch.close()
+        raise
+    return scratch
 
 
 def _hush() -> None:
