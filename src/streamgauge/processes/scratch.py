@@ -16,8 +16,9 @@ from typing import Final, Self
 from streamgauge.domain.errors import Fault
 from streamgauge.processes.lock import FolderLock
 
-ANALYSIS: Final = "streamgauge-spark-"
-QUERY: Final = "streamgauge-query-"
+# Not `streamgauge-spark-` and `streamgauge-query-`: versions that hold no locks call theirs so, and may be at work.
+ANALYSIS: Final = "streamgauge-analysis-"
+QUERY: Final = "streamgauge-pipeline-"
 _OURS: Final = re.compile(rf"({ANALYSIS}|{QUERY})\w+")
 _ATTEMPTS: Final = 10
 _MEND: Final = "Name another folder with TMPDIR"
