@@ -89,9 +89,13 @@ def test_nobody_works_in_a_folder_that_is_gone(place: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["streamgauge-spark", "streamgauge-sparkling", "streamgauge-abcdefgh", "streamgauge-spark-a.b", "spark-abcd"],
-)
+    [
+        "streamgauge-analysis", "streamgauge-analysisabc", "streamgauge-abcdefgh", "streamgauge-analysis-a.b",
+        "analysis-abcd", "streamgauge-spark-abcd1234", "streamgauge-query-abcd1234",
+    ],
+)  # fmt: skip
 def test_folders_of_other_names_are_not_ours(place: Path, name: str) -> None:
+    """Nor are those of versions that held no locks: nobody knows whether they are in use."""
     folder = left(place, name)
     Scratch(ANALYSIS).close()
     assert folder.is_dir()
