@@ -76,12 +76,12 @@ def claims_hold(folder: RunFolder, next_seqs: Mapping[int, int]) -> list[str]:
 
 def counts(folder: RunFolder) -> dict[str, int]:
     """Counts of delivery that can be told from the rows alone."""
+    rows = rows_of(folder, "sent", "producer", "seq", "error")
     errors = Counter(
-        {None: "acked", "unsent": "unsent", "fate_unknown": "fate_unknown"}.get(error, "failed")
-        for (error,) in rows_of(folder, "sent", "error")
+        {None: "acked", "unsent": "unsent", "fate_unknown": "fate_unknown"}.get(error, "failed") for _, _, error in rows
     )
+    sent = {(producer, seq): error for producer, seq, error in rows}
     received = rows_of(folder, "received", "producer", "seq")
-    sent = {(producer, seq): error for producer, seq, error in rows_of(folder, "sent", "producer", "seq", "error")}
     copies = Counter(received)
     return {
         **{name: errors[name] for name in ("acked", "unsent", "fate_unknown", "failed")},
@@ -89,30 +89,21 @@ def counts(folder: RunFolder) -> dict[str, int]:
         "unrecorded": sum(each not in sent for each in copies),
         "unacked_received": sum(sent.get(each) not in {None, "unsent"} for each in copies),
         "delivered": sum(error is None and copies[each] > 0 for each, error in sent.items()),
+        "not_received": sum(error == "fate_unknown" and not copies[each] for each, error in sent.items()),
     }
 
 
 def counts_hold(folder: RunFolder, delivery: Mapping[str, Any]) -> list[str]:
     """Faults: the result says what the rows say."""
     mine = counts(folder)
+    not_received = mine.pop("not_received")
     delivered = sum(delivery.get(name) or 0 for name in ("delivered_once", "duplicate_consumer", "duplicate_producer"))
     theirs = {name: delivery.get(name) for name in mine} | {"delivered": delivered}
     faults = [f"{name}: {mine[name]} rows, result {theirs[name]}" for name in mine if mine[name] != (theirs[name] or 0)]
-    not_received = mine["fate_unknown"] - sum(
-        1 for each in set(rows_of(folder, "received", "producer", "seq")) if each in _unknown(folder)
-    )
     classes = delivered + sum(delivery.get(name) or 0 for name in ("undelivered", "lost", "expired", "unknown"))
     if classes != mine["acked"] + not_received:
         faults.append(f"classes add up to {classes}, not {mine['acked']} acknowledged and {not_received} unknown")
     return faults
-
-
-def _unknown(folder: RunFolder) -> set[Stamp]:
-    return {
-        (producer, seq)
-        for producer, seq, error in rows_of(folder, "sent", "producer", "seq", "error")
-        if error == "fate_unknown"
-    }
 
 
 def log_holds(folder: RunFolder, facts: RunFacts, bootstrap: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The files of recorded rows in a run folder: which are parts to be read, and which are there and cannot be used."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Final
@@ -61,40 +61,40 @@ def listed(folder: RunFolder) -> Iterator[Found]:
         raise AnalysisError(f"{folder.events} {_unreadable(error)}") from error
     for kind in EVENTS:
         if kind in there:
-            yield from _of_kind(kind, there.pop(kind))
+            yield from _found_in(kind, there.pop(kind), _of_kind)
     for name, place in there.items():
         if _holds_rows(place):
             yield name, place, UNKNOWN_KIND
 
 
-def _of_kind(kind: str, place: Path) -> Iterator[Found]:
+def _found_in(kind: str, place: Path, of_entry: Callable[[str, Path], Iterator[Found]]) -> Iterator[Found]:
+    """What is in a folder, or why it cannot be listed."""
+    try:
+        entries = _sorted(place)
+    except OSError as error:
+        yield kind, place, _unreadable(error)
+        return
+    for entry in entries:
+        yield from of_entry(kind, entry)
+
+
+def _of_kind(kind: str, entry: Path) -> Iterator[Found]:
     """What is in the folder of a kind: folders of workers, and what should not be there."""
-    try:
-        entries = _sorted(place)
-    except OSError as error:
-        yield kind, place, _unreadable(error)
-        return
-    for entry in entries:
-        if entry.name.startswith("worker=") and entry.is_dir():
-            yield from _of_worker(kind, entry)
-        elif _holds_rows(entry):
-            yield kind, entry, MISPLACED
+    if entry.name.startswith("worker=") and entry.is_dir():
+        yield from _found_in(kind, entry, _of_worker)
+    elif _holds_rows(entry):
+        yield kind, entry, MISPLACED
 
 
-def _of_worker(kind: str, place: Path) -> Iterator[Found]:
-    try:
-        entries = _sorted(place)
-    except OSError as error:
-        yield kind, place, _unreadable(error)
-        return
-    for entry in entries:
-        left = next((reason for begin, reason in _LEFT.items() if entry.name.startswith(begin)), None)
-        if left is not None:
-            yield kind, entry, left
-        elif _PART.fullmatch(entry.name):
-            yield kind, entry, None
-        elif _holds_rows(entry):
-            yield kind, entry, MISPLACED
+def _of_worker(kind: str, entry: Path) -> Iterator[Found]:
+    """What is in the folder of a worker: parts, what could not be closed, and what should not be there."""
+    left = next((reason for begin, reason in _LEFT.items() if entry.name.startswith(begin)), None)
+    if left is not None:
+        yield kind, entry, left
+    elif _PART.fullmatch(entry.name):
+        yield kind, entry, None
+    elif _holds_rows(entry):
+        yield kind, entry, MISPLACED
 
 
 def _holds_rows(place: Path) -> bool:
