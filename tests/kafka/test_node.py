@@ -8,7 +8,8 @@ import pytest
 from streamgauge.domain.errors import BrokerError, Interrupted
 from streamgauge.kafka import node as nodes
 from streamgauge.kafka.java import Java
-from streamgauge.kafka.node import Node, escaped, free_bytes, is_full, log_end, prepare
+from streamgauge.kafka.node import Node, escaped, is_full, log_end, prepare
+from streamgauge.processes.disk import free_bytes
 
 
 def test_paths_are_written_as_java_reads_them() -> None:

@@ -82,7 +82,7 @@ def test_room_is_that_of_the_folder_that_will_be_made(tmp_path: Path, monkeypatc
         asked.append(path)
         return SimpleNamespace(free=7)
 
-    monkeypatch.setattr("streamgauge.record.probe.shutil.disk_usage", usage)
+    monkeypatch.setattr("streamgauge.processes.disk.shutil.disk_usage", usage)
     found = probe(tmp_path / "not" / "yet", tmp_path, lambda _: None)
 
     assert (found.disk_free_bytes, asked) == (7, [tmp_path])
@@ -93,7 +93,7 @@ def test_a_disk_that_does_not_answer_is_unknown(tmp_path: Path, monkeypatch: pyt
     def usage(path: Path) -> Any:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("streamgauge.record.probe.shutil.disk_usage", usage)
+    monkeypatch.setattr("streamgauge.processes.disk.shutil.disk_usage", usage)
 
     assert read(tmp_path, {}).disk_free_bytes is None
 

@@ -15,7 +15,7 @@ from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.scenario import advice, room_advice
 from streamgauge.domain.verdict import exit_code
 from streamgauge.engine.plan import Interrupts
-from streamgauge.kafka.node import free_bytes
+from streamgauge.processes.disk import free_bytes
 from streamgauge.watch.display import Display
 from streamgauge.watch.metrics import Metrics
 

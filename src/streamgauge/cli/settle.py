@@ -71,26 +71,41 @@ def _settle(
     sources: Mapping[int, Source],
 ) -> None:
     is_cut_short = worker.exit_code != 0 or facts.ending == "interrupted"
-    if not is_cut_short and recorded_rows(folder, worker.name, next_seqs) == sum(next_seqs.values()):
+    known = {number: sources[number] for number in next_seqs if number in sources}
+    rests = {
+        number: _rest(facts, source, next_seqs[number]) if is_cut_short else [] for number, source in known.items()
+    }
+    wanted = sum(next_seqs.values()) + sum(len(due_ns) for rest in rests.values() for due_ns in rest)
+    # The footers say so many rows, and none can be twice: nothing is owed, or it was written before.
+    if recorded_rows(folder, worker.name, next_seqs) == wanted:
         return
     for number, gap in gaps(folder, worker.name, next_seqs).items():
-        if source := sources.get(number):
-            _write(folder, number, source.topics, _owed(facts, source, next_seqs[number], gap, rest=is_cut_short))
+        if source := known.get(number):
+            _write(folder, number, source.topics, _owed(facts, source, next_seqs[number], gap, rests[number]))
 
 
 Owed = tuple[Int64s, Int64s | None, str]
 """Sequences, due times, error."""
 
 
-def _owed(facts: RunFacts, source: Source, next_seq: int, gap: Gaps, *, rest: bool) -> Iterator[Owed]:
-    """The rows that are missing, in blocks: what was taken up, and the `rest` that was due and never sent."""
+def _rest(facts: RunFacts, source: Source, next_seq: int) -> list[Int64s]:
+    """Due times, in blocks, of what was due from message `next_seq` on until the load was over."""
     schedule, end_seq = _schedule(facts, source)
+    rest: list[Int64s] = []
+    first = next_seq
+    while schedule and len(due_ns := schedule.due_from(first, min(CHUNK, max(0, end_seq - first)))):
+        rest.append(due_ns)
+        first += len(due_ns)
+    return rest
+
+
+def _owed(facts: RunFacts, source: Source, next_seq: int, gap: Gaps, rest: Sequence[Int64s]) -> Iterator[Owed]:
+    """The rows that are missing, in blocks: what was taken up, and the `rest` that was due and never sent."""
+    schedule, _ = _schedule(facts, source)
     for seqs in _chunks(gap.missing):
         yield seqs, None if schedule is None else _due_ns(schedule, seqs), FATE_UNKNOWN
-    if schedule is None or not rest:
-        return
     first = next_seq
-    while len(due_ns := schedule.due_from(first, min(CHUNK, max(0, end_seq - first)))):
+    for due_ns in rest:
         seqs = np.arange(first, first + len(due_ns), dtype=np.int64)
         new = ~np.isin(seqs, gap.beyond)
         yield seqs[new], due_ns[new], UNSENT

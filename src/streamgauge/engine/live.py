@@ -24,6 +24,7 @@ from streamgauge.domain.blocks import NULL_INT64, Values
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.look import BUCKETS, live_buckets
+from streamgauge.processes.disk import reserve
 
 
 class Order(IntEnum):
@@ -160,7 +161,7 @@ class Live:
         try:
             with _unnamed() if file is None else _named(file) as descriptor:
                 # Cells that found no room in memory would end their writer with a signal.
-                _reserve(descriptor, size)
+                reserve(descriptor, size)
                 return cls(os.dup(descriptor), workers, partitions, groups)
         except OSError as error:
             raise WorkerError(f"{file or memory_folder()}: no room for shared cells: {error.strerror}") from error
@@ -247,13 +248,6 @@ def _named(file: Path) -> Iterator[int]:
         raise
     finally:
         os.close(descriptor)
-
-
-def _reserve(descriptor: int, size: int) -> None:
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, size)
-    else:
-        os.truncate(descriptor, size)
 
 
 def memory_folder() -> Path:

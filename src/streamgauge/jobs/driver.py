@@ -42,6 +42,7 @@ from streamgauge.domain.scenario.pipeline import AVAILABLE_NOW, REAL_TIME
 from streamgauge.domain.secrets import without_secrets
 from streamgauge.jobs import catalogue, checkpoint, executors, failures, function, gateway, sink, source
 from streamgauge.jobs.progress import progress_of
+from streamgauge.processes.ending import end
 from streamgauge.processes.lines import Orders, Told
 from streamgauge.processes.scratch import joined
 
@@ -304,7 +305,7 @@ def _leave(spark: SparkSession | None, jvm: gateway.Jvm | None) -> None:
         stopping.start()
         stopping.join(_LEAVE_SECONDS)
     if jvm is not None:
-        gateway.ended(jvm, _LEAVE_SECONDS)
+        end(jvm, _LEAVE_SECONDS)
 
 
 def _hush() -> None:

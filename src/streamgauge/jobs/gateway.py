@@ -162,17 +162,6 @@ def _home(spec: QuerySpec, scratch: Path) -> Path:
     return home
 
 
-def ended(jvm: Jvm, seconds: float) -> None:
-    """End the JVM: by the end of its standard input, or by force when that takes longer than this."""
-    if jvm.stdin:
-        jvm.stdin.close()
-    try:
-        jvm.wait(seconds)
-    except subprocess.TimeoutExpired:
-        jvm.kill()
-        jvm.wait()
-
-
 def remove(scratch: Path) -> None:
     """Remove what was needed meanwhile."""
     shutil.rmtree(scratch, ignore_errors=True)

@@ -19,8 +19,9 @@ from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.kafka import registry
 from streamgauge.kafka.jars import KAFKA_VERSION, Progress, broker_jars
 from streamgauge.kafka.java import Java
-from streamgauge.kafka.node import Node, free_bytes, is_full, launch, log_end, log_text, prepare
+from streamgauge.kafka.node import Node, is_full, launch, log_end, log_text, prepare
 from streamgauge.kafka.patience import Check, no_check
+from streamgauge.processes.disk import free_bytes
 from streamgauge.processes.identity import identify
 
 _STARTED: Final = "Kafka Server started"

@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from streamgauge.domain.runfolder import RunFolder
 from streamgauge.kafka.java import Java
 from streamgauge.kafka.patience import Check
 from streamgauge.kafka.registry import MARKER, PROPERTIES
+from streamgauge.processes.disk import free_bytes
 
 _LAST_LINES: Final = 15
 _FORMAT_SECONDS: Final = 60
@@ -194,13 +194,3 @@ def is_full(node: Node) -> bool:
     """Whether its disk is full, or was when it said so."""
     free = [free_bytes(folder) for folder in (node.data, node.logs)]
     return any(each is not None and each < _FULL_BYTES for each in free) or _NO_SPACE in log_text(node)
-
-
-def free_bytes(folder: Path) -> int | None:
-    """What is left on the disk where a folder is, or where it would be made; None where that cannot be known."""
-    try:
-        # Raises, too, for a name that is longer than any.
-        there = next((path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir()), None)
-        return shutil.disk_usage(there).free if there else None
-    except OSError:
-        return None

@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 
 from streamgauge.domain.address import LOOPBACK, driver_address, is_this_machine
 from streamgauge.domain.errors import AnalysisError
+from streamgauge.processes.ending import end
 from streamgauge.processes.environment import locale
 from streamgauge.processes.scratch import ANALYSIS, Scratch, scratch_faults
 
@@ -156,14 +157,7 @@ def _end(gateway: Any) -> None:
         gateway.shutdown()
     SparkSession._instantiatedSession = SparkSession._activeSession = None
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    jvm: subprocess.Popen[bytes] = gateway.proc
-    if jvm.stdin:
-        jvm.stdin.close()
-    try:
-        jvm.wait(_END_SECONDS)
-    except subprocess.TimeoutExpired:
-        jvm.kill()
-        jvm.wait()
+    end(gateway.proc, _END_SECONDS)
 
 
 def _with_room(scratch: Scratch) -> Scratch:

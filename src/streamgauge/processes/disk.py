@@ -1,6 +1,7 @@
 """What is asked of the disk."""
 
 import os
+import shutil
 from pathlib import Path
 
 
@@ -13,3 +14,24 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def reserve(descriptor: int, size: int) -> None:
+    """Have room for so many bytes of an open file; it is at least as long then. Raises OSError where there is none.
+
+    Where the system cannot reserve room, the file is only made that long.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.truncate(descriptor, max(size, os.fstat(descriptor).st_size))
+
+
+def free_bytes(folder: Path) -> int | None:
+    """What is left on the disk where a folder is, or where it would be made; None where that cannot be known."""
+    try:
+        # Raises, too, for a name that is longer than any.
+        there = next((path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir()), None)
+        return shutil.disk_usage(there).free if there else None
+    except OSError:
+        return None

@@ -14,6 +14,7 @@ from streamgauge.domain.clock import utc_text
 from streamgauge.domain.errors import BadInput, RecordError
 from streamgauge.domain.runfolder import RunFacts, RunFolder, parse_facts
 from streamgauge.processes.cgroup import Groups
+from streamgauge.processes.disk import reserve as make_room
 
 _PACKAGES = ("streamgauge", "confluent-kafka", "numpy", "pyarrow", "pyspark")
 
@@ -39,7 +40,7 @@ def write_facts(folder: RunFolder, facts: RunFacts, *, reserve: bool = False) ->
         draft.rename(folder.facts)
         if reserve:
             with _opened(draft) as file:
-                _allocate(file.fileno(), max(RESERVED_BYTES, 2 * len(content)))
+                make_room(file.fileno(), max(RESERVED_BYTES, 2 * len(content)))
     except OSError as error:
         raise RecordError(f"{folder.facts}: cannot be written: {error.strerror}") from error
 
@@ -47,11 +48,6 @@ def write_facts(folder: RunFolder, facts: RunFacts, *, reserve: bool = False) ->
 def _opened(path: Path) -> BinaryIO:
     """The file for writing from its begin, without giving back the room that it has."""
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+b")
-
-
-def _allocate(descriptor: int, size: int) -> None:
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, size)
 
 
 def read_facts(folder: RunFolder) -> RunFacts:

@@ -4,7 +4,6 @@ import math
 import platform
 import re
 import resource
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.cgroup import number
 from streamgauge.domain.fitness import Machine
 from streamgauge.processes.cgroup import Groups, text_of
+from streamgauge.processes.disk import free_bytes
 from streamgauge.record.facts import machine as machine_facts
 
 WATCHED_SECONDS: Final = 1.0
@@ -42,7 +42,7 @@ def probe(runs: Path, root: Path = Path("/"), pause: Callable[[float], None] = c
         memory_available_bytes=facts["memory_available_bytes"],
         memory_limit_bytes=_memory_limit(root),
         run_folder=str(runs),
-        disk_free_bytes=_disk_free(runs),
+        disk_free_bytes=free_bytes(runs),
         open_files=soft,
         open_files_hard=hard,
         clock_source=text_of(root / _CLOCKS / "current_clocksource"),
@@ -56,15 +56,6 @@ def probe(runs: Path, root: Path = Path("/"), pause: Callable[[float], None] = c
 
 def _file_limits() -> tuple[int, int]:
     return resource.getrlimit(resource.RLIMIT_NOFILE)
-
-
-def _disk_free(folder: Path) -> int | None:
-    """Free bytes where the folder is, or where it would be made."""
-    there = next((path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir()), None)
-    try:
-        return shutil.disk_usage(there).free if there else None
-    except OSError:
-        return None
 
 
 def _governors(root: Path) -> tuple[str, ...]:

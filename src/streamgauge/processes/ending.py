@@ -1,0 +1,15 @@
+"""How a process of our own is ended that lives as long as somebody holds its standard input."""
+
+import subprocess
+from typing import Any
+
+
+def end(process: "subprocess.Popen[Any]", seconds: float) -> None:
+    """End it: by the end of its standard input, or by force when that takes longer than this."""
+    if process.stdin:
+        process.stdin.close()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
