@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.cli.recover import alone, completed, recovered, sweep
@@ -91,6 +92,22 @@ def test_the_rows_that_the_dead_owe_are_written(folder: RunFolder, cells: Path) 
     completed(folder, lambda _: None)
 
     assert [path.name for path in folder.events.glob("sent/*/*.parquet")] == ["part-0.parquet"]
+
+
+def test_what_the_scenario_changed_until_then_is_written_once(folder: RunFolder, cells: Path) -> None:
+    """Bursts of 200 ms in every 400 ms of the second that was measured; a second look adds nothing."""
+    burst = {"base": "10/s", "burst": "20/s", "every": "400ms", "for": "200ms"}
+    facts = read_facts(folder)
+    load = {**SCENARIO["load"], "rate": {"burst": burst}}  # type: ignore[dict-item]
+    write_facts(folder, facts.model_copy(update={"scenario": {**SCENARIO, "load": load}}))
+    completed(folder, lambda _: None)
+    completed(folder, lambda _: None)
+
+    (part,) = folder.events.glob("faults/*/*.parquet")
+    rows = pq.read_table(part).to_pylist()
+    assert [(row["at_ns"] // 10**6, row["action"]) for row in rows] == [
+        (1000, "begin"), (1200, "end"), (1400, "begin"), (1600, "end"), (1800, "begin"),
+    ]  # fmt: skip
 
 
 def test_without_its_cells_a_run_is_told_as_killed(folder: RunFolder) -> None:

@@ -421,8 +421,12 @@ def test_a_full_disk_ends_the_run_and_keeps_its_rows(broker: EmbeddedBroker, tmp
 
 
 def test_a_run_without_its_parent_ends_by_itself(broker: EmbeddedBroker, tmp_path: Path, java: Java) -> None:
-    """kill -9 of the parent: workers see that it is gone, close their parts and leave, also one that was paused."""
-    settings = [f"--set=topic.name=orphan-{os.getpid()}", "--set=phases.measure=60s"]
+    """kill -9 of the parent: workers see that it is gone, close their parts and leave, also one that was paused.
+
+    The faults that it had injected by then are known.
+    """
+    settings = [f"--set=topic.name=orphan-{os.getpid()}", "--set=phases.warmup=100ms", "--set=phases.measure=60s"]
+    settings += ["--set=faults=[{at: 0s, kind: pause, target: consumer-1, for: 100ms}]"]
     command = [*STREAMGAUGE, "run", "baseline", "--bootstrap", broker.bootstrap, "--out", str(tmp_path)]
     parent = subprocess.Popen([*command, *settings], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -446,6 +450,9 @@ def test_a_run_without_its_parent_ends_by_itself(broker: EmbeddedBroker, tmp_pat
     folder = RunFolder(next(tmp_path.iterdir()))
     assert read_facts(folder).ending is None
     assert len(rows(folder, "sent")) > 1_000
+    close_left_open(folder)
+    marks = rows(folder, "faults")
+    assert [(mark["target"], mark["action"]) for mark in marks] == [("consumer-1", "begin"), ("consumer-1", "end")]
 
 
 @pytest.mark.parametrize(

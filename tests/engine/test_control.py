@@ -16,7 +16,7 @@ from streamgauge.engine.consume import Consuming, Progress
 from streamgauge.engine.control import Controlled, Controller, policy_of
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.gate import OPEN, SHUT
-from streamgauge.engine.inject import Injector, Target
+from streamgauge.engine.inject import Injector, Mark, Target
 from streamgauge.engine.lag import LagSampler, Sampled
 from streamgauge.engine.live import Cell, Live, Order, Slot
 
@@ -242,7 +242,8 @@ def test_faults_are_done_to_whom_they_are_meant_for_and_end() -> None:
         Target(name, name.split("-")[0], numbers, _noting(processes[name], time), _over(processes[name]))
         for name, numbers in zip(processes, ((0, 1), (0,), (1,), ()), strict=True)
     ]
-    injector = Injector(targets, time.now_ns)
+    marks: list[Mark] = []
+    injector = Injector(targets, time.now_ns, marks.append)
     injector.plan([
         _fault("2s", "pause", "consumer-1", "1s"), _fault("3s", "pause", "broker", "500ms"),
         _fault("1s", "kill", "producers"), _fault("3s", "kill", "consumer-1"), _fault("9s", "kill", "consumer-0"),
@@ -259,21 +260,22 @@ def test_faults_are_done_to_whom_they_are_meant_for_and_end() -> None:
         "consumer-1": [(2, signal.SIGSTOP), (3, signal.SIGCONT), (3, signal.SIGKILL)],
         "broker-1": [(3, signal.SIGSTOP), (3.5, signal.SIGCONT)],
     }
-    assert [(mark.kind, mark.target, mark.action) for mark in injector.marks][:2] == [
+    assert [(mark.kind, mark.target, mark.action) for mark in marks][:2] == [
         ("kill", "producer-0..1", "begin"), ("pause", "consumer-1", "begin"),
     ]  # fmt: skip
     assert injector.killed == {"producer-0..1", "consumer-1"}
-    assert {mark.error for mark in injector.marks} == {None}
+    assert {mark.error for mark in marks} == {None}
 
 
 def test_what_is_paused_goes_on_when_the_load_ends_early() -> None:
     """And what cannot be done is a row with the reason."""
     time = FakeTime(tick_ns=0)
     paused, gone, refuses = Process(), Process(over=True), Process(refuses=True)
+    marks: list[Mark] = []
     injector = Injector(
         [Target(f"consumer-{number}", "consumer", (number,), _noting(process, time), _over(process))
          for number, process in enumerate((paused, gone, refuses))],
-        time.now_ns,
+        time.now_ns, marks.append,
     )  # fmt: skip
     injector.plan([_fault("0s", "pause", "consumers", "60s")])
     injector.turn(0)
@@ -281,7 +283,7 @@ def test_what_is_paused_goes_on_when_the_load_ends_early() -> None:
     injector.release()
 
     assert [number for _, number in paused.got] == [signal.SIGSTOP, signal.SIGCONT]
-    errors = {mark.target: mark.error for mark in injector.marks if mark.error}
+    errors = {mark.target: mark.error for mark in marks if mark.error}
     assert errors == {"consumer-1": "the process has ended already", "consumer-2": "Operation not permitted"}
     injector.turn(NS_PER_SECOND * 100)
     assert len(paused.got) == 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from streamgauge.cli.piping import connector_jars, table_folder
 from streamgauge.cli.prepared import Topics
 from streamgauge.cli.recover import sweep
-from streamgauge.cli.rows import Stands, ask_stands, record_marks, record_source, record_stands
+from streamgauge.cli.rows import Stands, ask_stands, record_changes, record_source, record_stands
 from streamgauge.cli.settle import settle, sources_of_jobs
 from streamgauge.cli.trust import Trust, check_trust
 from streamgauge.cli.waiting import IN_VAIN, Waiting
@@ -210,7 +210,7 @@ def _conclude(folder: RunFolder, request: Request, done: _Done) -> None:
         close_left_open(folder)
         settle(folder, _ended(done.facts, outcome, request), sources_of_jobs(done.plan.producers))
 
-    for record in (lag, lambda: record_marks(folder, request.scenario, outcome), fates):
+    for record in (lag, lambda: record_changes(folder, request.scenario, outcome.phases), fates):
         try:
             record()
         except RecordError as error:

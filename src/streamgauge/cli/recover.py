@@ -5,13 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from streamgauge.cli.rows import record_changes
 from streamgauge.cli.settle import Source, settle, sources_of_scenario
 from streamgauge.cli.wiring import arrivals_of
 from streamgauge.domain import clock
 from streamgauge.domain.cells import PREFIX, Claims, after_death, read_claims
 from streamgauge.domain.errors import BadInput, RecordError, StreamgaugeError
 from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.domain.scenario import parse
+from streamgauge.domain.scenario import Scenario, parse
 from streamgauge.engine.live import memory_folder
 from streamgauge.kafka import registry
 from streamgauge.processes.lock import FolderLock
@@ -50,19 +51,26 @@ def completed(folder: RunFolder, progress: Callable[[str], None]) -> RunFacts:
     registry.sweep()
     for path, reason in close_left_open(folder):
         progress(f"{path.relative_to(folder.root)}: {reason}")
+    scenario = _scenario(facts)
     try:
-        settle(folder, facts, _sources(facts))
+        settle(folder, facts, _sources(scenario) if scenario else {})
+        if scenario and facts.ending is None:
+            record_changes(folder, scenario, facts.phases)
     except RecordError as error:
         progress(f"messages without a row could not be told: {error}")
     return facts
 
 
-def _sources(facts: RunFacts) -> dict[int, Source]:
-    """What the producers were to send; nothing where this version cannot read the scenario."""
+def _scenario(facts: RunFacts) -> Scenario | None:
+    """What was asked for; None where this version cannot read it."""
     try:
-        scenario = parse(facts.scenario)
+        return parse(facts.scenario)
     except BadInput:
-        return {}
+        return None
+
+
+def _sources(scenario: Scenario) -> dict[int, Source]:
+    """What the producers were to send."""
     try:
         return sources_of_scenario(scenario, arrivals_of(scenario))
     except BadInput:

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -15,15 +15,17 @@ from streamgauge.domain.errors import BrokerError, Interrupted, RecordError
 from streamgauge.domain.marks import changes
 from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.query import QuerySpec
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.runfolder import Phase, RunFolder
 from streamgauge.domain.scenario import Scenario
-from streamgauge.engine.inject import Mark
+from streamgauge.engine.inject import Mark, block_of
 from streamgauge.engine.plan import Outcome
+from streamgauge.engine.supervise import SUPERVISOR
 from streamgauge.jobs.oracles import Expected, oracle_of
 from streamgauge.kafka.reread import reread
 from streamgauge.record.parts import PartSink
 
-PARENT: Final = "supervisor"
+_CHANGES: Final = "scenario"
+"""Who has written what the scenario changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def ask_stands(topics: Topics) -> Stands:
 def record_stands(folder: RunFolder, topics: Topics, stands: Stands, moment: str) -> None:
     """One row for each partition and group; raises RecordError where they cannot be written."""
     partitions, ends = topics.scenario.topic.partitions, stands.ends
-    with contextlib.closing(PartSink(folder, "lag", f"{PARENT}-{moment}", {}, len(ends))) as sink:
+    with contextlib.closing(PartSink(folder, "lag", f"{SUPERVISOR}-{moment}", {}, len(ends))) as sink:
         for group in stands.committed or (None,):
             chosen = list(range(len(ends))) if group is None else topics.reads(group)
             committed = [None] * len(ends) if group is None else stands.committed[group]
@@ -78,21 +80,18 @@ def _known(offsets: Sequence[int | None], places: Sequence[int]) -> Int64s:
     return np.array([NULL_INT64 if (offset := offsets[place]) is None else offset for place in places], np.int64)
 
 
-def record_marks(folder: RunFolder, scenario: Scenario, outcome: Outcome) -> None:
-    """What was done to the run: faults that were injected, and what the scenario changes by itself."""
-    measure = next((phase for phase in outcome.phases if phase.name == "measure"), None)
-    marks = list(outcome.marks)
-    if measure:
-        found = changes(scenario, measure.to_ns - measure.from_ns)
-        marks += [Mark(*each._replace(at_ns=measure.from_ns + each.at_ns)) for each in found]
-    if not marks:
+def record_changes(folder: RunFolder, scenario: Scenario, phases: Sequence[Phase]) -> None:
+    """What the scenario changed by itself while the load ran; nothing where that is written already.
+
+    Raises RecordError where it cannot be written.
+    """
+    measure = next((phase for phase in phases if phase.name == "measure"), None)
+    if measure is None or any(folder.worker_events("faults", _CHANGES).glob("*.parquet")):
         return
-    marks.sort(key=lambda mark: mark.at_ns)
-    at_ns, *texts = zip(*marks, strict=True)
-    columns: dict[str, Any] = {"at_ns": np.array(at_ns, np.int64)}
-    columns |= {name: list(values) for name, values in zip(Mark._fields[1:], texts, strict=True)}
-    with contextlib.closing(PartSink(folder, "faults", PARENT, {}, len(marks))) as sink:
-        sink.append(columns, len(marks))
+    found = changes(scenario, measure.to_ns - measure.from_ns)
+    if marks := [Mark(*each._replace(at_ns=measure.from_ns + each.at_ns)) for each in found]:
+        with contextlib.closing(PartSink(folder, "faults", _CHANGES, {}, len(marks))) as sink:
+            sink.append(block_of(marks), len(marks))
 
 
 def record_source(
@@ -121,7 +120,7 @@ def record_appended(folder: RunFolder, read: Iterable[Fetched], tag: int, expect
     Returns the number of rows. `tag` is the run's; what has another is foreign.
     """
     rows = 0
-    with contextlib.closing(PartSink(folder, "appended", PARENT, {"topic": 0})) as sink:
+    with contextlib.closing(PartSink(folder, "appended", SUPERVISOR, {"topic": 0})) as sink:
         for fetched in read:
             block = appended_rows(fetched, tag, expected)
             sink.append(block, fetched.count)

@@ -5,6 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
+from streamgauge.domain.blocks import Block
 from streamgauge.domain.scenario.faults import KILL, PAUSE, Injected
 
 BEGIN, END = "begin", "end"
@@ -19,6 +22,13 @@ class Mark(NamedTuple):
     action: str
     detail: str | None = None
     error: str | None = None
+
+
+def block_of(marks: Sequence[Mark]) -> Block:
+    """Their rows; there must be one."""
+    at_ns, *texts = zip(*marks, strict=True)
+    columns = {name: list(values) for name, values in zip(Mark._fields[1:], texts, strict=True)}
+    return {"at_ns": np.array(at_ns, np.int64), **columns}
 
 
 class Target(NamedTuple):
@@ -65,12 +75,12 @@ def is_meant(fault: Injected, target: Target) -> bool:
 
 @dataclass(slots=True)
 class Injector:
-    """Sends signals when they are due, and notes what was done."""
+    """Sends signals when they are due; `note` is told at once what was done."""
 
     targets: Sequence[Target]
     now_ns: Callable[[], int]
+    note: Callable[[Mark], None]
     _left: list[Step] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
     killed: set[str] = field(default_factory=set)
     """Names of the processes that were ended because the scenario asks for it."""
     _paused: dict[str, Target] = field(default_factory=dict)
@@ -103,7 +113,7 @@ class Injector:
             return
         if target.ended():
             error = "the process has ended already"
-            self.marks.append(Mark(self.now_ns(), step.fault.kind, target.name, step.action, error=error))
+            self.note(Mark(self.now_ns(), step.fault.kind, target.name, step.action, error=error))
             return
         if step.fault.kind == KILL:
             self.killed.add(target.name)
@@ -114,7 +124,7 @@ class Injector:
     def _revive(self, target: Target) -> None:
         if self._down.pop(target.name, None) and target.revive:
             target.revive()
-            self.marks.append(Mark(self.now_ns(), KILL, target.name, END))
+            self.note(Mark(self.now_ns(), KILL, target.name, END))
 
     def _send(self, target: Target, number: int, kind: str, action: str) -> None:
         error = None
@@ -126,4 +136,4 @@ class Injector:
             self._paused[target.name] = target
         else:
             self._paused.pop(target.name, None)
-        self.marks.append(Mark(self.now_ns(), kind, target.name, action, error=error))
+        self.note(Mark(self.now_ns(), kind, target.name, action, error=error))

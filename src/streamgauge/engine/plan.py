@@ -8,7 +8,6 @@ from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.runfolder import Ending, Phase, WorkerFacts
 from streamgauge.domain.scenario.backpressure import Backpressure
 from streamgauge.domain.scenario.faults import Injected
-from streamgauge.engine.inject import Mark
 from streamgauge.engine.ports import OpenOffsets, OpenSink
 from streamgauge.engine.roles import ConnectorJob, ConsumerJob, LookupJob, ProducerJob, QueryJob
 from streamgauge.engine.sample import Watched
@@ -138,8 +137,6 @@ class Outcome:
     reasons: list[str] = field(default_factory=list)
     cluster_answers: bool = True
     """Whether the cluster could still be asked when the run was over."""
-    marks: list[Mark] = field(default_factory=list)
-    """The faults that were injected."""
     query_ends: list[int] | None = None
     """Of each partition that a query reads, the first offset that it is not done with."""
 

@@ -20,11 +20,12 @@ from streamgauge.domain.runfolder import Phase
 from streamgauge.engine.control import Controlled
 from streamgauge.engine.crew import Worker, name_of, places_of, reason, target_of_other, targets_of_query
 from streamgauge.engine.drain import Draining, Ends, rows_by_group
-from streamgauge.engine.inject import Injector, Target
+from streamgauge.engine.inject import Injector, Mark, Target, block_of
 from streamgauge.engine.lag import Sampled
 from streamgauge.engine.live import ALIVE_AT, Cell, Live, Order, Slot, State
 from streamgauge.engine.observe import Observed, Observer
 from streamgauge.engine.plan import Begun, Interrupts, LagPlan, Outcome, Plan
+from streamgauge.engine.ports import Sink
 from streamgauge.engine.roles import ConsumerJob, ControllerJob, Job, LagJob, ProducerJob, SamplerJob
 from streamgauge.engine.sample import Watched
 from streamgauge.engine.worker import WorkerSpec
@@ -44,6 +45,7 @@ _BEGINS: Final = 3
 TICK_SECONDS: Final = 0.02
 LOOK_NS: Final = NS_PER_SECOND
 """Between two looks that are shown."""
+SUPERVISOR: Final = "supervisor"
 _START: Final = "from streamgauge.engine.worker import main; main()"
 
 
@@ -66,7 +68,8 @@ class Supervisor:
     _look_ns: int = 0
     _workers: list[Worker] = field(default_factory=list)
     _outcome: Outcome = field(default_factory=Outcome)
-    _injector: Injector = field(default_factory=lambda: Injector((), clock.monotonic_ns))
+    _injector: Injector = field(default_factory=lambda: Injector((), clock.monotonic_ns, lambda _: None))
+    _marks: Sink | None = None
 
     def conduct(self) -> Outcome:
         """Run the plan to its end; every worker is gone when this returns, and what they wrote is in the folder."""
@@ -135,7 +138,7 @@ class Supervisor:
             )
         self._injector = self._injector_of(live, plan)
         watched = [Watched(each.name, each.role, each.process.pid, each.rows) for each in self._workers]
-        watched.append(Watched("supervisor", "supervisor", os.getpid()))
+        watched.append(Watched(SUPERVISOR, SUPERVISOR, os.getpid()))
         self._spawn(live, "sampler", SamplerJob((*watched, *plan.others)))
 
     def _lag_job(self, asked: LagPlan, groups: tuple[tuple[int, ...], ...], query: tuple[int, ...]) -> LagJob:
@@ -153,7 +156,28 @@ class Supervisor:
         ]
         targets += [target_of_other(live, each, plan.revive) for each in plan.others]
         targets += [each for w in self._workers if w.role == "query" for each in targets_of_query(live, w.rows[0])]
-        return Injector(targets, self.now_ns)
+        if plan.faults:
+            self._marks = plan.open_sink(plan.run, "faults", SUPERVISOR, {})
+        return Injector(targets, self.now_ns, self._note_mark)
+
+    def _note_mark(self, mark: Mark) -> None:
+        """Write down a fault as soon as it is done: whoever ends the supervisor must not hide what it did."""
+        if self._marks is None:
+            return
+        try:
+            self._marks.append(block_of([mark]), 1)
+        except RecordError as error:
+            self._outcome.fail(f"{SUPERVISOR}: a fault was not recorded: {error}")
+
+    def _close_marks(self) -> None:
+        """Nothing more is done to the run; what cannot be written stays in the open part."""
+        sink, self._marks = self._marks, None
+        if sink is None:
+            return
+        try:
+            sink.close()
+        except RecordError as error:
+            self._outcome.fail(f"{SUPERVISOR}: {error}")
 
     def _spawn(self, live: Live, role: str, job: Job) -> None:
         plan = self.plan
@@ -337,7 +361,7 @@ class Supervisor:
         # Without a cluster there is no position to ask for and no group to leave.
         aborted = self.interrupts.count >= 2 or not self._outcome.phases or not self._outcome.cluster_answers
         self._injector.release()
-        self._outcome.marks = self._injector.marks
+        self._close_marks()
         live.give(Order.ABORT if aborted else Order.FINISH)
         patience_ns = UNUSED_NS if self.interrupts.in_vain else ABORT_NS if aborted else FINISH_NS
         limit_ns = self.now_ns() + patience_ns
