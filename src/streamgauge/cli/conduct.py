@@ -214,7 +214,7 @@ def _conclude(folder: RunFolder, request: Request, done: _Done) -> None:
         try:
             record()
         except RecordError as error:
-            outcome.fail(f"supervisor: {error}; what was recorded is kept: streamgauge analyse {folder.root}")
+            outcome.fail(f"supervisor: {error}; what was recorded is kept: {folder.analyse_again}")
     write_facts(folder, _ended(done.facts, outcome, request))
     if done.plan.cells:
         done.plan.cells.unlink(missing_ok=True)

@@ -50,7 +50,7 @@ def run(
     if interrupts.in_vain:
         raise Interrupted(left_in_vain(folder))
     if interrupts.at_once:
-        progress(f"stopped at once; what was recorded is kept: streamgauge analyse {folder.root}")
+        progress(f"stopped at once; what was recorded is kept: {folder.analyse_again}")
         return Exit.INTERRUPTED
     return analyse(folder, None, progress, as_json=as_json, out=out, figures=figures)
 
@@ -77,11 +77,11 @@ def analyse(
             facts = completed(folder, progress)
             answer(folder, master=master, progress=progress)
         except KeyboardInterrupt:
-            progress(f"analysis interrupted; the rows are kept: streamgauge analyse {folder.root}")
+            progress(f"analysis interrupted; the rows are kept: {folder.analyse_again}")
             return Exit.INTERRUPTED
         except RunFailed as error:
             raise type(error)(
-                f"{error}\nThe rows are kept in {folder.root}; try again: streamgauge analyse {folder.root}"
+                f"{error}\nThe rows are kept in {folder.root}; try again: {folder.analyse_again}"
             ) from error
         result = write_result(folder)
         _show(folder, result, progress, as_json=as_json, out=out, figures=figures)

@@ -3,6 +3,7 @@
 Apart from the model of run.json, so that workers, which need the paths only, start without a validation library.
 """
 
+import shlex
 from pathlib import Path
 
 
@@ -27,6 +28,11 @@ class RunFolder:
         self.figures = root / "figures"
         self.csv = root / "csv"
         self.hlog = root / "hlog"
+
+    @property
+    def analyse_again(self) -> str:
+        """The command that analyses it, as a shell takes it."""
+        return f"streamgauge analyse {shlex.quote(str(self.root))}"
 
     def worker_events(self, kind: str, worker: str) -> Path:
         """Where one worker keeps its parts of one kind of event."""

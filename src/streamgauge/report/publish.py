@@ -29,7 +29,7 @@ def result_of(folder: RunFolder, progress: Progress) -> Result:
     Raises BadInput where the folder has neither, and what is wrong with the tables where there is no result.json;
     AnalysisError where result.json cannot be written.
     """
-    where, again = str(folder.root), f"Say: streamgauge analyse {folder.root}"
+    where, again = str(folder.root), f"Say: {folder.analyse_again}"
     if _is_there(folder.facts) and _is_there(folder.table("verdict")):
         try:
             result = assemble(folder)
