@@ -19,14 +19,14 @@ test: PROFILE := steady
 test: check browser ## prove the repository: checks, and every test but the long ones
 	$(BIN)/pytest -m "timing and not soak"
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder \
-		-m "(kafka or spark or e2e or mock) and not timing and not soak"
+		-m "(kafka or spark or e2e or mock or slow) and not timing and not soak"
 
 check: $(READY) ## the fast part: format, lint, types, imports, tests without broker and Spark, few examples of each property
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) -m "not kafka and not spark and not e2e and not mock and not soak"
+	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) -m "not kafka and not spark and not e2e and not mock and not slow and not soak"
 
 browser: ## find the browser that tests of reports need, and install it where that is possible
 	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \

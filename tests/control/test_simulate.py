@@ -166,6 +166,7 @@ def test_hysteresis_stays_within_its_laws(
             assert summary[law.figure] >= law.value - 0.05, law
 
 
+@pytest.mark.slow
 def test_the_bound_of_hysteresis_is_reached_where_clocks_begin_at_the_wrong_time() -> None:
     """Out of many, the worst overshoot is nearly that of theory: the bound is no idle one."""
     found = hysteresis(20_000, 1, lag={"every": "2s"}, phases={"measure": "6s"})
@@ -182,6 +183,7 @@ def test_the_bound_of_hysteresis_is_reached_where_clocks_begin_at_the_wrong_time
 @pytest.mark.parametrize(
     ("max_lag", "resume_lag", "sampling"), [(5_000, 1_000, "1s"), (20_000, 5_000, "1s"), (8_000, 500, "700ms")]
 )
+@pytest.mark.slow
 def test_how_much_hysteresis_starves_consumers_is_known(max_lag: int, resume_lag: int, sampling: str) -> None:
     """On average over where clocks begin, within 5 hundredths."""
     found = hysteresis(max_lag, resume_lag, lag={"every": sampling}, phases={"warmup": "3s", "measure": "15s"})
@@ -224,6 +226,7 @@ def test_messages_that_were_kept_come_at_once_after_a_pause() -> None:
         (50, Sticky(lasts_ns=10 * NS_PER_MS), 0.70, 0.76),
     ],
 )
+@pytest.mark.slow
 def test_small_limits_starve_slots_where_messages_stay_together(
     limit: int, sticky: Sticky | None, low: float, high: float
 ) -> None:
@@ -235,6 +238,7 @@ def test_small_limits_starve_slots_where_messages_stay_together(
 
 @FEW
 @given(st.integers(8, 400), st.integers(0, 30), st.integers(1, 12), st.integers(0, 99))
+@pytest.mark.slow
 def test_utilisation_under_credit_follows_its_law(limit: int, transit: int, partitions: int, seed: int) -> None:
     """Dealt out evenly: within a tenth of what Little's law says, or a fifth where the limit is hardly more than the
     slots, which jitter then leaves empty; drawn: no less than the product form says."""
@@ -250,6 +254,7 @@ def test_utilisation_under_credit_follows_its_law(limit: int, transit: int, part
         assert law.relation == "at least" or busy <= law.value + tolerance
 
 
+@pytest.mark.slow
 def test_exponential_times_and_single_draws_are_the_product_form_itself() -> None:
     """Within 2 hundredths: nothing but the model of the theory, where a tick is short beside a message."""
     parts = {

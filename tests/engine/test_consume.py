@@ -406,6 +406,7 @@ def test_commits_come_when_they_are_asked_for(way: Any, how: Processing | None, 
 
 @pytest.mark.parametrize("how", [None, Processing(), SLOW])
 @pytest.mark.parametrize("per_second", [0.2, 50, 900, 20_000])
+@pytest.mark.slow
 def test_a_rate_is_kept_and_spread_evenly(per_second: float, how: Processing | None) -> None:
     """Bounded waits: a consumer that may take nothing polls all the same, for its group."""
     ground = Ground(Consuming(("t",), PARTITIONS, how, per_second=per_second, in_hand=20))
