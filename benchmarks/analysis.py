@@ -41,7 +41,7 @@ def _analyse(folder: Path) -> tuple[float, float, float]:
     (folder / "result.json").unlink(missing_ok=True)
     began_ns, peak, cpu = monotonic_ns(), 0, dict[int, float]()
     with subprocess.Popen(
-        [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder)],
+        [sys.executable, "-m", "streamgauge", "analyse", str(folder)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

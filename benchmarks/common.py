@@ -131,7 +131,7 @@ def run(scenario: str, bootstrap: str, *settings: str, watch: Callable[[Look], N
 
 def analysed(folder: RunFolder) -> dict[str, Any]:
     """The result of a run; in a process of its own, so that its JVM is gone before the next row is measured."""
-    command = [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder.root)]
+    command = [sys.executable, "-m", "streamgauge", "analyse", str(folder.root)]
     # A run that is not valid, or breaks an expectation, has an exit code of its own, and a result.
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not folder.result.exists():

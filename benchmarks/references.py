@@ -305,7 +305,7 @@ def _spread(values: Sequence[float | None], written: Callable[[float], str]) -> 
 
 def offline() -> list[Row]:
     """What codecs make of batches of each kind of content, without a broker."""
-    command = [sys.executable, "-m", "streamgauge.cli.main", "compression", "payload", "--all", "--json"]
+    command = [sys.executable, "-m", "streamgauge", "compression", "payload", "--all", "--json"]
     return ratios(json.loads(call(command).output))
 
 

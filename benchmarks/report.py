@@ -47,7 +47,7 @@ def main() -> None:
 
 def _round(folder: RunFolder) -> tuple[float, float, float, float]:
     """Seconds and CPU seconds of `report`, seconds that `--figures` takes more, seconds until a browser has drawn."""
-    command = [sys.executable, "-m", "streamgauge.cli.main", "report", str(folder.root)]
+    command = [sys.executable, "-m", "streamgauge", "report", str(folder.root)]
     plain, with_figures = call(command), call([*command, "--figures"])
     return plain.wall_seconds, plain.cpu_seconds, with_figures.wall_seconds - plain.wall_seconds, _drawn(folder.report)
 

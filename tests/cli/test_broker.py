@@ -115,7 +115,7 @@ def test_help_teaches_with_an_example(command: str) -> None:
 @pytest.mark.e2e
 def test_a_broker_outlives_the_command_until_it_is_stopped(tmp_path: Path) -> None:
     def streamgauge(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "streamgauge.cli.main", "broker", *arguments]
+        command = [sys.executable, "-m", "streamgauge", "broker", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
 
     try:
@@ -141,7 +141,7 @@ def test_a_broker_outlives_the_command_until_it_is_stopped(tmp_path: Path) -> No
 @pytest.mark.kafka
 @pytest.mark.e2e
 def test_a_start_that_is_interrupted_leaves_no_broker(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "streamgauge.cli.main", "broker", "start", "--heap", "512m"]
+    command = [sys.executable, "-m", "streamgauge", "broker", "start", "--heap", "512m"]
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ) as process:
         assert process.stderr

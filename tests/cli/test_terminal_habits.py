@@ -12,7 +12,7 @@ import pytest
 from streamgauge.cli.main import _shipped_or_file
 from streamgauge.cli.scenario_file import shipped
 
-PROGRAM = [sys.executable, "-m", "streamgauge.cli.main"]
+PROGRAM = [sys.executable, "-m", "streamgauge"]
 WRONG = ["analyse", "no-such-folder"]
 
 

@@ -34,7 +34,7 @@ from streamgauge.record.parts import close_left_open
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]
 
-STREAMGAUGE = (sys.executable, "-m", "streamgauge.cli.main")
+STREAMGAUGE = (sys.executable, "-m", "streamgauge")
 PATIENCE_NS = 60 * NS_PER_SECOND
 
 

@@ -111,7 +111,7 @@ def carried_out(words: list[str], call: Call) -> Said:
 
 def as_a_process(*words: str) -> Said:
     done = subprocess.run(
-        [sys.executable, "-m", "streamgauge.cli.main", *words],
+        [sys.executable, "-m", "streamgauge", *words],
         capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
     )  # fmt: skip
     return Said(done.returncode, done.stdout, done.stderr)

@@ -25,7 +25,7 @@ from streamgauge.record.facts import read_facts
 
 pytestmark = pytest.mark.e2e
 
-STREAMGAUGE = (sys.executable, "-m", "streamgauge.cli.main")
+STREAMGAUGE = (sys.executable, "-m", "streamgauge")
 SCHEMA = Path(__file__).parents[2] / "src" / "streamgauge" / "report" / "result.schema.json"
 PATIENCE_SECONDS = 240
 

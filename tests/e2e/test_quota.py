@@ -12,7 +12,7 @@ from streamgauge.kafka.embedded import EmbeddedBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e, pytest.mark.cgroup]
 
-PROGRAM = (sys.executable, "-m", "streamgauge.cli.main")
+PROGRAM = (sys.executable, "-m", "streamgauge")
 CORES = 0.1
 """Two producers and two consumers at 4,000 messages a second want three times as much."""
 SETTINGS = ("phases.warmup=1s", "phases.measure=5s", "load.rate=4k/s", "topic.name=stopped-by-a-quota")

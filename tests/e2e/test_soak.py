@@ -60,7 +60,7 @@ def test_a_cluster_answers_what_one_machine_answers(broker: EmbeddedBroker, java
 
     answers = []
     for master in ([], ["--master", "local-cluster[2,1,1024]"]):
-        command = [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder.root), "--json", "--quiet"]
+        command = [sys.executable, "-m", "streamgauge", "analyse", str(folder.root), "--json", "--quiet"]
         done = subprocess.run([*command, *master], capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode in {0, 4}, done.stderr
         answers.append(json.loads(done.stdout, parse_float=lambda number: f"{float(number):.12g}"))

@@ -85,7 +85,7 @@ def test_what_is_claimed_holds(target: str, kind: str, seed: int, conducted: Con
 
 def assert_counted(folder: RunFolder, out: Counter[Stamp]) -> None:
     """The analysis says the same, to the message."""
-    command = [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder.root), "--json", "--quiet"]
+    command = [sys.executable, "-m", "streamgauge", "analyse", str(folder.root), "--json", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode in {0, 4}, done.stderr
     said = json.loads(done.stdout)["delivery"]

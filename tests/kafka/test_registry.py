@@ -104,6 +104,27 @@ def test_a_broker_without_its_owner_is_ended_and_cleared_away(
     assert list(brokers.iterdir()) == []
 
 
+def test_a_folder_in_which_a_broker_was_being_made_goes_with_its_owner(
+    brokers: Path, tmp_path: Path, process: "subprocess.Popen[bytes]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before; and not where a broker works in it that outlived its owner."""
+    for name in ("mine", "left", "outlived"):
+        (tmp_path / name).mkdir()
+    with registry.claimed(tmp_path / "mine"):
+        registry.sweep()
+        assert (tmp_path / "mine").exists()
+    assert list(brokers.iterdir()) == []
+
+    for name in ("left", "outlived"):
+        claim = registry.Claim(owner=NOBODY, data=tmp_path / name)
+        (brokers / f"{name}.claim").write_text(claim.model_dump_json())
+    monkeypatch.setattr(registry, "brokers_in", lambda data: ["it"] if data.name == "outlived" else [])
+    assert registry.sweep() == []
+
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "outlived", "state"}
+    assert list(brokers.iterdir()) == []
+
+
 def test_a_paused_broker_need_not_be_killed(brokers: Path) -> None:
     polite = (
         "import signal, sys; signal.signal(15, lambda *_: print('bye', flush=True) or sys.exit()); print(flush=True)"
@@ -349,7 +370,7 @@ def test_a_state_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypat
         "written: Not a directory. Mend its permissions or the disk that it is on, or set XDG_STATE_HOME to another "
         "folder"
     )
-    with pytest.raises(BrokerError, match=r"broker-1 cannot be remembered in .*/brokers: Not a directory"):
+    with pytest.raises(BrokerError, match=r"a broker cannot be remembered in .*/brokers: Not a directory"):
         registry.register(entry(ME, None))
 
 

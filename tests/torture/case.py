@@ -99,7 +99,8 @@ class Case:
     def _environ(self) -> dict[str, str]:
         return {
             **self.mark, "XDG_STATE_HOME": str(self.root / "state"), "TMPDIR": str(self.root / "tmp"),
-            "NO_COLOR": "1", "COLUMNS": "200", "TORTURE_CLOCK": str(self.root / "clock"),
+            "NO_COLOR": "1", "COLUMNS": "200",
+            "TORTURE_CLOCK": str(self.root / "clock"), "TORTURE_BEGUN": str(self.root / "begun"),
             "PYTHONPATH": os.pathsep.join([str(HERE / "startup"), os.environ.get("PYTHONPATH", "")]),
         }  # fmt: skip
 
@@ -110,7 +111,8 @@ class Case:
             if not self._witness.knows(RunFolder(path.parent)):
                 with contextlib.suppress(BadInput):
                     self._witness.look(RunFolder(path.parent), read_facts(RunFolder(path.parent)))
-        return self.plan.ending.moment == "start" or self._witness.has_seen_any
+        # Before that it is the interpreter that starts.
+        return (self.root / "begun").exists() if self.plan.ending.moment == "start" else self._witness.has_seen_any
 
     def _pass(self, seconds: float, child: Child) -> None:
         deadline_ns = clock.monotonic_ns() + int(seconds * clock.NS_PER_SECOND)
@@ -179,7 +181,7 @@ class Case:
     def _analyse_from_outside(self, child: Child) -> None:
         """It must refuse as long as the program is at work, and change nothing."""
         for folder, _ in self._runs():
-            command = [sys.executable, "-m", "streamgauge.cli.main", "analyse", str(folder.root), "--quiet"]
+            command = [sys.executable, "-m", "streamgauge", "analyse", str(folder.root), "--quiet"]
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=END_SECONDS, check=False,
                 env={**os.environ, **self._environ()},

@@ -2,15 +2,22 @@
 
 import fcntl
 import functools
+import os
 import sys
 import termios
+from pathlib import Path
 
 if __name__ == "__main__":
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    from streamgauge.cli import conduct
-    from streamgauge.cli.main import main
-    from streamgauge.kafka.prime import prime
+    from streamgauge.__main__ import interruptible, loading
+
+    with loading():
+        Path(os.environ["TORTURE_BEGUN"]).touch()
+        from streamgauge.cli import conduct
+        from streamgauge.cli.main import main
+        from streamgauge.kafka.prime import prime
 
     vars(conduct)["prime"] = functools.partial(prime, seconds=0.5)
     sys.argv[0] = "streamgauge"
-    main()
+    with interruptible():
+        main()

@@ -350,7 +350,3 @@ def _fail(error: StreamgaugeError) -> None:
     # Colour only where standard error is a terminal, and NO_COLOR does not forbid it.
     console = Console(stderr=True, highlight=False, emoji=False)
     console.print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -3,9 +3,10 @@
 import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,7 +29,7 @@ from streamgauge.engine.plan import Begun, Interrupts, LagPlan, Outcome, Plan
 from streamgauge.engine.ports import Sink
 from streamgauge.engine.roles import ConsumerJob, ControllerJob, Job, LagJob, ProducerJob, SamplerJob
 from streamgauge.engine.sample import Watched
-from streamgauge.engine.worker import WorkerSpec
+from streamgauge.engine.worker import TOLD_TO_ALL, WorkerSpec
 
 READY_NS: Final = 90 * NS_PER_SECOND
 """Workers that are not ready by then never will be."""
@@ -186,7 +187,7 @@ class Supervisor:
         rows = tuple(range(first, first + len(numbers)))
         name = name_of(role, numbers)
         spec = WorkerSpec(name, rows, plan.run, plan.open_sink, job, os.getpid(), live.descriptor, live.shape)
-        with (plan.run / "logs" / f"{name}.log").open("wb") as log:
+        with (plan.run / "logs" / f"{name}.log").open("wb") as log, not_for_children():
             process = subprocess.Popen(
                 [sys.executable, "-c", _START],
                 stdin=subprocess.PIPE,
@@ -419,6 +420,19 @@ class Supervisor:
 
     def _alive(self, role: str) -> list[Worker]:
         return [worker for worker in self._workers if worker.role == role and worker.process.poll() is None]
+
+
+@contextlib.contextmanager
+def not_for_children() -> Iterator[None]:
+    """Let processes that are started meanwhile not hear what a terminal tells everyone: it is the parent's to decide.
+
+    They inherit what is blocked, so that there is no moment before they could say so themselves.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, TOLD_TO_ALL)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _what_starts(plan: Plan) -> str:

@@ -22,6 +22,8 @@ from streamgauge.engine.ports import OpenSink
 from streamgauge.engine.roles import Job
 from streamgauge.processes.linux import set_timer_slack, when_orphaned
 
+TOLD_TO_ALL: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, SIGTERM and a closed terminal reach the whole group; the parent decides what they mean."""
 _ORPHAN_SECONDS: Final = 0.5
 
 
@@ -44,9 +46,10 @@ class WorkerSpec:
 def main() -> None:
     """Run the worker that standard input describes; exit code 1, with the reason left for the parent, if it fails."""
     spec: WorkerSpec = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, through its own pipe
-    # Ctrl-C, SIGTERM and a closed terminal reach the whole group; the parent decides what they mean.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in TOLD_TO_ALL:
         signal.signal(number, signal.SIG_IGN)
+    # They were blocked until here, which children of ours need not inherit.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, TOLD_TO_ALL)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(message)s")
     live = Live(spec.descriptor, *spec.shape)
     set_timer_slack()

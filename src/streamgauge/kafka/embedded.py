@@ -186,7 +186,8 @@ def start_broker(
         progress(f"starting Apache Kafka {KAFKA_VERSION}")
     try:
         check_room(node)
-        return _start(node, check, temporary=temporary)
+        with registry.claimed(data) if temporary else contextlib.nullcontext():
+            return _start(node, check, temporary=temporary)
     except BaseException:
         if temporary and not registry.brokers_in(data):
             shutil.rmtree(data, ignore_errors=True)

@@ -106,7 +106,7 @@ def _format(node: Node, check: Check) -> None:
     cluster_id = secrets.token_urlsafe(16).replace("-", "_")
     arguments = ["kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(node.properties)]
     # Lives for half a second: nothing is worth compiling or collecting well.
-    command = [*_java(node, "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), *arguments]
+    command = [*_leash(os.getpid()), *_java(node, "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), *arguments]
     with node.log.open("wb") as log:
         process = _spawn(command, node, log)
     deadline_ns = clock.monotonic_ns() + _FORMAT_SECONDS * clock.NS_PER_SECOND
@@ -145,7 +145,8 @@ def launch(node: Node) -> "subprocess.Popen[bytes]":
         f"-Xlog:gc:file={gc_log}:timenanos,level,tags:filecount=0",
         f"{MARKER}{node.name}",
     ]
-    command = [*_leash(node), *_java(node, *options), "kafka.Kafka", str(node.properties)]
+    leash = [] if node.detached else _leash(os.getpid())
+    command = [*leash, *_java(node, *options), "kafka.Kafka", str(node.properties)]
     with node.log.open("wb") as log:
         return _spawn(command, node, log)
 
@@ -163,11 +164,9 @@ def _spawn(command: Sequence[str], node: Node, log: IO[bytes]) -> "subprocess.Po
     )
 
 
-def _leash(node: Node) -> list[str]:
-    """What makes the kernel end the broker with its owner, where the kernel can do that."""
-    if node.detached or sys.platform != "linux":
-        return []
-    return [sys.executable, "-I", "-S", str(_HERE / "leash.py"), str(os.getpid())]
+def _leash(owner: int) -> list[str]:
+    """What makes the kernel end a process with its owner, where the kernel can do that."""
+    return [sys.executable, "-I", "-S", str(_HERE / "leash.py"), str(owner)] if sys.platform == "linux" else []
 
 
 def _environment() -> dict[str, str]:

@@ -8,25 +8,30 @@ every start of a broker sweeps first. Data are removed only when no process can 
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from streamgauge.domain.errors import BadInput, BrokerError
-from streamgauge.processes.identity import ProcessId, is_alive, is_gone
+from streamgauge.processes.identity import ProcessId, identify, is_alive, is_gone
 
 MARKER: Final = "-Dstreamgauge.broker="
 """Begins a word in the command line of every embedded broker; its name follows."""
 PROPERTIES: Final = "server.properties"
 """A broker's configuration, in its data folder: the last word of its command line."""
+_CLAIM: Final = ".claim"
 _PATIENCE_SECONDS: Final = 10.0
 _ENTRY_BYTES: Final = 4096
 """More than an entry takes."""
+
+
+Content = TypeVar("Content", bound=BaseModel)
 
 
 class Entry(BaseModel):
@@ -44,6 +49,15 @@ class Entry(BaseModel):
     temporary: bool
     """Whether its data folder goes away with it."""
     log: Path
+
+
+class Claim(BaseModel):
+    """A data folder in which a broker is being made that has no process yet."""
+
+    model_config = ConfigDict(frozen=True)
+
+    owner: ProcessId
+    data: Path
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
@@ -66,18 +80,36 @@ def check_writable() -> None:
         raise BadInput.single(f"state folder {folder}", what, mend) from error
 
 
+@contextlib.contextmanager
+def claimed(data: Path) -> Iterator[None]:
+    """Remember that a folder is ours and goes away with us, until a broker in it is registered.
+
+    Raises BrokerError where that cannot be written.
+    """
+    path = _folder() / f"{secrets.token_hex(8)}{_CLAIM}"
+    _write(path, Claim(owner=identify(os.getpid()), data=data))
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
 def register(entry: Entry) -> None:
-    """Remember a broker; the file appears whole. Raises BrokerError where it cannot be written."""
-    path = _file(entry)
+    """Remember a broker. Raises BrokerError where it cannot be written."""
+    _write(_file(entry), entry)
+
+
+def _write(path: Path, content: BaseModel) -> None:
+    """Write a file that appears whole."""
     draft = path.with_suffix(".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(entry.model_dump_json(indent=2), encoding="utf-8")
+        draft.write_text(content.model_dump_json(indent=2), encoding="utf-8")
         draft.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
-        raise BrokerError(f"{entry.name} cannot be remembered in {path.parent}: {error.strerror}") from error
+        raise BrokerError(f"a broker cannot be remembered in {path.parent}: {error.strerror}") from error
 
 
 def forget(entry: Entry) -> bool:
@@ -116,6 +148,12 @@ def sweep() -> list[Entry]:
         with contextlib.suppress(BrokerError):
             end(entry)
             left.append(entry)
+    for path, claim in _read(f"*{_CLAIM}", Claim):
+        if is_gone(claim.owner):
+            # A detached broker has outlived its owner, which was killed before it could give up its claim.
+            if not brokers_in(claim.data):
+                shutil.rmtree(claim.data, ignore_errors=True)
+            path.unlink(missing_ok=True)
     return left
 
 
@@ -203,16 +241,19 @@ def _file(entry: Entry) -> Path:
 
 
 def _entries() -> list[Entry]:
-    found = []
-    for path in _folder().glob("*.json"):
+    return [entry for _, entry in _read("*.json", Entry)]
+
+
+def _read(pattern: str, kind: type[Content]) -> Iterator[tuple[Path, Content]]:
+    """The files of one kind."""
+    for path in _folder().glob(pattern):
         # Another process may just have removed it, and what another version wrote is not ours to judge.
         with contextlib.suppress(OSError, ValidationError):
             text = path.read_bytes()
             if _is_torn(text):
                 path.unlink()
             else:
-                found.append(Entry.model_validate_json(text))
-    return found
+                yield path, kind.model_validate_json(text)
 
 
 def _is_torn(text: bytes) -> bool:

@@ -1,0 +1,49 @@
+"""The program's start: what Ctrl-C means before anything else is loaded, and wherever nobody says otherwise."""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Final
+
+_INTERRUPTED: Final = 130
+
+
+class _Interrupt(BaseException):
+    """Ctrl-C. It is no KeyboardInterrupt, for which the command line's library has an exit code of its own."""
+
+
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """Nothing has been started yet: Ctrl-C ends the process at once, without a traceback."""
+    signal.signal(signal.SIGINT, lambda _signal, _frame: os._exit(_INTERRUPTED))
+    yield
+    signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise _Interrupt
+
+
+def main() -> None:
+    """Run the command line."""
+    with loading():
+        from streamgauge.cli.main import main as program
+    with interruptible():
+        program()
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C ends what is done here, after what it must clear away, with the exit code of an interruption."""
+    try:
+        yield
+    except _Interrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Ctrl-C at every moment of a command: one exit code, and never a traceback."""
+
+import subprocess
+import sys
+
+import pytest
+
+from streamgauge.engine.supervise import not_for_children
+from streamgauge.engine.worker import TOLD_TO_ALL
+
+BEGIN = "import os, signal\nfrom streamgauge.__main__ import interruptible, loading\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("with loading(): os.kill(os.getpid(), signal.SIGINT)", ""),
+        ("with loading(): pass\nwith interruptible(): os.kill(os.getpid(), signal.SIGINT)", "interrupted\n"),
+        (
+            "with loading(): pass\nwith interruptible(): signal.raise_signal(signal.SIGINT)\nprint('on')",
+            "interrupted\n",
+        ),
+    ],
+)
+def test_an_interruption_ends_it_with_its_own_exit_code(program: str, said: str) -> None:
+    """While modules are loaded, and afterwards."""
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + program], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
+
+
+def test_a_command_that_notes_no_signals_is_interrupted_too() -> None:
+    """The library of the command line would call it aborted."""
+    program = f"""{BEGIN}
+import sys
+from streamgauge.cli import main
+main.print_out = lambda _: os.kill(os.getpid(), signal.SIGINT)
+sys.argv = ["streamgauge", "scenarios"]
+with loading(): pass
+with interruptible(): main.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+def test_what_a_terminal_tells_everyone_is_for_the_parent_alone() -> None:
+    """From the first moment of a worker on, when it could not ignore anything yet."""
+    program = "import signal; print(*sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))))"
+    with not_for_children():
+        child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    said, _ = child.communicate(timeout=60)
+
+    assert said.split() == [str(int(number)) for number in sorted(TOLD_TO_ALL)]
+    assert subprocess.check_output([sys.executable, "-c", program], text=True, timeout=60) == "\n"
