@@ -55,6 +55,9 @@ def test_a_drawn_ending(seed: int, broker: EmbeddedBroker, warm_spark: SparkSess
 
 def _faults(plan: Plan, broker: EmbeddedBroker, root: Path) -> list[str]:
     faults = Case(plan, root, broker.bootstrap if plan.given else None).carry_out()
-    if not faults:
+    if faults:
+        # For people who do not want to wait until all have ended.
+        (root / "faults.txt").write_text("\n".join([str(plan), *faults]))
+    else:
         remove(root)
     return faults
