@@ -11,7 +11,7 @@ import psutil
 from benchmarks.common import heading, idle_share, spread
 from benchmarks.synthetic import Plan, make
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 
 GIB = 1 << 30
 

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from benchmarks.common import Int64s, Ran, broker, heading, idle_share, run, spread, topic, warm_page_cache
-from streamgauge.cli.scenario_file import load_scenario
 from streamgauge.control.simulate import Summary, simulate
 from streamgauge.control.simulation import model_of
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.runfolder import Phase
+from streamgauge.domain.folder.facts import Phase
+from streamgauge.run.scenario_file import load_scenario
 
 SLOTS: Final = 12
 SCENARIO: Final = "credit-5000"

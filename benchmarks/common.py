@@ -18,19 +18,19 @@ import psutil
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
-from streamgauge.cli.conduct import Request, conduct
-from streamgauge.cli.scenario_file import load_scenario
-from streamgauge.cli.trust import Trust
+from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.jars import broker_jars
+from streamgauge.cluster.java import find_java
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.look import Look
-from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.engine.plan import Interrupts
+from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
-from streamgauge.kafka.jars import broker_jars
-from streamgauge.kafka.java import find_java
 from streamgauge.kafka.prime import prime
 from streamgauge.record.facts import machine, read_facts, versions
+from streamgauge.run.conduct import Request, conduct
+from streamgauge.run.scenario_file import load_scenario
+from streamgauge.run.trust import Trust
 
 Int64s = NDArray[np.int64]
 Float64s = NDArray[np.float64]

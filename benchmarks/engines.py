@@ -17,8 +17,8 @@ import pyarrow.dataset as ds
 
 from benchmarks.common import Ran, analysed, broker, heading, idle_share, run, spread, topic
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.runfolder import Phase
-from streamgauge.pipeline.query import OF_QUERY
+from streamgauge.domain.folder.facts import Phase
+from streamgauge.pipeline.stream.query import OF_QUERY
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import Labelled, engines
 

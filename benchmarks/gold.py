@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 
 from benchmarks.synthetic import BEGIN_NS, CONSUMERS, PRODUCERS, Plan, facts
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.histogram import Int64s, bucket_of, upper_edge_ns
-from streamgauge.domain.latency import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
-from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.domain.shapes import curve, heat
-from streamgauge.domain.stages import STAGES, WHOLE
-from streamgauge.domain.tables import DELIVERY_COUNTS, METRICS, TABLES, UNPLACED
-from streamgauge.domain.verdict import checks
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.domain.latency.buckets import Int64s, bucket_of, upper_edge_ns
+from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
+from streamgauge.domain.tables.schemas import DELIVERY_COUNTS, METRICS, TABLES, UNPLACED
+from streamgauge.pipeline.metrics.curves import curve, heat
+from streamgauge.pipeline.stream.stages import STAGES, WHOLE
 from streamgauge.record.arrow import arrow_schema
+from streamgauge.verdict import checks
 
 Row = dict[str, Any]
 

@@ -15,14 +15,14 @@ import pyarrow.dataset as ds
 from benchmarks.common import Float64s, broker, heading, idle_share, run, spread, topic
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
-from streamgauge.domain.pacing import constant
-from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer
 from streamgauge.engine.live import Latencies, Live, Order
-from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Times
-from streamgauge.engine.sent import Sinks
+from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
+from streamgauge.engine.produce.sent import Sinks
 from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
+from streamgauge.workload.pacing import constant
 
 RANKS = (50.0, 99.0, 99.9)
 

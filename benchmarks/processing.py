@@ -12,13 +12,13 @@ import pyarrow.dataset as ds
 from benchmarks.common import broker, fill, heading, idle_share, spread, topic
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, process_cpu_ns
-from streamgauge.domain.scenario import Setting
-from streamgauge.domain.scenario.consume import Processing
-from streamgauge.engine.consume import LONGEST_NS, Consumer, Consuming, Reading, Sinks
+from streamgauge.engine.consume.loop import LONGEST_NS, Consumer, Consuming, Reading, Sinks
 from streamgauge.engine.live import Latencies, Live
-from streamgauge.kafka.consumer import KafkaConsumer
+from streamgauge.kafka.clients.consumer import KafkaConsumer
 from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
+from streamgauge.scenario import Setting
+from streamgauge.scenario.model.consume import Processing
 
 PARTITIONS = 12
 WARMUP_NS = NS_PER_SECOND

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks.common import analysed, broker, call, heading, idle_share, run, topic, warm_page_cache
-from streamgauge.domain.figures import UNKNOWN, significant, whole
+from streamgauge.domain.text.numbers import UNKNOWN, significant, whole
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import (
     Labelled,
@@ -28,7 +28,7 @@ from streamgauge.report.figures.compare import (
     recoveries,
     sizes,
 )
-from streamgauge.report.figures.figure import Figure, Row
+from streamgauge.report.figures.drawing.figure import Figure, Row
 
 Result = Mapping[str, Any]
 Draw = Callable[[Sequence[Labelled]], Figure]

@@ -9,7 +9,7 @@ from tools.browser import browser
 
 from benchmarks.common import call, heading, idle_share, spread
 from benchmarks.gold import Long, make
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 
 MB = 1e6
 BARS = "at most 15 s for the report, 5 s more with --figures, 4 MB of report.html, 2 s in the browser"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import EVENTS
-from streamgauge.domain.runfolder import BrokerFacts, Numbered, Phase, RunFacts, RunFolder, WorkerFacts
+from streamgauge.domain.folder.facts import BrokerFacts, Numbered, Phase, RunFacts, RunFolder, WorkerFacts
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.record.parts import write_parquet
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from streamgauge.engine.supervise import not_for_children
-from streamgauge.engine.worker import TOLD_TO_ALL
+from streamgauge.engine.supervise.supervisor import not_for_children
+from streamgauge.engine.worker.main import TOLD_TO_ALL
 
 BEGIN = "import os, signal\nfrom streamgauge.__main__ import interruptible, loading\n"
 

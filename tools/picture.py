@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from tools.browser import browser
 
 PICTURE: Final = Path(__file__).parents[1] / "docs" / "images" / "report.png"

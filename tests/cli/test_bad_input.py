@@ -18,12 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 from tests.report.conftest import FACTS, changed
 
-from streamgauge.cli import broker, conduct, request
+from streamgauge.cli import broker
 from streamgauge.cli.main import main
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.kafka.java import Java
-from streamgauge.report import html
-from streamgauge.report.result import write_result
+from streamgauge.cluster.java import Java
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import write_result
+from streamgauge.report.pages import html
+from streamgauge.run import conduct, request
 
 SECRET: Final = "hunter2"
 SEE: Final = "librdkafka's CONFIGURATION.md"

@@ -12,10 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from streamgauge.cli.broker import app
+from streamgauge.cluster import registry
+from streamgauge.cluster.registry import Entry
 from streamgauge.domain.errors import BadInput
-from streamgauge.kafka import registry
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.registry import Entry
 from streamgauge.processes.identity import ProcessId, identify
 
 ME = identify(os.getpid())

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from streamgauge.cli.doctor import doctor
 from streamgauge.cli.main import app
+from streamgauge.cluster.java import Java
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.exits import Exit
-from streamgauge.domain.fitness import RULES, Machine
-from streamgauge.kafka.java import Java
+from streamgauge.verdict.exits import Exit
+from streamgauge.verdict.fitness import RULES, Machine
 
 GIB = 1 << 30
 GOOD = Machine(

@@ -14,15 +14,15 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from streamgauge.cli.conduct import Request, _ended, _facts
 from streamgauge.cli.main import main
-from streamgauge.cli.wiring import Identity
+from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import ClockPair
-from streamgauge.domain.runfolder import BrokerFacts
-from streamgauge.domain.scenario import Scenario, parse
-from streamgauge.domain.secrets import MASK, is_secret, masked
-from streamgauge.engine.plan import Outcome
-from streamgauge.kafka.java import Java
+from streamgauge.domain.folder.facts import BrokerFacts
+from streamgauge.domain.text.secrets import MASK, is_secret, masked
+from streamgauge.engine.supervise.plan import Outcome
+from streamgauge.run.conduct import Request, _ended, _facts
+from streamgauge.run.wiring import Identity
+from streamgauge.scenario import Scenario, parse
 
 SECRET: Final = "hunter2"
 Keys = tuple[str, ...]

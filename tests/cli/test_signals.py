@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from streamgauge.cli.signals import noted
-from streamgauge.engine.plan import Interrupts
+from streamgauge.engine.supervise.plan import Interrupts
 
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
-from streamgauge.cli.scenario_file import load_scenario
 from streamgauge.domain.errors import BadInput
+from streamgauge.run.scenario_file import load_scenario
 
 HEADS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
 

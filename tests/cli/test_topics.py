@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from streamgauge.cli.topics import topics
+from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.runfolder import BrokerFacts, Numbered, RunFacts, RunFolder
+from streamgauge.domain.folder.facts import BrokerFacts, Numbered, RunFacts, RunFolder
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.embedded import EmbeddedBroker
 from streamgauge.record.facts import write_facts
 
 

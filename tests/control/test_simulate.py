@@ -14,7 +14,7 @@ from streamgauge.control.simulation import FASTEST, TICK_NS, Held, Model, Sticky
 from streamgauge.control.theory import laws
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.scenario import parse
+from streamgauge.scenario import parse
 
 PLAIN: dict[str, Any] = {
     "name": "simulated",

@@ -4,7 +4,16 @@ from collections import Counter
 
 import pytest
 
-from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, Measure, Received, Sent, audit, remains, unaccounted
+from streamgauge.delivery.audit import (
+    MESSAGE_CLASSES,
+    Audit,
+    Measure,
+    Received,
+    Sent,
+    audit,
+    remains,
+    unaccounted,
+)
 from streamgauge.delivery.ends import Lag, LostBlock
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED, UNSENT
 

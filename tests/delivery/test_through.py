@@ -9,7 +9,7 @@ from streamgauge.delivery.audit import Audit, Measure, Received, Sent
 from streamgauge.delivery.ends import Lag, LostBlock
 from streamgauge.delivery.through import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPECTED, Passage, Stood, through
 from streamgauge.domain.events import FATE_UNKNOWN
-from streamgauge.domain.scenario.pipeline import AGGREGATE, CHANGED, SUBSET, Does
+from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED, SUBSET, Does
 
 SAME = Passage(0, 1, 7)
 MESSAGE = Sent(0, 0, 0, 0, 5, 10, 11, None)

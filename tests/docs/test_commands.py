@@ -15,8 +15,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
-from streamgauge.cli.scenario_file import load_scenario, shipped
 from streamgauge.domain.errors import BadInput
+from streamgauge.run.scenario_file import load_scenario, shipped
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])

@@ -12,11 +12,11 @@ from tools.reference.pages import FOLDER, pages
 from tools.reference.schema import Field, Reader
 
 from streamgauge.domain.events import EVENTS, Schema
-from streamgauge.domain.exits import Exit
-from streamgauge.domain.scenario import Scenario
-from streamgauge.domain.tables import METRICS, TABLES
-from streamgauge.domain.verdict import RULES
-from streamgauge.domain.verdict.rule import Rule
+from streamgauge.domain.tables.schemas import METRICS, TABLES
+from streamgauge.scenario import Scenario
+from streamgauge.verdict import RULES
+from streamgauge.verdict.exits import Exit
+from streamgauge.verdict.rule import Rule
 
 ROOT = Path(__file__).parents[2]
 PAGES = pages()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from streamgauge.domain.scenario import parse
+from streamgauge.scenario import parse
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

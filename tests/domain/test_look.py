@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.domain.look import BUCKETS, Look, WorkerLook, live_buckets, live_edges_ns, live_percentile_ms
+from streamgauge.domain.look import (
+    BUCKETS,
+    Look,
+    WorkerLook,
+    live_buckets,
+    live_edges_ns,
+    live_percentile_ms,
+)
 
 EDGES = live_edges_ns()
 LOWEST, HIGHEST = 1 << 14, 1 << 38

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamgauge.cli.main import main
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.pipeline.run import analyse
 from streamgauge.pipeline.session import session, sizing
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.e2e import runs
 
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 
 PIPED: dict[str, Any] = {
     "topic": {"partitions": 2},

@@ -7,15 +7,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from streamgauge.cli.conduct import Request, conduct
-from streamgauge.cli.trust import Trust
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import monotonic_ns
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.scenario import parse
-from streamgauge.engine.plan import Interrupts
-from streamgauge.kafka.embedded import EmbeddedBroker
-from streamgauge.kafka.java import Java
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.record.parts import close_left_open
+from streamgauge.run.conduct import Request, conduct
+from streamgauge.run.trust import Trust
+from streamgauge.scenario import parse
 
 Conducted = Callable[..., RunFolder]
 

@@ -10,10 +10,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from tests.waiting import until
 
-from streamgauge.domain.address import LOOPBACK
-from streamgauge.jobs.gateway import properties
-from streamgauge.kafka.embedded import EmbeddedBroker, free_ports, start_broker
-from streamgauge.kafka.java import Java
+from streamgauge.cluster.embedded import EmbeddedBroker, free_ports, start_broker
+from streamgauge.cluster.java import Java
+from streamgauge.domain.text.address import LOOPBACK
+from streamgauge.jobs.driver.gateway import properties
 
 USER = "me"
 PASSWORD = 'hunter2 "quoted\\"; end'

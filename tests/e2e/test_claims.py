@@ -6,8 +6,8 @@ import pytest
 from tests.e2e.runs import conducting, rows
 from tests.torture.accounts import claims_hold
 
-from streamgauge.kafka.embedded import EmbeddedBroker
-from streamgauge.kafka.java import Java
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.java import Java
 from streamgauge.record.facts import read_facts
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]

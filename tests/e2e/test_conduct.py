@@ -17,20 +17,20 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from streamgauge.cli.conduct import Request, conduct
-from streamgauge.cli.prepared import Topics
-from streamgauge.cli.scenario_file import load_scenario
+from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND, clock_pair, monotonic_ns, sleep_seconds
 from streamgauge.domain.errors import BadInput, Interrupted
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.look import Look
-from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.domain.verdict import checks
-from streamgauge.engine.plan import Interrupts
+from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
-from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
+from streamgauge.run.conduct import Request, conduct
+from streamgauge.run.prepared import Topics
+from streamgauge.run.scenario_file import load_scenario
+from streamgauge.verdict import checks
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]
 

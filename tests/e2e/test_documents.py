@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.conftest import Call, Said
 
-from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.cluster.embedded import EmbeddedBroker
 
 pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark]
 

@@ -10,14 +10,14 @@ from tests.e2e.piped import PIPED, acked, assert_followed, came_out, happened, r
 from tests.e2e.runs import Conducted, conducting
 from tests.e2e.standalone import standalone
 
-from streamgauge.cli.conduct import Request, conduct
-from streamgauge.cli.scenario_file import load_scenario, shipped
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BadInput
-from streamgauge.engine.plan import Interrupts
-from streamgauge.kafka.embedded import EmbeddedBroker
-from streamgauge.kafka.java import Java
+from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.record.facts import read_facts
+from streamgauge.run.conduct import Request, conduct
+from streamgauge.run.scenario_file import load_scenario, shipped
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
 

@@ -18,9 +18,9 @@ import pytest
 from tests.e2e.conftest import Call
 from tests.waiting import until
 
+from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.record.facts import read_facts
 
 pytestmark = pytest.mark.e2e

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from streamgauge.cli.conduct import Request, conduct
-from streamgauge.cli.scenario_file import load_scenario, shipped
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_MS, monotonic_ns
-from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.domain.scenario import Scenario
-from streamgauge.engine.plan import Interrupts
-from streamgauge.kafka.embedded import EmbeddedBroker
-from streamgauge.kafka.java import Java
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
+from streamgauge.run.conduct import Request, conduct
+from streamgauge.run.scenario_file import load_scenario, shipped
+from streamgauge.scenario import Scenario
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
 

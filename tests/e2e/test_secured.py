@@ -9,12 +9,12 @@ from tests.e2e.piped import PIPED, acked, came_out
 from tests.e2e.runs import carried_out
 from tests.e2e.secured import PASSWORD, STORE_PASSWORD, USER, Secured, secured
 
-from streamgauge.cli.conduct import Request
-from streamgauge.cli.trust import Trust
-from streamgauge.domain.scenario import parse
+from streamgauge.cluster.java import Java
 from streamgauge.kafka.client_config import read_client_config
-from streamgauge.kafka.java import Java
 from streamgauge.record.facts import read_facts
+from streamgauge.run.conduct import Request
+from streamgauge.run.trust import Trust
+from streamgauge.scenario import parse
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e]
 

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow.dataset as ds
 import pytest
 
-from streamgauge.cli.conduct import Request, conduct
-from streamgauge.cli.scenario_file import load_scenario
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.engine.plan import Interrupts
-from streamgauge.kafka.embedded import EmbeddedBroker
-from streamgauge.kafka.java import Java
+from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.record.facts import read_facts
+from streamgauge.run.conduct import Request, conduct
+from streamgauge.run.scenario_file import load_scenario
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.soak, pytest.mark.timeout(900)]
 

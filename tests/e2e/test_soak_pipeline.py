@@ -15,9 +15,9 @@ import pytest
 from tests.e2e.piped import PIPED, Stamp, acked, assert_followed, came_out, rows
 from tests.e2e.runs import Conducted, conducting
 
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.kafka.embedded import EmbeddedBroker
-from streamgauge.kafka.java import Java
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.java import Java
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.record.facts import read_facts
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e, pytest.mark.soak, pytest.mark.timeout(600)]

@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from streamgauge.domain import payload, stamp
+from streamgauge.domain import stamp
 from streamgauge.domain.blocks import Outgoing
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.pacing import Int64s
-from streamgauge.domain.payload import KINDS, BodyKind, pool
-from streamgauge.domain.scenario.content import Content, Keys, Sizes, needs_headers
 from streamgauge.domain.stamp import Stamps
-from streamgauge.engine.compose import FEW, Composer, Recipe
+from streamgauge.engine.produce.compose import FEW, Composer, Recipe
+from streamgauge.scenario.model.content import KINDS, BodyKind, Content, Keys, Sizes, needs_headers
+from streamgauge.workload import payload
+from streamgauge.workload.pacing import Int64s
+from streamgauge.workload.payload import pool
 
 CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
 SIZES: TypeAdapter[Sizes] = TypeAdapter(Sizes)

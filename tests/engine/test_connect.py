@@ -13,11 +13,11 @@ import pytest
 
 from streamgauge.domain.blocks import NULL_INT64, Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.pacing import Int64s
-from streamgauge.domain.scenario.connections import Kind, Work
 from streamgauge.engine.connect import GRACE_NS, PREPARE_NS, Connector, shares
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.live import Live, Order, Slot
+from streamgauge.scenario.model.connections import Kind, Work
+from streamgauge.workload.pacing import Int64s
 
 START_NS = 5 * NS_PER_SECOND
 OPEN = Work(Kind.OPEN, Fraction(10))

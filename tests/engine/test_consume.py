@@ -10,10 +10,18 @@ import pytest
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.scenario.consume import Commit, Processing
-from streamgauge.engine.consume import BITE, LONGEST_NS, Consumer, Consuming, Reading, Sinks, consume_all
+from streamgauge.engine.consume.loop import (
+    BITE,
+    LONGEST_NS,
+    Consumer,
+    Consuming,
+    Reading,
+    Sinks,
+    consume_all,
+)
 from streamgauge.engine.fake import FakeConsumer, FakeLog, FakeTime
 from streamgauge.engine.live import Latencies, Live, Order, Slot
+from streamgauge.scenario.model.consume import Commit, Processing
 
 TAG = 7
 NO_HEAD = bytes(stamp.SIZE)

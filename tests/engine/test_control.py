@@ -10,15 +10,15 @@ from tests.engine.test_consume import NO_HEAD, Blocks, Ground, processing, value
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
-from streamgauge.domain.scenario.backpressure import Backpressure
-from streamgauge.domain.scenario.faults import Injected
-from streamgauge.engine.consume import Consuming, Progress
+from streamgauge.engine.consume.loop import Consuming, Progress
 from streamgauge.engine.control import Controlled, Controller, policy_of
 from streamgauge.engine.fake import FakeTime
-from streamgauge.engine.gate import OPEN, SHUT
-from streamgauge.engine.inject import Injector, Mark, Target
-from streamgauge.engine.lag import LagSampler, Sampled
 from streamgauge.engine.live import Cell, Live, Order, Slot
+from streamgauge.engine.observe.lag import LagSampler, Sampled
+from streamgauge.engine.produce.gate import OPEN, SHUT
+from streamgauge.engine.supervise.inject import Injector, Mark, Target
+from streamgauge.scenario.model.backpressure import Backpressure
+from streamgauge.scenario.model.faults import Injected
 
 MS = NS_PER_MS
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from streamgauge.domain.query import QuerySpec
-from streamgauge.engine.crew import Worker, targets_of_query
-from streamgauge.engine.drain import Draining
 from streamgauge.engine.live import Cell, Live, Slot, State
-from streamgauge.engine.plan import Plan
 from streamgauge.engine.query import Hosting
-from streamgauge.engine.roles import QueryJob
+from streamgauge.engine.supervise.crew import Worker, targets_of_query
+from streamgauge.engine.supervise.drain import Draining
+from streamgauge.engine.supervise.plan import Plan
+from streamgauge.engine.worker.roles import QueryJob
 from streamgauge.record.parts import open_sink
 
 SECOND = 1_000_000_000

@@ -11,14 +11,14 @@ from tests.engine.test_produce import Rows
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.fates import certainly_not_written
-from streamgauge.domain.pacing import constant
-from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
-from streamgauge.engine.gate import LOOK_NS, OPEN, SHUT, Gate
 from streamgauge.engine.live import Latencies, Live, Order, Slot
-from streamgauge.engine.produce import LARGEST_BLOCK, Producer, Sending, Times
-from streamgauge.engine.sent import Sinks
-from streamgauge.engine.stops import Flush
+from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.gate import LOOK_NS, OPEN, SHUT, Gate
+from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
+from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.stops import Flush
+from streamgauge.workload.pacing import constant
 
 START = 10 * NS_PER_SECOND
 
@@ -59,7 +59,7 @@ def test_a_gate_that_was_shut_admits_from_where_it_stood() -> None:
 def test_a_gate_forgets_only_what_is_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its memory is bounded, and the newer half of it is always there."""
     kept = 2_048
-    monkeypatch.setattr("streamgauge.engine.gate.MOST_KEPT", kept)
+    monkeypatch.setattr("streamgauge.engine.produce.gate.MOST_KEPT", kept)
     live = Live.create(1, 1)
     gate = Gate(live.slots[0])
     count = kept * 3 + 10

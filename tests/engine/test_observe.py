@@ -6,10 +6,10 @@ import pytest
 
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import Held
-from streamgauge.domain.scenario.backpressure import Backpressure
-from streamgauge.engine.gate import OPEN, SHUT
 from streamgauge.engine.live import Cell, Live, Slot
-from streamgauge.engine.observe import Observed, Observer
+from streamgauge.engine.observe.looks import Observed, Observer
+from streamgauge.engine.produce.gate import OPEN, SHUT
+from streamgauge.scenario.model.backpressure import Backpressure
 
 HYSTERESIS = Backpressure.model_validate({"hysteresis": {"max_lag": 20_000}})
 CREDIT = Backpressure.model_validate({"credit": {"limit": 5_000}})

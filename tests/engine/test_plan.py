@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.engine.plan import Interrupts, Outcome
+from streamgauge.engine.supervise.plan import Interrupts, Outcome
 
 
 @pytest.mark.parametrize(

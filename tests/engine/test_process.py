@@ -12,10 +12,10 @@ from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_INT64, Fetched
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.processing import NEVER, Delays
-from streamgauge.domain.scenario.consume import Processing
-from streamgauge.engine.process import Frontier, InHand
-from streamgauge.engine.receive import Reading, rows
+from streamgauge.engine.consume.process import Frontier, InHand
+from streamgauge.engine.consume.receive import Reading, rows
+from streamgauge.scenario.model.consume import Processing
+from streamgauge.workload.processing import NEVER, Delays
 
 MS = NS_PER_MS
 PARTITIONS = 4

@@ -11,14 +11,14 @@ import pytest
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import Block, ClientSpec, Outgoing, Refused
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.pacing import Pacer, constant
-from streamgauge.engine.compose import Composer, Recipe
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.live import Latencies, Live, Order, Slot, State
-from streamgauge.engine.produce import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
-from streamgauge.engine.sent import Sinks
-from streamgauge.engine.stops import Flush, Transactions
-from streamgauge.engine.turns import run_together
+from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
+from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.stops import Flush, Transactions
+from streamgauge.engine.produce.turns import run_together
+from streamgauge.workload.pacing import Pacer, constant
 
 START = 10 * NS_PER_SECOND
 

@@ -8,11 +8,11 @@ from typing import Any
 import psutil
 
 from streamgauge.domain.blocks import NULL_INT64, Block
-from streamgauge.domain.cgroup import Throttling
 from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.live import Live, Order, Slot
-from streamgauge.engine.sample import INTERVAL_NS, Sampler, Watched
+from streamgauge.engine.observe.sample import INTERVAL_NS, Sampler, Watched
+from streamgauge.processes.cgroup.quotas import Throttling
 
 
 @dataclass

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.domain.pacing import NEVER
-from streamgauge.engine.stops import Batches, Flush, Transacted, Transactions
+from streamgauge.engine.produce.stops import Batches, Flush, Transacted, Transactions
+from streamgauge.workload.pacing import NEVER
 
 
 def sizes(flush: Flush, count: int, seed: int = 42) -> list[int]:

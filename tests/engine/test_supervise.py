@@ -12,20 +12,20 @@ import pytest
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import live_buckets
-from streamgauge.engine.context import Context
-from streamgauge.engine.crew import Worker
-from streamgauge.engine.drain import STILL_NS
 from streamgauge.engine.live import Cell, Latencies, Live, Order, PollGap, Slot, gap_of_last_second
-from streamgauge.engine.observe import Observed, Observer
-from streamgauge.engine.plan import Begun, Interrupts, Plan
-from streamgauge.engine.roles import ProducerJob
-from streamgauge.engine.supervise import (
+from streamgauge.engine.observe.looks import Observed, Observer
+from streamgauge.engine.supervise.crew import Worker
+from streamgauge.engine.supervise.drain import STILL_NS
+from streamgauge.engine.supervise.plan import Begun, Interrupts, Plan
+from streamgauge.engine.supervise.supervisor import (
     LEAD_NS,
     TICK_SECONDS,
     Supervisor,
     is_group_complete,
     phases,
 )
+from streamgauge.engine.worker.context import Context
+from streamgauge.engine.worker.roles import ProducerJob
 from streamgauge.record.parts import open_sink
 
 SECOND = 1_000_000_000

@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.domain.errors import BadInput, WorkerError
-from streamgauge.jobs import failures
+from streamgauge.jobs.driver import failures
 
 QUERY = "org.apache.spark.sql.streaming.StreamingQueryException"
 SPARK = "org.apache.spark.SparkException"

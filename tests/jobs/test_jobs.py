@@ -14,11 +14,11 @@ from tests.jobs.conftest import Frame, Row, Streamed, head
 
 from streamgauge.domain import stamp
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.payload import bodies
 from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs import oracles, schema
-from streamgauge.jobs.catalogue import JOBS, output_mode
 from streamgauge.jobs.oracles import FirstAppearance, Message
+from streamgauge.jobs.shipped.catalogue import JOBS, output_mode
+from streamgauge.workload.payload import bodies
 
 pytestmark = pytest.mark.spark
 

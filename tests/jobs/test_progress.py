@@ -6,7 +6,7 @@ from typing import Any
 
 from streamgauge.domain.events import PROGRESS
 from streamgauge.domain.query import Advance
-from streamgauge.jobs.progress import progress_of
+from streamgauge.jobs.driver.progress import progress_of
 
 REAL_TIME = json.loads(
     '{"id":"72c3e680-3c1a-444d-bc33-b6eac9630bd9","runId":"fbc3001a-9fbf-4ef0-8f89-cce5db6767b0","name":null,'

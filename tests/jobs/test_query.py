@@ -16,14 +16,14 @@ import numpy as np
 import psutil
 import pytest
 
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.jars import CONNECTOR, fetched
 from streamgauge.domain import clock, stamp
-from streamgauge.domain.news import order
 from streamgauge.domain.query import Happened, Looked, News, Progress, QuerySpec
-from streamgauge.engine.compose import Composer, Recipe
+from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.jobs.query import SparkQuery
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.embedded import EmbeddedBroker
-from streamgauge.kafka.jars import CONNECTOR, fetched
+from streamgauge.processes.news import order
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -331,7 +331,7 @@ PARENT = """
 import sys
 from pathlib import Path
 from streamgauge.domain import clock
-from streamgauge.domain.news import read_order
+from streamgauge.processes.news import read_order
 from streamgauge.jobs.query import SparkQuery
 query = SparkQuery(read_order(sys.stdin.readline())[0])
 query.start()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.jobs.security import kafka_options
+from streamgauge.jobs.driver.security import kafka_options
 
 KEY = "-----BEGIN PRIVATE KEY-----\nabc"
 FILES = {"ca.pem": "authority", "own.pem": "certificate", "key.pem": KEY, "old.pem": "-----BEGIN RSA PRIVATE KEY-----"}

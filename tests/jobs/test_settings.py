@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.query import QuerySpec
-from streamgauge.jobs.gateway import properties, settings
-from streamgauge.jobs.security import REDACTED
-from streamgauge.jobs.source import source_options
+from streamgauge.jobs.driver.gateway import properties, settings
+from streamgauge.jobs.driver.security import REDACTED
+from streamgauge.jobs.driver.source import source_options
 
 MakeSpec = Callable[..., QuerySpec]
 

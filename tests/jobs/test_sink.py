@@ -12,8 +12,8 @@ from tests.jobs.conftest import Frame, Row, head
 
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import QuerySpec
-from streamgauge.jobs import catalogue
-from streamgauge.jobs.sink import for_table, for_topic
+from streamgauge.jobs.driver.sink import for_table, for_topic
+from streamgauge.jobs.shipped import catalogue
 
 pytestmark = pytest.mark.spark
 

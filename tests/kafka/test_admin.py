@@ -5,9 +5,9 @@ import secrets
 import confluent_kafka as ck
 import pytest
 
+from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.embedded import EmbeddedBroker
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from streamgauge.domain import stamp
 from streamgauge.domain.blocks import ClientSpec, Outgoing
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
-from streamgauge.domain.scenario import Setting
-from streamgauge.engine.compose import Composer, Recipe
-from streamgauge.engine.consume import Reading, rows
+from streamgauge.engine.consume.loop import Reading, rows
 from streamgauge.engine.fake import FakeConsumer, FakeLog, FakeProducer
 from streamgauge.engine.ports import ConsumerClient, ProducerClient
-from streamgauge.kafka.consumer import KafkaConsumer
-from streamgauge.kafka.producer import KafkaProducer
-from streamgauge.kafka.settings import consumer_faults, producer_faults
+from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.kafka.clients.consumer import KafkaConsumer
+from streamgauge.kafka.clients.producer import KafkaProducer
+from streamgauge.kafka.clients.settings import consumer_faults, producer_faults
+from streamgauge.scenario import Setting
 
 TAG = 77
 PARTITIONS = 4

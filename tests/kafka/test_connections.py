@@ -14,13 +14,20 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from tests.waiting import until
 
+from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
-from streamgauge.domain.scenario import Setting
-from streamgauge.domain.scenario.connections import TIMEOUT_SECONDS, Kind
-from streamgauge.kafka.connections import KafkaConnections, Noted, PlainOpener, SecuredOpener, opener_of, partitions_of
-from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.kafka.clients.connections import (
+    KafkaConnections,
+    Noted,
+    PlainOpener,
+    SecuredOpener,
+    opener_of,
+    partitions_of,
+)
+from streamgauge.scenario import Setting
+from streamgauge.scenario.model.connections import TIMEOUT_SECONDS, Kind
 
 HELD = (Kind.HOLD_PRODUCER, Kind.HOLD_CONSUMER, Kind.HOLD_METADATA)
 SHORT = 0.05

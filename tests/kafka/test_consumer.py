@@ -10,12 +10,12 @@ import confluent_kafka as ck
 import pytest
 from confluent_kafka import TopicPartition
 
+from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Committed, Fetched, Place
 from streamgauge.domain.clock import monotonic_ns
-from streamgauge.kafka import stock
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.consumer import KafkaConsumer
-from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.kafka.clients import stock
+from streamgauge.kafka.clients.consumer import KafkaConsumer
 
 PARTITIONS = 4
 PATIENCE_NS = 30_000_000_000

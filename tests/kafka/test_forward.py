@@ -10,11 +10,11 @@ import psutil
 import pytest
 from tests.waiting import until
 
-from streamgauge.domain.news import order
+from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.embedded import EmbeddedBroker
 from streamgauge.kafka.forward import ClientQuery, left_behind
+from streamgauge.processes.news import order
 
 pytestmark = pytest.mark.kafka
 
@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 30
 PARENT = """
 import sys
 from streamgauge.domain import clock
-from streamgauge.domain.news import read_order
+from streamgauge.processes.news import read_order
 from streamgauge.kafka.forward import ClientQuery
 query = ClientQuery(read_order(sys.stdin.readline())[0])
 query.start()

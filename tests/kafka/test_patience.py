@@ -9,7 +9,8 @@ from confluent_kafka import KafkaError, KafkaException
 from tests.waiting import until
 
 from streamgauge.domain.errors import Interrupted
-from streamgauge.kafka.patience import awaited, is_passing, let_go, patiently, side_by_side
+from streamgauge.kafka.patience import is_passing, patiently
+from streamgauge.processes.patience import awaited, let_go, side_by_side
 
 FENCED = "Unable to replicate the partition 1 time(s): All brokers are currently fenced, or have all their log directories cordoned."  # fmt: skip # noqa: E501
 TOO_FEW = "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because only 1 broker(s) are registered."  # fmt: skip # noqa: E501

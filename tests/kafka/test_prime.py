@@ -8,11 +8,11 @@ import psutil
 import pytest
 from tests.waiting import until
 
+from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError, Interrupted
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.embedded import EmbeddedBroker, start_broker
-from streamgauge.kafka.java import Java
 from streamgauge.kafka.prime import TOPIC, prime
 
 pytestmark = pytest.mark.kafka

@@ -9,11 +9,12 @@ import confluent_kafka as ck
 import numpy as np
 import pytest
 
-from streamgauge.domain import clock, payload
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.events import CLIENT
-from streamgauge.kafka.embedded import EmbeddedBroker
-from streamgauge.kafka.statistics import EVERY, INTERVAL_MS, Counts, Ledger, Statistics, numbers_of
+from streamgauge.kafka.clients.statistics import EVERY, INTERVAL_MS, Counts, Ledger, Statistics, numbers_of
+from streamgauge.workload import payload
 
 QUIET = logging.getLogger("streamgauge.quiet")
 QUIET.addHandler(logging.NullHandler())

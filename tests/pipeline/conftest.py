@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamgauge.domain.events import EVENTS
-from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.pipeline.schemas import arrow_schema
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.session import session, sizing
 from streamgauge.record.parts import write_parquet
 

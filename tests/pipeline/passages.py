@@ -8,7 +8,7 @@ from streamgauge.delivery.audit import Measure, Received, Sent
 from streamgauge.delivery.ends import Lag
 from streamgauge.delivery.through import Passage, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED
-from streamgauge.domain.scenario.pipeline import SAME, SUBSET, Does
+from streamgauge.scenario.model.pipeline import SAME, SUBSET, Does
 
 MEASURE = Measure(5_000, 60_000)
 GROUPS, QUERY = (0, 1), 2

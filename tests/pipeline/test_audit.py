@@ -29,12 +29,13 @@ from streamgauge.delivery.audit import (
 )
 from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
 from streamgauge.domain.events import ABORTED, COMMITTED, EVENTS, FATE_UNKNOWN, UNDECIDED
-from streamgauge.pipeline import accounts, silver, unsettled
-from streamgauge.pipeline.audit import UNREPORTED, UNREPORTED_RECEIVED, Findings, findings, judgement
-from streamgauge.pipeline.audit import remains as spark_remains
-from streamgauge.pipeline.repeats import repeats
+from streamgauge.pipeline.audit import accounts, unsettled
+from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED, Findings, findings, judgement
+from streamgauge.pipeline.audit.audit import remains as spark_remains
+from streamgauge.pipeline.audit.repeats import repeats
+from streamgauge.pipeline.read import silver
+from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.run import analyse
-from streamgauge.pipeline.schemas import arrow_schema
 
 pytestmark = pytest.mark.spark
 

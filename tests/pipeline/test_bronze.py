@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streamgauge.pipeline.bronze import Extent, look
+from streamgauge.pipeline.read.bronze import Extent, look
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamgauge.delivery.audit import Measure
-from streamgauge.domain.histogram import bucket_of
-from streamgauge.pipeline.buckets import bucket
-from streamgauge.pipeline.histogram import By, Counts, Value, histogram, packed
-from streamgauge.pipeline.silver import tick, ticks
+from streamgauge.domain.latency.buckets import bucket_of
+from streamgauge.pipeline.metrics.buckets import bucket
+from streamgauge.pipeline.metrics.histogram import By, Counts, Value, histogram, packed
+from streamgauge.pipeline.read.silver import tick, ticks
 
 pytestmark = pytest.mark.spark
 

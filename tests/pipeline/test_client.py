@@ -7,10 +7,10 @@ import pytest
 
 from streamgauge.delivery.audit import Measure
 from streamgauge.domain.events import CLIENT
-from streamgauge.domain.tables import WIRE
-from streamgauge.pipeline.client import wire
-from streamgauge.pipeline.schemas import arrow_schema
-from streamgauge.pipeline.silver import Span
+from streamgauge.domain.tables.schemas import WIRE
+from streamgauge.pipeline.machine.client import wire
+from streamgauge.pipeline.read.schemas import arrow_schema
+from streamgauge.pipeline.read.silver import Span
 
 SECOND = 1_000_000_000
 SPAN = Span(0, 20 * SECOND, Measure(5 * SECOND, 15 * SECOND))

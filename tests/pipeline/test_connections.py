@@ -8,10 +8,10 @@ import pytest
 from streamgauge.delivery.audit import Measure
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import EVENTS
-from streamgauge.domain.tables import CONNECTIONS_BY_KIND
-from streamgauge.pipeline.connections import connection_rows
-from streamgauge.pipeline.schemas import arrow_schema
-from streamgauge.pipeline.silver import Span
+from streamgauge.domain.tables.schemas import CONNECTIONS_BY_KIND
+from streamgauge.pipeline.machine.connections import connection_rows
+from streamgauge.pipeline.read.schemas import arrow_schema
+from streamgauge.pipeline.read.silver import Span
 
 SPAN = Span(3 * NS_PER_SECOND, 20 * NS_PER_SECOND, Measure(5 * NS_PER_SECOND, 15 * NS_PER_SECOND))
 ASKED = {"connections": {"open": "10/s", "hold": {"producers": 3, "refresh": "2s"}}}

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamgauge.domain.events import EVENTS
-from streamgauge.pipeline.bronze import look
-from streamgauge.pipeline.lag import MARKS
+from streamgauge.pipeline.pressure.lag import MARKS
+from streamgauge.pipeline.read.bronze import look
 from streamgauge.pipeline.run import analyse
 
 pytestmark = pytest.mark.spark

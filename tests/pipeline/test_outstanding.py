@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 from tests.pipeline.histories import EVERY, FROM, GROUPS, MS, TO, History, Told
 
 from streamgauge.delivery.audit import Measure
-from streamgauge.domain.tables import TABLES
-from streamgauge.pipeline.outstanding import MOST_INTERVALS, NEVER, Grid, oldest
+from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.pipeline.pressure.outstanding import MOST_INTERVALS, NEVER, Grid, oldest
+from streamgauge.pipeline.read.silver import Span
 from streamgauge.pipeline.run import analyse
-from streamgauge.pipeline.silver import Span
 
 pytestmark = pytest.mark.spark
 
@@ -31,7 +31,7 @@ def _session(spark: SparkSession) -> SparkSession:
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A partition has several blocks of offsets."""
-    monkeypatch.setattr("streamgauge.pipeline.outstanding.BLOCK_BITS", 4)
+    monkeypatch.setattr("streamgauge.pipeline.pressure.outstanding.BLOCK_BITS", 4)
 
 
 def rows(folder: Any, name: str, **wanted: Any) -> list[dict[str, Any]]:

@@ -7,9 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.pipeline.bronze import look
-from streamgauge.pipeline.parts import MISPLACED, NOT_CLOSED, TORN, UNKNOWN_KIND, listed, spark_path
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.pipeline.read.bronze import look
+from streamgauge.pipeline.read.parts import MISPLACED, NOT_CLOSED, TORN, UNKNOWN_KIND, listed, spark_path
 
 W = "events/sent/worker=w"
 FILES = [

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.pipeline.piped import AGAIN, AHEAD, BEGIN, COUNT, FROM, MS, SECOND, TO, Ints, Piped, wall_ms
 
-from streamgauge.domain.histogram import bucket_of, upper_edge_ns
+from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
 from streamgauge.pipeline.run import analyse
 
 pytestmark = pytest.mark.spark

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.histogram import bucket_of, upper_edge_ns
-from streamgauge.domain.latency import PERCENTILES
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.tables import DELIVERED_PERCENTILES, METRICS, TABLES
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
+from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.tables.schemas import DELIVERED_PERCENTILES, METRICS, TABLES
+from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.run import analyse
-from streamgauge.pipeline.schemas import arrow_schema
 
 pytestmark = pytest.mark.spark
 

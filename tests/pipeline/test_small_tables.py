@@ -7,11 +7,11 @@ import pytest
 
 from streamgauge.delivery.audit import Measure
 from streamgauge.domain.events import EVENTS, RESOURCES
-from streamgauge.domain.tables import TABLES
-from streamgauge.pipeline.gc import pauses
-from streamgauge.pipeline.resources import resources
-from streamgauge.pipeline.schemas import arrow_schema, spark_schema
-from streamgauge.pipeline.silver import Span
+from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.pipeline.machine.gc import pauses
+from streamgauge.pipeline.machine.resources import resources
+from streamgauge.pipeline.read.schemas import arrow_schema, spark_schema
+from streamgauge.pipeline.read.silver import Span
 from streamgauge.record.arrow import arrow_schema as recorded_schema
 
 SECOND = 1_000_000_000

@@ -14,12 +14,13 @@ from tests.pipeline.passages import DEAD, GROUPS, MEASURE, SINK, Passed
 from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit
 from streamgauge.delivery.through import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPECTED, through
 from streamgauge.domain.events import ABORTED, EVENTS
-from streamgauge.domain.scenario.pipeline import AGGREGATE, CHANGED, SUBSET
-from streamgauge.domain.verdict.asked import Piped
-from streamgauge.pipeline import audit, silver, unsettled
-from streamgauge.pipeline import through as spark_through
-from streamgauge.pipeline.schemas import arrow_schema
-from streamgauge.pipeline.through import Findings
+from streamgauge.pipeline.audit import audit, unsettled
+from streamgauge.pipeline.audit import through as spark_through
+from streamgauge.pipeline.audit.through import Findings
+from streamgauge.pipeline.read import silver
+from streamgauge.pipeline.read.schemas import arrow_schema
+from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED, SUBSET
+from streamgauge.verdict.asked import Piped
 
 pytestmark = pytest.mark.spark
 

@@ -9,13 +9,13 @@ from pyspark.sql import SparkSession
 from tests.pipeline.test_run import M0, M1, PHASES, SECOND, TIMES, Ints, Messages, Row, Writer, row, rows
 
 from streamgauge.delivery.audit import Measure
-from streamgauge.domain.runfolder import RunFacts
-from streamgauge.pipeline.backpressure import backpressure_rows
-from streamgauge.pipeline.bronze import look
-from streamgauge.pipeline.knowledge import knowledge, span_of
-from streamgauge.pipeline.outstanding import Grid, Outstanding
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.pipeline.pressure.backpressure import backpressure_rows
+from streamgauge.pipeline.pressure.outstanding import Grid, Outstanding
+from streamgauge.pipeline.read.bronze import look
+from streamgauge.pipeline.read.knowledge import knowledge, span_of
+from streamgauge.pipeline.read.silver import Span
 from streamgauge.pipeline.run import analyse
-from streamgauge.pipeline.silver import Span
 
 REPORTED, TAKEN_UP, CAME = 600, 1_000, 150
 """Of the messages that a producer took up the first were reported; of the others the first came."""

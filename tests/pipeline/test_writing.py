@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.pipeline.writing import write_tables
 
 NAMES = ("latency", "throughput", "verdict")
@@ -82,7 +82,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 import pyarrow as pa
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.pipeline.writing import write_tables
 replace, left = Path.replace, [int(sys.argv[2])]
 def killed(path, to):

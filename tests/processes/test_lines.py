@@ -160,7 +160,7 @@ def test_what_it_started_ends_with_it(start: Start) -> None:
     """A grandchild holds on to its pipes, and is killed with it."""
     text = (
         "import subprocess, sys\n"
-        "from streamgauge.domain.news import Processes\n"
+        "from streamgauge.processes.news import Processes\n"
         "from streamgauge.processes.lines import Told\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import sys; sys.stdin.read()'])\n"
         "Told(sys.stdout.fileno()).tell(Processes({'grandchild': child.pid}))\n"

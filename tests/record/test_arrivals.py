@@ -12,7 +12,7 @@ import pytest
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.events import SENT
-from streamgauge.domain.paths import RunFolder
+from streamgauge.domain.folder.paths import RunFolder
 from streamgauge.record.arrivals import read_arrivals
 from streamgauge.record.arrow import arrow_schema
 

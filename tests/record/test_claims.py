@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from streamgauge.domain.errors import RecordError
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.record.claims import gaps, left_by, recorded_rows
 from streamgauge.record.parts import PartSink
 

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.domain import payload
-from streamgauge.domain.recordbatch import HEADER_BYTES, Record, encode
 from streamgauge.record.compression import DEFAULT_LEVELS, Codec, codec_of, compress
+from streamgauge.record.recordbatch import HEADER_BYTES, Record, encode
+from streamgauge.scenario.model.content import BodyKind
+from streamgauge.workload import payload
 
 REAL = [name for name in DEFAULT_LEVELS if name != "none"]
 MESSAGES = 100
 
 
-def records_of(kind: payload.BodyKind, count: int = MESSAGES, size: int = 512) -> bytes:
+def records_of(kind: BodyKind, count: int = MESSAGES, size: int = 512) -> bytes:
     """The records of one batch, no two messages the same."""
     return encode([Record(payload.body(kind, 1, 0, index, size), b"%d" % index) for index in range(count)])
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from streamgauge.domain.cgroup import Quota
 from streamgauge.domain.errors import BadInput, RecordError
-from streamgauge.domain.runfolder import BrokerFacts, Phase, RunFacts, RunFolder, WorkerFacts
-from streamgauge.processes.cgroup import Groups
+from streamgauge.domain.folder.facts import BrokerFacts, Phase, RunFacts, RunFolder, WorkerFacts
+from streamgauge.processes.cgroup.groups import Groups
+from streamgauge.processes.cgroup.quotas import Quota
 from streamgauge.record.facts import RESERVED_BYTES, machine, read_facts, versions, write_facts
 
 

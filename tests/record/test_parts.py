@@ -15,7 +15,7 @@ import pytest
 from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.events import EVENTS
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.record.openpart import HEAD_BYTES

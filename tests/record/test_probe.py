@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from streamgauge.domain.fitness import Machine, findings
 from streamgauge.record.probe import WATCHED_SECONDS, probe
+from streamgauge.verdict.fitness import Machine, findings
 
 CLOCKS = "sys/devices/system/clocksource/clocksource0"
 CPU = "sys/devices/system/cpu"

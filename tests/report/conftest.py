@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streamgauge.domain.latency import PERCENTILES
-from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.domain.tables import DELIVERY_COUNTS, METRICS, TABLES
-from streamgauge.domain.verdict import checks
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.tables.schemas import DELIVERY_COUNTS, METRICS, TABLES
 from streamgauge.record.arrow import arrow_schema
+from streamgauge.report.assemble.result import assemble, write_result
 from streamgauge.report.figures import catalogue
-from streamgauge.report.figures.figure import Figure, Source
-from streamgauge.report.figures.timeline import source_of
+from streamgauge.report.figures.drawing.figure import Figure, Source
+from streamgauge.report.figures.drawing.timeline import source_of
 from streamgauge.report.publish import tables_of
-from streamgauge.report.result import assemble, write_result
+from streamgauge.verdict import checks
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Page
 from tests.report.conftest import credited, fault, faulty, hysteresis
 from tools.browser import browser
 
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import write_result
 from streamgauge.report.publish import publish
-from streamgauge.report.result import write_result
 
 pytestmark = pytest.mark.e2e
 

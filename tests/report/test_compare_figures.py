@@ -14,8 +14,8 @@ import vl_convert
 from benchmarks import references
 from tests.report.conftest import changed
 
-from streamgauge.cli.scenario_file import load_scenario
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import (
     Labelled,
@@ -31,8 +31,8 @@ from streamgauge.report.figures.compare import (
     ratios,
     sizes,
 )
-from streamgauge.report.figures.figure import Figure
-from streamgauge.report.result import assemble
+from streamgauge.report.figures.drawing.figure import Figure
+from streamgauge.run.scenario_file import load_scenario
 
 Row = dict[str, Any]
 Make = Callable[..., RunFolder]

@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 from tests.report.conftest import recovered
 
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.figures.compare import (
     Labelled,
     cdfs,
@@ -20,7 +20,7 @@ from streamgauge.report.figures.compare import (
     policy_timeline,
     recoveries,
 )
-from streamgauge.report.figures.figure import Figure
+from streamgauge.report.figures.drawing.figure import Figure
 
 Row = dict[str, Any]
 Make = Callable[..., RunFolder]

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from streamgauge.domain.runfolder import RunFacts
-from streamgauge.domain.tables import CONNECTIONS_BY_KIND
-from streamgauge.domain.verdict.evidence import Evidence
-from streamgauge.report.connections import NOT_ASKED, connections
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.domain.tables.schemas import CONNECTIONS_BY_KIND
+from streamgauge.report.assemble.connections import NOT_ASKED, connections
+from streamgauge.verdict.evidence import Evidence
 
 Row = dict[str, Any]
 FACTS: Row = {

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import csv
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report import csv_files
 from streamgauge.report.csv_files import harmless, write_csv
 

@@ -10,10 +10,10 @@ import pytest
 import vl_convert
 from tests.report.conftest import Drawn, Make, figure_of
 
+from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import catalogue, distribution, machine, over_time, partitions
-from streamgauge.report.figures.figure import Figure, Source, rounded
-from streamgauge.report.figures.timeline import MOST_POINTS, phases, timeline
-from streamgauge.report.result import assemble
+from streamgauge.report.figures.drawing.figure import Figure, Source, rounded
+from streamgauge.report.figures.drawing.timeline import MOST_POINTS, phases, timeline
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from streamgauge.domain.fitness import Finding, Machine, findings
-from streamgauge.report.fitness import diagnosis
+from streamgauge.report.pages.fitness import diagnosis
+from streamgauge.verdict.fitness import Finding, Machine, findings
 
 FOUND = [
     Finding("python", "ok", "3.12.4", "The workers run on it."),

@@ -16,14 +16,14 @@ from hdrh.log import HistogramLogReader  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamgauge.cluster.jars import broker_jars
+from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.histogram import bucket_of
-from streamgauge.domain.latency import PERCENTILES, Buckets, percentile_ns
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.tables import LATENCY_BUCKETS, METRICS
-from streamgauge.kafka.jars import broker_jars
-from streamgauge.kafka.java import Java
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.latency.buckets import bucket_of
+from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
+from streamgauge.domain.tables.schemas import LATENCY_BUCKETS, METRICS
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.report.hlog import microseconds, write_hlog
 

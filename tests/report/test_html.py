@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.report.conftest import transacting
 
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report import html
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.catalogue import figures
-from streamgauge.report.html import cards, to_html
+from streamgauge.report.pages import html
+from streamgauge.report.pages.html import cards, to_html
 from streamgauge.report.publish import tables_of
-from streamgauge.report.result import assemble
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -11,10 +11,10 @@ from markdown_it import MarkdownIt
 from tests.report.conftest import processing, transacting
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report.markdown import escaped, to_markdown, write_markdown
-from streamgauge.report.result import assemble
-from streamgauge.report.terminal import summary
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import assemble
+from streamgauge.report.pages.markdown import escaped, to_markdown, write_markdown
+from streamgauge.report.pages.terminal import summary
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

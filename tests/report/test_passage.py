@@ -10,17 +10,17 @@ from jsonschema import Draft202012Validator
 from tests.report.conftest import faulty
 from tests.report.test_html import Page
 
-from streamgauge.domain.query_tables import QUERY_TABLES
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.stages import STAGES, WHOLE
-from streamgauge.domain.tables import TABLES
-from streamgauge.report import html, passage
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.tables.query import QUERY_TABLES
+from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.pipeline.stream.stages import STAGES, WHOLE
+from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.catalogue import figures
 from streamgauge.report.figures.passage import MOST_BATCHES, thinned
-from streamgauge.report.html import to_html
-from streamgauge.report.markdown import to_markdown
-from streamgauge.report.result import assemble
-from streamgauge.report.terminal import summary
+from streamgauge.report.pages import html, passage
+from streamgauge.report.pages.html import to_html
+from streamgauge.report.pages.markdown import to_markdown
+from streamgauge.report.pages.terminal import summary
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -11,12 +11,12 @@ import pytest
 from tests.report.conftest import credited, fault, faulty, hysteresis, recovered
 from tests.report.test_html import Page
 
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report import html, pressure, words
-from streamgauge.report.html import to_html
-from streamgauge.report.markdown import to_markdown
-from streamgauge.report.result import assemble
-from streamgauge.report.terminal import summary
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import assemble
+from streamgauge.report.pages import html, pressure, words
+from streamgauge.report.pages.html import to_html
+from streamgauge.report.pages.markdown import to_markdown
+from streamgauge.report.pages.terminal import summary
 
 Row = dict[str, Any]
 Result = dict[str, Any]

@@ -19,12 +19,12 @@ from tests.report.conftest import (
     recovered,
 )
 
+from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import backpressure, catalogue, lag, recovery
-from streamgauge.report.figures.figure import Figure
-from streamgauge.report.figures.marks import marks_of
-from streamgauge.report.figures.sampled import MOST_POINTS, Line
+from streamgauge.report.figures.drawing.figure import Figure
+from streamgauge.report.figures.drawing.marks import marks_of
+from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line
 from streamgauge.report.publish import tables_of
-from streamgauge.report.result import assemble
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -11,16 +11,17 @@ import jsonschema
 import pytest
 
 from streamgauge.domain.errors import AnalysisError, BadInput, StreamgaugeError
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes import disk
-from streamgauge.report import files, html
+from streamgauge.report import files
+from streamgauge.report.assemble.result import write_result
+from streamgauge.report.pages import html
+from streamgauge.report.pages.terminal import summary
 from streamgauge.report.publish import publish, result_of
-from streamgauge.report.result import write_result
-from streamgauge.report.terminal import summary
 
 Make = Callable[..., RunFolder]
 GOLDEN = Path(__file__).parent / "golden"
-SCHEMA = Path(html.__file__).with_name("result.schema.json")
+SCHEMA = Path(html.__file__).parents[1] / "result.schema.json"
 
 
 @pytest.fixture(autouse=True)

@@ -24,12 +24,12 @@ from tests.report.conftest import (
 )
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.latency import PERCENTILES
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.tables import DELIVERY_COUNTS
-from streamgauge.domain.verdict.asked import CLOSED_LOOP
-from streamgauge.report.result import TABLES, assemble, write_result
-from streamgauge.report.sections import OF_LAG
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.tables.schemas import DELIVERY_COUNTS
+from streamgauge.report.assemble.result import TABLES, assemble, write_result
+from streamgauge.report.assemble.sections import OF_LAG
+from streamgauge.verdict.asked import CLOSED_LOOP
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

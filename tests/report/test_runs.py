@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.runs import NOT_ANALYSED, NOT_READABLE, RunRow, newest_last, run_row, runs_table
 
 Row = dict[str, Any]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report.result import write_result
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import write_result
 from streamgauge.report.schema import expectation_faults, misfit
 
 Make = Callable[..., RunFolder]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.report.conftest import observing, processing, transacting, waiting
 
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.verdict.asked import CLOSED_LOOP
-from streamgauge.report.result import assemble
-from streamgauge.report.terminal import summary
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import assemble
+from streamgauge.report.pages.terminal import summary
+from streamgauge.verdict.asked import CLOSED_LOOP
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

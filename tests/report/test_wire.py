@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from streamgauge.domain.runfolder import RunFacts
-from streamgauge.domain.tables import WIRE
-from streamgauge.domain.verdict.evidence import Evidence
-from streamgauge.report.wire import NOT_TOLD, wire
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.domain.tables.schemas import WIRE
+from streamgauge.report.assemble.wire import NOT_TOLD, wire
+from streamgauge.verdict.evidence import Evidence
 
 Row = dict[str, Any]
 FACTS: Row = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.report import words
+from streamgauge.report.pages import words
 
 
 def test_what_few_runs_have_is_told_in_a_line_each() -> None:

@@ -11,8 +11,8 @@ import confluent_kafka as ck
 import pyarrow.parquet as pq
 
 from streamgauge.domain import stamp
-from streamgauge.domain.cells import read_claims
-from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.domain.folder.cells import read_claims
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
 
 Stamp = tuple[int, int]
 """Producer and sequence."""

@@ -23,7 +23,7 @@ from tests.waiting import until
 from streamgauge.cli.run import analyse
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, StreamgaugeError
-from streamgauge.domain.runfolder import RunFacts, RunFolder
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.engine.live import memory_folder
 from streamgauge.record.facts import read_facts
 
@@ -249,7 +249,7 @@ class Case:
     def _look_around(self) -> None:
         """No file is left, but in run folders."""
         with _environment(XDG_STATE_HOME=str(self.root / "state"), TMPDIR=str(self.root / "tmp")):
-            from streamgauge.kafka import registry
+            from streamgauge.cluster import registry
 
             registry.sweep()
         self.faults += [f"left behind: {path}" for path in (self.root / "tmp").rglob("*") if path.is_file()]

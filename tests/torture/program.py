@@ -13,9 +13,9 @@ if __name__ == "__main__":
 
     with loading():
         Path(os.environ["TORTURE_BEGUN"]).touch()
-        from streamgauge.cli import conduct
         from streamgauge.cli.main import main
         from streamgauge.kafka.prime import prime
+        from streamgauge.run import conduct
 
     vars(conduct)["prime"] = functools.partial(prime, seconds=0.5)
     sys.argv[0] = "streamgauge"

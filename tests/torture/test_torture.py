@@ -13,7 +13,7 @@ from tests.torture.case import Case, remove
 from tests.torture.machine import cannot
 from tests.torture.plans import FIXED, NEEDS_ROOT, Plan, draw, endings
 
-from streamgauge.kafka.embedded import EmbeddedBroker
+from streamgauge.cluster.embedded import EmbeddedBroker
 
 CASES = 200
 FIRST = int(os.environ.get("STREAMGAUGE_TORTURE_SEED", "1"))

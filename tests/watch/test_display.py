@@ -9,8 +9,8 @@ from rich.console import Console
 
 from streamgauge.cli.display import is_live
 from streamgauge.domain.look import BUCKETS, Held, Look, WorkerLook
-from streamgauge.domain.progress import in_one_line, progress
 from streamgauge.watch.display import Display, Lines, Quiet
+from streamgauge.watch.progress import in_one_line, progress
 from streamgauge.watch.view import View, curve, table
 
 SECOND = 1_000_000_000

@@ -6,8 +6,8 @@ import sys
 from collections import ChainMap
 from collections.abc import Iterable
 
-from streamgauge.domain.verdict import RULES, evidence
-from streamgauge.domain.verdict.rule import Rule
+from streamgauge.verdict import RULES, evidence
+from streamgauge.verdict.rule import Rule
 from tools.reference.markdown import code, document, sentence, table
 
 INTRO = """\

@@ -1,6 +1,6 @@
 """The page of the exit codes."""
 
-from streamgauge.domain.exits import Exit
+from streamgauge.verdict.exits import Exit
 from tools.reference.markdown import code, document, sentence, table
 
 INTRO = """\

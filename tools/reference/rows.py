@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from streamgauge.domain.events import EVENTS, Schema
-from streamgauge.domain.tables import METRICS, TABLES
+from streamgauge.domain.tables.schemas import METRICS, TABLES
 from tools.reference.markdown import code, document, sentence, table
 
 EVENTS_INTRO = """\

@@ -2,9 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 
-from streamgauge.cli.scenario_file import shipped
-from streamgauge.domain.quantities import DURATION_NS, MAX_DURATION_NS, RATE_FACTOR, SIZE_BYTES, format_duration
-from streamgauge.domain.scenario import OWNED_SETTINGS, Scenario
+from streamgauge.domain.text.quantities import (
+    DURATION_NS,
+    MAX_DURATION_NS,
+    RATE_FACTOR,
+    SIZE_BYTES,
+    format_duration,
+)
+from streamgauge.run.scenario_file import shipped
+from streamgauge.scenario import OWNED_SETTINGS, Scenario
 from tools.reference.fields import sections
 from tools.reference.markdown import block, code, document, sentence, table
 

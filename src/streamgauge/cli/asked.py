@@ -6,13 +6,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from streamgauge.cli.scenario_file import read_scenario
 from streamgauge.control.simulation import TICK_NS, Model, Sticky, model_of
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.quantities import format_duration, parse_count, parse_duration_ns, parse_rate_per_second
-from streamgauge.domain.scenario import Scenario, document, examine
-from streamgauge.domain.shown import one_line, shown
+from streamgauge.domain.text.quantities import (
+    format_duration,
+    parse_count,
+    parse_duration_ns,
+    parse_rate_per_second,
+)
+from streamgauge.domain.text.shown import one_line, shown
+from streamgauge.run.scenario_file import read_scenario
+from streamgauge.scenario import Scenario, document, examine
 
 MOST_ROWS: Final = 10_000
 KINDS: Final = ("svg", "png", "pdf")

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from streamgauge.cli.signals import noted
-from streamgauge.cli.waiting import Waiting
+from streamgauge.cluster import registry
+from streamgauge.cluster.embedded import start_broker
+from streamgauge.cluster.java import find_java
+from streamgauge.cluster.registry import Entry
 from streamgauge.domain.errors import BadInput
-from streamgauge.engine.plan import Interrupts
-from streamgauge.kafka import registry
-from streamgauge.kafka.embedded import start_broker
-from streamgauge.kafka.java import find_java
-from streamgauge.kafka.registry import Entry
+from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.run.waiting import Waiting
 
 app = typer.Typer(
     help="Start, list and stop embedded brokers that outlive the command.",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import typer
 from rich.console import Console
 
-from streamgauge.cli.conduct import Request
+from streamgauge.run.conduct import Request
 from streamgauge.watch.display import Display, Lines, Quiet
 from streamgauge.watch.metrics import Metrics
 from streamgauge.watch.view import View

@@ -8,13 +8,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from streamgauge.cluster.jars import cache_folder, parse_list
+from streamgauge.cluster.java import find_java
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.exits import Exit
-from streamgauge.domain.fitness import Machine, findings, is_ready
-from streamgauge.kafka.jars import cache_folder, parse_list
-from streamgauge.kafka.java import find_java
 from streamgauge.record.probe import probe
-from streamgauge.report.fitness import diagnosis
+from streamgauge.report.pages.fitness import diagnosis
+from streamgauge.verdict.exits import Exit
+from streamgauge.verdict.fitness import Machine, findings, is_ready
 
 
 def doctor(runs: Path, *, as_json: bool, out: Callable[[str], None], look: Callable[[Path], Machine] = probe) -> Exit:
@@ -39,5 +39,5 @@ def _java(environ: Mapping[str, str]) -> dict[str, Any]:
 def _jars(environ: Mapping[str, str]) -> dict[str, Any]:
     """How many of the broker's jars would have to be fetched; their sums are checked when a broker starts."""
     folder = cache_folder(environ)
-    listed = parse_list(files("streamgauge.kafka").joinpath("jars.txt").read_text(encoding="utf-8"))
+    listed = parse_list(files("streamgauge.cluster").joinpath("jars.txt").read_text(encoding="utf-8"))
     return {"jars_folder": str(folder), "jars_missing": sum(not (folder / jar.file_name).is_file() for jar in listed)}

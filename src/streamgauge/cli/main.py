@@ -8,9 +8,9 @@ import typer
 
 from streamgauge.cli.broker import app as broker
 from streamgauge.cli.simulate import app as simulate
-from streamgauge.domain.address import LOOPBACK
 from streamgauge.domain.errors import BadInput, Interrupted, StreamgaugeError
-from streamgauge.domain.exits import Exit
+from streamgauge.domain.text.address import LOOPBACK
+from streamgauge.verdict.exits import Exit
 
 app = typer.Typer(
     name="streamgauge",
@@ -26,7 +26,7 @@ app.add_typer(simulate, name="simulate")
 
 def _shipped_or_file(incomplete: str) -> list[str]:
     """What a scenario may be called: a shipped name, or a YAML file that is there."""
-    from streamgauge.cli.scenario_file import shipped
+    from streamgauge.run.scenario_file import shipped
 
     files = [str(path) for pattern in ("*.yaml", "*.yml") for path in Path().glob(pattern)]
     return [name for name in (*shipped(), *sorted(files)) if name.startswith(incomplete)]
@@ -34,7 +34,7 @@ def _shipped_or_file(incomplete: str) -> list[str]:
 
 def _kind_or_scenario(incomplete: str) -> list[str]:
     """Whose messages may be looked at: those of a kind of payload, or of a scenario."""
-    from streamgauge.domain.payload import KINDS
+    from streamgauge.scenario.model.content import KINDS
 
     return [*(kind for kind in KINDS if kind.startswith(incomplete)), *_shipped_or_file(incomplete)]
 
@@ -131,8 +131,8 @@ def run(
     interrupted.
     """
     from streamgauge.cli.display import display_of, metrics_of
-    from streamgauge.cli.request import job_settings, request_of
     from streamgauge.cli.run import run as run_request
+    from streamgauge.run.request import job_settings, request_of
 
     request = request_of(
         scenario,
@@ -166,9 +166,9 @@ def analyse(
     Example: `streamgauge analyse runs/20260101-120000-baseline`
     """
     from streamgauge.cli.display import display_of
-    from streamgauge.cli.request import check_analysis
     from streamgauge.cli.run import analyse as analyse_folder
-    from streamgauge.domain.runfolder import RunFolder
+    from streamgauge.domain.folder.facts import RunFolder
+    from streamgauge.run.request import check_analysis
 
     check_analysis(RunFolder(folder), master)
     say = display_of(quiet=quiet).say
@@ -185,7 +185,7 @@ def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False
     """
     from streamgauge.cli.display import display_of
     from streamgauge.cli.run import report as report_folder
-    from streamgauge.domain.runfolder import RunFolder
+    from streamgauge.domain.folder.facts import RunFolder
 
     report_folder(RunFolder(folder), display_of(quiet=quiet).say, as_json=as_json, out=print_out, figures=figures)
 
@@ -210,7 +210,7 @@ def scenarios(
 
     Example: `streamgauge scenarios baseline > mine.yaml`
     """
-    from streamgauge.cli.scenario_file import described, load_scenario, schema_text, yaml_text
+    from streamgauge.run.scenario_file import described, load_scenario, schema_text, yaml_text
 
     if schema:
         print_out(schema_text())
@@ -313,8 +313,8 @@ def topics(
 
     Example: `streamgauge topics --bootstrap broker-1:9092 --prefix streamgauge- --delete`
     """
-    from streamgauge.cli.request import cluster_of
     from streamgauge.cli.topics import topics as list_topics
+    from streamgauge.run.request import cluster_of
 
     address, connection = cluster_of(bootstrap, client_config)
     list_topics(folder, address, connection, prefix=prefix, delete=delete, as_json=as_json, out=print_out)
@@ -344,7 +344,7 @@ def _fail(error: StreamgaugeError) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from streamgauge.report.page import plain
+    from streamgauge.report.pages.page import plain
 
     text = "\n".join(map(plain, str(error).split("\n")))
     # Colour only where standard error is a terminal, and NO_COLOR does not forbid it.

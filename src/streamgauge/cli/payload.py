@@ -11,23 +11,30 @@ from typing import Any, Final
 import numpy as np
 from rich.table import Table
 
-from streamgauge.cli.scenario_file import load_scenario, shipped
-from streamgauge.cli.trust import check_trust, trust_of, wrong_folders
-from streamgauge.cli.wiring import Identity, check_settings, plan_of, read_materials
 from streamgauge.domain import stamp
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, ClockPair
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.figures import UNKNOWN, percent, significant, whole
-from streamgauge.domain.pacing import NEVER, Pacer, count_before
-from streamgauge.domain.payload import KINDS
-from streamgauge.domain.recordbatch import HEADER_BYTES, Limits, Record, batches, encode, limits, messages_in_linger
-from streamgauge.domain.scenario import Load, Scenario
-from streamgauge.domain.scenario.content import MadeKeys
-from streamgauge.domain.shown import one_line
-from streamgauge.engine.compose import Composer, Recipe
-from streamgauge.engine.produce import UNPACED_BLOCK
+from streamgauge.domain.text.numbers import UNKNOWN, percent, significant, whole
+from streamgauge.domain.text.shown import one_line
+from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.loop import UNPACED_BLOCK
 from streamgauge.record.compression import DEFAULT_LEVELS, Compression, Spread, codec_of, compress
-from streamgauge.report.page import page
+from streamgauge.record.recordbatch import (
+    HEADER_BYTES,
+    Limits,
+    Record,
+    batches,
+    encode,
+    limits,
+    messages_in_linger,
+)
+from streamgauge.report.pages.page import page
+from streamgauge.run.scenario_file import load_scenario, shipped
+from streamgauge.run.trust import check_trust, trust_of, wrong_folders
+from streamgauge.run.wiring import Identity, check_settings, plan_of, read_materials
+from streamgauge.scenario import Load, Scenario
+from streamgauge.scenario.model.content import KINDS, MadeKeys
+from streamgauge.workload.pacing import NEVER, Pacer, count_before
 
 BASE: Final = "baseline"
 """The scenario that a kind of payload is sent in."""

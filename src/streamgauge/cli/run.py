@@ -5,17 +5,17 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from streamgauge.cli.conduct import Request, conduct, left_in_vain
-from streamgauge.cli.recover import alone, completed
 from streamgauge.cli.signals import noted
 from streamgauge.domain.errors import Interrupted, RunFailed
-from streamgauge.domain.exits import Exit
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.look import Look
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.scenario import advice, room_advice
-from streamgauge.domain.verdict import exit_code
-from streamgauge.engine.plan import Interrupts
+from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.disk import free_bytes
+from streamgauge.run.conduct import Request, conduct, left_in_vain
+from streamgauge.run.recover import alone, completed
+from streamgauge.scenario import advice, room_advice
+from streamgauge.verdict import exit_code
+from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display
 from streamgauge.watch.metrics import Metrics
 
@@ -70,7 +70,7 @@ def analyse(
     """
     # Spark is heavy, and no other command needs it.
     from streamgauge.pipeline.run import analyse as answer
-    from streamgauge.report.result import write_result
+    from streamgauge.report.assemble.result import write_result
 
     with alone(folder):
         try:
@@ -109,8 +109,8 @@ def _show(
     figures: bool,
 ) -> None:
     """Write all that people read; the result is shown in any case."""
+    from streamgauge.report.pages.terminal import summary
     from streamgauge.report.publish import publish
-    from streamgauge.report.terminal import summary
 
     try:
         publish(folder, result, progress, figures=figures)

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.report.page import plain
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.pages.page import plain
 from streamgauge.report.runs import RunRow, newest_last, run_row, runs_table
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-from streamgauge.engine.plan import Interrupts
+from streamgauge.engine.supervise.plan import Interrupts
 
 _STANDARD: Final = (0, 1, 2)
 

@@ -11,9 +11,9 @@ from streamgauge.control.simulate import Row, Simulated, Summary, simulate
 from streamgauge.control.simulation import TICK_NS, Model
 from streamgauge.control.theory import Law, laws
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.figures import UNKNOWN, per_second, percent, whole
-from streamgauge.domain.scenario import Scenario, shareable
-from streamgauge.report.page import page
+from streamgauge.domain.text.numbers import UNKNOWN, per_second, percent, whole
+from streamgauge.report.pages.page import page
+from streamgauge.scenario import Scenario, shareable
 
 BAR: Final = 32
 """The longest bar."""

@@ -9,10 +9,10 @@ from rich.table import Table
 
 from streamgauge.cli.runs import run_folders
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.scenario import Setting
 from streamgauge.kafka.admin import Cluster
 from streamgauge.record.facts import read_facts
-from streamgauge.report.page import page, plain
+from streamgauge.report.pages.page import page, plain
+from streamgauge.scenario import Setting
 
 
 class Made(NamedTuple):

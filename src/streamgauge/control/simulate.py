@@ -18,7 +18,7 @@ from streamgauge.control.credit import Credits, Seen
 from streamgauge.control.hysteresis import PAUSE, RESUME, Hysteresis
 from streamgauge.control.simulation import TICK_NS, Model, Sticky
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.processing import Delays
+from streamgauge.workload.processing import Delays
 
 _DRAWS: Final = 41
 """What is drawn, in the seed: processing times have other numbers."""

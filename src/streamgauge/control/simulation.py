@@ -8,13 +8,13 @@ import numpy as np
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.pacing import Int64s, Pacer, count_before
-from streamgauge.domain.pacing.build import pacer_of
-from streamgauge.domain.processing import Stretch, stretches
-from streamgauge.domain.scenario import Consume, Load, Scenario
-from streamgauge.domain.scenario.backpressure import Backpressure
-from streamgauge.domain.scenario.consume import Commit, Processing
-from streamgauge.domain.scenario.pace import Pace
+from streamgauge.scenario import Consume, Load, Scenario
+from streamgauge.scenario.model.backpressure import Backpressure
+from streamgauge.scenario.model.consume import Commit, Processing
+from streamgauge.scenario.model.pace import Pace
+from streamgauge.workload.pacing import Int64s, Pacer, count_before
+from streamgauge.workload.pacing.build import pacer_of
+from streamgauge.workload.processing import Stretch, stretches
 
 TICK_NS: Final = NS_PER_MS
 """Time passes in steps of so long; consumers finish messages at any time in between."""

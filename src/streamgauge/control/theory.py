@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from streamgauge.control.simulation import TICK_NS, Model
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.figures import significant, whole
-from streamgauge.domain.scenario.backpressure import Hysteresis
+from streamgauge.domain.text.numbers import significant, whole
+from streamgauge.scenario.model.backpressure import Hysteresis
 
 _SLICE_NS: Final = 100 * NS_PER_MS
 """Rates of a load that changes are looked at in slices of so long."""

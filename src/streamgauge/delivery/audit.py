@@ -1,4 +1,4 @@
-"""What became of every message: the definition, in plain Python, of what `pipeline.audit` computes on any scale.
+"""What became of every message: the definition, in plain Python, of what `pipeline.audit.audit` computes on any scale.
 
 A *message* is a row of `sent`; its stamp is (topic, producer, seq), and no two messages have the same stamp or were
 acknowledged at the same offset. A *delivery* is a row of `received`; a group is audited by its own deliveries alone.

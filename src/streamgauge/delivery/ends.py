@@ -1,6 +1,6 @@
 """Where each partition ended for each group: what decides whether a message that nobody received is lost.
 
-Both the definition (`delivery.audit`) and the Spark form of it (`pipeline.audit`) judge by these.
+Both the definition (`delivery.audit`) and the Spark form of it (`pipeline.audit.audit`) judge by these.
 """
 
 from collections.abc import Iterable, Mapping

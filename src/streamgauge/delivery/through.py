@@ -1,4 +1,4 @@
-"""What became of every message on its way through a pipeline: the definition of what `pipeline.through` computes.
+"""What became of every message on its way through a pipeline: the definition of what `pipeline.audit.through` computes.
 
 Messages are sent to the source; a query reads it and writes the sink; groups read the sink. A delivery carries the
 stamp of its message, and is matched with it as if it had been read from the source; where it was read is a place in the
@@ -32,7 +32,7 @@ from streamgauge.delivery.audit import (
 )
 from streamgauge.delivery.ends import NOBODY_DIED, End, Lag, Lane, all_read_out, ends, query_ends
 from streamgauge.domain.events import ABORTED, COMMITTED
-from streamgauge.domain.scenario.pipeline import AGGREGATE, SAME, SUBSET, Does
+from streamgauge.scenario.model.pipeline import AGGREGATE, SAME, SUBSET, Does
 
 AT_SOURCE, BY_PIPELINE = "duplicated_at_source", "duplicated_by_pipeline"
 """Of the messages that came from several places in the sink: those that stood twice in the source, and the others."""

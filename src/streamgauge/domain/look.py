@@ -10,7 +10,7 @@ from typing import Final, Literal
 import numpy as np
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.histogram import Int64s
+from streamgauge.domain.latency.buckets import Int64s
 
 Stage = Literal["starting", "warmup", "measure", "drain", "ending"]
 

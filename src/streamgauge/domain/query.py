@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from streamgauge.domain.scenario.values import Setting
+Setting = str | int | float | bool
+"""The value of a setting of a client or of Spark."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ import numpy as np
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.pacing import Int64s
-from streamgauge.domain.scenario.connections import Kind, Work
 from streamgauge.engine.live import Order, Slot
 from streamgauge.engine.ports import Sink
+from streamgauge.scenario.model.connections import Kind, Work
+from streamgauge.workload.pacing import ConstantPacer, Int64s
 
 PREPARE_NS: Final = 30 * NS_PER_SECOND
 """Held connections that are not made by then are made when they are due for the first time."""
@@ -108,7 +108,7 @@ class Connector:
 
     def serve(self, work: Work, share: Iterable[int], start_ns: int, end_ns: int) -> None:
         """Carry out these operations of a kind, one after the other, each when it is due or as soon as it can be."""
-        pacer = work.pacer
+        pacer = ConstantPacer(work.per_second, 0, 1)
         for operation in share:
             due_ns = start_ns + int(pacer.due_ns(operation, 1)[0])
             if due_ns >= end_ns or not self._await(due_ns) or self.now_ns() > end_ns + GRACE_NS:

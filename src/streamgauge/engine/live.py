@@ -4,7 +4,7 @@ Every client has a row of its own, also where several share a process.
 
 A file in memory, mapped by every process, whose descriptor the workers inherit. Eight-byte stores are atomic, and no
 two processes write the same cell. The file of a run has a name, and tells at its end what its cells mean
-(`domain.cells`): after the death of all of them, it still says how many messages were taken up.
+(`domain.folder.cells`): after the death of all of them, it still says how many messages were taken up.
 """
 
 import contextlib

@@ -8,7 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from streamgauge.domain.blocks import Block, ClientSpec, Committed, Fetched, Outcome, Outgoing, Place, Refused
+from streamgauge.domain.blocks import (
+    Block,
+    ClientSpec,
+    Committed,
+    Fetched,
+    Outcome,
+    Outgoing,
+    Place,
+    Refused,
+)
 from streamgauge.domain.query import News, Progress, QuerySpec
 
 

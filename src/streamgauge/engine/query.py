@@ -17,11 +17,11 @@ from streamgauge.domain.blocks import NULL_FLOAT64, NULL_INT64, Block, Values
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.events import EVENTS, Type
-from streamgauge.domain.pacing import Int64s
 from streamgauge.domain.query import Happened, Looked, News, Progress
 from streamgauge.engine.live import PROCESSES, Cell, Live, Order, Slot, State
+from streamgauge.engine.observe.sample import INTERVAL_NS, Row, columns_of, process_row
 from streamgauge.engine.ports import Query, Sink
-from streamgauge.engine.sample import INTERVAL_NS, Row, columns_of, process_row
+from streamgauge.workload.pacing import Int64s
 
 STARTED, READY, LIMITED, ENDED, DIED, FAILED = "started", "ready", "limited", "ended", "died", "failed"
 NAP_NS: Final = 5 * NS_PER_MS

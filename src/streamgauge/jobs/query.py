@@ -7,13 +7,13 @@ from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import RecordError
-from streamgauge.domain.news import LIMIT, STOP, order
 from streamgauge.domain.query import Advance, News, Progress, QuerySpec
 from streamgauge.jobs import checkpoint
 from streamgauge.processes.lines import Child
+from streamgauge.processes.news import LIMIT, STOP, order
 from streamgauge.processes.scratch import QUERY, Scratch
 
-_DRIVER: Final = ("-m", "streamgauge.jobs.driver")
+_DRIVER: Final = ("-m", "streamgauge.jobs.driver.main")
 
 
 class SparkQuery:

@@ -13,8 +13,9 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPa
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError
-from streamgauge.domain.scenario import Setting
-from streamgauge.kafka.patience import Check, awaited, let_go, no_check, patiently
+from streamgauge.kafka.patience import patiently
+from streamgauge.processes.patience import Check, awaited, let_go, no_check
+from streamgauge.scenario import Setting
 
 TIMEOUT_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.05

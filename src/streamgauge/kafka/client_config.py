@@ -10,8 +10,8 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaException
 
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.scenario import OWNED_SETTINGS
-from streamgauge.domain.secrets import without_secrets
+from streamgauge.domain.text.secrets import without_secrets
+from streamgauge.scenario import OWNED_SETTINGS
 
 BOOTSTRAP: Final = "bootstrap.servers"
 _TOGETHER: Final = "Failed to create"

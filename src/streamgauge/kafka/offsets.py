@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.errors import BrokerError
-from streamgauge.kafka.patience import let_go
+from streamgauge.processes.patience import let_go
 
 # The module does not say which of its names are meant for others, so that mypy takes none of them.
 _admin: Final[Any] = confluent_kafka.admin

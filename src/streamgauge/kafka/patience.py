@@ -1,18 +1,12 @@
-"""How long a cluster is waited for: asked again while it has not got so far yet, and given up when that is no use.
+"""How long a cluster is waited for: asked again while it has not got so far yet."""
 
-A call of librdkafka that waits cannot be interrupted, not even by a signal: Python's handler runs when it returns. So
-calls that may take long are made in threads of their own, which nobody waits for at the end of the process.
-"""
-
-import contextlib
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
 from streamgauge.domain import clock
+from streamgauge.processes.patience import Check, no_check
 
 _PAUSE_SECONDS: Final = 0.05
 _PASSING: Final = frozenset(
@@ -30,16 +24,7 @@ _PASSING: Final = frozenset(
 )
 """Answers after which asking again helps."""
 
-CLOSE_SECONDS: Final = 5.0
-"""Leaving a group takes milliseconds; a broker that does not answer would keep a consumer for 45 s and longer."""
-
-Check = Callable[[], None]
-"""Asked while something is waited for; what it raises ends the waiting."""
 _T = TypeVar("_T")
-
-
-def no_check() -> None:
-    """Wait on, whatever happens."""
 
 
 def is_passing(error: KafkaError) -> bool:
@@ -59,56 +44,3 @@ def patiently(once: Callable[[], _T], seconds: float, check: Check = no_check) -
             if not is_passing(error.args[0]) or clock.monotonic_ns() > deadline_ns:
                 raise
         clock.sleep_seconds(_PAUSE_SECONDS)
-
-
-def awaited(call: Callable[[], _T], check: Check = no_check) -> _T:
-    """What a call returns or raises, made in a thread of its own; when `check` raises, it is left to itself."""
-    return side_by_side([call], 1, check)[0]
-
-
-def side_by_side(calls: Sequence[Callable[[], _T]], at_once: int, check: Check = no_check) -> list[_T]:
-    """What calls return, so many of them made at a time; raises what one of them raises.
-
-    When `check` raises, the calls under way are left to themselves, and no other is begun.
-    """
-    results: dict[int, _T] = {}
-    errors: list[BaseException] = []
-    waiting = deque(enumerate(calls))
-
-    def carry_out() -> None:
-        with contextlib.suppress(IndexError):
-            while True:
-                place, call = waiting.popleft()
-                try:
-                    results[place] = call()
-                except BaseException as error:  # noqa: BLE001 - raised again by who waits for it
-                    errors.append(error)
-                    waiting.clear()
-
-    threads = [threading.Thread(target=carry_out, daemon=True) for _ in range(min(at_once, len(calls)))]
-    for thread in threads:
-        thread.start()
-    try:
-        for thread in threads:
-            while thread.is_alive():
-                check()
-                thread.join(_PAUSE_SECONDS)
-    finally:
-        waiting.clear()
-    if errors:
-        raise errors[0]
-    return [results[place] for place in range(len(calls))]
-
-
-def let_go(closes: Iterable[Callable[[], object]], seconds: float = CLOSE_SECONDS) -> bool:
-    """Close clients side by side, in threads of their own; whether all were closed in that time.
-
-    One that was not goes on in its thread, which holds it: freeing a consumer waits for commits under way too.
-    """
-    threads = [threading.Thread(target=close, daemon=True) for close in closes]
-    for thread in threads:
-        thread.start()
-    deadline_ns = clock.monotonic_ns() + int(seconds * clock.NS_PER_SECOND)
-    for thread in threads:
-        thread.join(max(0.0, (deadline_ns - clock.monotonic_ns()) / clock.NS_PER_SECOND))
-    return not any(thread.is_alive() for thread in threads)

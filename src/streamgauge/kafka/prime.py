@@ -14,7 +14,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.patience import let_go
+from streamgauge.processes.patience import let_go
 
 PRIME_SECONDS: Final = 5.0
 TOPIC: Final = "streamgauge-prime"

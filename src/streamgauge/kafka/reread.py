@@ -9,9 +9,9 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from streamgauge.domain.blocks import ClientSpec, Fetched
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
-from streamgauge.kafka.decode import Decoder
-from streamgauge.kafka.messages import log, words_of
-from streamgauge.kafka.patience import Check, let_go, no_check
+from streamgauge.kafka.clients.decode import Decoder
+from streamgauge.kafka.clients.messages import log, words_of
+from streamgauge.processes.patience import Check, let_go, no_check
 
 AT_ONCE: Final = 10_000
 _POLL_SECONDS: Final = 0.5

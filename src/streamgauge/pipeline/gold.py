@@ -11,36 +11,31 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import NEVER_DELIVERED
-from streamgauge.domain.runfolder import RunFacts
-from streamgauge.domain.stages import Stage
-from streamgauge.pipeline import (
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.pipeline.audit import (
     accounts,
     attempts,
     audit,
-    backpressure,
-    batches,
     judging,
-    lag,
-    latency,
-    metrics,
-    outstanding,
-    polls,
-    processing,
-    query,
-    recovery,
     repeats,
-    shapes,
-    silver,
     through,
-    throughput,
     transactions,
     unsettled,
-    waterfall,
 )
-from streamgauge.pipeline.bronze import Bronze
-from streamgauge.pipeline.histogram import Counts, Value, histogram
-from streamgauge.pipeline.knowledge import Knowledge, knowledge, span_of
-from streamgauge.pipeline.latency import (
+from streamgauge.pipeline.audit.through import Findings
+from streamgauge.pipeline.metrics import (
+    batches,
+    latency,
+    polls,
+    processing,
+    shapes,
+    throughput,
+)
+from streamgauge.pipeline.metrics import (
+    which as metrics,
+)
+from streamgauge.pipeline.metrics.histogram import Counts, Value, histogram
+from streamgauge.pipeline.metrics.latency import (
     ACK,
     END_TO_END,
     LATENESS,
@@ -50,10 +45,15 @@ from streamgauge.pipeline.latency import (
     THROTTLE,
     Histograms,
 )
-from streamgauge.pipeline.silver import Span
-from streamgauge.pipeline.sums import Sums
-from streamgauge.pipeline.through import Findings
-from streamgauge.pipeline.waterfall import Staged
+from streamgauge.pipeline.metrics.sums import Sums
+from streamgauge.pipeline.pressure import backpressure, lag, outstanding, recovery
+from streamgauge.pipeline.read import silver
+from streamgauge.pipeline.read.bronze import Bronze
+from streamgauge.pipeline.read.knowledge import Knowledge, knowledge, span_of
+from streamgauge.pipeline.read.silver import Span
+from streamgauge.pipeline.stream import query, waterfall
+from streamgauge.pipeline.stream.stages import Stage
+from streamgauge.pipeline.stream.waterfall import Staged
 
 Row = dict[str, Any]
 

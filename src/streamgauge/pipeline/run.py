@@ -13,20 +13,20 @@ from pydantic import ValidationError
 from pyspark.errors import PySparkException
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.domain.tables import TABLES
-from streamgauge.domain.verdict import checks
-from streamgauge.pipeline.bronze import Bronze, look
-from streamgauge.pipeline.client import wire
-from streamgauge.pipeline.connections import connection_rows
-from streamgauge.pipeline.gc import pauses
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.gold import answers
-from streamgauge.pipeline.knowledge import span_of
-from streamgauge.pipeline.lag import GROUP
-from streamgauge.pipeline.resources import resources
-from streamgauge.pipeline.schemas import arrow_schema
+from streamgauge.pipeline.machine.client import wire
+from streamgauge.pipeline.machine.connections import connection_rows
+from streamgauge.pipeline.machine.gc import pauses
+from streamgauge.pipeline.machine.resources import resources
+from streamgauge.pipeline.pressure.lag import GROUP
+from streamgauge.pipeline.read.bronze import Bronze, look
+from streamgauge.pipeline.read.knowledge import span_of
+from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.session import first_line, how_ended, session, sizing
 from streamgauge.pipeline.writing import write_tables
+from streamgauge.verdict import checks
 
 Progress = Callable[[str], None]
 Tables = dict[str, pa.Table | list[dict[str, Any]]]
@@ -36,7 +36,7 @@ JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in _MANY)
 
 
 def analyse(folder: RunFolder, *, master: str | None = None, progress: Progress = lambda _: None) -> None:
-    """Answer from the rows of a run folder: read run.json and events, write every table of `domain.tables`.
+    """Answer from the rows of a run folder: read run.json and events, write every table of `domain.tables.schemas`.
 
     A run that was interrupted or failed is answered too; parts that cannot be read are set aside with the reason.
     `master` names a Spark cluster; without it Spark runs in this machine. Raises AnalysisError when there is no answer.
@@ -113,7 +113,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _arrow(name: str, rows: pa.Table | list[dict[str, Any]]) -> pa.Table:
-    """A table in the schema that `domain.tables` gives it."""
+    """A table in the schema that `domain.tables.schemas` gives it."""
     schema = arrow_schema(TABLES[name])
     if isinstance(rows, list):
         return pa.Table.from_pylist(rows, schema=schema)

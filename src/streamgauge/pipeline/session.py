@@ -23,8 +23,8 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from streamgauge.domain.address import LOOPBACK, driver_address, is_this_machine
 from streamgauge.domain.errors import AnalysisError
+from streamgauge.domain.text.address import LOOPBACK, driver_address, is_this_machine
 from streamgauge.processes.ending import end
 from streamgauge.processes.environment import locale
 from streamgauge.processes.scratch import ANALYSIS, Scratch, scratch_faults

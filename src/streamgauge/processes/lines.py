@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
-from streamgauge.domain.news import STOP, Processes, read, written
 from streamgauge.domain.query import News
+from streamgauge.processes.news import STOP, Processes, read, written
 
 _READ_BYTES: Final = 1 << 16
 

@@ -16,9 +16,9 @@ from pyarrow import csv
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.pacing import NEVER, Int64s
-from streamgauge.domain.paths import RunFolder
-from streamgauge.domain.shown import one_line, shown
+from streamgauge.domain.folder.paths import RunFolder
+from streamgauge.domain.text.shown import one_line, shown
+from streamgauge.workload.pacing import NEVER, Int64s
 
 _FILE: Final = "load.rate.replay.file"
 _COLUMN: Final = "load.rate.replay.column"

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from streamgauge.domain.errors import RecordError
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
 
 Int64s = NDArray[np.int64]
 _T = TypeVar("_T")

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.recordbatch import HEADER_BYTES
+from streamgauge.record.recordbatch import HEADER_BYTES
 
 DEFAULT_LEVELS: Final[Mapping[str, int | None]] = MappingProxyType(
     {"none": None, "gzip": 6, "snappy": None, "lz4": 0, "zstd": 3}

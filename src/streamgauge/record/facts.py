@@ -12,8 +12,8 @@ import psutil
 
 from streamgauge.domain.clock import utc_text
 from streamgauge.domain.errors import BadInput, RecordError
-from streamgauge.domain.runfolder import RunFacts, RunFolder, parse_facts
-from streamgauge.processes.cgroup import Groups
+from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
+from streamgauge.processes.cgroup.groups import Groups
 from streamgauge.processes.disk import reserve as make_room
 
 _PACKAGES = ("streamgauge", "confluent-kafka", "numpy", "pyarrow", "pyspark")

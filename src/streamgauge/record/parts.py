@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from streamgauge.domain.blocks import Block
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.events import EVENTS, NULL, Column, Type
-from streamgauge.domain.paths import RunFolder
+from streamgauge.domain.folder.paths import RunFolder
 from streamgauge.processes.disk import sync
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.arrow import ARROW_TYPES, arrow_schema

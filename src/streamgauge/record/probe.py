@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.domain import clock
-from streamgauge.domain.cgroup import number
-from streamgauge.domain.fitness import Machine
-from streamgauge.processes.cgroup import Groups, text_of
+from streamgauge.processes.cgroup.groups import Groups, text_of
+from streamgauge.processes.cgroup.quotas import number
 from streamgauge.processes.disk import free_bytes
 from streamgauge.record.facts import machine as machine_facts
+from streamgauge.verdict.fitness import Machine
 
 WATCHED_SECONDS: Final = 1.0
 """How long is looked whether CPU is stolen."""

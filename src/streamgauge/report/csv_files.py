@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from streamgauge.domain.runfolder import RunFolder
-from streamgauge.domain.tables import TABLES
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.report.files import reading, whole
 
 ROWS_AT_ONCE: Final = 1 << 16

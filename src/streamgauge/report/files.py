@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.runfolder import RunFacts, RunFolder, parse_facts
-from streamgauge.domain.tables import TABLES
+from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
+from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.processes.disk import sync
 
 

@@ -18,9 +18,9 @@ from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from streamgauge.domain.clock import NS_PER_SECOND, utc_text
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.histogram import Int64s, upper_edge_ns
-from streamgauge.domain.runfolder import RunFacts, RunFolder
-from streamgauge.domain.tables import LATENCY_BUCKETS, METRICS
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.domain.latency.buckets import Int64s, upper_edge_ns
+from streamgauge.domain.tables.schemas import LATENCY_BUCKETS, METRICS
 from streamgauge.report.files import read_facts, reading, whole
 
 DIGITS: Final = 3

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.domain.errors import BadInput, StreamgaugeError
-from streamgauge.domain.runfolder import RunFolder
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import FORMAT, assemble, keep_result
 from streamgauge.report.csv_files import write_csv
 from streamgauge.report.figures import catalogue
-from streamgauge.report.figures.figure import Row
+from streamgauge.report.figures.drawing.figure import Row
 from streamgauge.report.files import Unwritten, rows_of, whole
 from streamgauge.report.hlog import write_hlog
-from streamgauge.report.html import to_html
-from streamgauge.report.markdown import write_markdown
-from streamgauge.report.result import FORMAT, assemble, keep_result
+from streamgauge.report.pages.html import to_html
+from streamgauge.report.pages.markdown import write_markdown
 from streamgauge.report.schema import misfit
 
 Result = dict[str, Any]

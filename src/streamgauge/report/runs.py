@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.domain.events import FORMAT_VERSION
-from streamgauge.domain.figures import UNKNOWN, per_second, significant, whole
-from streamgauge.domain.runfolder import RunFacts
-from streamgauge.report.page import page, plain
-from streamgauge.report.result import FORMAT
-from streamgauge.report.words import JUDGEMENTS
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.domain.text.numbers import UNKNOWN, per_second, significant, whole
+from streamgauge.report.assemble.result import FORMAT
+from streamgauge.report.pages.page import page, plain
+from streamgauge.report.pages.words import JUDGEMENTS
 
 NOT_ANALYSED: Final = "not analysed"
 NOT_READABLE: Final = "not readable"

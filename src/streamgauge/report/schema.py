@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from streamgauge.domain.errors import Fault
-from streamgauge.domain.expect import parse_bound
-from streamgauge.domain.shown import shown
+from streamgauge.domain.text.shown import shown
+from streamgauge.scenario.expectations import parse_bound
 
 Node = Mapping[str, Any]
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol, Self
 
 from streamgauge.domain.look import Look
-from streamgauge.domain.progress import Progress, in_one_line, progress
+from streamgauge.watch.progress import Progress, in_one_line, progress
 
 LINE_SECONDS = 10.0
 """Between two lines of a log; a warning comes at once."""

@@ -13,11 +13,11 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from streamgauge.domain.address import LOOPBACK
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.histogram import Int64s
+from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.look import STEPS_PER_DOUBLING, Held, Look, live_edges_ns
+from streamgauge.domain.text.address import LOOPBACK
 
 EDGES_PER_DOUBLING: Final = 4
 """Every second edge of the live buckets: each bucket is at most a fifth wider than the one below."""

@@ -9,9 +9,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.domain.figures import UNKNOWN, milliseconds, per_second, percent, significant, whole
 from streamgauge.domain.look import Look
-from streamgauge.domain.progress import Progress, held_in_words, progress
+from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
+from streamgauge.watch.progress import Progress, held_in_words, progress
 
 CURVE_SECONDS: Final = 60
 """How many looks back the curve reaches."""

@@ -6,9 +6,17 @@ from typing import Any, Final
 
 import altair as alt
 
-from streamgauge.report.figures.figure import Figure, Row, Source
-from streamgauge.report.figures.sampled import MOST_POINTS, Line, count_axis, limits_of, present, sampled, thinned
-from streamgauge.report.figures.theme import COLORS
+from streamgauge.report.figures.drawing.figure import Figure, Row, Source
+from streamgauge.report.figures.drawing.sampled import (
+    MOST_POINTS,
+    Line,
+    count_axis,
+    limits_of,
+    present,
+    sampled,
+    thinned,
+)
+from streamgauge.report.figures.drawing.theme import COLORS
 
 NO_POLICY: Final = "nothing holds producers back"
 _STAGES: Final = {"due": ("offered", "grey"), "admitted": ("admitted", "blue"), "processed": ("processed", "green")}

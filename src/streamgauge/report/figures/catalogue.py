@@ -17,9 +17,9 @@ from streamgauge.report.figures import (
     recovery,
 )
 from streamgauge.report.figures.compare import Labelled, burst_summary, burst_timeline
-from streamgauge.report.figures.figure import Figure, Result, Row, Source
-from streamgauge.report.figures.theme import file_config, sized
-from streamgauge.report.figures.timeline import source_of
+from streamgauge.report.figures.drawing.figure import Figure, Result, Row, Source
+from streamgauge.report.figures.drawing.theme import file_config, sized
+from streamgauge.report.figures.drawing.timeline import source_of
 from streamgauge.report.files import whole
 
 FIGURES: Final[Sequence[Callable[[Source], Figure]]] = (

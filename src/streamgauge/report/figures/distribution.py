@@ -5,7 +5,7 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.report.figures.figure import (
+from streamgauge.report.figures.drawing.figure import (
     Figure,
     Row,
     Source,
@@ -17,8 +17,8 @@ from streamgauge.report.figures.figure import (
     series_color,
     tip,
 )
-from streamgauge.report.figures.theme import COLORS
-from streamgauge.report.figures.timeline import KINDS, METRICS, PATHS
+from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.timeline import KINDS, METRICS, PATHS
 
 HEIGHT: Final = 280
 CURVE: Final = "percentiles"

@@ -5,9 +5,9 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.report.figures.figure import Figure, Row, Source
-from streamgauge.report.figures.sampled import Line, count_axis, limits_of, present, sampled, thinned
-from streamgauge.report.figures.theme import COLORS, PALETTE
+from streamgauge.report.figures.drawing.figure import Figure, Row, Source
+from streamgauge.report.figures.drawing.sampled import Line, count_axis, limits_of, present, sampled, thinned
+from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
 
 COMMITTED, POSITION, OUTSTANDING = "committed lag", "position lag", "outstanding"
 LAGS: Final = {

@@ -5,7 +5,7 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.report.figures.figure import (
+from streamgauge.report.figures.drawing.figure import (
     Figure,
     Row,
     Source,
@@ -18,7 +18,7 @@ from streamgauge.report.figures.figure import (
     series_color,
     tip,
 )
-from streamgauge.report.figures.theme import PALETTE
+from streamgauge.report.figures.drawing.theme import PALETTE
 
 HEIGHT: Final = 220
 MOST_POINTS: Final = 600

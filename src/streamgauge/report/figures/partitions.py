@@ -4,9 +4,9 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.report.figures.figure import Figure, Row, Source, rounded, series_color
-from streamgauge.report.figures.theme import COLORS
-from streamgauge.report.figures.timeline import FIGURES, METRICS, PATHS
+from streamgauge.report.figures.drawing.figure import Figure, Row, Source, rounded, series_color
+from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.timeline import FIGURES, METRICS, PATHS
 
 HEIGHT: Final = 200
 MOST_PARTITIONS: Final = 200

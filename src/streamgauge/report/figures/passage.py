@@ -5,7 +5,7 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.report.figures.figure import (
+from streamgauge.report.figures.drawing.figure import (
     Figure,
     Row,
     Source,
@@ -16,7 +16,7 @@ from streamgauge.report.figures.figure import (
     series_color,
     tip,
 )
-from streamgauge.report.figures.theme import COLORS, PALETTE
+from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
 
 HEIGHT: Final = 220
 BAR: Final = 26

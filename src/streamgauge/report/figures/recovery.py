@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import altair as alt
 
-from streamgauge.domain.figures import significant, whole
-from streamgauge.report.figures.figure import Figure, Row, Source, rounded, series_color, tip
+from streamgauge.domain.text.numbers import significant, whole
+from streamgauge.report.figures.drawing.figure import Figure, Row, Source, rounded, series_color, tip
+from streamgauge.report.figures.drawing.sampled import Line
+from streamgauge.report.figures.drawing.theme import COLORS
 from streamgauge.report.figures.lag import lag_points
-from streamgauge.report.figures.sampled import Line
-from streamgauge.report.figures.theme import COLORS
 
 HEIGHT: Final = 220
 PANELS_WIDTH: Final = 660

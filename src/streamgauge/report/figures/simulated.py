@@ -12,8 +12,8 @@ from streamgauge.control.simulation import Model
 from streamgauge.control.theory import Law
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.figures.catalogue import FILE_WIDTH, PNG_SCALE
-from streamgauge.report.figures.figure import LEGEND, Figure, series_color, tip
-from streamgauge.report.figures.theme import COLORS, file_config, sized
+from streamgauge.report.figures.drawing.figure import LEGEND, Figure, series_color, tip
+from streamgauge.report.figures.drawing.theme import COLORS, file_config, sized
 from streamgauge.report.files import whole
 
 _ROWS: Final = "simulated"

@@ -13,7 +13,7 @@ from streamgauge.report.figures.compare.policies import (
 from streamgauge.report.figures.compare.recoveries import cdfs, recoveries
 from streamgauge.report.figures.compare.runs import Labelled, bursts, by_policy, checked, differing
 from streamgauge.report.figures.compare.settings import acks, codecs, compression, payloads, ratios, sizes
-from streamgauge.report.figures.figure import Figure, Row
+from streamgauge.report.figures.drawing.figure import Figure, Row
 
 __all__ = [
     "Labelled",

@@ -6,7 +6,7 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.report.figures.figure import Row, rounded, tip
+from streamgauge.report.figures.drawing.figure import Row, rounded, tip
 
 HEIGHT: Final = 280
 LEGEND: Final = alt.Legend(orient="top", symbolType="square")

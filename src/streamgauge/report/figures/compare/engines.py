@@ -5,11 +5,11 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.domain.latency import PERCENTILES
-from streamgauge.domain.quantities import parse_rate_per_second
+from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.text.quantities import parse_rate_per_second
 from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of, percentile
-from streamgauge.report.figures.figure import LEGEND, Figure, Row, series_color, tip
-from streamgauge.report.figures.theme import PALETTE
+from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, series_color, tip
+from streamgauge.report.figures.drawing.theme import PALETTE
 
 HEIGHT, WIDTH = 260, 240
 _NAMES: Final = (*PERCENTILES, "max")

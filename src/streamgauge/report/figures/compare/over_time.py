@@ -7,12 +7,12 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.domain.figures import whole
+from streamgauge.domain.text.numbers import whole
 from streamgauge.report.figures.compare.bars import LEGEND, bars, sized
 from streamgauge.report.figures.compare.runs import Labelled, bursts, checked, kind_of
-from streamgauge.report.figures.figure import Figure, Row, seconds_axis, series_color, tip
-from streamgauge.report.figures.theme import COLORS
-from streamgauge.report.figures.timeline import phases, timeline
+from streamgauge.report.figures.drawing.figure import Figure, Row, seconds_axis, series_color, tip
+from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.timeline import phases, timeline
 
 HEIGHT: Final = 240
 PANEL_HEIGHT: Final = 140

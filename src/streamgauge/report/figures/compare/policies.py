@@ -5,13 +5,13 @@ from typing import Any, Final
 
 import altair as alt
 
-from streamgauge.domain.figures import percent, whole
+from streamgauge.domain.text.numbers import percent, whole
 from streamgauge.report.figures.compare.bars import HEIGHT, LEGEND, bars, censored, log_scale, sized
 from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of, percentile
-from streamgauge.report.figures.figure import Figure, Row, rounded, seconds_axis, series_color, tip
-from streamgauge.report.figures.sampled import limit, limit_marks, powers, symlog
-from streamgauge.report.figures.theme import COLORS, PALETTE
-from streamgauge.report.figures.timeline import timeline
+from streamgauge.report.figures.drawing.figure import Figure, Row, rounded, seconds_axis, series_color, tip
+from streamgauge.report.figures.drawing.sampled import limit, limit_marks, powers, symlog
+from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
+from streamgauge.report.figures.drawing.timeline import timeline
 
 PANELS_WIDTH: Final = 660
 PANEL_HEIGHT: Final = 180

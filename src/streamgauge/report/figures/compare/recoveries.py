@@ -5,12 +5,12 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.domain.figures import significant
+from streamgauge.domain.text.numbers import significant
 from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of
-from streamgauge.report.figures.figure import LEGEND, Figure, Row, rounded, series_color, tip
+from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, rounded, series_color, tip
+from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
+from streamgauge.report.figures.drawing.timeline import timeline
 from streamgauge.report.figures.recovery import judged
-from streamgauge.report.figures.theme import COLORS, PALETTE
-from streamgauge.report.figures.timeline import timeline
 
 HEIGHT: Final = 280
 MOST_RUNS: Final = len(PALETTE)

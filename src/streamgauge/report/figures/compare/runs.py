@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.figures import listed, significant
-from streamgauge.domain.quantities import parse_duration_ns
-from streamgauge.report.figures.figure import Result, Row, rounded
-from streamgauge.report.figures.timeline import KINDS
+from streamgauge.domain.text.numbers import listed, significant
+from streamgauge.domain.text.quantities import parse_duration_ns
+from streamgauge.report.figures.drawing.figure import Result, Row, rounded
+from streamgauge.report.figures.drawing.timeline import KINDS
 
 SETTINGS: Final[Mapping[str, Sequence[str]]] = {
     "codec": ("compression.type", "compression.codec", "compression.level"),

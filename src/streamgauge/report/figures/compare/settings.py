@@ -5,11 +5,19 @@ from typing import Any, Final
 
 import altair as alt
 
-from streamgauge.domain.figures import significant
-from streamgauge.report.figures.compare.bars import HEADROOM, HEIGHT, LEGEND, bars, censored, log_scale, sized
+from streamgauge.domain.text.numbers import significant
+from streamgauge.report.figures.compare.bars import (
+    HEADROOM,
+    HEIGHT,
+    LEGEND,
+    bars,
+    censored,
+    log_scale,
+    sized,
+)
 from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of, percentile
-from streamgauge.report.figures.figure import Figure, Row, rounded, series_color, tip
-from streamgauge.report.figures.theme import COLORS, PALETTE
+from streamgauge.report.figures.drawing.figure import Figure, Row, rounded, series_color, tip
+from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
 
 _NO_LATENCY: Final = "none of the runs has such a latency"
 _TAILS: Final = {"ack": "ack p99", "end_to_end": "end-to-end p99"}

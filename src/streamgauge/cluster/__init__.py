@@ -1,0 +1,1 @@
+"""Brokers of our own: their jars, their nodes, and the embedded broker."""

@@ -1,0 +1,280 @@
+"""A real Apache Kafka broker of our own: KRaft, one node, loopback only, ports and data folder chosen by itself."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from streamgauge.cluster import registry
+from streamgauge.cluster.jars import KAFKA_VERSION, Progress, broker_jars
+from streamgauge.cluster.java import Java
+from streamgauge.cluster.node import Node, is_full, launch, log_end, log_text, prepare
+from streamgauge.domain import clock
+from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.domain.text.address import LOOPBACK
+from streamgauge.processes.disk import free_bytes
+from streamgauge.processes.identity import identify
+from streamgauge.processes.patience import Check, no_check
+
+_STARTED: Final = "Kafka Server started"
+_PORT_TAKEN: Final = "Address already in use"
+_START_SECONDS: Final = 60
+_STOP_SECONDS: Final = 10
+"""Within which a broker is to end in order; half of it where its data are not wanted any more."""
+_ATTEMPTS: Final = 3
+ROOM_BYTES: Final = 64_000_000
+"""What a start and priming write: 40 MB on two cores and at most 53 MB (20,000 messages of 512 bytes a second), which
+Kafka removes from the disk a minute after their topic was deleted; and some room for logs."""
+_LEFT: Final[list["subprocess.Popen[bytes]"]] = []
+"""Processes that outlive us on purpose: one that runs while its object is collected is taken for a mistake."""
+
+
+class _PortTaken(BrokerError):
+    """Somebody else took a port between our choosing it and the broker's opening it."""
+
+
+class EmbeddedBroker:
+    """A running broker; as a context manager it is stopped at the end of the block, unless it was detached."""
+
+    def __init__(self, entry: registry.Entry, process: "subprocess.Popen[bytes]", node: Node | None = None) -> None:
+        self.entry = entry
+        self.names = [entry.name]
+        """The names of its lives: one, unless it was started again."""
+        self._process = process
+        self._node = node
+
+    @property
+    def name(self) -> str:
+        """Its name, which its log files bear too."""
+        return self.entry.name
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` for clients."""
+        return self.entry.bootstrap
+
+    @property
+    def pid(self) -> int:
+        """Number of its process."""
+        return self.entry.process.pid
+
+    @property
+    def version(self) -> str:
+        """Version of Apache Kafka."""
+        return self.entry.version
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process has not ended; a paused one has not."""
+        return self._process.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended, negative for a signal; None while it lives."""
+        return self._process.poll()
+
+    def how_ended(self) -> str | None:
+        """In words, how it ended; None while it lives."""
+        if self.alive:
+            return None
+        full = ": no space is left on its disk" if self._node and is_full(self._node) else ""
+        return f"{self._exit}{full}"
+
+    @property
+    def _exit(self) -> str:
+        return f"{self.name} ended with exit code {self.exit_code}"
+
+    def check(self) -> None:
+        """Return while it lives; raises BrokerError that says how it ended, with the end of its log."""
+        if not self.alive:
+            raise BrokerError(f"{self._exit}. {log_end(self._node)}" if self._node else self._exit)
+
+    def pause(self) -> None:
+        """Stop its process in its tracks (SIGSTOP): connections stay open and nothing is answered."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused process go on (SIGCONT)."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it at once (SIGKILL), as a crash would; what it kept stays until `stop`."""
+        self._process.kill()
+        self._process.wait(_STOP_SECONDS)
+
+    def restart(self) -> None:
+        """Start it again after it was killed, on the same ports, with what it has on its disk; does not wait.
+
+        Its new life has a name of its own, and logs of its own.
+        """
+        assert self._node
+        self._process.wait(_STOP_SECONDS)
+        node = replace(self._node, name=f"{self._node.name}.{len(self.names) + 1}")
+        self._process = launch(node)
+        before, process = self.entry, identify(self._process.pid)
+        self.entry = before.model_copy(update={"name": node.name, "process": process, "log": node.log})
+        self.names.append(node.name)
+        registry.succeed(before, self.entry)
+
+    def stop(self) -> None:
+        """End it, by force after 10 seconds, and remove its data if they are temporary. May be called again.
+
+        Where data are removed anyway, 5 seconds have to do. A process that cannot be ended keeps its data.
+        """
+        if self.alive:
+            self._process.terminate()
+            # A paused process takes note of nothing else.
+            self.resume()
+            try:
+                self._process.wait(_STOP_SECONDS / 2 if self.entry.temporary else _STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.kill()
+        registry.forget(self.entry)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.entry.owner:
+            self.stop()
+        else:
+            _LEFT.append(self._process)
+
+
+def start_broker(
+    *,
+    logs: Path,
+    java: Java,
+    jars: Sequence[Path] | None = None,
+    data: Path | None = None,
+    keep_data: bool = False,
+    detached: bool = False,
+    name: str = "broker-1",
+    heap: str = "1g",
+    progress: Progress | None = None,
+    check: Check = no_check,
+) -> EmbeddedBroker:
+    """Start a broker and return it when it serves clients; its log and its garbage collection's go to `logs`.
+
+    Without `data` its data lie in a temporary folder. They are removed when it stops, unless `keep_data` is set or the
+    folder was there before. A broker ends with the thread that started it (Linux), or is ended by the next start after
+    that process has gone; a `detached` one stays until it is asked to stop.
+
+    Raises BadInput for a data folder in use or unusable, BrokerError with the end of its log if it does not start, and
+    what `check` raises, which is asked some twenty times a second while something is waited for.
+    """
+    registry.check_writable()
+    registry.sweep()
+    jars = jars or broker_jars(progress, check=check)
+    if data is not None:
+        _check_data(data)
+    temporary = not keep_data and (data is None or not data.exists())
+    data = (data or Path(tempfile.mkdtemp(prefix="streamgauge-"))).resolve()
+    node = Node(name, data, logs.absolute(), java, jars, heap, detached)
+    if progress:
+        progress(f"starting Apache Kafka {KAFKA_VERSION}")
+    try:
+        check_room(node)
+        with registry.claimed(data) if temporary else contextlib.nullcontext():
+            return _start(node, check, temporary=temporary)
+    except BaseException:
+        if temporary and not registry.brokers_in(data):
+            shutil.rmtree(data, ignore_errors=True)
+        raise
+
+
+def _check_data(data: Path) -> None:
+    where = f"data folder {data}"
+    if "," in str(data.absolute()):
+        raise BadInput.single(where, "Kafka takes a comma in a path for the end of it", "Name a folder without one")
+    if data.exists() and not data.is_dir():
+        raise BadInput.single(where, "is not a folder", "Name a folder, or one that does not exist yet")
+    user = next((each for each in registry.listing() if each.data == data.resolve()), None)
+    if user:
+        what = f"is in use by {user.name} at {user.bootstrap} (process {user.process.pid})"
+        raise BadInput.single(where, what, "Use that broker, stop it, or name another folder")
+
+
+def check_room(node: Node) -> None:
+    """Return if the disk has room for a broker that starts and is primed; otherwise raise BadInput that says so."""
+    free = free_bytes(node.data)
+    if free is not None and free < ROOM_BYTES:
+        needed = f"a broker that starts and is primed needs {ROOM_BYTES / 1e6:,.0f} MB"
+        what = f"its disk has {free / 1e6:,.0f} MB left; {needed}"
+        raise BadInput.single(f"data folder {node.data}", what, "Make room, or name a folder on another disk")
+
+
+def _start(node: Node, check: Check, *, temporary: bool) -> EmbeddedBroker:
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _attempt(node, check, temporary=temporary)
+        except _PortTaken:
+            continue
+    return _attempt(node, check, temporary=temporary)
+
+
+def _attempt(node: Node, check: Check, *, temporary: bool) -> EmbeddedBroker:
+    """A broker on ports that are free now; if it does not start, its process is gone."""
+    port, controller_port = free_ports(2)
+    try:
+        prepare(node, port, controller_port, check)
+    except OSError as error:
+        raise BadInput.single(f"data folder {node.data}", f"cannot be used: {error}", "Name another folder") from error
+    process = launch(node)
+    broker = EmbeddedBroker(_entry(node, process.pid, port, temporary=temporary), process, node)
+    try:
+        registry.register(broker.entry)
+        _await_start(process, node, check)
+    except BaseException:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            broker.kill()
+        broker.stop()
+        raise
+    return broker
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago, no two of them the same."""
+    sockets = [socket.create_server((LOOPBACK, 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def _entry(node: Node, pid: int, port: int, *, temporary: bool) -> registry.Entry:
+    return registry.Entry(
+        name=node.name,
+        process=identify(pid),
+        owner=None if node.detached else identify(os.getpid()),
+        bootstrap=f"{LOOPBACK}:{port}",
+        version=KAFKA_VERSION,
+        data=node.data,
+        temporary=temporary,
+        log=node.log,
+    )
+
+
+def _await_start(process: "subprocess.Popen[bytes]", node: Node, check: Check) -> None:
+    """Wait until the log says that the broker serves; raises BrokerError if it ends before, or takes too long."""
+    deadline_ns = clock.monotonic_ns() + _START_SECONDS * clock.NS_PER_SECOND
+    while process.poll() is None and clock.monotonic_ns() < deadline_ns:
+        if _STARTED in log_text(node):
+            return
+        check()
+        clock.sleep_seconds(0.02)
+    if _PORT_TAKEN in log_text(node):
+        raise _PortTaken(f"{node.name} found its port taken. {log_end(node)}")
+    how = f"was not ready after {_START_SECONDS} s" if process.poll() is None else f"ended ({process.returncode})"
+    raise BrokerError(f"{node.name} {how} instead of starting. {log_end(node)}")

@@ -1,0 +1,149 @@
+"""The run folder as others may read it: the model of run.json, and its paths."""
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from streamgauge.domain.events import FORMAT_VERSION
+from streamgauge.domain.folder.paths import RunFolder as RunFolder
+
+PhaseName = Literal["warmup", "measure", "drain"]
+Ending = Literal["finished", "interrupted", "failed"]
+_NOT_FACTS = "run.json does not say what it should"
+_SHOWN = 3
+"""Faults of a run.json that are told: nobody writes one by hand."""
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Phase(_Facts):
+    """One phase, as planned at the start and as it was at the end: [from_ns, to_ns) on the monotonic clock."""
+
+    name: PhaseName
+    from_ns: int
+    to_ns: int
+
+
+class Numbered(_Facts):
+    """A topic or group: the number that stands in the rows, and its name."""
+
+    id: int
+    name: str
+    partitions: int | None = None
+    uuid: str | None = None
+    """Topic that this run made: what the cluster calls it; no other topic has the same, also of the same name."""
+
+
+class WorkerFacts(_Facts):
+    """One worker and how it ended; `exit_code` is negative for a signal, null while it runs."""
+
+    name: str
+    role: str
+    number: int
+    members: list[int] = []
+    """Numbers of all its clients; empty in runs that were recorded before several could share a process."""
+    pid: int | None = None
+    exit_code: int | None = None
+    ended_ns: int | None = None
+    declared_dead: bool = False
+    """Whether the scenario asked for its death."""
+    error: str | None = None
+    """What it said before it failed."""
+    dropped_rows: int = 0
+    """Rows that it could not write."""
+    next_seqs: list[int] | None = None
+    """Of each of its producers, in the order of `numbers`, the first sequence that it did not take up: each message
+    below was claimed for sending, or recorded as never sent. Null where nobody knows, and for other roles."""
+
+    @property
+    def numbers(self) -> list[int]:
+        """Numbers of its clients, as they stand in the rows."""
+        return self.members or [self.number]
+
+    @property
+    def died(self) -> bool:
+        """Whether it ended without finishing its work."""
+        return self.exit_code is not None and self.exit_code != 0
+
+
+class BrokerFacts(_Facts):
+    """The cluster that was measured."""
+
+    embedded: bool
+    bootstrap: str
+    version: str | None = None
+    processes: list[str] = []
+    """Names of the embedded brokers' processes, as in `resources` and in the names of their logs."""
+
+
+class RunFacts(_Facts):
+    """run.json: what was asked, on what, when, and how it ended.
+
+    Written whole at the start, again when the load begins, with the phases as they are planned, and again at the end.
+    Until then `ending` is null: a reader that finds it so, and nobody who holds the folder, knows that the parent was
+    killed.
+    """
+
+    format: int = FORMAT_VERSION
+    id: str
+    name: str
+    tag: int
+    """Run tag in every stamp."""
+    created: str
+    wall_ns: int
+    monotonic_ns: int
+    """`wall_ns` and `monotonic_ns` were read together."""
+    ended_wall_ns: int | None = None
+    ended_monotonic_ns: int | None = None
+    """The same when the run ended; null while it goes on, and when it was killed."""
+    command: list[str]
+    scenario: dict[str, Any]
+    versions: dict[str, str]
+    machine: dict[str, Any]
+    broker: BrokerFacts
+    topics: list[Numbered]
+    groups: list[Numbered]
+    workers: list[WorkerFacts] = []
+    phases: list[Phase] = []
+    load_ended_ns: int | None = None
+    """When producers stopped taking up new messages; earlier than planned when interrupted."""
+    drain_ended_ns: int | None = None
+    drained: bool | None = None
+    """Whether every position had reached its log end when the drain was over; null where nobody consumes."""
+    cells: str | None = None
+    """The file in memory that says how far producers are (`domain.folder.cells`); there until the run is over or, where
+    everything was killed, until it is analysed."""
+    ending: Ending | None = None
+    reasons: list[str] = []
+    """Why it did not simply finish, in plain words."""
+
+    def phase(self, name: PhaseName) -> Phase | None:
+        """The phase of this name; None when the run never got that far."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+
+def parse_facts(content: bytes) -> RunFacts:
+    """What a run.json says; ValueError, fit to be shown, where it does not say what it should.
+
+    The remedy follows after a semicolon where it is another than to restore the file.
+    """
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{_NOT_FACTS}: it is {'not JSON' if content.strip() else 'empty'}") from error
+    if not isinstance(document, dict):
+        raise ValueError(f"{_NOT_FACTS}: it is not an object")  # noqa: TRY004 - one kind of error for all
+    version = document.get("format", FORMAT_VERSION)
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise ValueError(
+            f"format {version} is newer than this version reads ({FORMAT_VERSION}); use a newer version of streamgauge"
+        )
+    try:
+        return RunFacts.model_validate(document)
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
+        more = f" (and {len(wrong) - _SHOWN} more)" if len(wrong) > _SHOWN else ""
+        raise ValueError(f"{_NOT_FACTS}: {', '.join(wrong[:_SHOWN])}{more}") from error

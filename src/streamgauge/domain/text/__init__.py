@@ -1,0 +1,1 @@
+"""Values as people write and read them: quantities, numbers, addresses, and what must not be shown."""

@@ -1,0 +1,1 @@
+"""The consume loop, and what it is made of."""

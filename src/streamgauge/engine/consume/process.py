@@ -1,0 +1,257 @@
+"""Messages in hand: polled and not yet processed.
+
+What is over becomes rows in blocks; of each partition it is known up to which offset all is over, in whatever order
+messages are.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.domain.blocks import Block, Fetched, Place
+from streamgauge.domain.errors import WorkerError
+from streamgauge.domain.events import NULL, RECEIVED
+from streamgauge.engine.consume.slots import Calls, Over, Slots
+from streamgauge.processes.functions import load_function
+from streamgauge.scenario.model.consume import Processing
+from streamgauge.workload.processing import Delays
+
+ARGUMENTS: Final = ("value", "key")
+"""What a user's function is called with."""
+SPARE: Final = 2_048
+"""Room for messages that are over and not recorded, beside those in hand."""
+_OTHERS: Final = frozenset({"group", "consumer", "delivery_count", "started_ns", "processed_ns"})
+_COLUMNS: Final = {column.name: NULL[column.type] for column in RECEIVED.columns if column.name not in _OTHERS}
+_TOPIC, _PARTITION, _OFFSET, _POLL = map(list(_COLUMNS).index, ("topic", "partition", "offset", "poll"))
+
+
+@dataclass(slots=True)
+class Frontier:
+    """Up to which offset everything of one partition is over; messages may be over in any order."""
+
+    _waiting: deque[int] = field(default_factory=deque)
+    _over: set[int] = field(default_factory=set)
+    _next: int = 0
+
+    def add(self, offsets: Sequence[int]) -> None:
+        """These are in hand, in rising order."""
+        self._waiting.extend(offsets)
+        self._next = offsets[-1] + 1
+
+    def finish(self, offset: int) -> None:
+        """The message at this offset is over."""
+        if self._waiting[0] == offset:
+            self._waiting.popleft()
+        else:
+            self._over.add(offset)
+
+    def end(self, offset: int) -> None:
+        """The log ends here: what lies between the last message and this is none."""
+        self._next = max(self._next, offset)
+
+    def reached(self) -> int:
+        """The first offset that is not over."""
+        while self._waiting and self._waiting[0] in self._over:
+            self._over.remove(self._waiting.popleft())
+        return self._waiting[0] if self._waiting else self._next
+
+
+class Progress(NamedTuple):
+    """What more may be stored."""
+
+    offsets: list[tuple[int, int, int]]
+    """(topic, partition, offset) of partitions of which all below the offset is over."""
+    polls: int
+    """Polls of which every message is over now."""
+
+
+class InHand:
+    """The messages of one consumer from its poll to their row; at most `limit` of them are not over."""
+
+    def __init__(
+        self,
+        processing: Processing,
+        limit: int,
+        delays: Delays,
+        topics: Sequence[str],
+        partitions: int,
+        now_ns: Callable[[], int],
+        told: NDArray[np.int64] | None = None,
+    ) -> None:
+        """`told` are cells of places that say at once, and not when rows are recorded, up to where all is processed."""
+        self.over = Over()
+        self._told = told
+        self._processed: dict[int, Frontier] = {}
+        self._seen = 0
+        """Messages that are over and not recorded, and are told already."""
+        self._delays = delays
+        self._limit = limit
+        self._topics = topics
+        self._partitions = partitions
+        self._by_partition = processing.order == "partitions"
+        capacity = limit + SPARE + len(topics) * partitions
+        self._table = np.empty((capacity, len(_COLUMNS)), np.int64)
+        self._free = list(range(capacity))
+        self._frontiers: dict[int, Frontier] = {}
+        self._left_of_poll: Counter[int] = Counter()
+        self._contents: dict[int, tuple[bytes | None, bytes | None]] = {}
+        self._function = processing.function
+        self._work: Slots | Calls
+        if processing.function is None:
+            self._work = Slots(delays, self.over, None if self._by_partition else processing.slots)
+        else:
+            self._work = Calls(
+                load_function(processing.function, ARGUMENTS), self.over, self._contents, self._fails, now_ns
+            )
+
+    @property
+    def count(self) -> int:
+        """Messages that are not over."""
+        return len(self._table) - len(self._free) - len(self.over.places)
+
+    @property
+    def due_ns(self) -> int:
+        """When a message is over; NEVER for none."""
+        return self._work.due_ns
+
+    @property
+    def takes_no_time(self) -> bool:
+        """Whether messages would be over at once: nothing is in hand, and at present nothing takes time."""
+        return len(self._free) == len(self._table) and self._delays.none and self._function is None
+
+    def begin(self, zero_ns: int) -> None:
+        """Learn when the measure phase begins: changes count from it."""
+        self._delays.begin(zero_ns)
+
+    def turn(self, now_ns: int) -> bool:
+        """End and begin what is due; whether there was anything."""
+        self._delays.look(now_ns)
+        did = self._work.turn(now_ns)
+        if self._told is not None and did:
+            self._tell(self._told)
+        return did
+
+    def _tell(self, told: NDArray[np.int64]) -> None:
+        """Tell what was processed since the last time: after its end was stamped, before anything else."""
+        places = self.over.places[self._seen :]
+        self._seen += len(places)
+        for topic, partition, offset in self._table[places][:, [_TOPIC, _PARTITION, _OFFSET]].tolist():
+            cell = topic * self._partitions + partition
+            if frontier := self._processed.get(cell):
+                frontier.finish(offset)
+                told[cell] = frontier.reached()
+
+    def room(self, assigned: int) -> int:
+        """How many messages may be polled, where so many partitions are assigned."""
+        least = max(self._limit, assigned if self._by_partition else 0)
+        return max(0, min(least - self.count, len(self._free)))
+
+    def room_of(self, assigned: int) -> Callable[[Place], int] | None:
+        """How many messages of each partition may be polled, at least one; None where partitions share.
+
+        Were a partition that is ahead to take the room of all, the slots of others would stand still.
+        """
+        if not self._by_partition:
+            return None
+        share = max(1, self._limit // max(1, assigned))
+        waiting, partitions = self._work.waiting, self._partitions
+        return lambda place: share - waiting(place[0] * partitions + place[1])
+
+    def hungers(self, assigned: int) -> bool:
+        """Whether a slot stands still for want of messages, where so many partitions are assigned."""
+        return self._work.hungers(assigned)
+
+    def dropped(self, count: int) -> NDArray[np.bool_] | None:
+        """Which of the next messages are never processed; None for none."""
+        return self._delays.dropped(count)
+
+    def take(self, block: Block, fetched: Fetched) -> None:
+        """Take what one poll delivered, at most as much as there is room for; `block` has its rows of `received`."""
+        count = fetched.count
+        rows = np.empty((count, len(_COLUMNS)), np.int64)
+        for index, (name, null) in enumerate(_COLUMNS.items()):
+            values: Any = block[name]
+            rows[:, index] = null if values is None else values
+        places = self._free[-count:]
+        del self._free[-count:]
+        self._table[places] = rows
+        self._left_of_poll[int(rows[0, _POLL])] += count
+        if self._function is not None:
+            self._contents.update(zip(places, fetched.contents(), strict=True))
+        dropped = self.dropped(count)
+        cells = rows[:, _TOPIC] * self._partitions + rows[:, _PARTITION]
+        offsets = rows[:, _OFFSET].tolist()
+        ends = [*(np.flatnonzero(np.diff(cells)) + 1).tolist(), count]
+        begin = 0
+        for end in ends:
+            cell = int(cells[begin])
+            self._frontiers.setdefault(cell, Frontier()).add(offsets[begin:end])
+            if self._told is not None:
+                self._processed.setdefault(cell, Frontier()).add(offsets[begin:end])
+            run = places[begin:end]
+            if dropped is not None:
+                never = dropped[begin:end].tolist()
+                self.over.add_untouched([place for place, is_dropped in zip(run, never, strict=True) if is_dropped])
+                run = [place for place, is_dropped in zip(run, never, strict=True) if not is_dropped]
+            self._work.put(cell, run)
+            begin = end
+
+    def end(self, place: Place, offset: int) -> bool:
+        """Note that the log of a partition ends at an offset; whether all below it is over."""
+        frontier = self._frontiers.setdefault(place[0] * self._partitions + place[1], Frontier())
+        frontier.end(offset)
+        return frontier.reached() == offset
+
+    def settle(self, most: int | None = None) -> dict[str, Any] | None:
+        """Rows of `received`, without the constant columns, of what is over since the last time; None for none.
+
+        At most so many, what was over first. The room of these messages is free again.
+        """
+        over = self.over.first(most)
+        self._seen = max(0, self._seen - len(over.places))
+        if not over.places:
+            return None
+        rows = self._table[over.places]
+        block: dict[str, Any] = {name: rows[:, index] for index, name in enumerate(_COLUMNS)}
+        block["started_ns"] = np.array(over.started_ns, np.int64)
+        block["processed_ns"] = np.array(over.processed_ns, np.int64)
+        self._free += over.places
+        return block
+
+    def get_on(self, block: Mapping[str, Any]) -> Progress:
+        """What may be stored once these rows, which `settle` gave, are recorded."""
+        cells = (block["topic"] * self._partitions + block["partition"]).tolist()
+        touched = {}
+        for cell, offset in zip(cells, block["offset"].tolist(), strict=True):
+            if frontier := self._frontiers.get(cell):
+                frontier.finish(offset)
+                touched[cell] = frontier
+        offsets = [(*divmod(cell, self._partitions), frontier.reached()) for cell, frontier in touched.items()]
+        finished = 0
+        for poll, count in Counter(block["poll"].tolist()).items():
+            self._left_of_poll[poll] -= count
+            if not self._left_of_poll[poll]:
+                del self._left_of_poll[poll]
+                finished += 1
+        return Progress(offsets, finished)
+
+    def withdraw(self, revoked: Iterable[Place] | None = None) -> None:
+        """Give up what is in hand of these partitions, or of all: it is over, and nothing of it may be stored."""
+        every = self._frontiers if revoked is None else [topic * self._partitions + place for topic, place in revoked]
+        gone = set(every)
+        topic, partition = self._table[:, _TOPIC], self._table[:, _PARTITION]
+        self._work.withdraw(lambda place: int(topic[place] * self._partitions + partition[place]) in gone)
+        for cell in gone:
+            self._frontiers.pop(cell, None)
+            self._processed.pop(cell, None)
+        # What is given up was not processed, and is not told.
+        self._seen = len(self.over.places)
+
+    def _fails(self, place: int, error: Exception) -> WorkerError:
+        topic, partition, offset = self._table[place, [_TOPIC, _PARTITION, _OFFSET]].tolist()
+        where = f"{self._topics[topic]}, partition {partition}, offset {offset}"
+        return WorkerError(f"{self._function} failed for the message at {where}: {type(error).__name__}: {error}")

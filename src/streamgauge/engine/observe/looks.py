@@ -1,0 +1,108 @@
+"""Looks at a run while it runs: the shared cells, and what the workers' processes use."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import psutil
+
+from streamgauge.domain.blocks import NULL_INT64
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.domain.look import Held, Look, Stage, WorkerLook
+from streamgauge.engine.live import Cell, Live, Slot
+from streamgauge.engine.produce.gate import SHUT
+from streamgauge.scenario.model.backpressure import Backpressure
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One worker, or another process that takes part; `rows` are its rows of the shared cells."""
+
+    name: str
+    role: str
+    pid: int
+    rows: tuple[int, ...] = ()
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, or ended in order."""
+        return self.process is None or self.process.poll() in (None, 0)
+
+
+@dataclass(slots=True)
+class Observer:
+    """Takes looks at one run."""
+
+    live: Live
+    measure_ns: int
+    """How long after its start a run measures."""
+    backpressure: Backpressure | None = None
+    """What holds producers back; None for nothing."""
+    _processes: dict[int, psutil.Process] = field(default_factory=dict)
+
+    def look(self, stage: Stage, observed: Sequence[Observed], now_ns: int) -> Look:
+        """The run as it is now."""
+        start_ns = int(self.live.control[Cell.START_NS]) or None
+        times = psutil.cpu_times()
+        idle = times.idle + getattr(times, "iowait", 0.0)
+        return Look(
+            at_ns=now_ns,
+            stage=stage,
+            start_ns=start_ns,
+            measure_ns=start_ns + self.measure_ns if start_ns else None,
+            end_ns=int(self.live.control[Cell.LOAD_END_NS]) or None,
+            workers=[self._worker(each) for each in observed],
+            ack=self._latencies(observed, "producer"),
+            end_to_end=self._latencies(observed, "consumer"),
+            idle_ns=round(idle * NS_PER_SECOND),
+            cores=psutil.cpu_count() or 1,
+            lag=None if (lag := self.live.control.item(Cell.LAG)) == NULL_INT64 else lag,
+            held=self._held(observed),
+        )
+
+    def _held(self, observed: Sequence[Observed]) -> Held | None:
+        """What the controller granted to the producers, and what they took of it."""
+        rows = [row for each in observed if each.role == "producer" for row in each.rows]
+        if self.backpressure is None or not rows:
+            return None
+        granted, claimed = (self.live.slots[rows, slot] for slot in (Slot.GRANTED, Slot.CLAIMED))
+        if self.backpressure.hysteresis:
+            return Held(self.backpressure.hysteresis.max_lag, paused=bool((granted == SHUT).all()))
+        assert self.backpressure.credit
+        limit = self.backpressure.credit.limit
+        # Counters are read one after the other, while they move.
+        return Held(limit, in_use=min(limit, max(0, limit - int((granted - claimed).sum()))))
+
+    def _worker(self, each: Observed) -> WorkerLook:
+        look = WorkerLook(each.name, each.role, each.alive, cpu_ns=self._cpu_ns(each.pid))
+        if not each.rows:
+            return look
+        slots = self.live.slots[list(each.rows)]
+        slot = slots.sum(axis=0).tolist()
+        sends = each.role == "producer"
+        return WorkerLook(
+            each.name,
+            each.role,
+            each.alive,
+            messages=slot[Slot.MESSAGES],
+            known=slot[Slot.KNOWN] if sends else None,
+            failed=slot[Slot.FAILED],
+            message_bytes=slot[Slot.BYTES],
+            blocked_ns=int(slots[:, Slot.BLOCKED_NS].max()) if sends else None,
+            cpu_ns=look.cpu_ns,
+        )
+
+    def _cpu_ns(self, pid: int) -> int | None:
+        """Processor time of a process so far; None when it is gone."""
+        try:
+            times = self._processes.setdefault(pid, psutil.Process(pid)).cpu_times()
+        except psutil.Error:
+            return None
+        return round((times.user + times.system) * NS_PER_SECOND)
+
+    def _latencies(self, observed: Sequence[Observed], role: str) -> Int64s:
+        rows = [row for each in observed if each.role == role for row in each.rows]
+        counts: Int64s = self.live.latencies[rows].sum(axis=0)
+        return counts

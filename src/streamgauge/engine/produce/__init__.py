@@ -1,0 +1,1 @@
+"""The produce loop, and what it is made of."""

@@ -1,0 +1,1 @@
+"""The supervisor: it starts the workers, injects faults, and ends the run."""

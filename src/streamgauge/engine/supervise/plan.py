@@ -1,0 +1,154 @@
+"""What a run consists of, what its user may ask meanwhile, and how it went."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.folder.facts import Ending, Phase, WorkerFacts
+from streamgauge.engine.observe.sample import Watched
+from streamgauge.engine.ports import OpenOffsets, OpenSink
+from streamgauge.engine.worker.roles import ConnectorJob, ConsumerJob, LookupJob, ProducerJob, QueryJob
+from streamgauge.scenario.model.backpressure import Backpressure
+from streamgauge.scenario.model.faults import Injected
+
+
+@dataclass(frozen=True, slots=True)
+class LagPlan:
+    """How lag is sampled."""
+
+    open_offsets: OpenOffsets
+    client: ClientSpec
+    groups: tuple[str, ...]
+    """Names of the groups that commit to the cluster."""
+    partitions: int
+    """Partitions of each topic."""
+    every_ns: int
+    timeout_seconds: float
+    """Longest wait for an answer of the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run consists of."""
+
+    run: Path
+    producers: Sequence[ProducerJob]
+    """What each process that sends has to do."""
+    consumers: Sequence[ConsumerJob]
+    connectors: Sequence[ConnectorJob]
+    others: Sequence[Watched]
+    """Processes to look at that are no workers of this run."""
+    places: int
+    """Partitions of all topics together: place = number of the topic x partitions + partition."""
+    read_places: Sequence[int]
+    """The places that each group of consumers reads."""
+    warmup_ns: int
+    measure_ns: int
+    """How long the measure phase lasts at most."""
+    drain_ns: int
+    open_sink: OpenSink
+    cells: Path | None = None
+    """The file for the shared cells; None for one that nobody else finds."""
+    start_at_ns: int | None = None
+    """When the load is to begin, on the monotonic clock; None for at once."""
+    until_drained: bool = False
+    """Whether the measure phase ends when the groups have read what there was at its begin."""
+    query: QueryJob | None = None
+    """What stands between the topic that is sent to and the one that is read; None for nothing."""
+    lookups: LookupJob | None = None
+    """Who asks the table that a query writes; None for nobody."""
+    lag: LagPlan | None = None
+    """None where lag is not sampled."""
+    backpressure: Backpressure | None = None
+    """What holds producers back; None for nothing."""
+    revive: Callable[[], int] | None = None
+    """Starts a broker again that was killed, and returns its process id; None where the cluster is not ours."""
+    faults: Sequence[Injected] = ()
+    """What is done to workers and brokers during the measure phase."""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the number of messages ends the measure phase."""
+        return any(member.sending.measured_messages is not None for job in self.producers for member in job.members)
+
+    @property
+    def is_unacknowledged(self) -> bool:
+        """Whether producers are not told when their messages are in the logs."""
+        return any(member.client.unacknowledged for job in self.producers for member in job.members)
+
+
+@dataclass(slots=True)
+class Interrupts:
+    """How often the user asked to end. Once during the load is stop, drain and analyse; twice is now.
+
+    Before the load there is nothing to analyse, and after it nothing to stop: once is now.
+    """
+
+    count: int = 0
+    load_began: bool = False
+    load_ended: bool = False
+    """Whether the workers are gone, also where no load began."""
+    _heeded: int = 0
+    """How often may be asked without meaning now."""
+
+    def note(self) -> None:
+        """The user asked."""
+        self.count += 1
+
+    def begin_load(self) -> None:
+        """From now on there is something to lose."""
+        self.load_began, self._heeded = True, 1
+
+    def end_load(self) -> None:
+        """Everything is sent and drained; what was asked so far is done."""
+        self.load_ended, self._heeded = True, min(self.count, self._heeded)
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the user wants to wait for nothing more."""
+        return self.count > self._heeded
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether the user asked before there was anything to keep."""
+        return self.at_once and not self.load_began
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What is known when the order to go is given, and must be known if everything is killed afterwards."""
+
+    phases: Sequence[Phase]
+    """As they are planned."""
+    workers: Sequence[WorkerFacts]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How the run went."""
+
+    phases: list[Phase] = field(default_factory=list)
+    workers: list[WorkerFacts] = field(default_factory=list)
+    load_ended_ns: int | None = None
+    drain_ended_ns: int | None = None
+    drained: bool | None = None
+    ending: Ending = "finished"
+    reasons: list[str] = field(default_factory=list)
+    cluster_answers: bool = True
+    """Whether the cluster could still be asked when the run was over."""
+    query_ends: list[int] | None = None
+    """Of each partition that a query reads, the first offset that it is not done with."""
+
+    def interrupt(self, reason: str) -> None:
+        """The user would not wait for something; a run that failed before stays failed."""
+        if self.ending == "finished":
+            self.ending = "interrupted"
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+
+    def fail(self, reason: str) -> None:
+        """The run failed; the first reasons say why."""
+        self.ending = "failed"
+        if reason not in self.reasons:
+            self.reasons.append(reason)

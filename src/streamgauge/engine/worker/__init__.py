@@ -1,0 +1,1 @@
+"""One worker process, and the job of each role."""

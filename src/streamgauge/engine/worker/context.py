@@ -1,0 +1,111 @@
+"""What a job sees of its surroundings: cells, orders, times, and sinks for its rows."""
+
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from streamgauge.domain import clock
+from streamgauge.domain.blocks import Block
+from streamgauge.domain.errors import RecordError
+from streamgauge.engine.consume.loop import Progress
+from streamgauge.engine.live import Latencies, Live, Order, Slot, State
+from streamgauge.engine.ports import OpenSink, Sink
+from streamgauge.engine.produce.loop import Times
+from streamgauge.workload.pacing import Int64s
+
+_LOOK_SECONDS: Final = 0.0005
+
+
+@dataclass(slots=True)
+class Context:
+    """What a job sees of its surroundings."""
+
+    name: str
+    """Of the worker."""
+    rows: tuple[int, ...]
+    """Its rows of the shared cells, one for each of its clients."""
+    run: Path
+    open_sink: OpenSink
+    live: Live
+
+    @property
+    def slots(self) -> list[Int64s]:
+        """The cells of each of its clients."""
+        return [self.live.slots[row] for row in self.rows]
+
+    def positions(self, place: int = 0) -> Int64s:
+        """The positions of one of its clients."""
+        cells: Int64s = self.live.positions[self.rows[place]]
+        return cells
+
+    def progress(self, place: int, group: int) -> Progress:
+        """Where one of its clients tells how far it is."""
+        live = self.live
+        return Progress(live.frontiers[self.rows[place]], live.foreign[group], live.foreign_ends[group])
+
+    def latencies(self, place: int = 0) -> Latencies:
+        """The cells for latencies of one of its clients."""
+        return Latencies(self.live.latencies[self.rows[place]], clock.monotonic_ns())
+
+    def times(self) -> Times:
+        """When the load begins, is measured and ends; all zero where the run ends before its load began."""
+        while (told := self.live.times()) is None and self.order() <= Order.GO:
+            clock.sleep_seconds(_LOOK_SECONDS)
+        return Times(*(told or (0, 0, 0, 0)))
+
+    def tell(self, state: State) -> None:
+        """Tell how far all its clients are."""
+        for slot in self.slots:
+            slot[Slot.STATE] = state
+
+    def order(self) -> Order:
+        """What the supervisor wants now."""
+        return self.live.order
+
+    def ready(self) -> None:
+        """Tell that the work can begin. What exists by now stays: the collector need not look at it again."""
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        self.tell(State.READY)
+
+    def await_go(self) -> None:
+        """Wait until the supervisor wants the load to run, or to end."""
+        while self.order() == Order.PREPARE:
+            clock.sleep_seconds(0.005)
+
+    def await_start(self) -> None:
+        """Wait until the load starts."""
+        start_ns = self.times().start_ns
+        while self.order() == Order.GO and clock.monotonic_ns() < start_ns:
+            clock.sleep_seconds(_LOOK_SECONDS)
+
+    @contextlib.contextmanager
+    def sink(self, kind: str, constants: Mapping[str, int | str | None]) -> Iterator[Sink]:
+        """A sink that is closed when the job ends well; when it does not, its open part is closed by others."""
+        sink = self.open_sink(self.run, kind, self.name, constants)
+        yield CountingSink(sink, self.slots[0])
+        sink.close()
+
+
+@dataclass(frozen=True, slots=True)
+class CountingSink:
+    """A sink that counts the rows of a block that could not be written, before the worker gives up."""
+
+    sink: Sink
+    slot: Int64s
+
+    def append(self, block: Block, count: int) -> None:
+        """Take rows, or count them as dropped."""
+        try:
+            self.sink.append(block, count)
+        except RecordError as error:
+            self.slot[Slot.DROPPED] += count if error.dropped_rows is None else error.dropped_rows
+            raise
+
+    def close(self) -> None:
+        """Write what is still open."""
+        self.sink.close()

@@ -1,0 +1,354 @@
+"""What the workers of a run do: one job for each role, each with the clients that it opens."""
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from streamgauge.domain import clock
+from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Place
+from streamgauge.domain.query import QuerySpec
+from streamgauge.engine.connect import Connector, OpenConnections
+from streamgauge.engine.consume.loop import Consumer, Consuming, Reading, consume_all
+from streamgauge.engine.consume.loop import Sinks as ConsumerSinks
+from streamgauge.engine.control import Controlled, Controller, policy_of
+from streamgauge.engine.live import Cell, Order
+from streamgauge.engine.observe.lag import LagSampler, Sampled
+from streamgauge.engine.observe.lookup import Lookups
+from streamgauge.engine.observe.sample import Sampler, Watched
+from streamgauge.engine.ports import (
+    ConsumerClient,
+    OpenConsumer,
+    OpenOffsets,
+    OpenProducer,
+    OpenQuery,
+    ProducerClient,
+    Sink,
+    TableReader,
+)
+from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.gate import Gate
+from streamgauge.engine.produce.labelled import Labelled
+from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending
+from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.turns import run_together
+from streamgauge.engine.query import Hosting, QueryHost
+from streamgauge.engine.query import Sinks as QuerySinks
+from streamgauge.engine.worker.context import Context
+from streamgauge.scenario.model.connections import Work
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerMember:
+    """One producer: its client, what it sends, and how."""
+
+    client: ClientSpec
+    recipe: Recipe
+    sending: Sending
+
+    @property
+    def number(self) -> int:
+        """The number of the producer."""
+        return self.recipe.producer
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerJob:
+    """Send a load, by one producer or by several in turn."""
+
+    open_client: OpenProducer
+    members: tuple[ProducerMember, ...]
+    held_back: bool = False
+    """Whether a policy lets messages go."""
+
+    def run(self, context: Context) -> None:
+        """Send what is due between start and end of the load."""
+        with contextlib.ExitStack() as stack:
+            told = stack.enter_context(context.sink("client", {}))
+            sinks = self._sinks(context, stack)
+            producers = [
+                self._producer(context, place, member, sinks, stack) for place, member in enumerate(self.members)
+            ]
+            context.ready()
+            context.await_go()
+            times = context.times()
+            if len(producers) == 1:
+                producers[0].run(times)
+            else:
+                run_together(producers, times)
+            for producer in producers:
+                _record_statistics(told, producer.client)
+
+    def _producer(
+        self, context: Context, place: int, member: ProducerMember, sinks: Sinks, stack: contextlib.ExitStack
+    ) -> Producer:
+        client = stack.enter_context(contextlib.closing(self.open_client(member.client)))
+        labels = {"producer": member.number} | ({"topic": member.recipe.topics[0]} if not self._one_topic else {})
+        return Producer(
+            client,
+            Composer(member.recipe, LARGEST_BLOCK),
+            sinks if len(self.members) == 1 else sinks.labelled(labels),
+            context.slots[place],
+            context.latencies(place),
+            context.order,
+            member.sending,
+            gate=Gate(context.slots[place]) if self.held_back else None,
+        )
+
+    def _sinks(self, context: Context, stack: contextlib.ExitStack) -> Sinks:
+        """The sinks that the producers of this process share; what is the same in all rows is said once."""
+        first, sending = self.members[0], self.members[0].sending
+        who = {"producer": first.number} if len(self.members) == 1 else {}
+        where = {"topic": first.recipe.topics[0]} if self._one_topic else {}
+        absent: dict[str, None] = {} if sending.transactions else {"transaction": None}
+        absent |= {} if self.held_back else {"admitted_ns": None}
+
+        def sink(kind: str, constants: Mapping[str, int | str | None], wanted: object) -> Sink | None:
+            return stack.enter_context(context.sink(kind, constants)) if wanted else None
+
+        return Sinks(
+            sent=stack.enter_context(context.sink("sent", {**who, **where, **absent})),
+            batches=sink("batches", who, sending.flush),
+            transactions=sink("transactions", who, sending.transactions),
+            attempts=sink("attempts", {**who, **where}, sending.resend),
+        )
+
+    @property
+    def _one_topic(self) -> bool:
+        """Whether all messages of this process go to one topic."""
+        return len({member.recipe.topics for member in self.members}) == 1 and len(self.members[0].recipe.topics) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerMember:
+    """One consumer: its client, how it reads stamps, and how it consumes."""
+
+    client: ClientSpec
+    reading: Reading
+    consuming: Consuming
+    group: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerJob:
+    """Read topics, by one consumer or by several in turn."""
+
+    open_client: OpenConsumer
+    members: tuple[ConsumerMember, ...]
+    hold: bool
+    """Whether to take no message before the start: where a topic is already full."""
+    tells_progress: bool = False
+    """Whether a policy wants to know at once how far each consumer is."""
+
+    def run(self, context: Context) -> None:
+        """Consume until the run is over; at the end write the positions and leave the groups."""
+        with contextlib.ExitStack() as stack:
+            # Closed last: leaving the group may take its time, and by then the rows are safe.
+            clients = [
+                stack.enter_context(contextlib.closing(self.open_client(member.client))) for member in self.members
+            ]
+            sinks = self._sinks(context, stack)
+            lag = stack.enter_context(context.sink("lag", {"moment": "final"}))
+            told = stack.enter_context(context.sink("client", {}))
+            consumers = [self._consumer(context, place, client, sinks) for place, client in enumerate(clients)]
+            for client in clients:
+                client.hold(held=self.hold)
+            context.ready()
+            consume_all(consumers, Order.GO)
+            if self.hold:
+                context.await_start()
+                for client in clients:
+                    client.hold(held=False)
+            consume_all(consumers, Order.FINISH)
+            for consumer, client in zip(consumers, clients, strict=True):
+                consumer.finish()
+                # Leaving the group takes partitions away once more, when sinks are closed and all is told.
+                client.watch(_nobody_cares)
+                _record_statistics(told, client)
+            if context.order() == Order.FINISH:
+                for member, client in zip(self.members, clients, strict=True):
+                    _record_positions(lag, member, client.positions())
+
+    def _consumer(self, context: Context, place: int, client: ConsumerClient, sinks: ConsumerSinks) -> Consumer:
+        member = self.members[place]
+        return Consumer(
+            client,
+            member.reading,
+            member.consuming,
+            sinks if len(self.members) == 1 else _labelled(sinks, member),
+            context.slots[place],
+            context.positions(place),
+            context.latencies(place),
+            context.order,
+            lambda: int(context.live.control[Cell.MEASURE_NS]),
+            progress=context.progress(place, member.group) if self.tells_progress else None,
+        )
+
+    def _sinks(self, context: Context, stack: contextlib.ExitStack) -> ConsumerSinks:
+        """The sinks that the consumers of this process share; what is the same in all rows is said once."""
+        first = self.members[0]
+        who = {"consumer": first.number} if len(self.members) == 1 else {}
+        where = {"group": first.group} if len(self.members) == 1 else {}
+        topic = {"topic": 0} if len(first.consuming.topics) == 1 else {}
+        return ConsumerSinks(
+            received=stack.enter_context(context.sink("received", {**topic, **where, **who, "delivery_count": None})),
+            polls=stack.enter_context(context.sink("polls", who)),
+            commits=stack.enter_context(context.sink("commits", who)),
+        )
+
+
+def _nobody_cares(_revoked: Sequence[Place]) -> None:
+    """What happens when partitions go to others and there is nothing left to do for them."""
+
+
+def _labelled(sinks: ConsumerSinks, member: ConsumerMember) -> ConsumerSinks:
+    """The same sinks, shared with others, for the rows of one consumer."""
+    who = {"consumer": member.number}
+    return ConsumerSinks(
+        received=Labelled(sinks.received, {**who, "group": member.group}),
+        polls=Labelled(sinks.polls, who),
+        commits=Labelled(sinks.commits, who) if sinks.commits else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorJob:
+    """Hold connections, and open some."""
+
+    open_client: OpenConnections
+    client: ClientSpec
+    work: tuple[Work, ...]
+
+    def run(self, context: Context) -> None:
+        """Use connections from the start of the load to its end."""
+        with (
+            contextlib.closing(self.open_client(self.client)) as connections,
+            context.sink("connections", {"worker": context.name}) as sink,
+        ):
+            connector = Connector(connections, self.work, sink, context.slots[0], context.order)
+            connector.prepare()
+            context.ready()
+            context.await_go()
+            times = context.times()
+            connector.run(times.start_ns, times.end_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerJob:
+    """Look at the processes of the run."""
+
+    watched: tuple[Watched, ...]
+
+    def run(self, context: Context) -> None:
+        """Look until the run is over."""
+        with context.sink("resources", {}) as sink:
+            context.ready()
+            Sampler(self.watched, context.live, sink, context.order).run()
+
+
+@dataclass(frozen=True, slots=True)
+class LagJob:
+    """Ask the cluster where every partition stands."""
+
+    open_offsets: OpenOffsets
+    client: ClientSpec
+    groups: tuple[str, ...]
+    sampled: Sampled
+    timeout_seconds: float
+
+    def run(self, context: Context) -> None:
+        """Sample until the run is over."""
+        opened = self.open_offsets(self.client, self.groups, self.sampled.partitions, self.timeout_seconds)
+        with (
+            contextlib.closing(opened) as offsets,
+            context.sink("lag", {"moment": "sample", "consumer": None}) as sink,
+        ):
+            sampler = LagSampler(offsets, self.sampled, context.live, sink, context.order)
+            sampler.sample()
+            context.ready()
+            sampler.run()
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerJob:
+    """Hold producers back."""
+
+    controlled: Controlled
+
+    def run(self, context: Context) -> None:
+        """Decide until the run is over."""
+        policy = self.controlled.policy
+        with context.sink("decisions", {"policy": policy.chosen[0]}) as sink:
+            controller = Controller(policy_of(self.controlled, context.live), policy.poll_ns, sink, context.order)
+            controller.begin()
+            context.ready()
+            controller.run()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryJob:
+    """Host the query that stands between two topics."""
+
+    open_query: OpenQuery
+    spec: QuerySpec
+    hosting: Hosting
+
+    def run(self, context: Context) -> None:
+        """Host it until the run is over."""
+        kinds = ("query", "progress", "advances", "executors", "resources")
+        with contextlib.ExitStack() as stack:
+            query = stack.enter_context(contextlib.closing(self.open_query(self.spec)))
+            sinks = QuerySinks(*(stack.enter_context(context.sink(kind, {})) for kind in kinds))
+            QueryHost(query, self.hosting, sinks, context.live, context.rows[0], context.order, context.ready).run()
+
+
+@dataclass(frozen=True, slots=True)
+class LookupJob:
+    """Ask a table that grows."""
+
+    open_reader: Callable[[Path], TableReader]
+    table: Path
+    every_ns: int
+
+    def run(self, context: Context) -> None:
+        """Ask until the run is over."""
+        with context.sink("lookups", {}) as sink:
+            lookups = Lookups(self.open_reader(self.table), self.every_ns, sink, context.order)
+            context.ready()
+            lookups.run()
+
+
+Job = ProducerJob | ConsumerJob | ConnectorJob | QueryJob | LookupJob | LagJob | ControllerJob | SamplerJob
+
+
+def _record_statistics(told: Sink, client: ProducerClient | ConsumerClient) -> None:
+    """Write what a client said of itself."""
+    block, count = client.statistics()
+    if count:
+        told.append(block, count)
+
+
+def _record_positions(lag: Sink, member: ConsumerMember, positions: list[tuple[int, int, int | None]]) -> None:
+    """Write where a consumer stands at the end: without these rows no message could be called lost."""
+    if not positions:
+        return
+    topics, partitions, offsets = zip(*positions, strict=True)
+    known = [NULL_INT64 if position is None else position for position in offsets]
+    lag.append(
+        {
+            "at_ns": clock.monotonic_ns(),
+            "topic": np.array(topics, np.int32),
+            "group": member.group,
+            "consumer": member.number,
+            "partition": np.array(partitions, np.int32),
+            "start": None,
+            "committed": None,
+            "position": np.array(known, np.int64),
+            "end": None,
+            "error": None,
+        },
+        len(positions),
+    )

@@ -1,0 +1,1 @@
+"""The jobs that are shipped, by name."""

@@ -1,0 +1,160 @@
+"""The table `delivery`: the account of all messages, from exact sums and from what the audit found."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+
+from streamgauge.delivery.audit import MESSAGE_CLASSES
+from streamgauge.domain.tables.schemas import DELIVERY_COUNTS
+from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED
+from streamgauge.pipeline.audit.through import LOSS
+from streamgauge.pipeline.metrics.sums import Sums
+from streamgauge.pipeline.read.knowledge import Knowledge
+from streamgauge.pipeline.read.silver import (
+    ABORTED,
+    ACKED,
+    FAILED,
+    NEVER_SENT,
+    TOPIC_BITS,
+    UNDECIDED,
+    UNSETTLED,
+)
+from streamgauge.scenario.model.pipeline import AGGREGATE
+
+Row = dict[str, Any]
+PROBLEMS_PER_CLASS = 600
+"""Of each class so many messages are shown: all classes together stay below ten thousand."""
+FOUND = ("reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received")
+"""Counts that only the audit knows."""
+_SHOWN_AS = {UNREPORTED: "unknown", UNREPORTED_RECEIVED: "unacked_received"}
+"""Counts that messages of unknown fate are in, too."""
+
+
+def class_counts(classes: DataFrame) -> DataFrame:
+    """Columns group, class, all, measured: how many findings there are."""
+    return classes.groupBy("group", "class").agg(
+        F.expr("count(*) as all"), F.expr("count(if(measured, true, null)) as measured")
+    )
+
+
+def problems(classes: DataFrame) -> DataFrame:
+    """Rows of `problems`: the first findings of each class, in the order of their messages."""
+    order = "topic, producer, seq, partition, `offset`"
+    shown = " ".join(f"when '{name}' then '{count}'" for name, count in _SHOWN_AS.items())
+    return (
+        classes.where("class != 'delivered_once'")
+        .withColumn("class", F.expr(f"case class {shown} else class end"))
+        .selectExpr("*", f"row_number() over (partition by class order by {order}) as turn")
+        .where(f"turn <= {PROBLEMS_PER_CLASS}")
+        .orderBy("class", "turn")
+        .selectExpr("class", "group", "topic", "producer", "seq", "partition", "`offset`", "due_ns", "error")
+    )
+
+
+def never_settled(messages: DataFrame) -> DataFrame:
+    """Findings for messages that failed, were never sent or are of unknown fate, which are nobody's deliveries."""
+    name = f"case fate when {NEVER_SENT} then 'unsent' when {UNSETTLED} then 'fate_unknown' else 'failed' end"
+    return messages.where("error is not null").selectExpr(
+        f"{name} as class", "cast(null as int) as group", "topic", "producer", "seq",
+        "partition", "`offset`", "due_ns", "sent_ns", "error", "(selected & 1) = 1 as measured",
+    )  # fmt: skip
+
+
+def delivery_rows(
+    knows: Knowledge,
+    messages: Sums,
+    deliveries: Sums,
+    found: Mapping[tuple[int, str], Mapping[str, int]],
+    resent: Mapping[str, int],
+    dropped: Mapping[str, int] = MappingProxyType({}),
+    unaccounted: int | None = None,
+) -> list[Row]:
+    """Rows of `delivery`: for each scope and each group.
+
+    `found` holds the counts of findings by group and class, `resent` those of messages sent again by scope, `dropped`
+    those of messages that are not to come out of a pipeline; `unaccounted` is None where it cannot be told.
+    """
+    rows = []
+    for scope in ("run", "measure"):
+        sent = _scope(messages.windows, scope)
+        got = _scope(deliveries.windows, scope)
+        for group in knows.groups or (None,):
+            of_class = {
+                name: counts["all" if scope == "run" else "measured"]
+                for (at, name), counts in found.items()
+                if at == group
+            }
+            mine = got.where(got.column("group") == group) if group is not None else got
+            unread = _unread(knows, messages, scope)
+            account = _account(knows, sent, mine, of_class, unread, dropped.get(scope, 0))
+            account["resent"] = resent.get(scope, 0) if knows.loads else None
+            account["unaccounted"] = unaccounted if scope == "run" else None
+            rows.append({"scope": scope, "group": group} | account)
+    return rows
+
+
+def _unread(knows: Knowledge, messages: Sums, scope: str) -> int:
+    """How many messages were acknowledged, and not aborted, in partitions that consumers are told not to read."""
+    if knows.reads is None:
+        return 0
+    places = _scope(messages.places, scope)
+    partition = places.column("place") & (1 << TOPIC_BITS) - 1
+    unread = ~np.isin(partition, sorted(knows.reads)) & np.isin(places.column("fate"), (ACKED, UNDECIDED))
+    return places.where(unread).total("messages")
+
+
+def _scope(sums: Sums, scope: str) -> Sums:
+    """The sums of a scope; what has no time, because it was neither due nor sent, belongs to no phase."""
+    selected = sums.column("at_selected")
+    return sums if scope == "run" else sums.where((selected >= 0) & (selected & 1 == 1))
+
+
+def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], unread: int, dropped: int) -> Row:
+    """The counts of one scope and group; what this run cannot know is null."""
+    account: dict[str, int | None] = dict.fromkeys(DELIVERY_COUNTS)
+    checked = got.total("checked") if knows.consumes else None
+    if knows.loads:
+        account |= _sender_side(sent)
+    if knows.consumes:
+        account["received"] = got.total("received")
+        account["corrupt"] = found.get("corrupt", 0) if checked else None
+    if knows.consumes and knows.loads:
+        in_doubt = {name: found.get(name, 0) for name in MESSAGE_CLASSES}
+        account |= in_doubt | {name: found.get(name, 0) for name in FOUND if name != "corrupt"}
+        account["fate_unknown_received"] = found.get(UNREPORTED_RECEIVED, 0)
+        for name, count in _SHOWN_AS.items():
+            account[count] = (account[count] or 0) + found.get(name, 0)
+        # Messages that the audit had no reason to doubt were delivered once.
+        account["unread"] = unread
+        wanted = (account["acked"] or 0) - (account["aborted"] or 0) - unread - dropped
+        account["delivered_once"] = wanted - sum(in_doubt.values()) + in_doubt["delivered_once"]
+        if knows.piped is not None and knows.piped.does == AGGREGATE:
+            account |= dict.fromkeys(LOSS)
+    elif knows.consumes:
+        account["duplicate_consumer"] = found.get("duplicate_consumer", 0)
+        account["foreign"] = 0
+    return {**account, "checked": checked, "negative_latencies": got.total("negative")}
+
+
+def wanted(messages: Sums, scope: str) -> int:
+    """How many messages were acknowledged and not aborted."""
+    counts = _sender_side(_scope(messages.windows, scope))
+    return counts["acked"] - counts["aborted"]
+
+
+def _sender_side(sent: Sums) -> dict[str, int]:
+    fates: Mapping[str, Sequence[int]] = {
+        "acked": (ACKED, ABORTED, UNDECIDED),
+        "failed": (FAILED,),
+        "unsent": (NEVER_SENT,),
+        "aborted": (ABORTED,),
+        "fate_unknown": (UNSETTLED,),
+    }
+    fate = sent.column("fate")
+    return {"sent": sent.total("sent")} | {
+        name: sent.where(np.isin(fate, each)).total("messages") for name, each in fates.items()
+    }

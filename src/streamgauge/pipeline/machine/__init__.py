@@ -1,0 +1,1 @@
+"""What the run used: processes, garbage collectors, clients, connections."""

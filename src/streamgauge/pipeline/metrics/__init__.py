@@ -1,0 +1,1 @@
+"""Latencies and rates: histograms, sums, and the tables made of them."""

@@ -1,0 +1,126 @@
+"""Histograms of latencies: values of many metrics, counted by bucket in every window and in every partition.
+
+All that identifies a count is packed into one integer, which Spark groups by faster than by four columns. The counts
+are few; they are unpacked and merged in numpy.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+
+from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.domain.latency.percentiles import Buckets
+from streamgauge.domain.tables.schemas import METRICS
+from streamgauge.pipeline.metrics.buckets import bucket
+
+BUCKET_BITS = 14
+AT_BITS = 36
+METRIC_NUMBERS: Mapping[str, int] = {name: number for number, name in enumerate(METRICS)}
+
+
+class By(IntEnum):
+    """What a count belongs to: a window (`at` is its tick), or a part of the measure phase (`at` says which)."""
+
+    TICK = 0
+    PART = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value to be counted: SQL for it, and for the integer that says which part of the measure phase it is in."""
+
+    sql: str
+    part: str
+    tick: str = "selected"
+    """The column whose tick says in which window it is counted."""
+
+
+def histogram(rows: DataFrame, values: Mapping[str, Value]) -> DataFrame:
+    """Columns `key` and `count`: how many values of each metric fall into each bucket.
+
+    Each value is counted in the window of its tick, and once more in its part if it belongs to the measure phase. Null
+    values are not counted. The buckets are found after the metrics are stacked, so that they are computed once.
+    """
+    stacked = ", ".join(
+        f"{METRIC_NUMBERS[name]}L, {value.sql}, {value.part}, {value.tick}" for name, value in values.items()
+    )
+    return (
+        rows.selectExpr(f"stack({len(values)}, {stacked}) as (metric, value, part, selected)")
+        .where("value is not null")
+        .selectExpr("selected", "metric", "part", f"{bucket('value')} + 1 as bucket")
+        .selectExpr(
+            "metric",
+            "bucket",
+            f"stack(2, {By.TICK:d}L, selected, {By.PART:d}L, if((selected & 1) = 1, part, null)) as (by, at)",
+        )
+        .where("at is not null")
+        .selectExpr(f"((metric << 1 | by) << {AT_BITS} | at) << {BUCKET_BITS} | bucket as key")
+        .groupBy("key")
+        .count()
+    )
+
+
+def packed(metric: str, by: By, at: Int64s, buckets: Int64s) -> Int64s:
+    """The keys that `histogram` would give to values of one metric, in numpy."""
+    head = METRIC_NUMBERS[metric] << 1 | by
+    return ((head << AT_BITS) + at << BUCKET_BITS) + buckets + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A histogram unpacked: equally long columns, sorted by all but the count."""
+
+    metric: Int64s
+    by: Int64s
+    at: Int64s
+    bucket: Int64s
+    count: Int64s
+
+    @classmethod
+    def of(cls, *given: pa.Table | None) -> "Counts":
+        """Counts of what `histogram` gave, in any number of pieces, which are added up; None is nothing."""
+        tables = [table for table in given if table is not None]
+        pieces = Buckets.merged(*(_column(tables, name) for name in ("key", "count")))
+        key, count = pieces.index, pieces.count
+        head = key >> (BUCKET_BITS + AT_BITS)
+        return cls(
+            metric=head >> 1,
+            by=head & 1,
+            at=key >> BUCKET_BITS & (1 << AT_BITS) - 1,
+            bucket=(key & (1 << BUCKET_BITS) - 1) - 1,
+            count=count,
+        )
+
+    def where(self, chosen: Any) -> "Counts":
+        """The counts that a slice or a mask chooses."""
+        return Counts(self.metric[chosen], self.by[chosen], self.at[chosen], self.bucket[chosen], self.count[chosen])
+
+    def metric_by(self, metric: str, by: By) -> "Counts":
+        """The counts of one metric, by window or by part."""
+        wanted = METRIC_NUMBERS[metric] << 1 | by
+        packed = self.metric << 1 | self.by
+        return self.where(slice(*np.searchsorted(packed, [wanted, wanted + 1])))
+
+    def buckets(self) -> Buckets:
+        """All counts merged."""
+        return Buckets.merged(self.bucket, self.count)
+
+    def split(self, shift: int = 0) -> Iterator[tuple[int, Buckets]]:
+        """The merged buckets of each value of `at >> shift`."""
+        at = self.at >> shift
+        edges = np.concatenate([[0], np.flatnonzero(np.diff(at)) + 1, [len(at)]])
+        for begin, end in pairwise(edges.tolist()):
+            if end > begin:
+                yield int(at[begin]), Buckets.merged(self.bucket[begin:end], self.count[begin:end])
+
+
+def _column(tables: Sequence[pa.Table], name: str) -> NDArray[np.int64]:
+    columns = [table.column(name).to_numpy().astype(np.int64) for table in tables]
+    return np.concatenate(columns) if columns else np.zeros(0, np.int64)

@@ -1,0 +1,74 @@
+"""The table `polls` and the metric `poll`: how consumers polled.
+
+One poll delivers up to a thousand messages, so polls are few; they are read into memory and answered in numpy.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streamgauge.delivery.audit import Measure
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.pipeline.metrics.spans import Spans
+from streamgauge.pipeline.read.silver import ticks
+
+Row = dict[str, Any]
+POLL = "poll"
+
+
+@dataclass(frozen=True, slots=True)
+class Polls:
+    """All polls as columns, ordered by consumer and number; `tick` is that of the return."""
+
+    consumer: Int64s
+    started_ns: Int64s
+    returned_ns: Int64s
+    count: Int64s
+    tick: Int64s
+
+    @property
+    def measured(self) -> Any:
+        """Which polls returned in the measure phase."""
+        return self.tick & 1 == 1
+
+    def spans(self) -> Spans:
+        """The time spent in polls."""
+        return Spans(POLL, self.returned_ns - self.started_ns, self.tick)
+
+
+def read(rows: pa.Table, measure: Measure) -> Polls:
+    """The polls from the rows of the event of that name."""
+    rows = rows.sort_by([("consumer", "ascending"), ("poll", "ascending")])
+    names = ("consumer", "started_ns", "returned_ns", "count")
+    consumer, started_ns, returned_ns, count = (rows.column(name).to_numpy().astype(np.int64) for name in names)
+    return Polls(consumer, started_ns, returned_ns, count, ticks(returned_ns, measure))
+
+
+def by_consumer(polls: Polls) -> list[Row]:
+    """Rows of `polls`: polls that returned in the measure phase."""
+    # Between the last poll of one consumer and the first of the next there is no gap.
+    gap_ns = np.append(polls.started_ns[1:] - polls.returned_ns[:-1], 0)
+    follows = np.append(polls.consumer[1:] == polls.consumer[:-1], False)
+    rows = []
+    for consumer in np.unique(polls.consumer[polls.measured]).tolist():
+        mine = polls.measured & (polls.consumer == consumer)
+        rows.append(_row(consumer, polls, mine, gap_ns[mine & follows]))
+    return rows
+
+
+def _row(consumer: int, polls: Polls, mine: Any, gaps_ns: Int64s) -> Row:
+    started_ns, returned_ns, count = polls.started_ns[mine], polls.returned_ns[mine], polls.count[mine]
+    elapsed_ns = int(returned_ns.max() - started_ns.min())
+    filled = count[count > 0]
+    return {
+        "consumer": consumer,
+        "polls": len(count),
+        "empty": len(count) - len(filled),
+        "messages": int(count.sum()),
+        "mean_messages": float(filled.mean()) if len(filled) else None,
+        "in_poll_share": float((returned_ns - started_ns).sum() / elapsed_ns) if elapsed_ns else None,
+        "longest_gap_ms": float(gaps_ns.max() / NS_PER_MS) if len(gaps_ns) else None,
+    }

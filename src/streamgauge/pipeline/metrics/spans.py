@@ -1,0 +1,43 @@
+"""Durations that are few enough to be answered in memory: of polls, batches and transactions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from streamgauge.domain.latency.buckets import Int64s, bucket_of
+from streamgauge.domain.latency.percentiles import Buckets, Moments, summarise
+from streamgauge.pipeline.metrics.histogram import By, packed
+from streamgauge.pipeline.metrics.sums import NOWHERE, Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """One metric: how long each thing took, in ns, and the tick by which it is selected."""
+
+    metric: str
+    took_ns: Int64s
+    tick: Int64s
+
+    def histogram(self) -> pa.Table:
+        """Columns key and count, as `pipeline.histogram.histogram` gives them."""
+        key, count = np.unique(packed(self.metric, By.TICK, self.tick, bucket_of(self.took_ns)), return_counts=True)
+        return pa.table({"key": key, "count": count})
+
+    def sums(self) -> Sums:
+        """Moments, as `pipeline.sums.sums` gives them: each thing is a row of its own."""
+        took = self.took_ns
+        real = took.astype(np.float64)
+        columns = {"count": np.ones_like(took), "min": took, "max": took, "sum": real, "squares": real * real}
+        whole = {"place": np.full_like(took, NOWHERE), "at_selected": self.tick}
+        return Sums(pa.table(whole | {f"{self.metric}_{name}": values for name, values in columns.items()}))
+
+
+def figures(took_ns: Int64s, *names: str) -> dict[str, float | None]:
+    """Figures of a latency object, like `p99_ms`, of some durations; null where there are none."""
+    buckets = Buckets.merged(bucket_of(took_ns), np.ones_like(took_ns))
+    real = took_ns.astype(np.float64)
+    low, high = (int(took_ns.min()), int(took_ns.max())) if len(took_ns) else (None, None)
+    moments = Moments(len(took_ns), low, high, float(real.sum()), float((real * real).sum()))
+    shown = summarise(buckets, moments, "").as_result()
+    return {name: shown[name] for name in names}

@@ -1,0 +1,129 @@
+"""Exact sums over messages and deliveries: counts, bytes, and the moments of every latency.
+
+Each row is added up twice: in its windows (`place` is `NOWHERE`, ticks are whole), and in its partition (`place` says
+which; of each tick only the bit that says whether it is measured is left). The sums are few; they are merged in numpy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+
+from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.domain.latency.percentiles import Moments
+
+NOWHERE = -1
+NO_MOMENTS = Moments(0, None, None, 0.0, 0.0)
+
+
+def sums(
+    rows: DataFrame,
+    ticks: tuple[str, ...],
+    labels: tuple[str, ...],
+    totals: Mapping[str, str],
+    values: Mapping[str, str],
+) -> DataFrame:
+    """One row for each combination of ticks, labels, and window or partition.
+
+    `ticks` and `labels` are columns of `rows`, `totals` SQL aggregates by name; `values` are SQL for the values whose
+    count, extremes, sum and sum of squares are wanted, as columns like `ack_service_count`.
+    """
+    whole = ", ".join([f"{NOWHERE}L", *ticks])
+    measured = ", ".join(["place", *(f"{name} & 1" for name in ticks)])
+    names = [f"at_{name}" for name in ticks]
+    kept = [name for name in rows.columns if name not in {"place", *ticks}]
+    stacked = f"stack(2, {whole}, {measured}) as (place, {', '.join(names)})"
+    twice = rows.selectExpr(*(f"`{name}`" for name in kept), stacked).where("place is not null")
+    aggregates = [f"{sql} as {name}" for name, sql in totals.items()]
+    for name, value in values.items():
+        aggregates += _moments(name, value)
+    return twice.groupBy("place", *names, *labels).agg(*map(F.expr, aggregates))
+
+
+def _moments(name: str, value: str) -> list[str]:
+    real = f"cast({value} as double)"
+    return [
+        f"count({value}) as {name}_count",
+        f"min({value}) as {name}_min",
+        f"max({value}) as {name}_max",
+        f"sum({real}) as {name}_sum",
+        f"sum({real} * {real}) as {name}_squares",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What `sums` gave, in memory: columns of equal length."""
+
+    table: pa.Table
+
+    def column(self, name: str, null: int = -1) -> Int64s:
+        """An integer column; `null` stands for null."""
+        values: Int64s = self.table.column(name).fill_null(null).to_numpy().astype(np.int64)
+        return values
+
+    @property
+    def windows(self) -> "Sums":
+        """The rows by window."""
+        return Sums(self.table.filter(pc.equal(self.table.column("place"), NOWHERE)))
+
+    @property
+    def places(self) -> "Sums":
+        """The rows by partition."""
+        return Sums(self.table.filter(pc.not_equal(self.table.column("place"), NOWHERE)))
+
+    def where(self, mask: Any) -> "Sums":
+        """The rows that a mask chooses."""
+        return Sums(self.table.filter(pa.array(mask)))
+
+    def total(self, name: str) -> int:
+        """Sum of a column."""
+        return int(self.column(name, 0).sum())
+
+    def total_by(self, key: Int64s, name: str) -> dict[int, int]:
+        """Sum of a column for each value of `key`; rows with a negative key belong to nothing."""
+        return {at: int(rows.sum()) for at, rows in _split(key, self.column(name, 0))}
+
+    def moments(self, metric: str) -> Moments:
+        """The moments of a metric over all rows."""
+        return self.moments_by(np.zeros(self.table.num_rows, np.int64), metric).get(0, NO_MOMENTS)
+
+    def moments_by(self, key: Int64s, metric: str) -> dict[int, Moments]:
+        """The moments of a metric for each value of `key`; rows with a negative key belong to nothing."""
+        count = self.column(f"{metric}_count", 0)
+        used = (count > 0) & (key >= 0)
+        if not used.any():
+            return {}
+        rows = self.where(used)
+        order = np.argsort(key[used], kind="stable")
+        sorted_key = key[used][order]
+        begins = np.flatnonzero(np.concatenate([[True], np.diff(sorted_key) != 0]))
+
+        def merged(how: Any, column: str) -> list[Any]:
+            values = rows.table.column(f"{metric}_{column}").to_numpy()[order]
+            merged_values: list[Any] = how.reduceat(values, begins).tolist()
+            return merged_values
+
+        found = zip(
+            merged(np.add, "count"), merged(np.minimum, "min"), merged(np.maximum, "max"), merged(np.add, "sum"),
+            merged(np.add, "squares"), strict=True,
+        )  # fmt: skip
+        return {int(at): Moments(*each) for at, each in zip(sorted_key[begins], found, strict=True)}
+
+
+def _split(key: Int64s, values: Int64s) -> list[tuple[int, Int64s]]:
+    used = key >= 0
+    order = np.argsort(key[used], kind="stable")
+    sorted_key, sorted_values = key[used][order], values[used][order]
+    if not len(sorted_key):
+        return []
+    begins = np.flatnonzero(np.diff(sorted_key)) + 1
+    return [
+        (int(at), part)
+        for at, part in zip(sorted_key[np.concatenate([[0], begins])], np.split(sorted_values, begins), strict=True)
+    ]

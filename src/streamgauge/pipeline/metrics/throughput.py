@@ -1,0 +1,173 @@
+"""The table `throughput`: how many messages passed each stage, each count by the clock of its own event."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.pipeline.metrics.sums import Sums, sums
+from streamgauge.pipeline.read.knowledge import Knowledge
+from streamgauge.pipeline.read.silver import (
+    ABORTED,
+    ACKED,
+    FAILED,
+    NEVER_SENT,
+    SHIFT_SECONDS,
+    TOPIC_BITS,
+    UNDECIDED,
+    Span,
+)
+
+Row = dict[str, Any]
+MESSAGE_TOTALS: Mapping[str, str] = {
+    "messages": "count(*)",
+    "due": "count(due_ns)",
+    "sent": "count(sent_ns)",
+    "bytes": "sum(if(sent_ns is null, 0, size_bytes))",
+}
+DELIVERY_TOTALS: Mapping[str, str] = {
+    "received": "count(*)",
+    "done": "count(at_done_tick)",
+    "processed": "count(if(processed, at_done_tick, null))",
+    "bytes": "sum(size_bytes)",
+    "checked": "count(intact)",
+    "negative": "count(if(received_ns < sent_ns, true, null))",
+}
+MESSAGE_TICKS = ("selected", "sent_tick", "settled_tick")
+DELIVERY_TICKS = ("selected", "received_tick", "done_tick")
+SENT_TICK = "sent_tick"
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """Where a count is found: a column of the sums, the clock that it goes by, and the fates it is restricted to."""
+
+    column: str
+    tick: str
+    fates: tuple[int, ...] = ()
+
+
+OF_MESSAGES: Mapping[str, _Counter] = {
+    "due": _Counter("due", "at_selected"),
+    "sent": _Counter("sent", "at_sent_tick"),
+    "acked": _Counter("messages", "at_settled_tick", (ACKED, ABORTED, UNDECIDED)),
+    "failed": _Counter("messages", "at_settled_tick", (FAILED,)),
+    "unsent": _Counter("messages", "at_selected", (NEVER_SENT,)),
+    "sent_bytes": _Counter("bytes", "at_sent_tick"),
+}
+OF_DELIVERIES: Mapping[str, _Counter] = {
+    "received": _Counter("received", "at_received_tick"),
+    "processed": _Counter("processed", "at_done_tick"),
+    "received_bytes": _Counter("bytes", "at_received_tick"),
+}
+NAMES = (*OF_MESSAGES, *OF_DELIVERIES)
+
+
+def message_sums(messages: DataFrame, values: Mapping[str, str]) -> DataFrame:
+    """The sums of messages, by producer and fate."""
+    return sums(messages, MESSAGE_TICKS, ("producer", "fate"), MESSAGE_TOTALS, values)
+
+
+def delivery_sums(deliveries: DataFrame, values: Mapping[str, str], *, by_sent: bool = False) -> DataFrame:
+    """The sums of deliveries, by group; `by_sent` tells them apart by when they were sent, too."""
+    ticks = (*DELIVERY_TICKS, SENT_TICK) if by_sent else DELIVERY_TICKS
+    return sums(deliveries, ticks, ("group",), DELIVERY_TOTALS, values)
+
+
+def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -> list[Row]:
+    """Rows of `throughput`."""
+    measure_ns = span.measure.to_ns - span.measure.from_ns
+    windows = (messages.windows, deliveries.windows)
+    places = (messages.places, deliveries.places)
+    run = _counts(*windows, lambda _, tick: np.where(tick < 0, -1, 0)).get(0, {})
+    measure = _counts(*windows, lambda _, tick: np.where(_odd(tick), 0, -1)).get(0, {})
+    partitions = _counts(*places, lambda rows, tick: np.where(_odd(tick), rows.column("place"), -1))
+    rows = [
+        _row("run", run, duration_ns=span.to_ns - span.from_ns),
+        _row("measure", measure, duration_ns=measure_ns),
+        *_windows(messages.windows, deliveries.windows, span, knows),
+    ]
+    for place, counts in sorted(partitions.items()):
+        where = {"topic": place >> TOPIC_BITS, "partition": place & (1 << TOPIC_BITS) - 1}
+        rows.append(_row("partition", counts, duration_ns=measure_ns) | where)
+    rows += _topics(partitions, measure_ns)
+    rows += _groups(messages.windows, deliveries.windows, knows.groups, measure_ns)
+    return rows
+
+
+def sent_rate(messages: Sums, span: Span) -> float | None:
+    """Messages handed to the client in the measure phase, by its length in seconds; None where it has none."""
+    ticks = messages.windows.column("at_sent_tick")
+    length_ns = span.measure.to_ns - span.measure.from_ns
+    count = messages.windows.where(_odd(ticks)).total("sent")
+    return count * NS_PER_SECOND / length_ns if length_ns else None
+
+
+def _topics(partitions: Mapping[int, Mapping[str, int]], measure_ns: int) -> list[Row]:
+    """A row for each of several topics: all of its partitions."""
+    topics: dict[int, Counter[str]] = {}
+    for place, counts in sorted(partitions.items()):
+        topics.setdefault(place >> TOPIC_BITS, Counter()).update(counts)
+    several = topics if len(topics) > 1 else {}
+    return [
+        _row("topic", counts, duration_ns=measure_ns) | {"topic": topic} for topic, counts in sorted(several.items())
+    ]
+
+
+def _groups(messages: Sums, deliveries: Sums, groups: Sequence[int], measure_ns: int) -> list[Row]:
+    """A row for each of several groups: its deliveries, beside all messages."""
+    rows = []
+    for group in groups if len(groups) > 1 else ():
+        mine = deliveries.where(deliveries.column("group") == group)
+        counts = _counts(messages, mine, lambda _, tick: np.where(_odd(tick), 0, -1)).get(0, {})
+        rows.append(_row("group", counts, duration_ns=measure_ns) | {"group": group})
+    return rows
+
+
+def _odd(tick: Int64s) -> Any:
+    return (tick >= 0) & (tick & 1 == 1)
+
+
+def _row(scope: str, counts: Mapping[str, int], *, duration_ns: int) -> Row:
+    nowhere = {"second": None, "topic": None, "partition": None, "group": None, "outstanding": None}
+    return {"scope": scope, **nowhere, "duration_ns": duration_ns, **{name: counts.get(name, 0) for name in NAMES}}
+
+
+def _windows(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -> Iterable[Row]:
+    """One row for every second of the run, quiet ones included."""
+    found = _counts(messages, deliveries, lambda _, tick: tick >> 1)
+    begin = int((span.from_ns - span.measure.from_ns) // NS_PER_SECOND)
+    end = -int((span.measure.from_ns - span.to_ns) // NS_PER_SECOND)
+    seconds = sorted({*range(begin, end), *(at - SHIFT_SECONDS for at in found)})
+    backlog, group = 0, knows.outstanding_of
+    change = {} if group is None else _backlog_changes(messages, deliveries, group, hides_aborted=knows.read_committed)
+    for second in seconds:
+        backlog += change.get(second + SHIFT_SECONDS, 0)
+        row = _row("window", found.get(second + SHIFT_SECONDS, {}), duration_ns=span.window_ns(second))
+        yield row | {"second": second, "outstanding": None if group is None else backlog}
+
+
+def _backlog_changes(messages: Sums, deliveries: Sums, group: int, *, hides_aborted: bool) -> Mapping[int, int]:
+    """By how much the backlog of a group grew in each second: what was sent for it to receive, without what is done."""
+    sent = messages.where(messages.column("fate") != ABORTED) if hides_aborted else messages
+    mine = deliveries.where(deliveries.column("group") == group)
+    changes = Counter(sent.total_by(sent.column("at_sent_tick") >> 1, "sent"))
+    changes.subtract(mine.total_by(mine.column("at_done_tick") >> 1, "done"))
+    return changes
+
+
+def _counts(messages: Sums, deliveries: Sums, key: Callable[[Sums, Int64s], Int64s]) -> dict[int, dict[str, int]]:
+    """Every count, for each key that the tick of its own event has; negative keys are left out."""
+    found: dict[int, dict[str, int]] = {}
+    for source, counters in ((messages, OF_MESSAGES), (deliveries, OF_DELIVERIES)):
+        for name, counter in counters.items():
+            rows = source.where(np.isin(source.column("fate"), counter.fates)) if counter.fates else source
+            keys = key(rows, rows.column(counter.tick))
+            for at, total in rows.total_by(keys, counter.column).items():
+                found.setdefault(at, {})[name] = total
+    return found

@@ -1,0 +1,90 @@
+"""Which latencies a run has, what selects their messages, and why it lacks the others."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from streamgauge.domain.tables.schemas import METRICS
+from streamgauge.pipeline.metrics import latency, throughput
+from streamgauge.pipeline.metrics.latency import (
+    ACK,
+    LATENESS,
+    OF_SENDING,
+    PROCESSING,
+    SINCE_RECORD_TIME,
+    THROTTLE,
+    Metric,
+)
+from streamgauge.pipeline.metrics.polls import POLL
+from streamgauge.pipeline.metrics.spans import Spans
+from streamgauge.pipeline.metrics.sums import Sums
+from streamgauge.pipeline.read.knowledge import Knowledge
+from streamgauge.pipeline.stream import waterfall
+from streamgauge.pipeline.stream.stages import Stage
+from streamgauge.pipeline.stream.waterfall import Staged
+from streamgauge.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED
+
+
+def metrics_of(knows: Knowledge, sent: Sums, received: Sums, spans: Mapping[str, Spans]) -> Iterator[Metric]:
+    """Every metric, with its moments or with the reason why it is absent."""
+    for name in METRICS:
+        if name in waterfall.METRICS:
+            continue
+        if name in spans:
+            absent = _absent_span(spans[name], knows)
+            yield Metric(name, "received" if name == POLL else "sent", spans[name].sums(), absent)
+            continue
+        if name == SINCE_RECORD_TIME:
+            clock = "both" if len(knows.stamps) > 1 else next(iter(knows.stamps), None)
+            yield Metric(name, "received", received, _absent_record_time(knows), clock)
+            continue
+        tick = latency.tick_of(name, throttled=knows.policy)
+        by_due = name.endswith("response") or name == LATENESS or (knows.scheduled and tick != throughput.SENT_TICK)
+        sums_ = sent if name in {*ACK, *OF_SENDING} else received
+        yield Metric(name, "due" if by_due else "sent", sums_, _absent(name, knows), tick=tick)
+
+
+def stage_metrics(knows: Knowledge, known: Sequence[Stage], staged: Staged | None) -> Iterator[Metric]:
+    """The stages of a message on its way through a pipeline, or why there are none."""
+    why = {each.name: each.absent for each in known}
+    for name in waterfall.METRICS:
+        absent = why.get(name) if why else _why_no_stages(knows)
+        selected = "due" if knows.scheduled else "sent"
+        yield Metric(name, selected, staged.sums if staged and not absent else None, absent)
+
+
+def _why_no_stages(knows: Knowledge) -> str:
+    reasons = ((not knows.loads, "the run has no load"), (not knows.consumes, "nobody consumes"))
+    return next((reason for holds, reason in reasons if holds), NOT_PIPED)
+
+
+def _absent(name: str, knows: Knowledge) -> str | None:
+    """Why a run has no such latency; None where it has."""
+    reasons = (
+        (not knows.loads, "the run has no load"),
+        (name not in {*ACK, *OF_SENDING} and not knows.consumes, "nobody consumes"),
+        (name in THROTTLE and not knows.policy, NOT_HELD_BACK),
+        (name in {*ACK} and not knows.acks, "acks 0" if knows.acks_0 else "no message was acknowledged"),
+        (name in {*PROCESSING} and not knows.processing, "processing is not recorded"),
+        (not knows.scheduled and (name.endswith("response") or name in OF_SENDING), why_no_schedule(knows)),
+    )
+    return next((reason for holds, reason in reasons if holds), None)
+
+
+def why_no_schedule(knows: Knowledge) -> str:
+    """Why messages were not due at any time."""
+    return CLOSED_LOOP if knows.closed else "the load has no schedule"
+
+
+def _absent_span(spans: Spans, knows: Knowledge) -> str | None:
+    if spans.metric == POLL:
+        return None if knows.consumes else "nobody consumes"
+    if not knows.loads:
+        return "the run has no load"
+    return None if len(spans.took_ns) else "the load does not wait for its reports"
+
+
+def _absent_record_time(knows: Knowledge) -> str | None:
+    if not knows.consumes:
+        return "nobody consumes"
+    if knows.loads:
+        return "the run sends what it receives: its own stamps say when"
+    return None if knows.stamps else "the records do not say when they were made"

@@ -1,0 +1,1 @@
+"""Lag, messages outstanding, backpressure, and recovery."""

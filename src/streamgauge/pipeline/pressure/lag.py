@@ -1,0 +1,74 @@
+"""The table `lag`: how far every group was behind in every partition, as it was sampled while the run ran.
+
+A second of sampling has as many rows as there are groups and partitions, and may have been asked for twenty times: the
+rows are answered as columns, and nobody makes Python objects of them.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.tables.schemas import LAG_SAMPLES
+from streamgauge.pipeline.read.schemas import arrow_schema
+from streamgauge.pipeline.read.silver import Span
+
+SAMPLE: Final = "sample"
+MARKS: Final = frozenset({"start", "final"})
+"""Moments of the rows by which delivery is judged."""
+GROUP: Final = "group"
+_OFFSETS: Final = ("end", "committed", "position", "committed_lag", "position_lag")
+
+
+def samples(rows: pa.Table) -> pa.Table:
+    """The samples among the rows of the event, in the order of their times, with their lags."""
+    rows = rows.filter(pc.equal(rows.column("moment"), SAMPLE))
+    rows = rows.sort_by([(name, "ascending") for name in ("at_ns", "group", "topic", "partition")])
+    for name in ("committed", "position"):
+        # A position is read after the log ends, and may be ahead of them.
+        behind = pc.subtract(rows.column("end"), rows.column(name))
+        known = pc.if_else(pc.is_valid(behind), pc.max_element_wise(behind, 0), None)
+        rows = rows.append_column(f"{name}_lag", known.cast(pa.int64()))
+    return rows
+
+
+def lag_table(sampled: pa.Table, span: Span) -> pa.Table:
+    """The table `lag`: every group at every sample, then every partition."""
+    return pa.concat_tables([_shaped(together(sampled), GROUP, span), _shaped(sampled, "partition", span)])
+
+
+def together(sampled: pa.Table) -> pa.Table:
+    """All partitions of a group at once; a sum is null where one of its values is not known."""
+    sums = [(name, kind) for name in _OFFSETS for kind in ("sum", "count")]
+    most = [("committed_lag", "max"), ("error", "max"), ("partition", "count")]
+    found = sampled.group_by(["at_ns", "group"]).aggregate([*sums, *most])
+    # Grouping promises no order.
+    found = found.sort_by([("at_ns", "ascending"), ("group", "ascending")])
+    columns = {name: found.column(name) for name in ("at_ns", "group")}
+    for name in _OFFSETS:
+        columns[name] = _whole(found, name, found.column(f"{name}_sum"))
+    columns["worst_committed_lag"] = _whole(found, "committed_lag", found.column("committed_lag_max"))
+    columns["error"] = found.column("error_max")
+    return pa.table(columns)
+
+
+def _whole(found: pa.Table, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of groups of which all partitions are known."""
+    known = pc.equal(found.column(f"{name}_count"), found.column("partition_count"))
+    return pc.if_else(known, values, None)
+
+
+def _shaped(rows: pa.Table, scope: str, span: Span) -> pa.Table:
+    schema = arrow_schema(LAG_SAMPLES)
+    since_ns = rows.column("at_ns").to_numpy().astype(np.int64) - span.measure.from_ns
+    known: dict[str, Any] = {name: rows.column(name) for name in rows.column_names}
+    known |= {"second": pa.array(since_ns / NS_PER_SECOND), "scope": pa.array([scope] * rows.num_rows)}
+    if scope == GROUP:
+        known |= dict.fromkeys(("topic", "partition"))
+    arrays = [
+        pa.nulls(rows.num_rows, field.type) if known.get(field.name) is None else known[field.name].cast(field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -1,0 +1,151 @@
+"""The tables `faults` and `recovery`: what was done to the run, and how it came back."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.latency.percentiles import Buckets, Latency, summarise
+from streamgauge.pipeline.metrics.histogram import By, Counts
+from streamgauge.pipeline.metrics.latency import END_TO_END, Histograms
+from streamgauge.pipeline.metrics.sums import NO_MOMENTS
+from streamgauge.pipeline.pressure.outstanding import Grid, Outstanding
+from streamgauge.pipeline.pressure.scorecard import Cause, Mark, Recovery, Series, causes, debt, scorecard
+from streamgauge.pipeline.read.silver import SHIFT_SECONDS, Span
+
+Row = dict[str, Any]
+OUTSTANDING: Final = "outstanding"
+COMMITTED_LAG: Final = "committed_lag"
+
+
+def fault_rows(rows: pa.Table, span: Span) -> list[Row]:
+    """Rows of `faults` from those of the event, in the order of their times."""
+    names = ("kind", "target", "action", "detail", "error")
+    return [
+        {"second": span.second(row["at_ns"]), **{name: row[name] for name in names}}
+        for row in rows.sort_by("at_ns").to_pylist()
+    ]
+
+
+def outstanding_series(grid: Grid, groups: Mapping[int, Outstanding], span: Span) -> dict[int | None, Series]:
+    """What was outstanding of each group at the ends of intervals, under load."""
+    seconds = (grid.edges_ns - span.measure.from_ns) / NS_PER_SECOND
+    return {group: _under_load(seconds, each.outstanding.astype(np.float64), span) for group, each in groups.items()}
+
+
+def committed_series(together: pa.Table, span: Span) -> dict[int | None, Series]:
+    """The committed lag of each group as it was sampled, under load; samples that failed are left out."""
+    known = together.filter(pc.is_valid(together.column(COMMITTED_LAG)))
+    found: dict[int | None, Series] = {}
+    for group in pc.unique(known.column("group")).to_pylist():
+        mine = known.filter(pc.equal(known.column("group"), group))
+        seconds = (mine.column("at_ns").to_numpy().astype(np.int64) - span.measure.from_ns) / NS_PER_SECOND
+        found[group] = _under_load(seconds, mine.column(COMMITTED_LAG).to_numpy().astype(np.float64), span)
+    return found
+
+
+def _under_load(seconds: Any, values: Any, span: Span) -> Series:
+    """Up to the end of the measure phase: what drains because nothing is sent any more has not recovered."""
+    return Series(seconds, values).between(span.second(span.from_ns), span.second(span.measure.to_ns))
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """The end-to-end latency of the group that is timed, second by second."""
+
+    delivered: Counts
+    censored: Counts
+    medians: Mapping[int, float]
+    """The p50 in ms of each second that has one, messages that never came at their age."""
+    groups: frozenset[int | None]
+    """Whose it is: of the group that is timed, and of the query that passed its messages on."""
+    to_second: float
+    """When the measure phase was over."""
+
+    @classmethod
+    def of(
+        cls, histograms: Histograms, rows: Iterable[Row], groups: frozenset[int | None], span: Span, *, scheduled: bool
+    ) -> "Latencies":
+        """Response time, or service time where there is no schedule; `rows` are those of `latency`."""
+        metric = END_TO_END[0 if scheduled else 1]
+        delivered, censored = (each.metric_by(metric, By.TICK) for each in (histograms.delivered, histograms.censored))
+        windows = (row for row in rows if row["metric"] == metric and row["scope"] == "window")
+        medians = {row["second"]: row["p50_ms"] for row in windows if row["p50_ms"] is not None}
+        return cls(delivered, censored, medians, groups, span.second(span.measure.to_ns))
+
+    def within(self, begin: float, end: float) -> Latency:
+        """The latency of all seconds whose middle lies in [begin, end), their buckets merged."""
+        delivered, censored = (_within(counts, begin, end) for counts in (self.delivered, self.censored))
+        return summarise(delivered, NO_MOMENTS, "", censored)
+
+
+def _within(counts: Counts, begin: float, end: float) -> Buckets:
+    middle = (counts.at >> 1) - SHIFT_SECONDS + 0.5
+    return counts.where((middle >= begin) & (middle < end)).buckets()
+
+
+def _ms(latency: Latency, name: str) -> float | None:
+    value = latency.percentiles_ns[name]
+    return None if value is None else value / NS_PER_MS
+
+
+def recovery_rows(
+    faults: list[Row],
+    series: Mapping[str, Mapping[int | None, Series]],
+    latencies: Latencies,
+    rate: float | None,
+) -> Iterator[Row]:
+    """Rows of `recovery`: each cause that was over, by each quantity and group.
+
+    `series` are the series of each quantity by group; `rate` is that of the load, in messages per second. What could
+    not be carried out is no cause.
+    """
+    done = [Mark(*(row[name] for name in Mark._fields)) for row in faults if row["error"] is None]
+    for cause in causes(done):
+        felt = _felt(cause, latencies)
+        for quantity, groups in series.items():
+            for group, each in groups.items():
+                if each.interval is not None:
+                    known = felt if group in latencies.groups else dict.fromkeys(felt)
+                    yield _row(cause, quantity, group, each, scorecard(each, cause, rate)) | known
+
+
+def _row(cause: Cause, quantity: str, group: int | None, series: Series, found: Recovery) -> Row:
+    return {
+        "cause": cause.kind,
+        "target": cause.target,
+        "detail": cause.detail,
+        "quantity": quantity,
+        "group": group,
+        "began_second": cause.began,
+        "ended_second": cause.ended,
+        "interval_ms": (series.interval or 0.0) * NS_PER_SECOND / NS_PER_MS,
+        "floor": found.floor,
+        "tolerance": found.tolerance,
+        "detected_s": found.detected,
+        "peak": found.peak,
+        "peak_second": found.peak_second,
+        "at_end": found.at_end,
+        "time_to_drain_s": found.time_to_drain,
+        "drain_rate_per_second": found.drain_rate,
+        "peak_slope_per_second": found.peak_slope,
+    }
+
+
+def _felt(cause: Cause, latencies: Latencies) -> Row:
+    """What the cause did to latency: of the measure phase, from the cause before it to the one after it."""
+    since = 0.0 if cause.since is None else max(0.0, cause.since)
+    until = latencies.to_second if cause.until is None else min(cause.until, latencies.to_second)
+    began = since if cause.began is None else cause.began
+    before = latencies.within(since, began)
+    usual = _ms(before, "p50")
+    return {
+        "p99_before_ms": _ms(before, "p99"),
+        "p99_during_ms": _ms(latencies.within(began, cause.ended), "p99"),
+        "p99_after_ms": _ms(latencies.within(cause.ended, until), "p99"),
+        "latency_debt_ms_s": None if usual is None else debt(latencies.medians, usual, began, until),
+    }

@@ -1,0 +1,219 @@
+"""What kind of run this is, from run.json and the footers of its parts: known before a row is read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.through import Passage
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.events import FATE_UNKNOWN
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.domain.text.quantities import parse_duration_ns
+from streamgauge.pipeline.read.bronze import Bronze
+from streamgauge.pipeline.read.silver import Span
+from streamgauge.verdict.asked import (
+    Delay,
+    Pace,
+    Piped,
+    delays,
+    is_on,
+    is_read_committed,
+    pace_of,
+    part,
+    piped_of,
+)
+
+_PROCESSING = ("consume", "processing")
+_CLOCKS = {"append": "append_ms", "create": "created_ms"}
+_TIMES = (
+    ("sent", "sent_ns"), ("sent", "acked_ns"), ("received", "received_ns"), ("received", "processed_ns"),
+    ("polls", "returned_ns"), ("lag", "at_ns"), ("resources", "at_ns"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What a run does, and so what can be known of it."""
+
+    loads: bool
+    groups: tuple[int, ...]
+    scheduled: bool
+    closed: bool
+    """Whether the load is a closed loop."""
+    processing: bool
+    drops: bool
+    """Whether consumers are to leave some of what they receive unprocessed."""
+    delays: Sequence[Delay]
+    """How long processing is asked to take."""
+    slots: int | None
+    """How many messages a consumer processes at once; None for as many as it has partitions."""
+    reads: frozenset[int] | None
+    """The partitions that consumers are told to read; None where they are not told."""
+    acks: bool
+    """Whether acknowledgements are seen."""
+    acks_0: bool
+    """Whether the load asked for none."""
+    transactional: bool
+    read_committed: bool
+    """Whether consumers are not to see what was aborted."""
+    all_sound: bool
+    """Whether the footers show that every delivery carries a sound stamp."""
+    dead: frozenset[int]
+    """Numbers of the consumers that died."""
+    policy: bool
+    """Whether a policy holds producers back."""
+    every_ns: int
+    """How often lag was to be sampled; a second where it was not."""
+    all_acked: bool
+    """Whether the footers show that no message failed after it was sent, and none is of unknown fate."""
+    unsettled: bool
+    """Whether messages of unknown fate may be among the rows."""
+    next_seqs: Mapping[int, int] | None
+    """Of each producer the first sequence that it did not take up; None where that is not known of all of them."""
+    ahead_ns: int
+    """How far the wall clock was ahead of the monotonic clock."""
+    stamps: frozenset[str]
+    """Whose clocks stamped the records that were received: `append` the broker's, `create` their producers'."""
+    piped: Piped | None = None
+    """What stands between the topic that is sent to and the one that is read; None for nothing."""
+    passage: Passage | None = None
+    """The same by the numbers that stand in the rows."""
+
+    @property
+    def consumes(self) -> bool:
+        """Whether anybody receives."""
+        return bool(self.groups)
+
+    @property
+    def timed_group(self) -> int | None:
+        """The group whose latencies are measured: the first; the others are audited and counted only."""
+        return min(self.groups, default=None)
+
+    @property
+    def outstanding_of(self) -> int | None:
+        """The group whose backlog can be told; None where nothing is sent, or not all of it is to be read.
+
+        Through a pipeline, it can be told where every message comes out by itself.
+        """
+        is_told = self.loads and self.reads is None and (self.piped is None or self.piped.is_one_for_one)
+        return self.timed_group if is_told else None
+
+    @property
+    def observes(self) -> bool:
+        """Whether all that is received was sent by others."""
+        return self.consumes and not self.loads
+
+
+def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
+    """What run.json and the footers tell."""
+    intact = bronze.extent("received", "intact")
+    piped = piped_of(facts.scenario)
+    says_nothing = piped is not None and not piped.keeps_content
+    groups = sorted(group.id for group in facts.groups)
+    passage = _passage(facts, piped, groups)
+    consumes = is_on(facts.scenario, "consume") or bronze.rows("received") > 0
+    unsettled = _may_be_unsettled(bronze)
+    acked = bronze.extent("sent", "error").nulls + bronze.extent("sent", "sent_ns").nulls == bronze.rows("sent")
+    return Knowledge(
+        loads=is_on(facts.scenario, "load") or bronze.rows("sent") > 0,
+        groups=tuple(group for group in groups if passage is None or group != passage.query)
+        or ((0,) if consumes and not groups else ()),
+        scheduled=not bronze.extent("sent", "due_ns").unknown,
+        closed=pace_of(facts.scenario) is Pace.CLOSED,
+        processing=is_on(facts.scenario, *_PROCESSING) or not bronze.extent("received", "processed_ns").unknown,
+        drops=bool(part(facts.scenario, *_PROCESSING).get("drop")),
+        delays=delays(facts.scenario),
+        slots=_slots(facts),
+        reads=_reads(facts),
+        acks=not bronze.extent("sent", "acked_ns").unknown,
+        acks_0=_acks(facts) == "0",
+        transactional=not bronze.extent("sent", "transaction").unknown,
+        read_committed=is_read_committed(facts.scenario),
+        all_sound=(
+            bronze.extent("received", "producer").nulls == 0
+            and bronze.extent("received", "seq").nulls == 0
+            and (intact.unknown or intact.low is True or says_nothing)
+        ),
+        dead=frozenset(
+            number for worker in facts.workers if worker.role == "consumer" and worker.died for number in worker.numbers
+        ),
+        policy=is_on(facts.scenario, "backpressure"),
+        every_ns=_every_ns(facts),
+        all_acked=acked and not unsettled,
+        unsettled=unsettled,
+        next_seqs=_next_seqs(facts),
+        ahead_ns=facts.wall_ns - facts.monotonic_ns,
+        stamps=frozenset(clock for clock, name in _CLOCKS.items() if not bronze.extent("received", name).unknown),
+        piped=piped,
+        passage=passage,
+    )
+
+
+def _passage(facts: RunFacts, piped: Piped | None, groups: Sequence[int]) -> Passage | None:
+    """What is sent goes to the first topic, what comes out is the last; the last group is the query."""
+    if piped is None or not groups:
+        return None
+    topics = sorted(topic.id for topic in facts.topics) or [0]
+    return Passage(topics[0], topics[-1], groups[-1], piped.does)
+
+
+def _may_be_unsettled(bronze: Bronze) -> bool:
+    """Whether the footers leave room for the error of a message of unknown fate."""
+    errors = [part.extents["error"] for part in bronze.parts["sent"]]
+    return any(not each.unknown and (each.low is None or each.low <= FATE_UNKNOWN <= each.high) for each in errors)
+
+
+def _next_seqs(facts: RunFacts) -> dict[int, int] | None:
+    found: dict[int, int] = {}
+    for worker in facts.workers:
+        if worker.role != "producer":
+            continue
+        if worker.next_seqs is None or len(worker.next_seqs) != len(worker.numbers):
+            return None
+        found |= zip(worker.numbers, worker.next_seqs, strict=True)
+    return found or None
+
+
+def _every_ns(facts: RunFacts) -> int:
+    every = part(facts.scenario, "lag").get("every")
+    return NS_PER_SECOND if every is None else parse_duration_ns(every)
+
+
+def _reads(facts: RunFacts) -> frozenset[int] | None:
+    partitions = part(facts.scenario, "consume").get("partitions")
+    return None if partitions is None else frozenset(partitions)
+
+
+def _slots(facts: RunFacts) -> int | None:
+    processing = part(facts.scenario, *_PROCESSING)
+    order = processing.get("order", "loop")
+    if order == "partitions":
+        return None
+    return int(processing.get("slots") or 1) if order == "slots" else 1
+
+
+def _acks(facts: RunFacts) -> str | None:
+    settings = part(facts.scenario, "load", "client")
+    asked = settings.get("acks", settings.get("request.required.acks"))
+    return None if asked is None else str(asked)
+
+
+def span_of(facts: RunFacts, bronze: Bronze) -> Span:
+    """What the run and its measure phase cover; without phases, all that was recorded is measured.
+
+    Phases are planned when a run begins, and those of a run that was killed may not have come to pass: nothing is known
+    of what lies after its last row.
+    """
+    extents = [bronze.extent(kind, column) for kind, column in _TIMES]
+    dues = bronze.extent("sent", "due_ns")
+    seen = [each.high for each in extents if each.high is not None]
+    begun = [each.low for each in (*extents, dues) if each.low is not None]
+    first = min((phase.from_ns for phase in facts.phases), default=min(begun, default=facts.monotonic_ns))
+    last = facts.drain_ended_ns or max(seen, default=first)
+    measured = facts.phase("measure")
+    if measured and facts.ending is None:
+        reached_ns = max(measured.from_ns, min(measured.to_ns, last + 1))
+        return Span(first, max(last, first), Measure(measured.from_ns, reached_ns))
+    # A window of all that there is must hold the last moment, and what was due after it.
+    whole = Measure(first, max([last, *seen, dues.high or last]) + 1)
+    return Span(first, max(last, first), Measure(measured.from_ns, measured.to_ns) if measured else whole)

@@ -1,0 +1,123 @@
+"""The files of recorded rows in a run folder: which are parts to be read, and which are there and cannot be used."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.domain.events import EVENTS
+from streamgauge.domain.folder.facts import RunFolder
+
+NOT_CLOSED: Final = "an open part that could not be closed: its rows are not used"
+TORN: Final = "the end of this part could not be read"
+UNKNOWN_KIND: Final = "a kind of event that this version does not know: its rows are not used"
+MISPLACED: Final = "not where a worker keeps its parts (worker=<name>/part-<n>.parquet): its rows are not used"
+
+_PART: Final = re.compile(r"part-(\d+)\.parquet")
+_LEFT: Final = {"_open-": NOT_CLOSED, "_torn-": TORN}
+_PATTERN: Final = re.compile(r"[\\\[\]{}*?,]")
+
+Found = tuple[str, Path, str | None]
+"""Kind, file or folder, and why it cannot be used; None for a part to be read."""
+
+
+def read_parquet(spark: SparkSession, schema: StructType, paths: Sequence[Path]) -> DataFrame:
+    """The rows of these files, of which there is at least one, each once."""
+    places = [_place(path) for path in paths]
+    if not any(_PATTERN.search(place) and ":" in place for place in places):
+        return spark.read.schema(schema).parquet(*map(spark_path, paths))
+    # Hadoop takes a colon in a pattern for the end of the scheme of an address. With patterns switched off, Spark reads
+    # all files again for each whose path looks like one; so they are read one by one.
+    one_by_one = spark.read.option("__globPaths__", "false").schema(schema)
+    return reduce(DataFrame.union, (one_by_one.parquet(f"file://{place}") for place in places))
+
+
+def spark_path(path: Path) -> str:
+    """A file as Spark is told it: exactly this one, where a name may look like a pattern or like an address."""
+    return "file://" + _PATTERN.sub(lambda letter: "\\" + letter.group(), _place(path))
+
+
+def _place(path: Path) -> str:
+    place = path.absolute()
+    # Hadoop would take a link and the way back from it for nothing.
+    return str(place.resolve() if ".." in place.parts else place)
+
+
+def listed(folder: RunFolder) -> Iterator[Found]:
+    """All that holds rows, in the order of kinds, workers and numbers of parts.
+
+    Raises AnalysisError where the folder of the events cannot be listed; one that is not there holds nothing.
+    """
+    try:
+        there = {place.name: place for place in _sorted(folder.events)}
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise AnalysisError(f"{folder.events} {_unreadable(error)}") from error
+    for kind in EVENTS:
+        if kind in there:
+            yield from _found_in(kind, there.pop(kind), _of_kind)
+    for name, place in there.items():
+        if _holds_rows(place):
+            yield name, place, UNKNOWN_KIND
+
+
+def _found_in(kind: str, place: Path, of_entry: Callable[[str, Path], Iterator[Found]]) -> Iterator[Found]:
+    """What is in a folder, or why it cannot be listed."""
+    try:
+        entries = _sorted(place)
+    except OSError as error:
+        yield kind, place, _unreadable(error)
+        return
+    for entry in entries:
+        yield from of_entry(kind, entry)
+
+
+def _of_kind(kind: str, entry: Path) -> Iterator[Found]:
+    """What is in the folder of a kind: folders of workers, and what should not be there."""
+    if entry.name.startswith("worker=") and entry.is_dir():
+        yield from _found_in(kind, entry, _of_worker)
+    elif _holds_rows(entry):
+        yield kind, entry, MISPLACED
+
+
+def _of_worker(kind: str, entry: Path) -> Iterator[Found]:
+    """What is in the folder of a worker: parts, what could not be closed, and what should not be there."""
+    left = next((reason for begin, reason in _LEFT.items() if entry.name.startswith(begin)), None)
+    if left is not None:
+        yield kind, entry, left
+    elif _PART.fullmatch(entry.name):
+        yield kind, entry, None
+    elif _holds_rows(entry):
+        yield kind, entry, MISPLACED
+
+
+def _holds_rows(place: Path) -> bool:
+    """Whether there seem to be rows in a file or a folder; what is hidden or unfinished repeats what others hold."""
+    if place.name.startswith(tuple(_LEFT)):
+        return True
+    if place.name.startswith((".", "_")):
+        return False
+    try:
+        return any(map(_holds_rows, place.iterdir())) if place.is_dir() else place.suffix == ".parquet"
+    except OSError:
+        return True
+
+
+def _sorted(place: Path) -> list[Path]:
+    """What is in a folder, parts by their numbers. Raises OSError where it cannot be listed."""
+    return sorted(place.iterdir(), key=_natural)
+
+
+def _natural(path: Path) -> tuple[int, str]:
+    part = _PART.fullmatch(path.name)
+    return (int(part.group(1)) if part else -1, path.name)
+
+
+def _unreadable(error: OSError) -> str:
+    return f"cannot be read: {error.strerror}"

@@ -1,0 +1,52 @@
+"""Spark and Arrow schemas, derived from the schemas in `domain.events` and `domain.tables.schemas`."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from streamgauge.domain.events import Schema, Type
+
+SPARK_TYPES: Mapping[Type, DataType] = MappingProxyType(
+    {
+        Type.INT32: IntegerType(),
+        Type.INT64: LongType(),
+        Type.FLOAT64: DoubleType(),
+        Type.BOOL: BooleanType(),
+        Type.STRING: StringType(),
+    }
+)
+
+ARROW_TYPES: Mapping[Type, pa.DataType] = MappingProxyType(
+    {
+        Type.INT32: pa.int32(),
+        Type.INT64: pa.int64(),
+        Type.FLOAT64: pa.float64(),
+        Type.BOOL: pa.bool_(),
+        Type.STRING: pa.string(),
+    }
+)
+
+
+def spark_schema(schema: Schema) -> StructType:
+    """The Spark schema of one kind of event or one table, nullability included."""
+    return StructType(
+        [StructField(column.name, SPARK_TYPES[column.type], column.nullable) for column in schema.columns]
+    )
+
+
+def arrow_schema(schema: Schema) -> pa.Schema:
+    """The Arrow schema of one kind of event or one table, nullability included."""
+    return pa.schema(
+        [pa.field(column.name, ARROW_TYPES[column.type], nullable=column.nullable) for column in schema.columns]
+    )

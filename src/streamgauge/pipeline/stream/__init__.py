@@ -1,0 +1,1 @@
+"""The pipeline under test: its batches, and the stages of its messages."""

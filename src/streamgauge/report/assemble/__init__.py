@@ -1,0 +1,1 @@
+"""From tables to the sections of result.json."""

@@ -1,0 +1,88 @@
+"""Sections `backpressure`, `faults` and `recovery` of result.json: what was done to the run, and how it came back."""
+
+from typing import Final
+
+from streamgauge.report.assemble.sections import Section, with_reasons
+from streamgauge.verdict.evidence import Evidence, Row
+
+_OF_POLICY: Final = (
+    "policy", "limit", "resume", "poll_ms", "decisions", "outstanding_max", "uncredited_max", "max_second",
+    "within_limit", "pauses", "paused_s", "returned", "ambiguous", "controller_died_second",
+)  # fmt: skip
+_OF_THROTTLE: Final = ("count", "mean_ms", "p50_ms", "p99_ms", "p99_9_ms", "max_ms")
+_OF_CREDIT: Final = frozenset({"within_limit", "returned", "ambiguous"})
+_OF_HYSTERESIS: Final = frozenset({"resume", "pauses", "paused_s"})
+_WHY_NOT: Final = {
+    "controller_died_second": "the controller lived to the end",
+    "throttle": "the load has no schedule, or nothing was measured",
+    "offered_per_second": "the load has no schedule",
+    "admitted_per_second": "it is not known when messages were let go",
+}
+_WHY_NOT_RECOVERED: Final = {
+    "began_second": "it held from the begin of the run on",
+    "detail": "there is nothing more to say of it",
+    "detected_s": "it was not seen to begin",
+    "time_to_drain_s": "it was not back before the load ended, or the next began",
+    "drain_rate_per_second": "there was nothing to drain, or it did not",
+    "floor": "neither was there a time before, nor a tail that settled",
+    "tolerance": "there is no floor",
+    "group": "it is that of all groups",
+}
+
+
+def backpressure(run: Evidence) -> Section | None:
+    """What the policy that holds producers back did; null without a policy."""
+    row = run.one("backpressure")
+    if row is None:
+        return None
+    out: Section = {name: row[name] for name in _OF_POLICY}
+    out |= _rates(run)
+    throttle = run.latency("throttle")
+    out["throttle"] = {name: throttle[name] for name in _OF_THROTTLE} if throttle.get("count") else None
+    return with_reasons(out, lambda key: _why(row, key))
+
+
+def _why(row: Row, key: str) -> str:
+    if key in _OF_CREDIT and row["policy"] != "credit":
+        return "hysteresis knows no credit"
+    if key in _OF_HYSTERESIS and row["policy"] == "credit":
+        return "credit does not pause"
+    return _WHY_NOT.get(key, "it cannot be told from the rows")
+
+
+def _rates(run: Evidence) -> Section:
+    """Offered, admitted, sent and processed: four rates of one measure phase, and what was never sent of it."""
+    row, seconds = run.measured, run.measured_seconds
+    names = {"offered": "due", "sent": "sent", "processed": "processed"}
+    known = {name: row[column] / seconds if row and seconds else None for name, column in names.items()}
+    known["offered"] = known["offered"] if run.has_schedule else None
+    order = ("offered", "admitted", "sent", "processed")
+    rates = known | {"admitted": _admitted_per_second(run)}
+    return {**{f"{name}_per_second": rates[name] for name in order}, "unsent": row and row["unsent"]}
+
+
+def _admitted_per_second(run: Evidence) -> float | None:
+    """How many messages a second the policy let go, over the intervals of the measure phase."""
+    rows = run.rows("outstanding")
+    mine = [row for row in rows if row["group"] == rows[0]["group"] and row["admitted"] is not None]
+    inside = [row for row in mine if 0 <= row["second"] <= (run.measured_seconds or 0.0)]
+    if len(inside) < 2:
+        return None
+    first, last = inside[0], inside[-1]
+    return float(last["admitted"] - first["admitted"]) / float(last["second"] - first["second"])
+
+
+def faults(run: Evidence) -> list[Section] | None:
+    """What the scenario did to the run, as it was carried out; null where that was nothing."""
+    return [dict(row) for row in run.rows("faults")] or None
+
+
+def recovery(run: Evidence) -> list[Section] | None:
+    """How the run came back from each cause that was over; null where there was none."""
+    names = {group.id: group.name for group in run.facts.groups}
+    rows = [{**row, "group": names.get(row["group"])} for row in run.rows("recovery")]
+    return [with_reasons(row, _why_not_recovered) for row in rows] or None
+
+
+def _why_not_recovered(key: str) -> str:
+    return _WHY_NOT_RECOVERED.get(key, "there was too little to tell it from")

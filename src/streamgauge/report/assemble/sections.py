@@ -1,0 +1,293 @@
+"""The parts of result.json: what the tables say, selected and named. Counts are divided by durations, no more."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.latency.percentiles import INFINITE, NOTHING, PERCENTILES, SAMPLES_NEEDED, too_few
+from streamgauge.domain.tables.schemas import DELIVERED_PERCENTILES, DELIVERY_COUNTS
+from streamgauge.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED, Pace, is_on
+from streamgauge.verdict.checks.record import RECORD_TIME_MS
+from streamgauge.verdict.evidence import Evidence, Row, worst_group
+
+Section = dict[str, Any]
+
+BYTES_PER_MB: Final = 1e6
+NO_LOAD: Final = "nothing is sent"
+NO_CONSUMERS: Final = "nobody consumes"
+OLDER: Final = "the run was analysed by an older version"
+
+MISSING: Final = ("lost", "undelivered", "failed", "expired", "unknown")
+NAMED: Final = 10
+"""Messages of a class that are named; the table `problems` has more."""
+_RATES: Final = ("sent", "acked", "received", "processed")
+_SENDING: Final = ("sent", "acked")
+_SENDERS: Final = frozenset({"sent", "acked", "failed", "unsent", "aborted", "resent", "fate_unknown", "unaccounted"})
+_MOMENTS: Final = ("min_ms", "mean_ms", "stddev_ms", "variance_ms2", "mad_ms")
+_PATHS: Final = ("ack", "end_to_end", "processing")
+_KINDS: Final = ("response", "service")
+_SINCE_RECORD_TIME: Final = "since_record_time"
+_LATER: Final = ("batch", "flush_wait", "throttle", "own_lateness", _SINCE_RECORD_TIME)
+"""Latencies that few runs have."""
+_LATER_COUNTS: Final = frozenset(
+    {"aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_received", "unaccounted"}
+)
+"""Counts that the first version did not know."""
+OF_LAG: Final = ("admitted_per_second", "committed_lag", "position_lag", "time_lag_ms")
+_OF_TRANSACTIONS: Final = ("count", "per_second", "messages", "mean_messages", "p50_ms", "p99_ms", "max_ms")
+_OF_PROCESSING: Final = ("processed", "unprocessed", "mean_ms", "p50_ms", "p99_ms", "max_ms", "asked_ms")
+
+
+def missing(table: str) -> str:
+    """Why there is a null where a table is not there."""
+    return f"the table {table} is missing"
+
+
+def throughput(run: Evidence) -> Section:
+    """Rates of the measure phase, each by the clock of its own event; MB are 10^6 bytes of value."""
+    row, seconds = run.measured, run.measured_seconds
+    out: Section = {"measured_seconds": seconds, "asked_per_second": run.asked_per_second}
+    out |= _rates(run, row, seconds)
+    for name in ("sent", "received"):
+        rate = _rate(run, row, f"{name}_bytes", seconds)
+        out[f"{name}_mb_per_second"] = None if rate is None else rate / BYTES_PER_MB
+    return with_reasons(out, lambda key: _why_no_rate(run, key))
+
+
+def _rates(run: Evidence, row: Row | None, seconds: float | None) -> Section:
+    return {f"{name}_per_second": _rate(run, row, name, seconds) for name in _RATES}
+
+
+def _rate(run: Evidence, row: Row | None, name: str, seconds: float | None) -> float | None:
+    """A count by its duration; None where the run has no such stage."""
+    has_stage = run.sends if name.startswith(_SENDING) else run.consumes
+    return float(row[name]) / seconds if row and seconds and has_stage else None
+
+
+def _why_no_rate(run: Evidence, key: str) -> str | None:
+    stage = key.partition("_")[0]
+    if stage in {"asked", *_SENDING} and not run.sends:
+        return NO_LOAD
+    if stage == "asked" and not run.has_schedule:
+        return CLOSED_LOOP if run.pace is Pace.CLOSED else "the load is as fast as possible"
+    if stage not in {"measured", "asked", *_SENDING} and not run.consumes:
+        return NO_CONSUMERS
+    if stage != "asked" and run.measured is None:
+        return missing("throughput")
+    return None
+
+
+def latencies(run: Evidence) -> Section:
+    """Every latency of the measure phase; null where its table is missing."""
+    paths = {path: {kind: _latency_of(run, f"{path}_{kind}") for kind in _KINDS} for path in _PATHS}
+    singles = {"poll": _latency_of(run, "poll"), **{name: _only_present(run, name) for name in _LATER}}
+    return with_reasons({**paths, **singles}, lambda metric: _why_no_latency(run, metric))
+
+
+def _only_present(run: Evidence, metric: str) -> Section | None:
+    """A latency that few runs have; null where this one has it not."""
+    found = None if run.latency(metric).get("reason") else _latency_of(run, metric)
+    return found | _of_record_time(run) if found and metric == _SINCE_RECORD_TIME else found
+
+
+def _of_record_time(run: Evidence) -> Section:
+    """Whose clock the time of records was read from, and how far it may be off."""
+    row = run.latency(_SINCE_RECORD_TIME)
+    error = f"a record's time is exact to {RECORD_TIME_MS:g} ms"
+    if not run.facts.broker.embedded:
+        error += "; how far the clocks of the hosts are apart is not known"
+    return {"clock": row["clock"], "negative": row["negative"], "error_ms": RECORD_TIME_MS, "error": error}
+
+
+def _why_no_latency(run: Evidence, metric: str) -> str:
+    if "latency" not in run.tables:
+        return missing("latency")
+    return str(run.latency(metric).get("reason") or OLDER)
+
+
+def _latency_of(run: Evidence, metric: str) -> Section | None:
+    row = run.latency(metric)
+    return latency(row, run.matching("cdf", metric=metric)) if row else None
+
+
+def latency(row: Row, cdf: Iterable[Row]) -> Section:
+    """One latency object: moments of what was delivered, percentiles as intervals where messages never came."""
+    out: Section = {name: row[name] for name in ("count", "censored", "selected_by", *_MOMENTS)}
+    for name in PERCENTILES:
+        out[f"{name}_ms"] = row[f"{name}_ms"]
+        if row[f"{name}_censored"]:
+            out[f"{name}_hi_ms"] = row[f"{name}_hi_ms"]
+    if row["censored"] and row["delivered_p50_ms"] is not None:
+        out["delivered"] = {f"{name}_ms": row[f"delivered_{name}_ms"] for name in DELIVERED_PERCENTILES}
+    out["max_ms"] = row["max_ms"]
+    out["cdf"] = [{"le_ms": point["le_ms"], "share": point["share"]} for point in cdf]
+    return with_reasons(out, lambda key: _why_no_figure(row, key))
+
+
+def _why_no_figure(row: Row, key: str) -> str:
+    if row["reason"]:
+        return str(row["reason"])
+    if key.endswith("_hi_ms"):
+        return INFINITE
+    population = row["count"] + row["censored"]
+    needed = SAMPLES_NEEDED.get(key.removesuffix("_ms"), 0)
+    if population == 0:
+        return NOTHING
+    return too_few(needed, population) if population < needed else "no message was delivered"
+
+
+def lateness(run: Evidence) -> Section | None:
+    """How late producers sent, all together and each; null where the load has no schedule or nothing was measured."""
+    together = run.one("lateness", producer=None)
+    if together is None:
+        return None
+    each = [dict(row) for row in run.rows("lateness") if row["producer"] is not None]
+    return {**{name: value for name, value in together.items() if name != "producer"}, "producers": each}
+
+
+def delivery(run: Evidence) -> Section:
+    """What became of the messages: of the whole run, of the measure phase, and of every group."""
+    rows = run.matching("delivery", scope="run")
+    groups = [row for row in rows if row.get("group") is not None]
+    names = {group.id: group.name for group in run.facts.groups}
+    worst = worst_group(rows)
+    out = _account(run, worst)
+    out["measure"] = _account(run, worst and run.one("delivery", scope="measure", group=worst["group"]))
+    out["groups"] = [{"group": names.get(row["group"], str(row["group"])), **_account(run, row)} for row in groups]
+    return out
+
+
+def _account(run: Evidence, row: Row | None) -> Section:
+    known = row or {}
+    out: Section = {name: known.get(name) for name in (*DELIVERY_COUNTS, "checked", "negative_latencies")}
+    checked, received = known.get("checked"), known.get("received")
+    out["checked_share"] = checked / received if checked is not None and received else None
+    return with_reasons(out, lambda key: _why_no_count(run, row, key))
+
+
+def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
+    if row is None:
+        return missing("delivery")
+    if not run.sends and key not in {"received", "corrupt", "checked", "checked_share"}:
+        return NO_LOAD
+    if not run.consumes and key not in _SENDERS:
+        return NO_CONSUMERS
+    if key in _LATER_COUNTS and row.get("fate_unknown") is None:
+        # The newest of them: where it is known, the others are null for another reason.
+        return OLDER
+    if key == "unaccounted":
+        measured = row["scope"] == "measure"
+        return "a message without a row belongs to no phase" if measured else "how many were taken up is not known"
+    return "no checksum was verified" if key in {"corrupt", "checked", "checked_share"} else "cannot be decided"
+
+
+def transactions(run: Evidence) -> Section | None:
+    """How the transactions that ended in the measure phase did, by outcome; null where there are none."""
+    rows = run.matching("transactions", scope="measure")
+    return {row["outcome"]: _select(row, *_OF_TRANSACTIONS) for row in rows} or None
+
+
+def processing(run: Evidence) -> Section | None:
+    """How long consumers took to process: all together, each, and while each of the delays was asked for."""
+    together = run.one("processing", consumer=None, phase=None)
+    if together is None:
+        return None
+    each = [row for row in run.rows("processing") if row["consumer"] is not None]
+    phases = [row for row in run.rows("processing") if row["phase"] is not None]
+    return {
+        **_select(together, *_OF_PROCESSING, "busy_share"),
+        "consumers": [_select(row, "consumer", *_OF_PROCESSING, "busy_share") for row in each],
+        "phases": [_select(row, "phase", *_OF_PROCESSING) for row in phases],
+    }
+
+
+def why_absent(run: Evidence, section: str) -> str:
+    """Why a whole section is null."""
+    reasons = (
+        (section == "connections" and not is_on(run.facts.scenario, section), "the scenario asks for none"),
+        (section == "pipeline" and not is_on(run.facts.scenario, "pipeline"), NOT_PIPED),
+        (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
+        (section == "processing" and not run.consumes, NO_CONSUMERS),
+        (section in {"lateness", "transactions"} and not run.sends, NO_LOAD),
+        (section not in run.tables, missing(section)),
+        (section == "processing" and not run.is_processing, "consumers do no processing"),
+        (section == "lateness" and run.pace is Pace.CLOSED, CLOSED_LOOP),
+        (section == "lateness" and not run.has_schedule, "the load has no schedule"),
+        (section == "transactions" and not run.rows(section), "the load has no transactions"),
+        (section == "lag", "lag was not sampled, and a run that does not send and receive has nothing outstanding"),
+        (section == "faults", "nothing was done to the run"),
+        (section == "recovery", "nothing was done to the run that was over before its load ended"),
+    )
+    return next((reason for holds, reason in reasons if holds), NOTHING)
+
+
+def missing_messages(run: Evidence) -> list[Section]:
+    """The first messages of each class that did not come back, by name; `delivery` counts them all."""
+    topics = {topic.id: topic.name for topic in run.facts.topics}
+    named = ("producer", "seq", "partition", "offset", "error")
+    return [
+        {"class": name, "topic": topics.get(row["topic"]), **_select(row, *named)}
+        for name in MISSING
+        for row in run.matching("problems", **{"class": name})[:NAMED]
+    ]
+
+
+def resources(run: Evidence) -> Section:
+    """What processes and host used in the measure phase, pauses of the collector, and how consumers polled."""
+    used = run.matching("resources", scope="measure")
+    names = ("process", "role", "cpu_cores", "cpu_us_per_message", "rss_bytes", "messages", "blocked_share")
+    host = next((row for row in used if row["role"] == "host"), None)
+    return {
+        "processes": [_select(row, *names, "poll_gap_ms") for row in used if row["role"] != "host"],
+        "host": host and _select(host, "cpu_cores", "idle_share", "steal_share", "rss_bytes") | _throttled(host),
+        "garbage_collection": _pauses(run),
+        "polls": [dict(row) for row in run.rows("polls")],
+    }
+
+
+def _throttled(host: Row) -> Section:
+    """How a CPU quota stopped the workers; null also where an older version analysed the run."""
+    return {name: host.get(name) for name in ("throttled_share", "throttled_periods_share")}
+
+
+def _select(row: Row, *names: str) -> Section:
+    return {name: row[name] for name in names}
+
+
+def _pauses(run: Evidence) -> Section | None:
+    """Pauses of embedded brokers; null where there are no such brokers to look at."""
+    if "gc" not in run.tables or not run.facts.broker.processes:
+        return None
+    pauses = run.pauses_ms()
+    return {"pauses": len(pauses), "total_ms": sum(pauses), "longest_ms": max(pauses, default=None)}
+
+
+def timeline(run: Evidence, lag: Mapping[int, Section]) -> list[Section]:
+    """One object for each second of the run, warm-up (negative) and drain included; `lag` is what is known of it."""
+    by_window: dict[int, dict[str, Row]] = {}
+    for row in run.matching("latency", scope="window"):
+        by_window.setdefault(row["second"], {})[row["metric"]] = row
+    windows = sorted(run.matching("throughput", scope="window"), key=lambda row: int(row["second"]))
+    return [_window(run, row, by_window.get(row["second"], {}), lag.get(row["second"], {})) for row in windows]
+
+
+def _window(run: Evidence, row: Row, metrics: Mapping[str, Row], lag: Section) -> Section:
+    seconds = (row["duration_ns"] or 0) / NS_PER_SECOND
+    out: Section = {"second": row["second"], **_rates(run, row, seconds)}
+    for path in ("ack", "end_to_end"):
+        out[path] = {kind: _window_latency(metrics.get(f"{path}_{kind}")) for kind in _KINDS}
+    out["outstanding"] = row["outstanding"]
+    out["errors"] = row["failed"] + row["unsent"] if run.sends else None
+    out["due_per_second"] = row["due"] / seconds if run.has_schedule and seconds else None
+    return out | {name: lag.get(name) for name in OF_LAG}
+
+
+def _window_latency(row: Row | None) -> Section | None:
+    return None if row is None else _select(row, "p50_ms", "p99_ms", "max_ms")
+
+
+def with_reasons(out: Section, why: Callable[[str], str | None]) -> Section:
+    """The section with a reason for each of its nulls."""
+    nulls = [key for key, value in out.items() if value is None]
+    out["reasons"] = {key: why(key) or NOTHING for key in nulls}
+    return out

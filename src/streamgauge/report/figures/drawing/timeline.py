@@ -1,0 +1,90 @@
+"""The data that all figures over time share: one row for each second, or for a few of them where a run is long."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from streamgauge.report.figures.drawing.figure import Result, Row, Source, rounded
+from streamgauge.report.figures.drawing.marks import marks_of
+
+MOST_POINTS: Final = 1_900
+"""Longer runs are drawn with at most so many points: half an hour, warm-up and drain included, has one a second."""
+
+PATHS: Final = {"end_to_end": "end-to-end", "ack": "ack"}
+KINDS: Final = ("response", "service")
+METRICS: Final = [f"{path}_{kind}" for path in PATHS for kind in KINDS]
+"""In the order in which a figure that shows only one of them takes it."""
+FIGURES: Final = ("p50", "p99", "max")
+RATES: Final = ("asked", "sent", "acked", "received")
+
+
+def latency_series(words: str) -> list[str]:
+    """Names of the series of one latency: `ack response p50` and so on."""
+    return [f"{words} {kind} {name}" for kind in KINDS for name in FIGURES]
+
+
+LATENESS_SERIES: Final = [f"lateness {name}" for name in FIGURES]
+
+
+def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> Source:
+    """A run as figures see it."""
+    seconds, shades = timeline(result, tables.get("latency", ())), phases(result)
+    known = [*(row["s"] for row in seconds), *(shade[edge] for shade in shades for edge in ("from", "to"))]
+    marks = marks_of(tables.get("faults", ()), min(known, default=0.0), max(known, default=0.0))
+    return Source(result, tables, seconds, shades, marks)
+
+
+def timeline(result: Result, latencies: Iterable[Row]) -> list[Row]:
+    """One row for each second: `s`, rates, counts and latencies under the names that legends show."""
+    late = {row["second"]: row for row in latencies if (row["metric"], row["scope"]) == ("lateness", "window")}
+    rows = [_row(result, second, late.get(second["second"], {})) for second in result["timeline"]]
+    step = seconds_per_point(len(rows))
+    return [_merged(rows[at : at + step]) for at in range(0, len(rows), step)]
+
+
+def seconds_per_point(seconds: int) -> int:
+    """How many seconds one point of a figure stands for."""
+    return max(1, -(-seconds // MOST_POINTS))
+
+
+def phases(result: Result) -> list[Row]:
+    """Warm-up and drain, as spans of seconds."""
+    spans = {phase["name"]: (phase["from_ns"], phase["to_ns"]) for phase in result["run"]["phases"]}
+    if "measure" not in spans:
+        return []
+    zero = spans["measure"][0]
+    return [
+        {"from": rounded((spans[name][0] - zero) / 1e9), "to": rounded((spans[name][1] - zero) / 1e9), "phase": name}
+        for name in ("warmup", "drain")
+        if name in spans and spans[name][1] > spans[name][0]
+    ]
+
+
+def _row(result: Result, second: Row, late: Row) -> Row:
+    throughput = result["throughput"]
+    loading = second["second"] < (throughput["measured_seconds"] or 0)
+    row: dict[str, Any] = {"s": second["second"], "asked": throughput["asked_per_second"] if loading else None}
+    row |= {name: rounded(second[f"{name}_per_second"]) for name in RATES[1:]}
+    row |= {"outstanding": second["outstanding"], "errors": second["errors"]}
+    # Results of older versions have no lag.
+    row |= {"committed_lag": second.get("committed_lag")}
+    for path, words in PATHS.items():
+        for kind in KINDS:
+            figures = second[path][kind] or {}
+            row |= {f"{words} {kind} {name}": rounded(figures.get(f"{name}_ms")) for name in FIGURES}
+    return row | {f"lateness {name}": rounded(late.get(f"{name}_ms")) for name in FIGURES}
+
+
+def _merged(rows: Sequence[Row]) -> Row:
+    """Some seconds as one point: the mean of rates, the worst of everything else."""
+    if len(rows) == 1:
+        return rows[0]
+    return {name: _one(name, (row[name] for row in rows)) for name in rows[0]}
+
+
+def _one(name: str, values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    if name == "s":
+        return known[0]
+    return rounded(sum(known) / len(known)) if name in RATES else max(known)

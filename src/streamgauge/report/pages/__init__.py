@@ -1,0 +1,1 @@
+"""The result as a page, as Markdown, and on a terminal."""

@@ -1,0 +1,223 @@
+"""report.html: one file that needs no network; every figure drawn from data that is in it once."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import vl_convert
+import yaml
+from jinja2 import BaseLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
+from streamgauge.report.figures.drawing.figure import Figure, Row
+from streamgauge.report.figures.drawing.theme import page_config, sized
+from streamgauge.report.pages import passage, pressure, words
+
+Result = Mapping[str, Any]
+
+BYTES_PER_MIB: Final = 1 << 20
+_TEMPLATE: Final = "html.j2"
+_TONES: Final = {True: "good", False: "bad", None: "doubt"}
+_HEADLINES: Final = {"end_to_end": "End-to-end", "ack": "Acknowledgement"}
+
+
+def to_html(result: Result, figures: Sequence[Figure]) -> str:
+    """The report of one result. Everything that came from outside is escaped."""
+    run, verdict, delivery, resources = (result[name] for name in ("run", "verdict", "delivery", "resources"))
+    drawn = [figure for figure in figures if figure.missing is None]
+    latencies = words.latency_lines(result["latency"])
+    text: str = _template().render(
+        run=run,
+        judgement=words.JUDGEMENTS[verdict["valid"]],
+        tone=_TONES[verdict["valid"]],
+        ending=words.ending(run),
+        counted=words.checks_counted(verdict["checks"]),
+        troubled=words.troubled_checks(verdict["checks"]),
+        checks=verdict["checks"],
+        what=words.what_was_run(run),
+        where=words.on_what(run, result["throughput"]["measured_seconds"]),
+        cards=cards(result),
+        latencies=latencies,
+        why_censored=words.WHY_CENSORED.replace("`", "") if words.is_censored(latencies) else "",
+        heads=words.FIGURE_HEADS,
+        well=words.went_well(delivery),
+        troubles=words.troubles(delivery),
+        clean=words.no_troubles(delivery),
+        groups=delivery["groups"],
+        also=words.also(result),
+        piped=passage.facts(result),
+        passages=_passages(result),
+        policy=pressure.policy(result),
+        sampling=pressure.sampling(result),
+        held_back=_held_back(result),
+        more_faults=pressure.more_faults(result),
+        expectations=[{**each, "said": words.found(each)} for each in result["expectations"]],
+        processes=[_process(row) for row in resources["processes"]],
+        spare=[line for line in (words.spare(resources), words.pauses(resources)) if line],
+        figures=figures,
+        scenario=yaml.safe_dump(run["scenario"], sort_keys=False, allow_unicode=True),
+        machine=_flat(run["machine"]),
+        specs=_script({figure.name: _drawing(figure) for figure in drawn}),
+        data=_script(_columns(drawn)),
+        # The code of a library; nothing in it comes from outside.
+        bundle=Markup(bundle()),  # noqa: S704
+    )
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One figure with what it is, and whether it is good, bad or in doubt."""
+
+    name: str
+    value: str
+    small: str
+    tone: str = ""
+
+
+def cards(result: Result) -> list[Card]:
+    """What a busy person needs: throughput, the tail, what became of the messages, whether it was expected."""
+    latencies = [card for path in _HEADLINES if (card := _latency_card(path, result["latency"][path]))]
+    expected = [_expected_card(result["expectations"])] if result["expectations"] else []
+    return [_rate_card(result["throughput"]), *latencies, _delivery_card(result["delivery"]), *expected]
+
+
+def _rate_card(throughput: Result) -> Card:
+    """The last stage that the run has."""
+    stage = next((name for name in reversed(words.STAGES) if throughput[f"{name}_per_second"] is not None), None)
+    if stage is None:
+        return Card("Throughput", UNKNOWN, "nothing was measured")
+    asked = throughput["asked_per_second"]
+    parts = [f"asked {per_second(asked)}" if asked is not None else "", words.megabytes(throughput) or ""]
+    return Card(f"Throughput, {stage}", per_second(throughput[f"{stage}_per_second"]), ", ".join(filter(None, parts)))
+
+
+def _latency_card(path: str, kinds: Result) -> Card | None:
+    """Response time, or service time where there is no schedule."""
+    for kind in ("response", "service"):
+        figures = kinds[kind]
+        if figures and figures["p99_ms"] is not None:
+            mark = "> " if "p99_hi_ms" in figures else ""
+            small = f"p50 {significant(figures['p50_ms'])}, max {milliseconds(figures['max_ms'])}; {kind} time"
+            return Card(f"{_HEADLINES[path]} p99", mark + milliseconds(figures["p99_ms"]), small)
+    return None
+
+
+def _delivery_card(delivery: Result) -> Card:
+    troubles = words.troubles(delivery)
+    grave = [each for each in troubles if each.grave]
+    small = ", ".join(str(each) for each in words.went_well(delivery))
+    if troubles:
+        return Card("Delivery", str((grave or troubles)[0]), small, "bad" if grave else "doubt")
+    if not small:
+        return Card("Delivery", UNKNOWN, "not known", "doubt")
+    return Card("Delivery", "none lost" if delivery["lost"] == 0 else "no trouble found", small, "good")
+
+
+def _expected_card(expectations: Sequence[Result]) -> Card:
+    broken = [each["path"] for each in expectations if not each["held"]]
+    small = f"broken: {', '.join(broken)}" if broken else "as the scenario states them"
+    return Card("Expectations", words.held(expectations), small, "bad" if broken else "good")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of texts; from column `numbers` on they are figures."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: int
+
+
+def _held_back(result: Result) -> list[Grid]:
+    """Lags, recoveries and faults, as far as there are any."""
+    grids = [
+        _grid(pressure.LAG_HEADS, pressure.lags(result), 2),
+        _grid(pressure.RECOVERY_HEADS, pressure.recoveries(result), 3),
+        _grid(pressure.FAULT_HEADS, pressure.faults(result), len(pressure.FAULT_HEADS)),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def _passages(result: Result) -> list[Grid]:
+    """Where the time of messages went through a pipeline, and what happened to its query."""
+    grids = [
+        _grid(passage.STAGE_HEADS, passage.stages(result), 3),
+        _grid(passage.LIFE_HEADS, passage.life(result), len(passage.LIFE_HEADS)),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> Grid:
+    """A table without the columns that are empty."""
+    kept = [column for column in range(len(heads)) if any(row[column] for row in rows)]
+    cells = [[row[column] for column in kept] for row in rows]
+    return Grid([heads[column] for column in kept], cells, sum(column < numbers for column in kept))
+
+
+def _process(row: Row) -> dict[str, str]:
+    per_message, memory = row["cpu_us_per_message"], row["rss_bytes"]
+    return {
+        "process": row["process"],
+        "cores": UNKNOWN if row["cpu_cores"] is None else f"{row['cpu_cores']:.2f}",
+        "us_per_message": UNKNOWN if per_message is None else significant(per_message),
+        "memory": UNKNOWN if memory is None else f"{memory / BYTES_PER_MIB:,.0f} MiB",
+        "messages": whole(row["messages"]),
+        "blocked": percent(row["blocked_share"]),
+        "gap": milliseconds(row["poll_gap_ms"]),
+    }
+
+
+def _flat(facts: Mapping[str, Any], head: str = "") -> list[tuple[str, str]]:
+    """Nested facts as lines of name and value."""
+    lines: list[tuple[str, str]] = []
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            lines += _flat(value, f"{head}{name} ")
+        else:
+            lines.append((f"{head}{name}".replace("_", " "), UNKNOWN if value is None else str(value)))
+    return lines
+
+
+def _drawing(figure: Figure) -> dict[str, Any]:
+    """A chart as wide as the page, and the names of the data that the page gives it, each with its columns."""
+    names = {name: list(rows[0]) if rows else [] for name, rows in figure.data.items()}
+    return {"spec": sized(figure.spec(), width="container", config=page_config()), "names": names}
+
+
+def _columns(figures: Sequence[Figure]) -> dict[str, dict[str, list[Any]]]:
+    """All data of all figures, each once, column by column: the names of columns are not repeated in every row."""
+    together: dict[str, dict[str, list[Any]]] = {}
+    for figure in figures:
+        for name, rows in figure.data.items():
+            known = together.setdefault(name, {})
+            new = [column for column in (rows[0] if rows else ()) if column not in known]
+            known |= {column: [row[column] for row in rows] for column in new}
+    return together
+
+
+def _script(value: object) -> Markup:
+    """JSON that may stand in a script element, whatever the strings in it contain."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    # No character is left that could end the element.
+    return Markup(text)  # noqa: S704
+
+
+@cache
+def bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script; it takes seconds to make, once in a process."""
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(
+        loader=BaseLoader(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(files("streamgauge.report").joinpath(_TEMPLATE).read_text(encoding="utf-8"))

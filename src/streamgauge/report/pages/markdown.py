@@ -1,0 +1,194 @@
+"""The result as Markdown, for a pull request: the verdict first, then what was measured, then what was run on what."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.text.numbers import per_second, significant
+from streamgauge.report.files import whole
+from streamgauge.report.pages import passage, pressure, words
+from streamgauge.report.pages.words import Result
+
+GIB: Final = 1 << 30
+
+# A backslash takes away what a sign means in CommonMark, in tables, or on GitHub; the space of no width after an @
+# keeps it from calling a person.
+_ESCAPES: Final = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_[]<&|~$"} | {"@": "@&#8203;"})
+_INTERVAL: Final = "`>`: messages that never came are counted at their age, so the figure may be higher."
+
+Rows = Iterable[Sequence[str]]
+
+
+def write_markdown(folder: RunFolder, result: Result) -> Path:
+    """Write summary.md, whole or not at all; raises AnalysisError where it cannot be written."""
+    with whole(folder.summary) as unfinished:
+        unfinished.write_text(to_markdown(result), encoding="utf-8")
+    return folder.summary
+
+
+def to_markdown(result: Result) -> str:
+    """The result as text; whatever is not a word of ours is escaped."""
+    sections = [
+        *_verdict(result),
+        *_throughput(result["throughput"]),
+        *_latency(result["latency"]),
+        *_delivery(result["delivery"]),
+        *_also(result),
+        *_passage(result),
+        *_pressure(result),
+        *_resources(result["resources"]),
+        *_expected(result["expectations"]),
+        *_what_was_run(result),
+    ]
+    return "\n\n".join(filter(None, sections)) + "\n"
+
+
+def escaped(text: object) -> str:
+    """A text that means only itself wherever it stands within a line; all white space becomes single spaces."""
+    return " ".join(str(text).split()).translate(_ESCAPES)
+
+
+def _verdict(result: Result) -> Iterator[str]:
+    verdict, run = result["verdict"], result["run"]
+    yield f"## {words.JUDGEMENTS[verdict['valid']]}: {escaped(run['name'])}, {escaped(words.ending(run))}"
+    yield f"Checks: {words.checks_counted(verdict['checks']) or 'none was made'}."
+    troubled = words.troubled_checks(verdict["checks"])
+    yield _table(("", "check", "about", "seen", "what to do"), (_check(each) for each in troubled))
+
+
+def _check(check: Result) -> Sequence[str]:
+    status = "**fail**" if check["status"] == "fail" else check["status"]
+    return (status, *(escaped(check[name]) for name in ("name", "about", "evidence", "advice")))
+
+
+def _throughput(throughput: Result) -> Iterator[str]:
+    yield "### Throughput"
+    rows = [
+        (stage, per_second(throughput[key]), escaped(throughput["reasons"].get(key, "")))
+        for stage, key in ((stage, f"{stage}_per_second") for stage in words.STAGES)
+    ]
+    data = words.megabytes(throughput)
+    yield _table(("stage", "rate:", ""), [*rows, ("data", data, "")] if data else rows)
+
+
+def _latency(latency: Result) -> Iterator[str]:
+    yield "### Latency, ms"
+    lines = words.latency_lines(latency)
+    heads = (f"{head}:" for head in words.FIGURE_HEADS)
+    yield _table(
+        ("path", "kind", *heads, ""), ((line.path, line.kind, *line.figures, escaped(line.reason)) for line in lines)
+    )
+    if any(figure.startswith(">") for line in lines for figure in line.figures):
+        yield words.WHY_CENSORED if words.is_censored(lines) else _INTERVAL
+
+
+def _delivery(delivery: Result) -> Iterator[str]:
+    yield "### Delivery"
+    rows = [(each.words, each.count) for each in words.went_well(delivery)]
+    troubles = words.troubles(delivery)
+    rows += [(f"**{each.words}**" if each.grave else each.words, each.count) for each in troubles]
+    yield _table(("", "messages:"), rows) or "Not known."
+    none = words.no_troubles(delivery)
+    if none and not troubles:
+        yield f"{none.capitalize()}."
+
+
+def _also(result: Result) -> Iterator[str]:
+    """What few runs have, in a line each."""
+    yield "\n".join(f"- {label}: {text}" for label, text in words.also(result).items())
+
+
+def _pressure(result: Result) -> Iterator[str]:
+    """Policy, lags, and how the run came back; nothing of what it has none of."""
+    facts, lags, recoveries = pressure.policy(result), pressure.lags(result), pressure.recoveries(result)
+    faults = pressure.in_short(result).get("Faults")
+    if not any((facts, lags, recoveries, faults)):
+        return
+    yield "### Lag and backpressure"
+    yield "\n".join(f"- {fact.name}: {escaped(fact.text)}" for fact in facts)
+    yield _table(_numbers(pressure.LAG_HEADS, 2), _escaped(lags))
+    yield f"Faults: {escaped(faults)}." if faults else ""
+    yield _table(_numbers(pressure.RECOVERY_HEADS, 3), _escaped(recoveries))
+
+
+def _passage(result: Result) -> Iterator[str]:
+    """What stood in the measured path; nothing where nothing did."""
+    facts, stages = passage.facts(result), passage.stages(result)
+    if not facts:
+        return
+    yield "### Pipeline"
+    yield "\n".join(f"- {name}: {escaped(text)}" for name, text in facts)
+    yield _table(_numbers(passage.STAGE_HEADS, 3), _escaped(stages)) if stages else ""
+
+
+def _numbers(heads: Sequence[str], first: int) -> Sequence[str]:
+    """The heads, from this column on of numbers."""
+    return [head if place < first else f"{head}:" for place, head in enumerate(heads)]
+
+
+def _escaped(rows: Rows) -> Rows:
+    return ([escaped(cell) for cell in row] for row in rows)
+
+
+def _resources(resources: Result) -> Iterator[str]:
+    yield "### Resources"
+    rows = [(role, f"{used} cores") for role, used in words.cores(resources["processes"])]
+    rows += [("machine", words.spare(resources)), ("garbage collection", words.pauses(resources))]
+    yield _table(("", "used"), [row for row in rows if row[1]]) or "Not known."
+
+
+def _expected(expectations: Sequence[Result]) -> Iterator[str]:
+    if not expectations:
+        return
+    yield f"### Expected: {words.held(expectations)}"
+    names = ("path", "wanted", "found", "held")
+    yield _table(names, (_expectation(each) for each in expectations))
+
+
+def _expectation(each: Result) -> Sequence[str]:
+    found = each["found"] if each["reason"] is None else each["reason"]
+    return (*map(escaped, (each["path"], each["wanted"], found)), "yes" if each["held"] else "**no**")
+
+
+def _what_was_run(result: Result) -> Iterator[str]:
+    run = result["run"]
+    yield "### What was run"
+    facts = {
+        "Scenario": words.what_was_run(run),
+        "Run": words.on_what(run, result["throughput"]["measured_seconds"]),
+        "Machine": _machine(run["machine"]),
+        "Versions": ", ".join(f"{name} {version}" for name, version in run["versions"].items()),
+        "Command": " ".join(run["command"]),
+        "Folder": f"{run['id']}, {run['created']}",
+    }
+    yield "\n".join(f"- {label}: {escaped(text)}" for label, text in facts.items() if text)
+
+
+def _machine(machine: Result) -> str:
+    cores, memory = machine.get("cores"), machine.get("memory_bytes")
+    known = (
+        machine.get("processor"),
+        cores and f"{cores} cores",
+        memory and f"{significant(memory / GIB)} GiB of memory",
+        " ".join(str(machine[key]) for key in ("system", "release", "architecture") if machine.get(key)),
+    )
+    return ", ".join(str(each) for each in known if each)
+
+
+def _table(heads: Sequence[str], rows: Rows) -> str:
+    """Rows under their heads; a head that ends in `:` aligns to the right. A column that is empty is left out.
+
+    Empty where there are no rows.
+    """
+    cells = list(rows)
+    shown = [column for column in range(len(heads)) if any(row[column] for row in cells)]
+    if not shown:
+        return ""
+    rule = ["---:" if heads[column].endswith(":") else "---" for column in shown]
+    lines = [
+        [heads[column].removesuffix(":") for column in shown],
+        rule,
+        *([row[column] for column in shown] for row in cells),
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

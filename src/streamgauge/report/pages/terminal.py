@@ -1,0 +1,130 @@
+"""The result on one screen: the verdict first, then what was run, what was measured, and where it is kept."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streamgauge.domain.text.numbers import UNKNOWN, per_second
+from streamgauge.report.pages import passage, pressure, words
+from streamgauge.report.pages.page import console_of
+from streamgauge.report.pages.words import Result
+
+GAP: Final = 2
+
+_STYLES: Final = {"fail": "bold red", "warn": "yellow", "unknown": "magenta"}
+_JUDGEMENT_STYLES: Final = {True: "bold green", False: "bold red", None: "bold yellow"}
+
+
+def summary(result: Result, folder: Path | None = None, *, colour: bool | None = None, width: int | None = None) -> str:
+    """The result as text of at most 100 columns, in colour where standard output is a terminal that wants it.
+
+    `folder` is named as the place of the files; `colour` and `width` override what the terminal says.
+    """
+    console = console_of(colour, width)
+    with console.capture() as captured:
+        console.print(screen(result))
+        # A path is there to be copied: it is never broken.
+        files = str(folder or result["run"]["id"])
+        widest = max(len(label) for label, _ in _sections(result))
+        console.print(Text.assemble((f"{'Files':<{widest + GAP}}", "bold"), (files, "dim")), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
+
+
+def screen(result: Result) -> RenderableType:
+    """All but the last line, which names the files."""
+    body = Table.grid(padding=(0, GAP))
+    body.add_column(no_wrap=True, style="bold")
+    body.add_column()
+    for label, content in _sections(result):
+        body.add_row(label, content)
+    return Group(_headline(result), *_troubled_checks(result), "", body)
+
+
+def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
+    run, seconds = result["run"], result["throughput"]["measured_seconds"]
+    yield "Run", Text(f"{words.what_was_run(run)}\n{words.on_what(run, seconds)}")
+    yield "Throughput", Text(_throughput(result["throughput"]))
+    yield "", ""
+    yield "Latency, ms", _latency(result["latency"])
+    yield "", ""
+    yield "Delivery", _delivery(result["delivery"])
+    for label, told in (words.also(result) | passage.in_short(result) | pressure.in_short(result)).items():
+        yield label, Text(told)
+    yield "Resources", Text(_resources(result["resources"]))
+    if result["expectations"]:
+        yield "Expected", _expected(result["expectations"])
+
+
+def _headline(result: Result) -> Text:
+    verdict, run = result["verdict"], result["run"]
+    judgement = (words.JUDGEMENTS[verdict["valid"]], _JUDGEMENT_STYLES[verdict["valid"]])
+    line = Text.assemble(judgement, "  ", (run["name"], "bold"), f", {words.ending(run)}")
+    counts = words.checks_counted(verdict["checks"])
+    return line.append(f"; checks: {counts}" if counts else "; no check was made", style="dim")
+
+
+def _troubled_checks(result: Result) -> Iterator[RenderableType]:
+    """What did not pass: the gravest first, each with what was seen and what to do."""
+    grid = Table.grid(padding=(0, 2))
+    for _ in range(3):
+        grid.add_column(no_wrap=True)
+    grid.add_column()
+    for check in words.troubled_checks(result["verdict"]["checks"]):
+        style = _STYLES[check["status"]]
+        seen = Text(f"{check['evidence']}\n").append(check["advice"], style="dim")
+        about = Text(check["about"], style="dim")
+        grid.add_row(Text(f"  {check['status']}", style=style), Text(check["name"], style=style), about, seen)
+    if grid.row_count:
+        yield ""
+        yield grid
+
+
+def _throughput(throughput: Result) -> str:
+    known = [(stage, rate) for stage in words.STAGES if (rate := throughput[f"{stage}_per_second"]) is not None]
+    parts = [*(f"{stage} {per_second(rate)}" for stage, rate in known), words.megabytes(throughput)]
+    return "   ".join(filter(None, parts)) or UNKNOWN
+
+
+def _latency(latency: Result) -> RenderableType:
+    """A path is named once, in the first of its lines."""
+    table = Table.grid(padding=(0, 2))
+    for justify in ("left", "left", "right", "right", "right", "right", "left"):
+        table.add_column(justify=justify, no_wrap=justify == "right")
+    table.add_row("", "", *(Text(head, style="dim") for head in words.FIGURE_HEADS))
+    above = ""
+    for line in words.latency_lines(latency):
+        path = "" if line.path == above else line.path
+        table.add_row(path, line.kind, *line.figures, Text(line.reason, style="dim"))
+        above = line.path
+    return table
+
+
+def _delivery(delivery: Result) -> Text:
+    """The account in words: what went well, then every class of trouble that is not empty."""
+    out = Text(", ".join(map(str, words.went_well(delivery))) or "not known")
+    troubles = words.troubles(delivery)
+    if troubles:
+        parts = [Text(str(each), style="bold red" if each.grave else "yellow") for each in troubles]
+        return out.append("\n").append(Text(", ").join(parts))
+    none = words.no_troubles(delivery)
+    return out.append(f"\n{none}" if none else "")
+
+
+def _resources(resources: Result) -> str:
+    """CPU by role, what the machine had to spare, pauses of the collector."""
+    cores = ", ".join(f"{role} {used}" for role, used in words.cores(resources["processes"]))
+    spare = words.spare(resources)
+    machine = ", ".join(filter(None, [spare and f"machine {spare}", words.pauses(resources)]))
+    return "\n".join(filter(None, [cores and f"cores: {cores}", machine])) or UNKNOWN
+
+
+def _expected(expectations: Sequence[Result]) -> Text:
+    out = Text(words.held(expectations))
+    for each in expectations:
+        if not each["held"]:
+            out.append(f"\n{each['path']} wanted {each['wanted']}: {words.found(each)}", style="bold red")
+    return out

@@ -1,0 +1,365 @@
+"""The words and figures that terminal and summary.md share: plain text without layout, from the result alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streamgauge.domain.text.numbers import (
+    UNKNOWN,
+    listed,
+    milliseconds,
+    per_second,
+    percent,
+    significant,
+    whole,
+)
+
+Result = Mapping[str, Any]
+NAMED: Final = 10
+"""Messages that are named where there is little room."""
+
+FEW_WORKERS: Final = 4
+"""More workers of one role than these are told by their range."""
+
+JUDGEMENTS: Final = {True: "VALID", False: "NOT VALID", None: "NOT JUDGED"}
+GRAVEST_FIRST: Final = ("fail", "warn", "unknown")
+"""The statuses of checks that did not pass."""
+STAGES: Final = ("asked", "sent", "acked", "received")
+PERCENTILES: Final = ("p50", "p99", "p99_9", "max")
+"""The figures of a latency that are shown."""
+FIGURE_HEADS: Final = tuple(name.replace("_", ".") for name in PERCENTILES)
+
+_CLOCKS: Final = {"append": "broker", "create": "producer", "both": "mixed"}
+_STATUS_WORDS: Final = {"pass": "passed", "fail": "failed", "warn": "warned", "unknown": "unknown"}
+_PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end", "processing": "processing"}
+_SINGLE: Final = {
+    "batch": "batch",
+    "flush_wait": "flush wait",
+    "throttle": "throttle wait",
+    "since_record_time": "since record time",
+}
+"""Latencies that few runs have, and have no begin to choose."""
+DELIVERED_ONLY: Final = "delivered only"
+WHY_CENSORED: Final = (
+    "`>` counts messages that never came at their age; `delivered only` leaves them out, and looks the better the more "
+    "of them there are: the first is what the messages that were sent met with."
+)
+"""Why percentiles of what was delivered are shown, and are not the result."""
+_PACES: Final = {"max": "as fast as possible", "closed": "closed loop"}
+_GOOD: Final = {"sent": "sent", "acked": "acknowledged", "delivered_once": "delivered once"}
+_TROUBLES: Final = {
+    "failed": "failed to send",
+    "unsent": "never sent",
+    "lost": "lost",
+    "undelivered": "undelivered",
+    "expired": "expired",
+    "unknown": "undecided",
+    "duplicate_producer": "written twice",
+    "duplicate_consumer": "received twice",
+    "reordered": "reordered",
+    "corrupt": "corrupt",
+    "foreign": "foreign",
+    "unrecorded": "unrecorded",
+    "unacked_received": "received though not acknowledged",
+    "aborted": "aborted",
+    "aborted_received": "aborted and received",
+    "resent": "sent again",
+    "unread": "in partitions not to be read",
+    "fate_unknown": "taken up and not reported",
+    "unaccounted": "unaccounted for",
+}
+_TROUBLES_IN_SHORT: Final = {
+    "failed": "failed",
+    "lost": "lost",
+    "undelivered": "undelivered",
+    "duplicate_consumer": "repeated",
+    "reordered": "reordered",
+    "corrupt": "corrupt",
+}
+_GRAVE: Final = frozenset(
+    {"failed", "unsent", "lost", "undelivered", "expired", "corrupt", "unrecorded", "unaccounted"}
+)
+
+
+def ending(run: Result) -> str:
+    """How the run ended."""
+    return run["ending"] or "without an end"
+
+
+def checks_counted(checks: Sequence[Result]) -> str:
+    """How many checks passed, failed and so on; empty where there are none."""
+    counts = {status: sum(check["status"] == status for check in checks) for status in _STATUS_WORDS}
+    return ", ".join(f"{count} {_STATUS_WORDS[status]}" for status, count in counts.items() if count)
+
+
+def troubled_checks(checks: Sequence[Result]) -> list[Result]:
+    """What did not pass, the gravest first."""
+    return [check for status in GRAVEST_FIRST for check in checks if check["status"] == status]
+
+
+def what_was_run(run: Result) -> str:
+    """The scenario in one line."""
+    scenario = run["scenario"]
+    load, consume, topic = scenario.get("load"), scenario.get("consume"), scenario.get("topic")
+    chain = []
+    if isinstance(load, Mapping):
+        rate = _pace(load.get("rate", UNKNOWN))
+        chain.append(f"{load.get('producers', UNKNOWN)} producers, {rate}, {_made(load.get('size', UNKNOWN))} bytes")
+    pipeline = scenario.get("pipeline")
+    through = int(isinstance(pipeline, Mapping))
+    if isinstance(topic, Mapping):
+        chain.append(f"{_each(len(run['topics']) - through, 'topics')}{topic.get('partitions', UNKNOWN)} partitions")
+    if isinstance(pipeline, Mapping):
+        chain.append(f"{_named(pipeline.get('job'))} ({_named(pipeline.get('engine'))})")
+    if isinstance(consume, Mapping):
+        processing = consume.get("processing")
+        slow = f", {_processing(processing)}" if isinstance(processing, Mapping) else ""
+        chain.append(
+            f"{_each(len(run['groups']) - through, 'groups')}{consume.get('consumers', UNKNOWN)} consumers{slow}"
+        )
+    return " -> ".join(chain)
+
+
+def _named(chosen: object) -> str:
+    """The name of one thing out of several."""
+    return str(next(iter(chosen), UNKNOWN)) if isinstance(chosen, Mapping) else str(chosen)
+
+
+def _each(count: int, things: str) -> str:
+    return f"{count} {things} of " if count > 1 else ""
+
+
+def _pace(rate: object) -> str:
+    return _made(rate) if isinstance(rate, Mapping) else _PACES.get(str(rate), str(rate))
+
+
+def _made(value: object) -> str:
+    """A value that is plain, or one thing out of several: `ramp from 1k/s to 10k/s over 60s`."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    return ", ".join(f"{kind} {_said(about)}" for kind, about in value.items())
+
+
+def _said(about: object) -> str:
+    """What is said about a thing in a few words; of a list, how long it is."""
+    if isinstance(about, Mapping):
+        return " ".join(f"{key} {_said(value)}" for key, value in about.items() if value not in (None, False))
+    return f"of {len(about)}" if isinstance(about, list) else str(about)
+
+
+def _processing(processing: Result) -> str:
+    delay, jitter = processing.get("delay"), processing.get("jitter")
+    if processing.get("function"):
+        return "each message through a function"
+    spread = f" and up to {jitter} more" if jitter not in (None, "0s") else ""
+    return f"{delay}{spread} a message"
+
+
+def on_what(run: Result, measured_seconds: float | None) -> str:
+    """How long was measured, and on which broker."""
+    broker = run["broker"]
+    where = "embedded broker" if broker["embedded"] else broker["bootstrap"]
+    version = f" {broker['version']}" if broker["version"] else ""
+    measured = f"measured {measured_seconds:.3g} s" if measured_seconds else "nothing was measured"
+    return f"{measured}, Kafka{version}, {where}"
+
+
+def megabytes(throughput: Result) -> str | None:
+    """How many bytes a second were sent, or received where nothing was sent; None where there is no such figure."""
+    rate = throughput["sent_mb_per_second"] or throughput["received_mb_per_second"]
+    return f"{significant(rate)} MB/s" if rate else None
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyLine:
+    """One latency: which, its figures, and why one of them is lacking."""
+
+    path: str
+    kind: str
+    figures: tuple[str, ...]
+    reason: str = ""
+
+
+def latency_lines(latency: Result) -> list[LatencyLine]:
+    """One line for each latency that the run has, or could have; of polls where it has none of messages."""
+    lines = []
+    for path, words in _PATHS.items():
+        kinds = {kind: latency[path][kind] for kind in ("response", "service")}
+        if any(figures and figures["p50_ms"] is not None for figures in kinds.values()):
+            lines += [line for kind, figures in kinds.items() for line in _both(words, kind, figures)]
+    for name, words in _SINGLE.items():
+        if figures := latency.get(name):
+            lines.append(_latency_line(words, _CLOCKS.get(figures.get("clock"), ""), figures))
+    return lines or [_latency_line("poll", "", latency["poll"])]
+
+
+def _both(path: str, kind: str, figures: Result | None) -> list[LatencyLine]:
+    """A latency, and beside one that is censored what it would look like if messages that never came did not count."""
+    line = _latency_line(path, kind, figures)
+    delivered = figures and figures.get("delivered")
+    if not figures or not delivered:
+        return [line]
+    known = {**delivered, "max_ms": figures["max_ms"]}
+    return [
+        line,
+        LatencyLine(path, DELIVERED_ONLY, tuple(significant(known.get(f"{name}_ms")) for name in PERCENTILES)),
+    ]
+
+
+def is_censored(lines: Sequence[LatencyLine]) -> bool:
+    """Whether one of the lines leaves out what never came."""
+    return any(line.kind == DELIVERED_ONLY for line in lines)
+
+
+def _latency_line(path: str, kind: str, figures: Result | None) -> LatencyLine:
+    """Marked with `>` where messages that never came may make it more."""
+    if figures is None:
+        return LatencyLine(path, kind, (UNKNOWN,) * len(PERCENTILES))
+    marks = ("> " if f"{name}_hi_ms" in figures else "" for name in PERCENTILES)
+    cells = tuple(mark + significant(figures[f"{name}_ms"]) for mark, name in zip(marks, PERCENTILES, strict=True))
+    lacking = next((name for name in PERCENTILES if figures[f"{name}_ms"] is None), None)
+    # What follows a colon explains the reason, at more length than a line has.
+    return LatencyLine(path, kind, cells, figures["reasons"].get(f"{lacking}_ms", "").partition(": ")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One count of the delivery in words."""
+
+    count: str
+    words: str
+    grave: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.words}"
+
+
+def went_well(delivery: Result) -> list[Account]:
+    """How far messages got, as far as that is known."""
+    good = {"received": "received"} if delivery["sent"] is None else _GOOD
+    return [Account(whole(delivery[name]), words) for name, words in good.items() if delivery[name] is not None]
+
+
+def troubles(delivery: Result) -> list[Account]:
+    """Every class of trouble that is not empty."""
+    found = {name: words for name, words in _TROUBLES.items() if delivery.get(name)}
+    return [Account(whole(delivery[name]), words, name in _GRAVE) for name, words in found.items()]
+
+
+def no_troubles(delivery: Result) -> str:
+    """Which troubles are known to be none; empty where that is not known of any."""
+    empty = [words for name, words in _TROUBLES_IN_SHORT.items() if delivery[name] == 0]
+    return f"none {listed(empty, 'or')}" if empty else ""
+
+
+def also(result: Result) -> dict[str, str]:
+    """What few runs have, in a line each; nothing of what a run has none of."""
+    told = {
+        "Missing": missing(result),
+        "Transactions": transactions(result),
+        "Processing": processing(result),
+        "Connections": connections(result),
+        "Wire": wire(result),
+    }
+    return {label: text for label, text in told.items() if text}
+
+
+def missing(result: Result) -> str:
+    """The first messages that did not come back, by producer and sequence; empty where none is missing."""
+    by_producer: dict[str, list[str]] = {}
+    named = result.get("missing") or []
+    for each in named[:NAMED]:
+        producer = "of nobody known" if each["producer"] is None else f"of producer {each['producer']}"
+        seq = UNKNOWN if each["seq"] is None else str(each["seq"])
+        by_producer.setdefault(f"{each['class']} {producer}", []).append(seq)
+    told = "; ".join(f"{who}: {', '.join(seqs)}" for who, seqs in by_producer.items())
+    return f"{told}; more in the table problems" if len(named) > NAMED else told
+
+
+def connections(result: Result) -> str:
+    """What became of connections, kind by kind; empty where there were none."""
+    kinds = result.get("connections") or {}
+    told = []
+    for kind, each in kinds.items():
+        if kind == "reasons" or not each:
+            continue
+        asked = f" of {per_second(each['asked_per_second'])}" if each["asked_per_second"] is not None else ""
+        failed = f"{whole(each['failed'])} failed" if each["failed"] else "none failed"
+        times = f"p50 {milliseconds(each['p50_ms'])}, p99 {milliseconds(each['p99_ms'])}"
+        told.append(f"{kind.replace('_', ' ')} {per_second(each['per_second'])}{asked}, {times}, {failed}")
+    return "; ".join(told)
+
+
+def wire(result: Result) -> str:
+    """What producers put on the wire for the bytes of their messages; empty where nobody counted."""
+    sent = (result.get("wire") or {}).get("producers")
+    if not sent or sent["ratio"] is None:
+        return ""
+    messages = sent["messages_per_request"]
+    each = f", {significant(messages)} messages a request" if messages is not None else ""
+    return f"{significant(sent['ratio'])} bytes of messages for a byte sent{each}"
+
+
+def transactions(result: Result) -> str:
+    """How transactions ended, and how long they took; empty where there were none."""
+    ended = result.get("transactions")
+    if not ended:
+        return ""
+    told = [f"{whole(each['count'])} {outcome}" for outcome, each in ended.items() if each["count"]]
+    took = ended["committed"]
+    rate = (
+        f", {per_second(took['per_second'])} of {significant(took['mean_messages'])} messages" if took["count"] else ""
+    )
+    times = f", p50 {milliseconds(took['p50_ms'])}, max {milliseconds(took['max_ms'])}" if took["count"] else ""
+    return f"{', '.join(told) or 'none'}{rate}{times}"
+
+
+def processing(result: Result) -> str:
+    """What consumers did with messages, beside what they were asked to; empty where they did nothing."""
+    done = result.get("processing")
+    if not done:
+        return ""
+    asked = f" (asked {milliseconds(done['asked_ms'])})" if done["asked_ms"] is not None else ""
+    left = f", {whole(done['unprocessed'])} not processed" if done["unprocessed"] else ""
+    busy = f", busy {percent(done['busy_share'])} of the time" if done["busy_share"] is not None else ""
+    return f"{whole(done['processed'])} in {milliseconds(done['mean_ms'])} each{asked}{left}{busy}"
+
+
+def cores(processes: Sequence[Result]) -> list[tuple[str, str]]:
+    """Each role, in the number that there are of it, and the cores that it used."""
+    return [told for role in ("producer", "consumer", "broker") if (told := _cores(processes, role))]
+
+
+def _cores(processes: Sequence[Result], role: str) -> tuple[str, str] | None:
+    used = [row["cpu_cores"] for row in processes if row["role"] == role and row["cpu_cores"] is not None]
+    if not used:
+        return None
+    if len(used) > FEW_WORKERS:
+        return f"{len(used)} {role}s", f"{min(used):.2f} to {max(used):.2f}"
+    return f"{role}{'s' if len(used) > 1 else ''}", " + ".join(f"{each:.2f}" for each in used)
+
+
+def spare(resources: Result) -> str:
+    """What the machine had to spare, and what it did not get; empty where that is not known."""
+    host = resources["host"]
+    if not host:
+        return ""
+    told = f"{percent(host['idle_share'])} idle, {percent(host['steal_share'])} stolen"
+    stopped = host["throttled_periods_share"] if host.get("throttled_share") else None
+    return told if stopped is None else f"{told}, a CPU quota used up in {percent(stopped)} of the time"
+
+
+def pauses(resources: Result) -> str:
+    """Pauses of the brokers' collectors; empty where there was nothing to look at."""
+    seen = resources["garbage_collection"]
+    return f"{whole(seen['pauses'])} GC pauses, longest {milliseconds(seen['longest_ms'])}" if seen else ""
+
+
+def held(expectations: Sequence[Result]) -> str:
+    """How many expectations held."""
+    return f"{sum(each['held'] for each in expectations)} of {len(expectations)} held"
+
+
+def found(expectation: Result) -> str:
+    """What was found in place of what was wanted, or why nothing was."""
+    return expectation["reason"] or f"found {expectation['found']}"

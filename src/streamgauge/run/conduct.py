@@ -1,0 +1,358 @@
+"""One run from scenario to run folder: broker, topic, offsets, workers, and the rows that only the parent can write."""
+
+import contextlib
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.java import Java
+from streamgauge.domain import clock
+from streamgauge.domain.errors import (
+    BadInput,
+    BrokerError,
+    Fault,
+    Interrupted,
+    RecordError,
+    StreamgaugeError,
+)
+from streamgauge.domain.folder.cells import PREFIX
+from streamgauge.domain.folder.facts import BrokerFacts, Numbered, RunFacts, RunFolder
+from streamgauge.domain.look import Look
+from streamgauge.domain.text.secrets import without_secrets
+from streamgauge.engine.live import memory_folder
+from streamgauge.engine.observe.sample import Watched
+from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
+from streamgauge.engine.supervise.supervisor import Supervisor
+from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.prime import PRIME_SECONDS, prime
+from streamgauge.record.facts import machine, read_facts, versions, write_facts
+from streamgauge.record.parts import close_left_open, hold
+from streamgauge.run.piping import connector_jars, table_folder
+from streamgauge.run.prepared import Topics
+from streamgauge.run.recover import sweep
+from streamgauge.run.rows import Stands, ask_stands, record_changes, record_source, record_stands
+from streamgauge.run.settle import settle, sources_of_jobs
+from streamgauge.run.trust import Trust, check_trust
+from streamgauge.run.waiting import IN_VAIN, Waiting
+from streamgauge.run.wiring import Identity, plan_of
+from streamgauge.scenario import Scenario, Setting, document, shareable
+from streamgauge.scenario.model.faults import BROKER
+from streamgauge.workload.pacing import Int64s
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for."""
+
+    scenario: Scenario
+    out: Path
+    command: Sequence[str]
+    """The command line, secrets masked."""
+    java: Java
+    bootstrap: str | None = None
+    connection: Mapping[str, Setting] = field(default_factory=dict)
+    keep_broker: bool = False
+    allow_reset: bool = False
+    trust: Trust = Trust()  # noqa: RUF009 - frozen
+    """What the command line grants a scenario; code, and files elsewhere, only where it says so."""
+    arrivals: Int64s | None = None
+    """When messages are due, in ns from the first one on, where the load replays them."""
+
+    @property
+    def asked_per_second(self) -> float | None:
+        """The rate that is asked for on average; None without a load, and where the rate says none."""
+        return self.scenario.load.mean_rate if self.scenario.load else None
+
+    def without_secrets(self, text: str) -> str:
+        """What somebody said of this run, fit to be written down."""
+        return without_secrets(text, {"scenario": document(self.scenario), "connection": self.connection})
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The cluster that is measured."""
+
+    facts: BrokerFacts
+    cluster: Cluster
+    connection: Mapping[str, Setting]
+    watched: Sequence[Watched]
+    ended: Callable[[], str | None]
+    """Why the cluster is known to be gone."""
+    broker: EmbeddedBroker | None = None
+    """Where it is ours."""
+
+    def revive(self) -> int:
+        """Start the broker again; its process id."""
+        assert self.broker
+        self.broker.restart()
+        return self.broker.pid
+
+
+def conduct(
+    request: Request, interrupts: Interrupts, progress: Progress, watch: Callable[[Look], None] | None = None
+) -> RunFolder:
+    """Carry a scenario out; returns the folder with its rows and run.json. Raises BadInput before anything starts.
+
+    `watch` is shown how the run stands, once in a second.
+    """
+    check_trust(request.scenario, request.trust)
+    _check_faults(request)
+    sweep()
+    pair = clock.clock_pair()
+    run_id = f"{clock.local_stamp(pair.wall_ns)}-{request.scenario.name}"
+    folder = make_folder(request.out, run_id)
+    identity = Identity(run_id, secrets.randbits(32), f"streamgauge-{run_id}-{secrets.token_hex(3)}")
+    with hold(folder):
+        try:
+            # Before a broker is started that would wait for it.
+            connector_jars(request.scenario, progress, Waiting(interrupts))
+            with _target(request, folder, interrupts, progress) as target:
+                done = _carry_out(request, identity, pair, folder, target, interrupts, progress, watch)
+        except Interrupted as error:
+            if request.bootstrap:
+                # What it noted of topics that it made is how `streamgauge topics` finds them.
+                _remove_empty(folder)
+                raise
+            raise Interrupted(left_in_vain(folder)) from error
+        except StreamgaugeError:
+            _remove_empty(folder)
+            raise
+        # The broker is gone, and its data with it: where the disk was full there is room now.
+        _conclude(folder, request, done)
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A run that was carried out, and what is still to be written of it."""
+
+    facts: RunFacts
+    plan: Plan
+    outcome: Outcome
+    topics: Topics
+    final: Stands | None
+    """Where every partition stood at the end; None where the cluster could not be asked."""
+
+
+def _carry_out(
+    request: Request,
+    identity: Identity,
+    pair: clock.ClockPair,
+    folder: RunFolder,
+    target: _Target,
+    interrupts: Interrupts,
+    progress: Progress,
+    watch: Callable[[Look], None] | None,
+) -> _Done:
+    """Do on a cluster what has to be done while there is one. Raises before the load, and never after its begin."""
+    scenario = request.scenario
+    table = table_folder(scenario, folder.root)
+    topics = Topics(target.cluster, scenario, identity.groups(scenario), target.ended, table)
+    topics.prepare(embedded=target.facts.embedded, allow_reset=request.allow_reset)
+    facts = _facts(request, identity, target, pair, topics.made)
+    write_facts(folder, facts)
+    try:
+        topics.begin()
+        record_stands(folder, topics, ask_stands(topics), "start")
+    except StreamgaugeError as error:
+        with contextlib.suppress(RecordError):
+            reasons = [request.without_secrets(str(error))]
+            write_facts(folder, facts.model_copy(update={"ending": "failed", "reasons": reasons}))
+        raise
+    plan = plan_of(
+        scenario,
+        identity,
+        target.connection,
+        folder.root,
+        target.watched,
+        pair=pair,
+        revive=target.revive if target.broker else None,
+        starts=topics.starts,
+        arrivals=request.arrivals,
+        cells=memory_folder() / f"{PREFIX}{secrets.token_hex(8)}",
+    )
+    facts = facts.model_copy(update={"cells": str(plan.cells)})
+
+    def note(begun: Begun) -> None:
+        planned = {"phases": list(begun.phases), "workers": list(begun.workers)}
+        write_facts(folder, facts.model_copy(update=planned), reserve=True)
+
+    outcome = Supervisor(plan, topics, interrupts, progress, watch, begins=note).conduct()
+    topics.query_ends = outcome.query_ends
+    final = _ask_final(topics, outcome) if outcome.cluster_answers else None
+    if final and plan.query:
+        record_source(folder, scenario, plan.query.spec, topics, identity.tag, outcome)
+    if final and not target.facts.embedded:
+        topics.leave(outcome)
+    names = target.broker.names if target.broker else []
+    broker = facts.broker.model_copy(update={"processes": list(names)})
+    return _Done(facts.model_copy(update={"broker": broker}), plan, outcome, topics, final)
+
+
+def _ask_final(topics: Topics, outcome: Outcome) -> Stands | None:
+    """The offsets without which no message can be called lost; a cluster that is gone cannot tell them."""
+    try:
+        return ask_stands(topics)
+    except BrokerError as error:
+        outcome.fail(f"log ends at the end of the run are not known: {error}")
+    except Interrupted as error:
+        outcome.interrupt(f"log ends at the end of the run are not known: {error}")
+    return None
+
+
+def _conclude(folder: RunFolder, request: Request, done: _Done) -> None:
+    """Write what only the supervisor knows: rows where that is possible, and how the run ended in any case."""
+    outcome = done.outcome
+
+    def lag() -> None:
+        if done.final:
+            record_stands(folder, done.topics, done.final, "final")
+
+    def fates() -> None:
+        close_left_open(folder)
+        settle(folder, _ended(done.facts, outcome, request), sources_of_jobs(done.plan.producers))
+
+    for record in (lag, lambda: record_changes(folder, request.scenario, outcome.phases), fates):
+        try:
+            record()
+        except RecordError as error:
+            outcome.fail(f"supervisor: {error}; what was recorded is kept: {folder.analyse_again}")
+    write_facts(folder, _ended(done.facts, outcome, request))
+    if done.plan.cells:
+        done.plan.cells.unlink(missing_ok=True)
+
+
+def _check_faults(request: Request) -> None:
+    """A cluster of the user's is not ours to stop."""
+    wrong = [place for place, fault in enumerate(request.scenario.faults) if fault.role == BROKER]
+    if request.bootstrap and wrong:
+        what = "broker: only an embedded broker can be paused, not one of a cluster that is given"
+        raise BadInput([Fault(f"faults.{place}.target", what, "Leave --bootstrap out") for place in wrong])
+
+
+def make_folder(out: Path, run_id: str) -> RunFolder:
+    """A new run folder below `out`; a second run within the same second gets a number."""
+    for attempt in range(1, 1000):
+        root = out / (run_id if attempt == 1 else f"{run_id}-{attempt}")
+        try:
+            root.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise BadInput.single(
+                f"--out {out}", f"cannot be written: {error.strerror}", "Name another folder"
+            ) from error
+        folder = RunFolder(root)
+        folder.logs.mkdir()
+        folder.events.mkdir()
+        return folder
+    raise BadInput.single(f"--out {out}", "holds a thousand runs of this second", "Name another folder")
+
+
+def left_in_vain(folder: RunFolder) -> str:
+    """Remove a run that was interrupted before its load, but for what knows topics of a cluster; what is left."""
+    if folder.facts.exists():
+        facts = read_facts(folder)
+        if not facts.broker.embedded and any(topic.uuid for topic in facts.topics):
+            return f"{IN_VAIN}; {folder.root} is kept, so that `streamgauge topics` knows what it made on the cluster"
+    shutil.rmtree(folder.root, ignore_errors=True)
+    return f"{IN_VAIN}, and nothing of it is left"
+
+
+def _remove_empty(folder: RunFolder) -> None:
+    """Where nothing was recorded nothing is left, not even a folder; logs that say why stay."""
+    for path in (folder.logs, folder.events, folder.root):
+        with contextlib.suppress(OSError):
+            path.rmdir()
+
+
+@contextlib.contextmanager
+def _target(request: Request, folder: RunFolder, interrupts: Interrupts, progress: Progress) -> Iterator[_Target]:
+    """The given cluster, or an embedded broker, primed, that ends with the block."""
+    if request.bootstrap:
+        why = f"{IN_VAIN}; what it had made by then of topics and groups is still on {request.bootstrap}"
+        cluster = Cluster(request.bootstrap, request.connection, check=Waiting(interrupts, why=why))
+        cluster.reachable()
+        facts = BrokerFacts(embedded=False, bootstrap=request.bootstrap, version=cluster.version())
+        yield _Target(facts, cluster, {**request.connection, "bootstrap.servers": request.bootstrap}, (), lambda: None)
+        return
+    with start_broker(
+        # Beside the rows, on a disk: the system's temporary folder may be memory, and would make a broker look fast.
+        data=folder.root / "broker",
+        logs=folder.logs,
+        java=request.java,
+        detached=request.keep_broker,
+        progress=progress,
+        check=Waiting(interrupts),
+    ) as broker:
+        try:
+            target = _embedded(broker, interrupts)
+            progress(f"priming it for {PRIME_SECONDS:g} s")
+            prime(target.cluster)
+            yield target
+        finally:
+            # Before the load there is nothing on it that anybody could want.
+            if not interrupts.load_began:
+                broker.stop()
+            elif request.keep_broker and broker.alive:
+                progress(f"broker kept at {broker.bootstrap}; end it with `streamgauge broker stop`")
+
+
+def _embedded(broker: EmbeddedBroker, interrupts: Interrupts) -> _Target:
+    facts = BrokerFacts(embedded=True, bootstrap=broker.bootstrap, version=broker.version, processes=[broker.name])
+    watched = (Watched(broker.name, "broker", broker.pid),)
+    connection = {"bootstrap.servers": broker.bootstrap}
+    cluster = Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check, is_ours=True))
+    return _Target(facts, cluster, connection, watched, broker.how_ended, broker)
+
+
+def _facts(
+    request: Request, identity: Identity, target: _Target, pair: clock.ClockPair, made: Mapping[str, str | None]
+) -> RunFacts:
+    scenario = request.scenario
+    names = [*identity.groups(scenario), *([identity.query] if scenario.pipeline else [])]
+    return RunFacts(
+        id=identity.id,
+        name=scenario.name,
+        tag=identity.tag,
+        created=clock.utc_text(pair.wall_ns),
+        wall_ns=pair.wall_ns,
+        monotonic_ns=pair.monotonic_ns,
+        command=list(request.command),
+        scenario=shareable(scenario),
+        versions={**versions(), "java": request.java.version},
+        machine=machine(),
+        broker=target.facts,
+        topics=[
+            Numbered(id=number, name=name, partitions=scenario.topic.partitions, uuid=made.get(name))
+            for number, name in enumerate(scenario.topic_names)
+        ],
+        groups=[Numbered(id=number, name=name) for number, name in enumerate(names)],
+    )
+
+
+def _ended(facts: RunFacts, outcome: Outcome, request: Request) -> RunFacts:
+    pair = clock.clock_pair()
+    workers = [
+        worker.model_copy(update={"error": worker.error and request.without_secrets(worker.error)})
+        for worker in outcome.workers
+    ]
+    return facts.model_copy(
+        update={
+            "ended_wall_ns": pair.wall_ns,
+            "ended_monotonic_ns": pair.monotonic_ns,
+            "workers": workers,
+            "phases": outcome.phases,
+            "load_ended_ns": outcome.load_ended_ns,
+            "drain_ended_ns": outcome.drain_ended_ns,
+            "drained": outcome.drained,
+            "cells": None,
+            "ending": outcome.ending,
+            "reasons": [request.without_secrets(reason) for reason in outcome.reasons],
+        }
+    )

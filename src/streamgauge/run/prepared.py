@@ -1,0 +1,154 @@
+"""The topics of a run and the groups that read them: made and checked before it, and asked about afterwards."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted
+from streamgauge.engine.supervise.plan import Outcome
+from streamgauge.kafka.admin import Cluster
+from streamgauge.record.table import committed_rows
+from streamgauge.run.wiring import start_of
+from streamgauge.scenario import Scenario
+
+STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
+"""The topics around a pipeline tell when a message was appended, unless the scenario wants something else."""
+
+
+@dataclass(slots=True)
+class Topics:
+    """The topics of the run and the groups that read them, as the supervisor asks for them.
+
+    Offsets of all topics stand in one list, in the order of the places: number of the topic x partitions + partition.
+    """
+
+    cluster: Cluster
+    scenario: Scenario
+    groups: Sequence[str]
+    ended: Callable[[], str | None]
+    """Why nothing can be asked any more; None while something can."""
+    table: Path | None = None
+    """Folder of the table that a pipeline writes."""
+    made: dict[str, str | None] = field(default_factory=dict)
+    """The topics that this run made, and what the cluster calls each."""
+    starts: list[int] = field(default_factory=list)
+    """Offset of each partition of the source where a query begins."""
+    query_ends: list[int] | None = None
+    """How far the query is: of each partition of its source, the first offset that it is not done with."""
+
+    def prepare(self, *, embedded: bool, allow_reset: bool) -> None:
+        """Make the topics, or check those that are there; delete only what the user allowed to be deleted."""
+        faults: list[Fault] = []
+        for name in self._topics:
+            try:
+                self._prepare(name, embedded=embedded, allow_reset=allow_reset)
+            except BadInput as error:
+                faults += error.faults
+        if faults:
+            raise BadInput(faults)
+
+    @property
+    def _topics(self) -> tuple[str, ...]:
+        """The names of all topics; a table that a pipeline writes is none."""
+        return self.scenario.sent_topics if self.table else self.scenario.topic_names
+
+    def reads(self, group: int) -> list[int]:
+        """The places that a group is asked about: of consumers, what they read; of a query, its source."""
+        partitions, sent = self.scenario.topic.partitions, len(self.scenario.sent_topics)
+        if self.scenario.pipeline is None:
+            return list(range(self.scenario.places))
+        if group >= len(self.groups):
+            return list(range(sent * partitions))
+        return [sent * partitions + each for each in range(1 if self.table else partitions)]
+
+    def _prepare(self, name: str, *, embedded: bool, allow_reset: bool) -> None:
+        topic = self.scenario.topic
+        is_sink = name not in self.scenario.sent_topics
+        found = self.cluster.partitions_of(name)
+        if found is not None and topic.reset:
+            if not (embedded or allow_reset):
+                what = f"topic {name} exists and would be deleted"
+                raise BadInput.single("topic.reset", what, "Say --allow-reset if that is what you want")
+            self.cluster.delete_topic(name)
+            found = None
+        reads = self.scenario.pipeline or self.scenario.consume
+        if found is None and self.scenario.load is None and not is_sink and reads:
+            raise BadInput.single(
+                "topic.name", f"topic {name} does not exist and nothing is sent to it", "Name another"
+            )
+        if found is None:
+            configs = {**(STAMPED if self.scenario.pipeline else {}), **topic.configs}
+            self.cluster.create_topic(name, topic.partitions, topic.replication, configs)
+            self.made[name] = self.cluster.topic_id(name)
+        elif self.scenario.backpressure and self.scenario.backpressure.credit and not is_sink:
+            what = f"topic {name} exists; credit counts offsets, and needs a topic that the run makes"
+            raise BadInput.single("topic.name", what, "Name another, or write `topic: {reset: true}`")
+        elif found != topic.partitions:
+            what = f"topic {name} exists with {found} partitions, not {topic.partitions}"
+            raise BadInput.single("topic.partitions", what, f"Set topic.partitions={found}, or name another topic")
+
+    def begin(self) -> None:
+        """Commit where each group starts, and note where a query does: the audit counts from there."""
+        start = start_of(self.scenario)
+        if self.scenario.pipeline:
+            self.starts = self._starts(self.scenario.sent_topics[0], start)
+        # What a pipeline wrote before is nobody's business now.
+        read_from = "latest" if self.scenario.pipeline else start
+        for number in self.scenario.read_topics:
+            if not self.groups or self.table:
+                return
+            name = self.scenario.topic_names[number]
+            offsets = self._starts(name, read_from)
+            for group in self.groups:
+                self.cluster.set_committed(group, name, offsets)
+
+    def _starts(self, name: str, start: str | int) -> list[int]:
+        if isinstance(start, int):
+            return self.cluster.offsets_at(name, start)
+        return self.cluster.log_starts(name) if start == "earliest" else self.cluster.log_ends(name)
+
+    def leave(self, outcome: Outcome) -> None:
+        """Remove the groups, which were made for this run only."""
+        for group in self.groups:
+            try:
+                self.cluster.delete_group(group)
+            except (BrokerError, Interrupted) as error:
+                outcome.reasons.append(f"group {group} was not removed: {error}")
+
+    def log_starts(self) -> list[int]:
+        """Log start offset of each place."""
+        self._check()
+        return self._with_table([each for name in self._topics for each in self.cluster.log_starts(name)], 0)
+
+    def log_ends(self) -> list[int]:
+        """Log end offset of each place; of a table, how many rows it has."""
+        self._check()
+        rows = committed_rows(self.table) if self.table else 0
+        return self._with_table([each for name in self._topics for each in self.cluster.log_ends(name)], rows)
+
+    def committed(self, group: int) -> list[int | None]:
+        """Committed offset of a group in each place; None where it reads nothing."""
+        self._check()
+        known: list[int | None] = [None] * self.scenario.places
+        if group >= len(self.groups):
+            ends = self.starts if self.query_ends is None else self.query_ends
+            known[: len(ends)] = ends
+            return known
+        if self.table:
+            return known
+        partitions = self.scenario.topic.partitions
+        for number in self.scenario.read_topics:
+            offsets = self.cluster.committed(self.groups[group], self.scenario.topic_names[number])
+            known[number * partitions : (number + 1) * partitions] = offsets
+        return known
+
+    def _with_table(self, offsets: list[int], rows: int) -> list[int]:
+        """The offsets of all places, those of a table among them: it has one partition, and the others are empty."""
+        missing = self.scenario.places - len(offsets)
+        return [*offsets, rows, *([0] * (missing - 1))] if missing else offsets
+
+    def _check(self) -> None:
+        """Do not wait for an answer that cannot come."""
+        if reason := self.ended():
+            raise BrokerError(reason)

@@ -1,0 +1,49 @@
+"""What ends the waiting of a run: the user, or a broker that is gone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from streamgauge.domain import clock
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.errors import Interrupted
+from streamgauge.engine.supervise.plan import Interrupts
+
+IN_VAIN: Final = "interrupted before the load began: nothing was measured"
+LAST_ANSWERS_NS: Final = 3 * NS_PER_SECOND
+"""What a cluster tells of the end of a run is worth a moment, also to who is in a hurry: without it nothing is lost
+for certain. A cluster that lives tells it in a fraction of that."""
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Asked while something is waited for; raises what ends the waiting."""
+
+    interrupts: Interrupts
+    look: Callable[[], None] = lambda: None
+    """Raises BrokerError where a broker is gone that could answer."""
+    why: str = f"{IN_VAIN}, and nothing of it is left"
+    """What is said to a user who asked before the load began."""
+    is_ours: bool = False
+    """Whether the cluster ends with the run: of one on which nothing was measured, nothing is worth to be asked."""
+    now_ns: Callable[[], int] = clock.monotonic_ns
+    _hurry_ns: int | None = None
+    """Since when the user waits for the end, as far as it was noticed."""
+
+    def __call__(self) -> None:
+        """Return if it is worth to wait; raises Interrupted where the user would not, and what `look` raises."""
+        self.look()
+        if not self.interrupts.at_once:
+            self._hurry_ns = None
+            return
+        if self._hurry_ns is None:
+            self._hurry_ns = self.now_ns()
+        if self.now_ns() - self._hurry_ns >= self._patience_ns():
+            raise Interrupted(
+                "interrupted: the cluster was not asked any more" if self.interrupts.load_began else self.why
+            )
+
+    def _patience_ns(self) -> int:
+        """How long the last answers are waited for."""
+        is_asked_last = self.interrupts.load_ended and not (self.is_ours and self.interrupts.in_vain)
+        return LAST_ANSWERS_NS if is_asked_last else 0

@@ -1,0 +1,228 @@
+"""Faults that lie between fields of a scenario, each of which is right by itself."""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Final
+
+from streamgauge.domain.errors import Fault
+from streamgauge.domain.text.shown import shown
+from streamgauge.scenario.expectations import parse_bound
+from streamgauge.scenario.model.consume import Consume
+from streamgauge.scenario.model.content import content_faults, largest_bytes
+from streamgauge.scenario.model.faults import BROKER, CONTROLLER, DRIVER, EXECUTOR, EXECUTORS, Injected
+from streamgauge.scenario.model.load import Load
+from streamgauge.scenario.model.pipeline import Pipeline
+from streamgauge.scenario.model.scenario import Measure, Scenario
+from streamgauge.scenario.model.values import ClientSettings, Setting
+from streamgauge.scenario.piped import piped
+
+DEFAULT_MAX_MESSAGE_BYTES = 1_000_000
+"""`message.max.bytes` of the client when nobody sets it."""
+_RETRIES: Final = ("retries", "message.send.max.retries")
+_IDEMPOTENCE: Final = "enable.idempotence"
+_ACKS: Final = ("acks", "request.required.acks")
+
+OWNED_SETTINGS: Mapping[str, str] = {
+    "bootstrap.servers": "name the cluster with --bootstrap",
+    "metadata.broker.list": "name the cluster with --bootstrap",
+    "group.id": "every run makes a group of its own",
+    "enable.auto.offset.store": "offsets are stored when their rows are recorded",
+    "auto.offset.reset": "use consume.start",
+    "enable.auto.commit": "use consume.commit",
+    "client.id": "workers are named by their role",
+    "transactional.id": "use load.transactions",
+    "statistics.interval.ms": "the run asks for statistics itself",
+    "enable.partition.eof": "the run decides whether it needs it",
+}
+"""Client settings that the run decides, and what to do instead."""
+
+
+def contradictions(scenario: Scenario) -> Iterator[Fault]:
+    """Faults that lie between fields, each of which is right by itself."""
+    if scenario.load is None and scenario.consume is None and scenario.connections is None:
+        yield Fault(
+            "load, consume", "both are off, so nothing would happen", "Leave one of them on, or add connections"
+        )
+    if scenario.phases.measure_ns == 0:
+        yield Fault("phases.measure", "0s leaves nothing to measure", "Write a duration like 30s")
+    if scenario.phases.drain == 0:
+        yield Fault("phases.drain", "0s gives no message the time to arrive", "Write a duration like 30s")
+    if scenario.load:
+        yield from _owned("load.client", scenario.load.client)
+        yield from _acks(scenario.load.client)
+        yield from _too_large(scenario.load)
+        in_value = scenario.load.stamp == "value"
+        yield from content_faults(scenario.load.payload, scenario.load.size, in_value=in_value)
+        yield from _shared("load.processes", scenario.load.processes, scenario.load.producers, "producers")
+        yield from _of_load(scenario, scenario.load)
+    if scenario.consume:
+        clients = scenario.consume.consumers * scenario.consume.groups
+        yield from _owned("consume.client", scenario.consume.client)
+        yield from _shared("consume.processes", scenario.consume.processes, clients, "consumers")
+        yield from _of_consume(scenario, scenario.consume)
+    if scenario.pipeline:
+        yield from piped(scenario, scenario.pipeline)
+    yield from _held_back(scenario)
+    yield from _injected(scenario)
+    yield from _ends(scenario)
+    yield from _expected(scenario.expect)
+
+
+def _shared(where: str, processes: int | None, clients: int, role: str) -> Iterator[Fault]:
+    if processes is not None and processes > clients:
+        yield Fault(where, f"{processes} processes for {clients} {role}", f"Write at most {clients}, or leave it out")
+
+
+def _of_load(scenario: Scenario, load: Load) -> Iterator[Fault]:
+    partitions = scenario.topic.partitions
+    if isinstance(load.partition, int) and load.partition >= partitions:
+        what = f"{load.partition}: the topic has the partitions 0 to {partitions - 1}"
+        yield Fault("load.partition", what, "Name one of them, or raise topic.partitions")
+    if load.transactions and load.resend:
+        what = "a transaction in which a message failed must be aborted"
+        yield Fault("load.resend", what, "Leave out load.resend or load.transactions")
+    if load.transactions and load.is_closed:
+        yield Fault(
+            "load.transactions",
+            "a closed loop already waits for the reports of every batch",
+            "Write `rate: max` or a rate, or leave load.transactions out",
+        )
+    if load.flush and load.is_closed:
+        what = "a closed loop already waits for the reports of every batch"
+        yield Fault("load.flush", what, "Leave it out, and set the batch of the closed loop")
+
+
+def _of_consume(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
+    partitions = scenario.topic.partitions
+    wrong = [number for number in consume.partitions or () if number >= partitions]
+    if wrong:
+        what = f"{', '.join(map(str, wrong))}: the topic has the partitions 0 to {partitions - 1}"
+        yield Fault("consume.partitions", what, "Name some of them, or raise topic.partitions")
+
+
+def _held_back(scenario: Scenario) -> Iterator[Fault]:
+    """A policy needs somebody to hold back, and somebody whose progress it sees."""
+    if scenario.backpressure is None:
+        return
+    if scenario.load is None or scenario.consume is None:
+        what = "only producers whose messages are consumed can be held back"
+        yield Fault("backpressure", what, "Leave it out, or add a load and a consume")
+        return
+    if scenario.backpressure.credit:
+        yield from _credited(scenario, scenario.load, scenario.consume)
+        return
+    if scenario.lag is None:
+        yield Fault("lag", "off: hysteresis decides by the lag that is sampled", "Write how often, like {every: 1s}")
+    if scenario.consume.commit == "never":
+        what = "never: hysteresis decides by committed lag, which would only rise"
+        yield Fault("consume.commit", what, "Write auto, batch or an interval")
+
+
+def _credited(scenario: Scenario, load: Load, consume: Consume) -> Iterator[Fault]:
+    """Credit counts offsets: each has to be one message of this run, and every message has to be processed once."""
+    where = "backpressure.credit"
+    if load.transactions:
+        what = "transactions write markers between messages, which would count as processed"
+        yield Fault(where, what, "Leave load.transactions out, or write hysteresis")
+    if load.resend:
+        what = "a message that is sent again may be written twice, and would count twice"
+        yield Fault(where, what, "Leave load.resend out, or write hysteresis")
+    if not load.transactions and not _writes_once(load.client):
+        what = "a producer that tries again may write a message twice, which would count twice"
+        yield Fault(where, what, "Write `enable.idempotence: true` or `retries: 0` in load.client")
+    if consume.processing and consume.processing.drop:
+        what = "a message that is never processed would keep its credit for ever"
+        yield Fault(where, what, "Leave consume.processing.drop out, or write hysteresis")
+    if consume.partitions is not None and len(consume.partitions) < scenario.topic.partitions:
+        what = "messages of partitions that nobody reads would keep their credit for ever"
+        yield Fault(where, what, "Leave consume.partitions out, or name all of them")
+    credit = scenario.backpressure.credit if scenario.backpressure else None
+    if credit and credit.limit < load.producers:
+        what = f"{credit.limit}: {load.producers} producers, of which those with nothing to send could hold all of it"
+        yield Fault(f"{where}.limit", what, f"Write at least {load.producers}, or fewer producers")
+    if "compact" in str(scenario.topic.configs.get("cleanup.policy", "")):
+        yield Fault(where, "a compacted topic has offsets without a message", "Leave cleanup.policy out")
+
+
+def _writes_once(client: ClientSettings) -> bool:
+    if str(client.get(_IDEMPOTENCE, False)).lower() == "true":
+        return True
+    return any(str(client[key]) == "0" for key in _RETRIES if key in client)
+
+
+def _injected(scenario: Scenario) -> Iterator[Fault]:
+    """What a fault is done to must be there, at a time when it can be."""
+    counts = {
+        "producer": scenario.load.producers if scenario.load else 0,
+        "consumer": scenario.consume.consumers * scenario.consume.groups if scenario.consume else 0,
+        CONTROLLER: int(scenario.backpressure is not None),
+        BROKER: 1,
+        DRIVER: int(scenario.pipeline is not None),
+        EXECUTOR: EXECUTORS if _has_cluster(scenario.pipeline) else 0,
+    }
+    for place, fault in enumerate(scenario.faults):
+        where = f"faults.{place}"
+        if (fault.number or 0) >= counts[fault.role]:
+            known = f"there are {counts[fault.role]} of them" if counts[fault.role] else "there is none"
+            yield Fault(f"{where}.target", f"{fault.target}: {known}", "Name what the run has")
+        if fault.at >= scenario.phases.measure_ns:
+            yield Fault(f"{where}.at", "lies after the measure phase", "Write an earlier time, or measure for longer")
+        elif fault.at + (fault.for_ or 0) > scenario.phases.measure_ns:
+            yield Fault(f"{where}.for", "ends after the measure phase", "Make it shorter, or measure for longer")
+    for earlier, later in pairwise(sorted(scenario.faults, key=_place_and_time)):
+        if earlier.target == later.target and earlier.at + (earlier.for_ or 0) > later.at:
+            what = f"{later.target} is still away when the next fault begins"
+            yield Fault("faults", what, "Let one end before the other begins")
+
+
+def _has_cluster(pipeline: Pipeline | None) -> bool:
+    return pipeline is not None and pipeline.engine.client is None and pipeline.master is not None
+
+
+def _place_and_time(fault: Injected) -> tuple[str, int]:
+    return fault.target, fault.at
+
+
+def _ends(scenario: Scenario) -> Iterator[Fault]:
+    """What ends the measure phase must be there."""
+    if scenario.phases.is_drained and (scenario.load or not scenario.consume):
+        what = "only a run that reads and sends nothing can be drained"
+        yield Fault("phases.measure.drained", what, "Write a duration, or `load: off` and a `consume`")
+    if scenario.phases.is_counted and not scenario.load:
+        yield Fault("phases.measure", "nothing is sent that could be counted", "Write a duration, or {drained: true}")
+    measure, load = scenario.phases.measure, scenario.load
+    if isinstance(measure, Measure) and measure.bytes_per_partition and load and not load.mean_size_bytes:
+        what = "how many bytes a message has on average is not known beforehand"
+        yield Fault("phases.measure.bytes_per_partition", what, "Write {messages: ...}, or a duration")
+
+
+def _expected(expect: Mapping[str, Setting]) -> Iterator[Fault]:
+    for path, wanted in expect.items():
+        try:
+            parse_bound(wanted)
+        except ValueError as error:
+            what, _, mend = str(error).partition("; ")
+            yield Fault(f"expect.{path}", f"{shown(path, wanted)}: {what}", mend[:1].upper() + mend[1:])
+
+
+def _owned(where: str, settings: ClientSettings) -> Iterator[Fault]:
+    for key in settings.keys() & OWNED_SETTINGS.keys():
+        yield Fault(f"{where}.{key}", "is decided by the run", f"Leave it out: {OWNED_SETTINGS[key]}")
+
+
+def _acks(settings: ClientSettings) -> Iterator[Fault]:
+    """The client takes any number; brokers refuse every message that asks for another one."""
+    for key in _ACKS:
+        if key in settings and str(settings[key]) not in {"0", "1", "-1", "all"}:
+            yield Fault(f"load.client.{key}", f"{shown(key, settings[key])}: no broker knows it", "Write 0, 1 or all")
+
+
+def _too_large(load: Load) -> Iterator[Fault]:
+    limit = load.client.get("message.max.bytes", DEFAULT_MAX_MESSAGE_BYTES)
+    largest = largest_bytes(load.payload, load.size)
+    if isinstance(limit, int) and largest > limit:
+        yield Fault(
+            "load.size",
+            f"{largest} bytes are more than the client sends in one message ({limit})",
+            "Write a smaller size, or raise `message.max.bytes` in load.client and the topic's `max.message.bytes`",
+        )

@@ -1,0 +1,1 @@
+"""The parts of a scenario: every field, its default, and its meaning."""

@@ -1,0 +1,131 @@
+"""Connections beside the load, or alone: some that are held, some opened and closed again, so many a second."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Annotated, Any, Final, Self
+
+from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, WithJsonSchema, model_validator
+
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.text.quantities import format_rate, fraction
+from streamgauge.scenario.model.values import SLOWEST, Duration, Part, rate_between
+
+FASTEST: Final = 10_000
+"""Operations a second that can be asked for: one process starts no more."""
+MOST_HELD: Final = 1_000
+FEWEST_AT_ONCE: Final = 4
+MOST_AT_ONCE: Final = 32
+
+
+class Kind(StrEnum):
+    """What is done with a connection."""
+
+    OPEN = "open"
+    """Opened, answered and closed."""
+    METADATA = "metadata"
+    """A client is made, fetches metadata and is closed."""
+    HOLD_PRODUCER = "hold-producer"
+    HOLD_CONSUMER = "hold-consumer"
+    HOLD_METADATA = "hold-metadata"
+
+
+TIMEOUT_SECONDS: Final[Mapping[Kind, float]] = {kind: 0.5 if kind is Kind.OPEN else 5.0 for kind in Kind}
+"""An operation that has no answer by then has failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is asked of one kind: operations a second, and between how many held connections they go in turn."""
+
+    kind: Kind
+    per_second: Fraction
+    held: int = 0
+    """0 where every operation makes a connection of its own."""
+
+    @property
+    def at_once(self) -> int:
+        """Operations that may be under way at once: as many as are due until one without an answer is given up."""
+        waiting = math.ceil(self.per_second * Fraction(TIMEOUT_SECONDS[self.kind]))
+        return min(max(FEWEST_AT_ONCE, waiting), MOST_AT_ONCE, self.held or MOST_AT_ONCE)
+
+
+def _per_second(value: object) -> float | None:
+    if value is None or value is False or value == "off":
+        return None
+    return rate_between(value, FASTEST, say="how many a second, like 10/s, or off", like="10/s")
+
+
+PerSecond = Annotated[
+    float | None,
+    BeforeValidator(_per_second),
+    PlainSerializer(lambda rate: None if rate is None else format_rate(rate), return_type=str | None),
+    WithJsonSchema(
+        {
+            "type": ["number", "string", "boolean", "null"],
+            "x-form": "rate",
+            "examples": ["10/s", 0.5, "off"],
+            "minimum": SLOWEST,
+            "maximum": FASTEST,
+        }
+    ),
+]
+
+
+class Hold(Part):
+    """Connections that stay open from before the load to its end."""
+
+    producers: int = Field(default=0, ge=0, le=MOST_HELD, strict=True)
+    """Producers; each asks who leads the topic's partitions, and sends nothing."""
+    consumers: int = Field(default=0, ge=0, le=MOST_HELD, strict=True)
+    """Consumers of no group; each polls one partition at its end."""
+    metadata: int = Field(default=0, ge=0, le=MOST_HELD, strict=True)
+    """Clients for questions alone; each asks for the cluster's brokers and the topic."""
+    refresh: Duration = Field(default="1s", validate_default=True, ge=NS_PER_MS)
+    """How often each of them is used, at least 1ms."""
+
+
+class Connections(Part):
+    """Connections that are held, and connections that are opened and closed again."""
+
+    hold: Hold = Hold()
+    """Connections held, each used once every `refresh`."""
+    open: PerSecond = None
+    """Connections opened, answered and closed a second, like `10/s`; `off` for none."""
+    metadata: PerSecond = None
+    """Clients made, metadata fetched, and closed a second, like `10/s`; `off` for none."""
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.work:
+            raise ValueError("asks for no connection; write open, metadata or hold")
+        return self
+
+    @property
+    def work(self) -> tuple[Work, ...]:
+        """What is asked for, kind by kind."""
+        return tuple(self._work())
+
+    def _work(self) -> Iterator[Work]:
+        for kind, rate in ((Kind.OPEN, self.open), (Kind.METADATA, self.metadata)):
+            if rate is not None:
+                yield Work(kind, fraction(rate))
+        hold = self.hold
+        held = {
+            Kind.HOLD_PRODUCER: hold.producers,
+            Kind.HOLD_CONSUMER: hold.consumers,
+            Kind.HOLD_METADATA: hold.metadata,
+        }
+        for kind, count in held.items():
+            if count:
+                yield Work(kind, Fraction(count * NS_PER_SECOND, hold.refresh), count)
+
+
+def work_of(scenario: Mapping[str, Any]) -> tuple[Work, ...]:
+    """What the scenario of a run.json asks for; nothing where it is off, or of a version that is not understood."""
+    try:
+        return Connections.model_validate(scenario.get("connections")).work
+    except ValidationError:
+        return ()

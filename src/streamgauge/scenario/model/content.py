@@ -1,0 +1,285 @@
+"""What messages contain: how large they are, what is in them, which key they have, and to which partition they go."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final, Literal, NamedTuple, get_args
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Tag, WithJsonSchema, model_validator
+
+from streamgauge.domain import stamp
+from streamgauge.domain.errors import Fault
+from streamgauge.scenario.model.values import EITHER, MADE, MAX_SIZE_BYTES, PLAIN, OneOf, Part, Size
+
+BodyKind = Literal["random", "zeros", "text", "json", "logline", "mixed"]
+PayloadKind = Literal[BodyKind, "sequential", "tombstone"]
+KINDS: Final[tuple[str, ...]] = get_args(PayloadKind)
+DEVIATIONS: Final = 8
+"""A gaussian size lies within so many deviations of its mean."""
+_ROUNDED: Final = 0.001
+"""By so much percents may miss 100: thirds cannot be written exactly."""
+_OF_ANY_SIZE: Final = frozenset({"file", "function"})
+_FUNCTION: Final = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
+
+
+class UniformSize(Part):
+    """Every size of a range with the same probability."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    from_: Size = Field(alias="from")
+    """Smallest size in bytes."""
+    to: Size
+    """Largest size in bytes, at most 100MiB; it occurs, like every size between."""
+
+    @model_validator(mode="after")
+    def _rises(self) -> "UniformSize":
+        if self.from_ > self.to:
+            raise ValueError(f"from {self.from_} to {self.to} falls; write the smaller size first")
+        return self
+
+
+class GaussianSize(Part):
+    """Sizes around a mean, by a normal distribution that is cut at 8 deviations, at 0 and at 100MiB."""
+
+    mean: Size
+    """Mean size in bytes."""
+    deviation: Size
+    """Standard deviation in bytes."""
+    hold: int = Field(default=1, ge=1, le=1_000_000_000, strict=True)
+    """How many messages of a producer have the same size before the next one is drawn."""
+
+
+class MadeSize(OneOf):
+    """Sizes that differ from message to message: one of these."""
+
+    uniform: UniformSize | None = None
+    """Every size of a range with the same probability, like `{from: 100, to: 2000}`."""
+    gaussian: GaussianSize | None = None
+    """Sizes around a mean, like `{mean: 512, deviation: 100, hold: 10}`."""
+
+
+Sizes = Annotated[Annotated[Size, Tag(PLAIN)] | Annotated[MadeSize, Tag(MADE)], EITHER]
+
+
+class ConstantPayload(Part):
+    """The same bytes in all messages."""
+
+    text: str | None = Field(default=None, min_length=1)
+    """Text that is repeated to the size; zeros when left out."""
+
+
+class SequentialPayload(Part):
+    """The message's position among those of its producer, as a number of 8 bytes."""
+
+    offset: int = Field(default=0, ge=0, lt=1 << 63, strict=True)
+    """What is added to the position."""
+
+
+class RandomPayload(Part):
+    """Random bytes, of which the last ones do not change."""
+
+    padding: Size = 0
+    """How many bytes at the end are the same in all messages of a producer."""
+
+
+class FromFile(Part):
+    """The lines of a text file, or a column of a CSV or Parquet file; from the first again when they are used up."""
+
+    path: str = Field(min_length=1)
+    """File with one text a line, `.csv`, or `.parquet` (a folder of such files as well); texts and CSV also `.gz`."""
+    column: str | None = Field(default=None, min_length=1)
+    """Name of the column; for text files left out."""
+
+
+class UserFunction(Part):
+    """A Python function."""
+
+    name: str = Field(pattern=_FUNCTION)
+    """`package.module:function`; needs `--trust FOLDER` or `--allow-code`."""
+
+
+class SinglePayload(OneOf):
+    """A payload with settings of its own: one of these."""
+
+    constant: ConstantPayload | None = None
+    """The same bytes in all messages, like `{text: abc}`."""
+    sequential: SequentialPayload | None = None
+    """The message's position as a number of 8 bytes, little endian, followed by zeros or cut to the size."""
+    random: RandomPayload | None = None
+    """Random bytes that end with `padding` bytes that do not change."""
+    file: FromFile | None = None
+    """Events from a file, each as large as it is; producer k of n sends every n-th."""
+    function: UserFunction | None = None
+    """A function of yours `(producer, seq, size, seed) -> bytes, text or None`, called for each message."""
+
+
+SingleContent = Annotated[Annotated[PayloadKind, Tag(PLAIN)] | Annotated[SinglePayload, Tag(MADE)], EITHER]
+
+
+def _percent(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.001 <= value <= 100:
+        raise ValueError("no percentage; write a number from 0.001 to 100")
+    return value
+
+
+class Component(Part):
+    """A share of the messages, and what they contain."""
+
+    percent: Annotated[int | float, BeforeValidator(_percent)]
+    """Share of the messages, at least 0.001; those of all components add up to 100."""
+    payload: SingleContent
+    """What the value contains: like `load.payload`, but not weighted again."""
+    size: Sizes | None = None
+    """Bytes of value; `load.size` when left out."""
+
+
+def _complete(components: Sequence[Component]) -> Sequence[Component]:
+    total = sum(component.percent for component in components)
+    if abs(total - 100) > _ROUNDED:
+        raise ValueError(f"percents add up to {total:g}, not 100; change one of them")
+    return components
+
+
+class MadePayload(SinglePayload):
+    """A payload with settings of its own: one of these."""
+
+    weighted: Annotated[tuple[Component, ...], AfterValidator(_complete)] | None = Field(
+        default=None, min_length=1, max_length=100
+    )
+    """Shares with different contents, like `[{percent: 90, payload: json}, {percent: 10, payload: tombstone}]`."""
+
+
+class ConstantKey(Part):
+    """The same key for all messages."""
+
+    text: str
+    """The key."""
+
+
+class UniformKeys(Part):
+    """Keys that are drawn, each with the same probability."""
+
+    keys: int = Field(ge=1, le=1_000_000_000, strict=True)
+    """How many keys there are: the numbers below, in decimal."""
+
+
+class ZipfKeys(Part):
+    """Keys that are drawn, few of them often: key k with a probability proportional to `1 / (k + 1) ** exponent`."""
+
+    keys: int = Field(ge=1, le=10_000_000, strict=True)
+    """How many keys there are: the numbers below, in decimal; 0 is drawn most often."""
+    exponent: float = Field(ge=0, le=100, strict=True, allow_inf_nan=False)
+    """How uneven they are: with 0 all are drawn equally often, with 1 the first one twice as often as the second."""
+
+
+class MadeKeys(OneOf):
+    """Keys of one kind: one of these."""
+
+    constant: ConstantKey | None = None
+    """The same key for all messages, like `{text: abc}`."""
+    uniform: UniformKeys | None = None
+    """Keys that are drawn, each with the same probability, like `{keys: 1000}`."""
+    zipf: ZipfKeys | None = None
+    """Hot keys, like `{keys: 1000, exponent: 1.1}`."""
+    file: FromFile | None = None
+    """Keys from a file; producer k of n takes every n-th."""
+
+
+Content = Annotated[Annotated[PayloadKind, Tag(PLAIN)] | Annotated[MadePayload, Tag(MADE)], EITHER]
+Keys = Annotated[Annotated[Literal["none", "sequential"], Tag(PLAIN)] | Annotated[MadeKeys, Tag(MADE)], EITHER]
+
+
+def _partition(value: object) -> object:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if not is_number and value not in ("client", "round-robin"):
+        raise ValueError("no partition; write client, round-robin, or the number of a partition")
+    return value
+
+
+Partition = Annotated[
+    int | Literal["client", "round-robin"],
+    BeforeValidator(_partition),
+    WithJsonSchema(
+        {"anyOf": [{"enum": ["client", "round-robin"], "type": "string"}, {"type": "integer", "minimum": 0}]}
+    ),
+]
+
+
+class Extent(NamedTuple):
+    """How small and how large messages are, in bytes, and how large on average."""
+
+    least: int
+    mean: float
+    most: int
+
+
+def extent_of(size: Sizes) -> Extent:
+    """Between which bounds sizes lie; a fixed size is a range of one."""
+    if isinstance(size, int):
+        return Extent(size, size, size)
+    match size.chosen:
+        case _, UniformSize() as uniform:
+            return Extent(uniform.from_, (uniform.from_ + uniform.to) / 2, uniform.to)
+        case _, GaussianSize() as gaussian:
+            far = DEVIATIONS * gaussian.deviation
+            return Extent(max(0, gaussian.mean - far), gaussian.mean, min(MAX_SIZE_BYTES, gaussian.mean + far))
+        case unknown:
+            raise TypeError(f"sizes of an unknown kind: {unknown}")
+
+
+def parts_of(payload: Content, size: Sizes) -> Iterator[tuple[SingleContent, Sizes]]:
+    """What a payload consists of, each with its size: the components of a weighted one, else itself."""
+    if isinstance(payload, MadePayload) and payload.weighted:
+        for component in payload.weighted:
+            yield component.payload, size if component.size is None else component.size
+    else:
+        yield payload, size
+
+
+def _name(content: SingleContent) -> str:
+    return content if isinstance(content, str) else content.chosen[0]
+
+
+def needs_headers(payload: Content, size: Sizes) -> bool:
+    """Whether the stamp belongs into a header: where values are to stay what they are, or may be too small for it."""
+    return any(
+        _name(part) in {"json", "tombstone", *_OF_ANY_SIZE} or extent_of(each).least < stamp.SIZE
+        for part, each in parts_of(payload, size)
+    )
+
+
+def largest_bytes(payload: Content, size: Sizes) -> int:
+    """The largest value that can be asked for; events from files and functions, whose size nobody knows, count as 0."""
+    return max(
+        0 if _name(part) in {"tombstone", *_OF_ANY_SIZE} else extent_of(each).most
+        for part, each in parts_of(payload, size)
+    )
+
+
+def mean_bytes(payload: Content, size: Sizes) -> float | None:
+    """Bytes of value that a message has on average; None where they come from a file or a function."""
+    if isinstance(payload, MadePayload) and payload.weighted:
+        shares = [component.percent / 100 for component in payload.weighted]
+    else:
+        shares = [1.0]
+    mean = 0.0
+    for share, (part, each) in zip(shares, parts_of(payload, size), strict=True):
+        if _name(part) in _OF_ANY_SIZE:
+            return None
+        mean += share * (0 if _name(part) == "tombstone" else extent_of(each).mean)
+    return mean
+
+
+def content_faults(payload: Content, size: Sizes, *, in_value: bool) -> Iterator[Fault]:
+    """What contradicts each other; `in_value` says that the stamp is asked to travel in the value."""
+    for part, each in parts_of(payload, size):
+        name, extent = _name(part), extent_of(each)
+        if name in _OF_ANY_SIZE:
+            continue
+        if in_value and name == "tombstone":
+            yield Fault("load.stamp", "a tombstone has no value for a stamp", "Write `stamp: headers`")
+        elif in_value and extent.least < stamp.SIZE:
+            what = f"a value of {extent.least} bytes has no room for a stamp of {stamp.SIZE}"
+            yield Fault("load.stamp", what, f"Write `stamp: headers`, or a size of at least {stamp.SIZE}")
+        if isinstance(part, SinglePayload) and part.random and part.random.padding > extent.most:
+            what = f"padding of {part.random.padding} bytes is more than a value of {extent.most}"
+            yield Fault("load.payload", what, "Write a smaller padding")

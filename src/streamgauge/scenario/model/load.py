@@ -1,0 +1,124 @@
+"""What producers send, and when."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, Tag, model_validator
+
+from streamgauge.scenario.model.content import (
+    Content,
+    Keys,
+    MadeKeys,
+    Partition,
+    Sizes,
+    mean_bytes,
+    needs_headers,
+)
+from streamgauge.scenario.model.pace import Pacing, closed_batch, mean_rate
+from streamgauge.scenario.model.values import (
+    EITHER,
+    MADE,
+    PLAIN,
+    ClientSettings,
+    Count,
+    Duration,
+    Part,
+    off_is_none,
+)
+
+
+class Flush(Part):
+    """Draws of a number of messages, at least 1."""
+
+    mean: float = Field(ge=1, le=1_000_000)
+    """Mean."""
+    deviation: float = Field(default=0.0, ge=0, le=1_000_000)
+    """Standard deviation."""
+
+
+FlushEvery = Annotated[Annotated[Count, Tag(PLAIN)] | Annotated[Flush, Tag(MADE)], EITHER]
+
+
+class Transactions(Part):
+    """What a transaction holds, and how it ends."""
+
+    messages: Count | None = Field(default=None, ge=1)
+    """Messages of a transaction."""
+    interval: Duration | None = Field(default=None, ge=1_000_000)
+    """How long a transaction lasts, at least 1ms."""
+    abort: float = Field(default=0.0, ge=0, le=1)
+    """Share of the transactions that are aborted."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.messages is None) == (self.interval is None):
+            raise ValueError("messages and interval exclude each other; write one of them")
+        return self
+
+
+class Load(Part):
+    """What producers send, and when."""
+
+    rate: Pacing = Field(default="10k/s", validate_default=True)
+    """Messages a second of all producers together, like `10k/s`; `max` sends as fast as the client takes them, `closed`
+    the next message when the last one is acknowledged; or a shape, like `{poisson: {rate: 5k/s}}`."""
+    producers: int = Field(default=2, ge=1, le=256, strict=True)
+    """Producers, each a process of its own."""
+    size: Sizes = 512
+    """Bytes of value, at most 100MiB: one size, or draws, like `{gaussian: {mean: 512, deviation: 100}}`."""
+    payload: Content = "mixed"
+    """What the value contains besides the stamp: a kind, or what is made of one, like `{random: {padding: 10}}`."""
+    keys: Keys = "none"
+    """Key of each message: `none`, `sequential`, or draws, like `{zipf: {keys: 1000}}`."""
+    partition: Partition = "client"
+    """Who chooses the partition: `client`, by its partitioner (its setting `partitioner`), `round-robin`, or always the
+    one of this number."""
+    stamp: Literal["auto", "value", "headers"] = "auto"
+    """Where the 40-byte stamp travels; `auto` takes the value, or headers for json, events of files and functions,
+    tombstones, and where a value may be below 40 bytes."""
+    processes: int | None = Field(default=None, ge=1, le=256, strict=True)
+    """Processes that the producers share; one for each when left out."""
+    flush: Annotated[FlushEvery | None, BeforeValidator(off_is_none)] = None
+    """After how many messages a producer waits for all reports: `16`, or draws around a mean; `off` for never."""
+    transactions: Annotated[Transactions | None, BeforeValidator(off_is_none)] = None
+    """Transactions, one after the other: `{messages: 100}` or `{interval: 1s}`, with an `abort` share; or `off`."""
+    resend: int = Field(default=0, ge=0, le=100, strict=True)
+    """How often a message that failed is sent again, with the same stamp."""
+    client: ClientSettings = Field(default={})
+    """Settings of the producing client, by librdkafka's names, like `linger.ms`."""
+
+    @property
+    def mean_size_bytes(self) -> float | None:
+        """Bytes of value on average; None where they come from a file or a function."""
+        return mean_bytes(self.payload, self.size)
+
+    @property
+    def is_from_outside(self) -> bool:
+        """Whether contents or keys come from a file or a function."""
+        return self.mean_size_bytes is None or (isinstance(self.keys, MadeKeys) and self.keys.file is not None)
+
+    @property
+    def mean_rate(self) -> float | None:
+        """Messages a second that are asked for on average; None where nothing is, or where it depends on how long."""
+        return mean_rate(self.rate)
+
+    @property
+    def batch(self) -> int | None:
+        """Messages that a producer of a closed loop sends before it waits; None where the loop is open."""
+        return closed_batch(self.rate)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the next message waits for the acknowledgement of the last."""
+        return self.batch is not None
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether messages are due at some time, rather than sent as fast as possible or in a closed loop."""
+        return self.rate != "max" and not self.is_closed
+
+    @property
+    def stamped_in_headers(self) -> bool:
+        """Whether the stamp travels in a record header."""
+        if self.stamp == "auto":
+            return needs_headers(self.payload, self.size)
+        return self.stamp == "headers"

@@ -1,0 +1,238 @@
+"""The model of a scenario: its parts, and every default."""
+
+import math
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, Tag, model_validator
+
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.scenario.model.backpressure import Backpressure
+from streamgauge.scenario.model.connections import Connections
+from streamgauge.scenario.model.consume import Consume
+from streamgauge.scenario.model.faults import Injected
+from streamgauge.scenario.model.load import Load
+from streamgauge.scenario.model.pipeline import Pipeline
+from streamgauge.scenario.model.values import (
+    EITHER,
+    MADE,
+    PLAIN,
+    Count,
+    Duration,
+    Moment,
+    Part,
+    Setting,
+    Size,
+    off_is_none,
+    share_as_text,
+)
+
+MAX_TOPICS = 100
+_RANGE = re.compile(r"(.*)\[(\d+)-(\d+)\](.*)")
+_KAFKAS_OWN = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+
+
+def _topic_name(value: str) -> str:
+    if value in {".", ".."}:
+        raise ValueError("Kafka takes no topic of this name; write another")
+    if value in _KAFKAS_OWN:
+        raise ValueError("a topic of Kafka's own; name another")
+    if (count := len(expanded(value))) == 0 or count > MAX_TOPICS:
+        raise ValueError(f"a range of {count} topics; write one that rises, of at most {MAX_TOPICS}, like t[1-3]")
+    return value
+
+
+TopicName = Annotated[
+    str,
+    Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+(\[\d{1,4}-\d{1,4}\][a-zA-Z0-9._-]*)?$"),
+    AfterValidator(_topic_name),
+]
+
+
+def expanded(name: str) -> tuple[str, ...]:
+    """The names that a range of topics means: `t[1-3]` is t1, t2 and t3."""
+    found = _RANGE.fullmatch(name)
+    if found is None:
+        return (name,)
+    before, first, last, after = found.groups()
+    return tuple(f"{before}{number}{after}" for number in range(int(first), int(last) + 1))
+
+
+class Topic(Part):
+    """The topic that carries the load; made when it does not exist."""
+
+    name: TopicName | None = None
+    """Name: letters, digits, `.`, `_` and `-`; `t[1-3]` names three topics, `t1` to `t3`;
+    `streamgauge-<name of the scenario>` when left out."""
+    partitions: int = Field(default=12, ge=1, le=10_000, strict=True)
+    """Number of partitions."""
+    replication: int = Field(default=1, ge=1, le=32, strict=True)
+    """Replicas of each partition."""
+    configs: dict[str, Setting] = Field(default={})
+    """Topic configuration by Kafka's names, like `retention.ms`."""
+    reset: bool = Field(default=False, strict=True)
+    """Delete an existing topic of this name first; on a cluster of yours only with `--allow-reset`."""
+
+
+class Measure(Part):
+    """A measure phase that something else than time ends."""
+
+    messages: Count | None = Field(default=None, ge=1)
+    """It ends when so many messages of the measure phase were sent, by all producers together."""
+    bytes_per_partition: Size | None = Field(default=None, ge=1)
+    """It ends when so many bytes of value for each partition were sent: as many messages as have them on average."""
+    drained: Literal[True] | None = None
+    """It ends when consumers have read what there was at its begin."""
+    at_most: Duration = Field(default="10m", validate_default=True)
+    """It ends in any case after so long; more than 0s."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(value is not None for value in (self.messages, self.bytes_per_partition, self.drained)) != 1:
+            raise ValueError("not one end; write one of messages, bytes_per_partition, drained")
+        return self
+
+
+class Phases(Part):
+    """How long each phase lasts."""
+
+    warmup: Duration = Field(default="5s", validate_default=True)
+    """Load that is recorded and audited but not measured."""
+    measure: Annotated[Annotated[Duration, Tag(PLAIN)] | Annotated[Measure, Tag(MADE)], EITHER] = Field(
+        default="30s", validate_default=True
+    )
+    """Load that is measured: a duration of more than 0s, or what ends it, like `{messages: 100k}`."""
+    drain: Duration = Field(default="30s", validate_default=True)
+    """Longest time that consumers may take to reach the log end after the load; also bounds a send's life; more
+    than 0s."""
+
+    start_at: Moment | None = None
+    """When the load begins, in wall time; at once when left out. Broker and workers must be ready by then: a time that
+    is too close is refused, and a begin that was missed makes the run not valid."""
+
+    @property
+    def measure_ns(self) -> int:
+        """How long the measure phase lasts at most."""
+        return self.measure.at_most if isinstance(self.measure, Measure) else self.measure
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a number of messages ends the measure phase."""
+        return isinstance(self.measure, Measure) and not self.measure.drained
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether the measure phase ends when all is read."""
+        return isinstance(self.measure, Measure) and self.measure.drained is True
+
+
+class LagSampling(Part):
+    """How lag is sampled: by a worker of its own, on a client of its own."""
+
+    every: Annotated[Duration, Field(ge=50 * NS_PER_MS, le=60 * NS_PER_SECOND)] = Field(
+        default="1s", validate_default=True
+    )
+    """Between two samples, 50ms to 60s."""
+
+
+def _faults(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise ValueError("not a list; write one, like [{at: 10s, kind: pause, target: consumer-0, for: 5s}]")  # noqa: TRY004 - for pydantic
+    return value
+
+
+class Scenario(Part):
+    """One scenario, resolved: every default filled in."""
+
+    name: str = Field(min_length=1, max_length=100, pattern=r"^[a-z0-9][a-z0-9._-]*$")
+    """Short name: lower-case letters, digits, `.`, `_` and `-`; it begins with a letter or digit."""
+    about: str = ""
+    """One sentence for people."""
+    topic: Topic = Topic()
+    load: Annotated[Load | None, BeforeValidator(off_is_none)] = Load()
+    """`off` for a run that only consumes."""
+    consume: Annotated[Consume | None, BeforeValidator(off_is_none)] = Consume()
+    """`off` for a run that only produces."""
+    connections: Annotated[Connections | None, BeforeValidator(off_is_none)] = None
+    """Connections that are held, or opened and closed, beside load and consumers or alone; `off` for none."""
+    pipeline: Annotated[Pipeline | None, BeforeValidator(off_is_none)] = None
+    """What stands between the topic that is sent to and the one that is read, like `{job: pass, engine: real-time}`;
+    `off` for nothing: what is sent is read."""
+    backpressure: Annotated[Backpressure | None, BeforeValidator(off_is_none)] = None
+    """What holds producers back, like `{credit: {limit: 5k}}` or `{hysteresis: {max_lag: 20k}}`; `off` for nothing."""
+    lag: Annotated[LagSampling | None, BeforeValidator(off_is_none)] = LagSampling()
+    """How often lag is sampled, like `{every: 200ms}`; `off` for never."""
+    faults: Annotated[tuple[Injected, ...], BeforeValidator(_faults)] = ()
+    """What is done to the run while it runs, like `[{at: 10s, kind: pause, target: consumer-0, for: 5s}]`."""
+    phases: Phases = Phases()
+    verify: Annotated[str, BeforeValidator(share_as_text)] = Field(
+        default="all", pattern=r"^(all|off|1/[1-9][0-9]{0,8})$"
+    )
+    """Share of messages whose checksum consumers verify: `all`, `1/16` (every sixteenth), or `off`."""
+    seed: int = Field(default=42, ge=0, lt=1 << 63, strict=True)
+    """Seed of all that is random; the same seed gives the same payloads."""
+    expect: dict[str, Setting] = Field(default={})
+    """What the result must say: path to a value or a bound, like `{latency.ack.response.p99_ms: "<= 20"}`."""
+
+    @property
+    def topic_name(self) -> str:
+        """The name of the topic or the range of topics, given or derived."""
+        return self.topic.name or f"streamgauge-{self.name}"
+
+    @property
+    def sent_topics(self) -> tuple[str, ...]:
+        """The names of the topics that are sent to."""
+        return expanded(self.topic_name)
+
+    @property
+    def sink_name(self) -> str | None:
+        """The name of the topic or table that a pipeline writes; None without one."""
+        if self.pipeline is None:
+            return None
+        if table := self.pipeline.table:
+            return table.table
+        return self.pipeline.sink if isinstance(self.pipeline.sink, str) else f"{self.topic_name}-out"
+
+    @property
+    def sink_topic(self) -> str | None:
+        """The name of the topic that a pipeline writes; None where it writes a table, and without one."""
+        return None if self.pipeline is None or self.pipeline.table else self.sink_name
+
+    @property
+    def topic_names(self) -> tuple[str, ...]:
+        """The names of all topics, and of a table that is read as one; the place of a name is its number."""
+        return (*self.sent_topics, *([self.sink_name] if self.sink_name else []))
+
+    @property
+    def read_topics(self) -> tuple[int, ...]:
+        """The numbers of the topics that consumers read: those that are sent to, or what a pipeline writes."""
+        sent = len(self.sent_topics)
+        return tuple(range(sent)) if self.pipeline is None else (sent,)
+
+    @property
+    def places(self) -> int:
+        """Partitions of all topics together."""
+        return len(self.topic_names) * self.topic.partitions
+
+    @property
+    def verify_every(self) -> int | None:
+        """The n where every n-th message is verified; None for none."""
+        if self.verify == "off":
+            return None
+        return 1 if self.verify == "all" else int(self.verify.removeprefix("1/"))
+
+    @property
+    def load_ns(self) -> int:
+        """How long the load lasts: warm-up and measure phase."""
+        return self.phases.warmup + self.phases.measure_ns
+
+    @property
+    def measured_messages(self) -> int | None:
+        """Messages of the measure phase, of all producers together, that end it; None where they do not."""
+        measure = self.phases.measure
+        if not isinstance(measure, Measure) or self.load is None:
+            return None
+        mean = self.load.mean_size_bytes
+        if measure.bytes_per_partition is None or not mean:
+            return measure.messages
+        return math.ceil(measure.bytes_per_partition / mean) * len(self.sent_topics) * self.topic.partitions

@@ -1,0 +1,160 @@
+"""What fields of a scenario are made of: durations, sizes, rates, settings, and parts that are one of several."""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    PlainSerializer,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.text.quantities import (
+    format_duration,
+    parse_count,
+    parse_duration_ns,
+    parse_rate_per_second,
+    parse_size_bytes,
+)
+
+SLOWEST, FASTEST = 0.001, 100_000_000
+"""Rates that can be asked for, in messages a second."""
+MAX_SIZE_BYTES = 100 << 20
+_MOMENT = "write one with its zone, like 2026-11-21T18:00:00Z"
+
+
+def rate_between(value: object, fastest: int, *, say: str, like: str) -> float:
+    """A rate from the slowest that can be asked for to `fastest`; ValueError tells what to `say`, and one `like` it."""
+    try:
+        rate = parse_rate_per_second(value)
+    except ValueError as error:
+        raise ValueError(f"not a rate; write {say}") from error
+    if not SLOWEST <= rate <= fastest:
+        raise ValueError(f"a rate lies between {SLOWEST}/s and {fastest:,}/s; write one like {like}")
+    return rate
+
+
+def _size(value: object) -> int:
+    size = parse_size_bytes(value)
+    if size > MAX_SIZE_BYTES:
+        raise ValueError("more than 100MiB; write a smaller size")
+    return size
+
+
+def off_is_none(value: object) -> object:
+    """What is left empty is not meant to be off: perhaps all that was below it is a comment."""
+    if value is None:
+        raise ValueError("nothing is said; write `off`, or leave the key out for the defaults")
+    return None if value is False or value == "off" else value
+
+
+def share_as_text(value: object) -> object:
+    """YAML 1.1 reads a bare `off` as false."""
+    if value is not False and not isinstance(value, str):
+        raise ValueError("no share; write all, off, or a share like 1/16")
+    return "off" if value is False else value
+
+
+def epoch_ns(text: str) -> int:
+    """Nanoseconds since 1970 of a time in ISO 8601 that names its zone; ValueError with the remedy for others."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise ValueError(f"not a time; {_MOMENT}") from error
+    if moment.tzinfo is None:
+        raise ValueError(f"names no zone; {_MOMENT}")
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * NS_PER_SECOND + since.microseconds * 1_000
+
+
+def _moment(value: object) -> str:
+    """YAML reads an unquoted time as one of its own."""
+    if isinstance(value, datetime):
+        value = (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
+    if not isinstance(value, str):
+        raise ValueError(f"not a time; {_MOMENT}")  # noqa: TRY004 - for pydantic
+    epoch_ns(value)
+    return value.strip()
+
+
+def _setting(value: object) -> object:
+    if not isinstance(value, str | int | float | bool):
+        raise ValueError("not a single value; write a text, a number, true or false")  # noqa: TRY004 - for pydantic
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not a number; write a finite one")
+    return value
+
+
+# A default of these is written as people write values, which is how the JSON Schema shows it, and then validated.
+Duration = Annotated[
+    int,
+    BeforeValidator(parse_duration_ns),
+    PlainSerializer(format_duration, return_type=str),
+    WithJsonSchema({"type": "string", "x-form": "duration", "examples": ["30s", "4ms", "800us"]}),
+]
+Size = Annotated[
+    int,
+    BeforeValidator(_size),
+    WithJsonSchema({"type": ["integer", "string"], "x-form": "size", "examples": [512, "1KiB"]}),
+]
+Count = Annotated[
+    int,
+    BeforeValidator(parse_count),
+    WithJsonSchema({"type": ["integer", "string"], "x-form": "count", "examples": [5000, "100k", "1M"]}),
+]
+Moment = Annotated[
+    str,
+    BeforeValidator(_moment),
+    WithJsonSchema({"type": "string", "x-form": "moment", "examples": ["2026-11-21T18:00:00Z"]}),
+]
+"""A wall-clock time, kept as it was written; `epoch_ns` gives its number."""
+Setting = Annotated[str | int | float | bool, BeforeValidator(_setting)]
+ClientSettings = dict[str, Setting]
+
+PLAIN, MADE = "(plain)", "(made)"
+"""Tags of a value that is either plain or a mapping; they stand in paths of pydantic's errors and are not shown."""
+
+
+class Part(BaseModel):
+    """A mapping of a scenario whose keys are known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class OneOf(Part):
+    """A mapping of which exactly one key is given: one thing out of several."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and len(given) != 1:
+            known = ", ".join(field.alias or name for name, field in cls.model_fields.items())
+            raise ValueError(f"{f'{len(given)} ways at once' if given else 'nothing is said'}; write one of {known}")
+        if isinstance(given, Mapping) and None in given.values():
+            raise ValueError("nothing is said below it; write what it needs")
+        return given
+
+    @model_serializer(mode="wrap")
+    def _chosen(self, dump: Any) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if value is not None}
+
+    @property
+    def chosen(self) -> tuple[str, Any]:
+        """Name and value of what is given."""
+        return next((name, value) for name in type(self).model_fields if (value := getattr(self, name)) is not None)
+
+
+def _plain_or_made(value: object) -> str:
+    return MADE if isinstance(value, Mapping | BaseModel) else PLAIN
+
+
+EITHER = Discriminator(_plain_or_made)
+"""Tells a plain value from a mapping: `Annotated[Annotated[X, Tag(PLAIN)] | Annotated[Y, Tag(MADE)], EITHER]`."""

@@ -1,0 +1,174 @@
+"""From a mapping to a scenario, with every fault of a wrong one at once; and back.
+
+A scenario is a mapping, as YAML gives it. `parse` turns it into a value or raises BadInput; `document` turns the value
+back into a mapping that parses to the same value.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.text.secrets import masked
+from streamgauge.domain.text.shown import shown
+from streamgauge.scenario.contradictions import contradictions
+from streamgauge.scenario.model.content import KINDS
+from streamgauge.scenario.model.scenario import Scenario
+from streamgauge.scenario.model.values import MADE, PLAIN
+
+_KEY = "[key]"
+"""How pydantic ends the path of a key that is wrong itself."""
+_QUOTES = "Write it in quotes, where YAML takes it for something else"
+
+
+def parse(mapping: object, source: str = "scenario") -> Scenario:
+    """The scenario that a mapping says; raises BadInput with every fault, each with place, value and remedy."""
+    scenario, faults = examine(mapping, source)
+    if scenario is None or faults:
+        raise BadInput(faults)
+    return scenario
+
+
+def examine(mapping: object, source: str = "scenario") -> tuple[Scenario | None, list[Fault]]:
+    """The scenario as far as a mapping says one, and every fault of the mapping.
+
+    What is wrong is left out of the scenario, so that the rest can be looked at; with any fault it is not to be run.
+    """
+    if not isinstance(mapping, Mapping):
+        return None, [Fault(source, "not a mapping of keys to values", "Begin with `name: my-scenario`")]
+    faults: list[Fault] = []
+    try:
+        scenario = Scenario.model_validate(mapping)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        faults = [_fault(detail) for detail in details]
+        rest = _rest(mapping, details)
+        if rest is None:
+            return None, faults
+        scenario = rest
+    wrong = {fault.where for fault in faults}
+    return scenario, faults + [fault for fault in contradictions(scenario) if fault.where not in wrong]
+
+
+def _rest(mapping: Mapping[str, Any], details: Sequence[ErrorDetails]) -> Scenario | None:
+    """The scenario without what is wrong, defaults in its place."""
+    for detail in details:
+        mapping = _without(mapping, [step for step in detail["loc"] if _is_shown(step)])
+    try:
+        return Scenario.model_validate({"name": "unnamed", **mapping})
+    except ValidationError:
+        return None
+
+
+def _without(mapping: Mapping[Any, Any], path: Sequence[int | str]) -> Mapping[Any, Any]:
+    """A mapping without what a path leads to, as far as it leads anywhere."""
+    key, below = path[0], mapping.get(path[0])
+    if isinstance(below, Mapping) and len(path) > 1 and path[1] in below:
+        return {**mapping, key: _without(below, path[1:])}
+    return {each: value for each, value in mapping.items() if each != key}
+
+
+def document(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as a mapping of plain values, defaults written out but for what is left out; `parse` accepts it."""
+    plain = scenario.model_dump(mode="json", exclude_none=True)
+    plain["topic"]["name"] = scenario.topic_name
+    off = {key: "off" for key in ("load", "consume", "lag") if key not in plain}
+    return {key: (plain | off)[key] for key in Scenario.model_fields if key in plain or key in off}
+
+
+def shareable(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as `document` has it, fit to be written and shown: `***` in place of every secret.
+
+    It parses, but secrets are lost: whoever runs it has to fill them in again.
+    """
+    made: dict[str, Any] = masked(document(scenario))
+    return made
+
+
+def _fault(detail: ErrorDetails) -> Fault:
+    """One error of pydantic in the words of the scenario."""
+    path = [str(step) for step in detail["loc"] if _is_shown(step)]
+    kind = detail["type"]
+    if path[-1:] == [_KEY]:
+        path.pop()
+        kind = "invalid_key"
+    where = ".".join(path) or "scenario"
+    given = shown(where, detail["input"])
+    match kind:
+        case "extra_forbidden":
+            what, mend = "no such key", _did_you_mean(path)
+        case "model_type" | "dict_type":
+            what, mend = f"{given}: not a mapping", f"Write it as `{path[-1]}: {{key: value}}`"
+        case "missing":
+            what, mend = "is missing", "Add it"
+        case "invalid_key":
+            what, mend = "a key must be a text", _QUOTES
+        case "string_type":
+            what, mend = f"{given}: should be a text", _QUOTES
+        case "string_pattern_mismatch":
+            what, mend = f"{given}: not in a form that is allowed here", _allowed(path)
+        case "int_type" | "int_parsing" | "int_from_float":
+            what, mend = f"{given}: should be a whole number", _allowed(path)
+        case "bool_type":
+            what, mend = f"{given}: should be true or false", _allowed(path)
+        case _:
+            what, mend = _in_its_own_words(detail["msg"])
+            what, mend = f"{given}: {what}", mend or _allowed(path)
+    return Fault(where, what, mend)
+
+
+def _in_its_own_words(message: str) -> tuple[str, str]:
+    """What is wrong and, where it is said, what mends it, from pydantic or from a validator of ours."""
+    for begin in ("Value error, ", "Input ", "String "):
+        message = message.removeprefix(begin)
+    what, _, mend = message.partition("; ")
+    return what, mend[:1].upper() + mend[1:]
+
+
+def _is_shown(step: int | str) -> bool:
+    """Whether a step of a path is one of the scenario's; those that pydantic adds for unions say nothing to a user."""
+    if not isinstance(step, str):
+        return True
+    added = {PLAIN, MADE, "Load", "Consume", "Pipeline"}
+    return step not in added and not any(mark in step for mark in ("function-", "constrained-", "literal["))
+
+
+def _model_at(path: list[str]) -> type[BaseModel]:
+    """The model whose keys the last step of a path names."""
+    model: type[BaseModel] = Scenario
+    for step in path[:-1]:
+        if step.isdigit():
+            continue
+        field = _fields(model).get(step)
+        model = (_models_in(field.annotation) if field else None) or model
+    return model
+
+
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the keys that a scenario writes."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _models_in(annotation: Any) -> type[BaseModel] | None:
+    """The model that a type consists of, or holds somewhere."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for each in get_args(annotation) if (found := _models_in(each))), None)
+
+
+def _did_you_mean(path: list[str]) -> str:
+    known = list(_fields(_model_at(path)))
+    close = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.6)
+    return f"Did you mean `{close[0]}`?" if close else f"Known keys here: {', '.join(known)}"
+
+
+def _allowed(path: list[str]) -> str:
+    """What a field would accept, from its own description."""
+    field = _fields(_model_at(path)).get(path[-1] if path else "")
+    if path and path[-1] == "payload":
+        return f"Write one of {', '.join(KINDS)}"
+    return f"It says: {' '.join(field.description.split())}" if field and field.description else "Correct the value"

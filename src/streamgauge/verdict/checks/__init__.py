@@ -1,0 +1,1 @@
+"""The checks of the verdict, by subject."""

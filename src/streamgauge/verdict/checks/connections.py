@@ -1,0 +1,101 @@
+"""Checks of connections beside the load: were they answered, and were there as many as asked for."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.text.numbers import listed, milliseconds, per_second, percent, whole
+from streamgauge.verdict.check import About, Check, Status, passed, unknown
+from streamgauge.verdict.checks.pace import RATE_CLOSE, RATE_EXACT, RATE_GRAINS
+from streamgauge.verdict.evidence import Evidence, Row
+
+ALL_BUSY: Final = 0.9
+"""Share of the operations that may be under way at once, from which on it is the answers that are waited for."""
+
+
+def answered(run: Evidence) -> Check | None:
+    """Whether connections were taken and answered: those opened, those held, and clients that ask for metadata.
+
+    Looks at: the counts of the whole run, kind by kind.
+    Fails when: one failed; of the instrument, where it failed because this machine had no more files, ports or threads.
+    To do: see the broker's log, its limits of connections and its CPU; or lower connections.open.
+    """
+    if not _are_asked(run):
+        return None
+    rows = run.matching("connections", scope="run")
+    if not rows:
+        return unknown("connections", "system", "what became of connections is not known")
+    failed = [row for row in rows if row["failed"]]
+    if not failed:
+        evidence = listed([f"{row['kind']} {whole(row['made'])}" for row in rows])
+        return passed("connections", "system", f"all were answered: {evidence}")
+    evidence = listed([_failures(row) for row in failed])
+    exhausted = sum(row["exhausted"] for row in failed)
+    if exhausted:
+        seen = f"{evidence}; {whole(exhausted)} for want of files, ports or threads on this machine"
+        advice = "Raise `ulimit -n` or net.ipv4.ip_local_port_range, or lower connections.open and connections.hold."
+        return Check("connections", "instrument", "fail", seen, advice)
+    advice = "See the broker's log and its limits of connections; the table `connections` shows when."
+    return Check("connections", "system", "fail", evidence, advice)
+
+
+def _failures(row: Row) -> str:
+    tried = row["made"] + row["failed"]
+    share = percent(row["failed"] / tried)
+    return f"{row['kind']} {whole(row['failed'])} of {whole(tried)} failed ({share}), most with {row['error']}"
+
+
+def connection_rate(run: Evidence) -> Check | None:
+    """Whether as many connections as asked for were opened, made and used in the measure phase.
+
+    Looks at: operations that began in the measure phase, by its length, of the kind that is furthest off. Up to
+    {RATE_EXACT:.1%} or {RATE_GRAINS} more or less is exact.
+    Warns when: a kind is off by up to {RATE_CLOSE:.0%}.
+    Fails when: it is off by more; of the system, where answers took so long that {ALL_BUSY:.0%} of the operations that
+    may be under way at once were.
+    To do: lower connections.open or connections.metadata, raise connections.hold.refresh, or add CPU.
+    """
+    if not _are_asked(run):
+        return None
+    rows = [row for row in run.matching("connections", scope="measure") if row["asked_per_second"] is not None]
+    if not rows:
+        return unknown("connection_rate", "instrument", "how many operations began in the measure phase is not known")
+    row = max(rows, key=_off_share)
+    off, wanted, began = _off(row), _wanted(row), row["made"] + row["failed"]
+    seconds = row["duration_ns"] / NS_PER_SECOND
+    evidence = f"{row['kind']}: asked {per_second(row['asked_per_second'])}"
+    evidence += f", began {per_second(began / seconds)}" if seconds else ""
+    evidence += f"; late p99 {milliseconds(row['late_p99_ms'])}"
+    if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
+        return passed("connection_rate", "instrument", evidence)
+    about, seen, advice = _cause(run, row)
+    status: Status = "warn" if off <= RATE_CLOSE * wanted else "fail"
+    return Check("connection_rate", about, status, evidence + seen, advice)
+
+
+def _cause(run: Evidence, row: Row) -> tuple[About, str, str]:
+    """Who kept operations from beginning in time: whom it is about, what was seen, and what to do."""
+    if any(worker.died and worker.role == "connector" for worker in run.facts.workers):
+        return "instrument", "; the worker died", "See the check of workers."
+    under_way, at_once = row["under_way"], row["at_once"]
+    if under_way is not None and at_once and under_way >= ALL_BUSY * at_once:
+        seen = f"; {under_way:.1f} of {at_once} that may be under way at once waited for an answer"
+        return "system", seen, "The cluster answers more slowly than asked. See its CPU, or ask for less."
+    return "instrument", "", "The worker did not keep up. Ask for less (connections), or add CPU."
+
+
+def _are_asked(run: Evidence) -> bool:
+    return isinstance(run.facts.scenario.get("connections"), Mapping)
+
+
+def _wanted(row: Row) -> float:
+    return float(row["asked_per_second"] * row["duration_ns"] / NS_PER_SECOND)
+
+
+def _off(row: Row) -> float:
+    return abs(float(row["made"] + row["failed"]) - _wanted(row))
+
+
+def _off_share(row: Row) -> float:
+    """How far off a kind is, what counts as exact apart."""
+    return max(0.0, _off(row) - RATE_GRAINS) / (_wanted(row) or 1.0)

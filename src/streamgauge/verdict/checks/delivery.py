@@ -1,0 +1,255 @@
+"""Checks of delivery: what became of the messages, over the whole run."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from streamgauge.domain.events import UNDECIDED
+from streamgauge.domain.text.numbers import listed, percent, whole
+from streamgauge.verdict.asked import is_on, is_read_committed, part
+from streamgauge.verdict.check import Check, Status, passed, unknown
+from streamgauge.verdict.checks.pace import HELD_BACK, shortfall
+from streamgauge.verdict.evidence import Evidence
+from streamgauge.verdict.rule import SYSTEM, Rule
+
+_FOREIGN: Final = "foreign"
+_ADVICE_PIPED: Final = {
+    "lost": "See `problems` for their partitions and offsets in the source, and the log of the query.",
+    "undelivered": "The query had not come to them: give it more time (phases.drain), or lower load.rate.",
+    "duplicate_producer": "A topic is written at least once: a query that was restarted writes its last batch again.",
+    "reordered": "Some messages of a partition came out in another order: see the log of the query for retries.",
+}
+"""What to do where a pipeline stands between the topics."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """A count that should be zero: which messages, out of which count, how grave, and what to do."""
+
+    name: str
+    words: str
+    out_of: str
+    status: Status
+    advice: str
+    needs_load: bool = True
+    needs_consumers: bool = True
+
+    def answer(self, run: Evidence) -> Check | None:
+        """Whether the count is zero."""
+        if (self.needs_load and not run.sends) or (self.needs_consumers and not run.consumes):
+            return None
+        if self.needs_consumers and not run.is_followed and self.name != _FOREIGN:
+            return None
+        row = run.delivery("run")
+        count = None if row is None else row.get(self.name)
+        if row is None or count is None:
+            return unknown(self.name, "system", f"how many were {self.words} is not known")
+        if count == 0:
+            return passed(self.name, "system", f"none {self.words}")
+        evidence = f"{_of(count, row.get(self.out_of))} {self.words}"
+        advice = _ADVICE_PIPED.get(self.name, self.advice) if run.piped else self.advice
+        return Check(self.name, "system", self.status, evidence, advice)
+
+    @property
+    def doc(self) -> str:
+        """The class as a docstring of a check."""
+        when = f"{'Fails' if self.status == 'fail' else 'Warns'} when: there is one."
+        group = " for the group that fared worst" if self.needs_consumers else ""
+        looks_at = f"Looks at: the count `{self.name}` of the whole run{group}."
+        return f"Whether messages were {self.words}.\n\n{looks_at}\n{when}\nTo do: {self.advice}"
+
+
+_CLASSES: Final = (
+    _Class(
+        "failed", "refused or timed out", "sent", "fail",
+        "Their errors stand in the table `problems`; see the broker's log.", needs_consumers=False,
+    ),
+    _Class(
+        "lost", "acknowledged and lost", "acked", "fail",
+        "Use acks=all with replication; see `problems` for their partitions and offsets.",
+    ),
+    _Class(
+        "undelivered", "acknowledged and not received by the end of the drain", "acked", "fail",
+        "Consumers were too slow or the drain too short: add consumers, or raise phases.drain.",
+    ),
+    _Class(
+        "expired", "deleted by retention before they were received", "acked", "fail",
+        "Raise the topic's retention, or add consumers.",
+    ),
+    _Class(
+        "duplicate_producer", "written more than once", "acked", "warn",
+        "Retries write twice: set enable.idempotence in load.client.",
+    ),
+    _Class(
+        "duplicate_consumer", "received more than once by the group", "received", "warn",
+        "The group re-read them after a rebalance or a restart: commit more often.", needs_load=False,
+    ),
+    _Class(
+        "reordered", "received out of the order they were sent in", "received", "warn",
+        "Retries reorder: set enable.idempotence, or max.in.flight of 1, in load.client.",
+    ),
+    _Class(
+        "foreign", "not of this run", "received", "warn",
+        "Somebody else writes to the topic: name a topic that is this run's alone.",
+    ),
+    _Class(
+        "unacked_received", "received though never acknowledged", "received", "warn",
+        "A send that failed or has no report may still have been written: whoever retries it writes it twice.",
+    ),
+)  # fmt: skip
+
+
+CLASSES: Final = tuple(Rule(each.name, SYSTEM, each.answer, each.doc) for each in _CLASSES)
+"""One rule for each class of delivery."""
+
+
+def _of(count: int, total: int | None) -> str:
+    return (
+        f"{whole(count)} of {whole(total)} messages ({percent(count / total)})" if total else f"{whole(count)} messages"
+    )
+
+
+def corrupt(run: Evidence) -> Check | None:
+    """Whether every checksum that was verified agrees.
+
+    Looks at: the count `corrupt` of the whole run; `verify` says how many checksums are verified.
+    Fails when: one is wrong.
+    To do: see the table `problems` for partitions and offsets; bytes changed on the way.
+    """
+    if not run.consumes or run.facts.scenario.get("verify") == "off" or (run.piped and not run.piped.keeps_content):
+        return None
+    row = run.delivery("run") or {}
+    count, checked = row.get("corrupt"), row.get("checked")
+    if checked == 0:
+        return unknown("corrupt", "system", "no checksum was verified", "Nothing was received that could be verified.")
+    if count is None or checked is None:
+        return unknown("corrupt", "system", "how many checksums agree is not known")
+    evidence = f"{whole(checked)} of {whole(row.get('received'))} checksums verified, {whole(count)} wrong"
+    if count == 0:
+        return passed("corrupt", "system", evidence)
+    return Check("corrupt", "system", "fail", evidence, "Bytes changed on the way: see `problems` for where they were.")
+
+
+def aborted_received(run: Evidence) -> Check | None:
+    """Whether what was aborted stayed unseen.
+
+    Looks at: the count `aborted_received` of the whole run, for the group that fared worst; and `isolation.level` in
+    consume.client. Consumers that read what is not committed are meant to receive it.
+    Fails when: there is one, and consumers are to read only what is committed.
+    To do: see `problems` for their partitions and offsets; the broker or the client gave out what was aborted.
+    """
+    if not (run.consumes and is_on(run.facts.scenario, "load", "transactions")):
+        return None
+    row = run.delivery("run") or {}
+    count, aborted = row.get("aborted_received"), row.get("aborted")
+    if count is None or aborted is None:
+        return unknown("aborted_received", "system", "whether messages that were aborted were received is not known")
+    evidence = f"{whole(count)} of {whole(aborted)} messages that were aborted were received"
+    if not is_read_committed(run.facts.scenario):
+        return passed("aborted_received", "system", f"{evidence}, as isolation.level asks for")
+    if count == 0:
+        return passed("aborted_received", "system", evidence)
+    advice = "The broker or the client gave out what was aborted: see `problems` for where."
+    return Check("aborted_received", "system", "fail", evidence, advice)
+
+
+def transactions(run: Evidence) -> Check | None:
+    """Whether every transaction ended as it was told to.
+
+    Looks at: how transactions of the whole run ended, in the table `transactions`.
+    Warns when: the broker did not say how one ended; what of it nobody received is undecided.
+    To do: see the broker's log; raise transaction.timeout.ms in load.client.
+    """
+    ended = {row["outcome"]: row["count"] for row in run.matching("transactions", scope="run")}
+    if not ended:
+        return None
+    told = listed([f"{whole(count)} {outcome}" for outcome, count in ended.items() if count])
+    if not ended.get(UNDECIDED):
+        return passed("transactions", "system", f"transactions: {told}")
+    advice = "The broker did not say how they ended: see its log, or raise transaction.timeout.ms in load.client."
+    return Check("transactions", "system", "warn", f"transactions: {told}", advice)
+
+
+def resent(run: Evidence) -> Check | None:
+    """Whether messages had to be sent again.
+
+    Looks at: the count `resent` of the whole run.
+    Warns when: there is one.
+    To do: see the table `attempts` for the errors, and the broker's log.
+    """
+    if not part(run.facts.scenario, "load").get("resend"):
+        return None
+    row = run.delivery("run") or {}
+    count = row.get("resent")
+    if count is None:
+        return unknown("resent", "system", "how many messages were sent again is not known")
+    if count == 0:
+        return passed("resent", "system", "none had to be sent again")
+    errors = listed([row["error"] for row in run.matching("attempts", scope="run") if row["error"] is not None])
+    evidence = f"{_of(count, row.get('sent'))} had to be sent again: {errors}"
+    return Check("resent", "system", "warn", evidence, "See the table `attempts`, and the broker's log.")
+
+
+def undecided(run: Evidence) -> Check | None:
+    """Whether the fate of every message can be decided; never more than unknown where it cannot.
+
+    Looks at: the count `unknown` of the whole run: acknowledged messages of which nobody can tell whether they should
+    have been received, and messages without a report that were not received.
+    To do: read the counts of delivery as lower bounds; log ends, positions or the end of a transaction are missing, or
+    a worker died.
+    """
+    if not (run.sends and run.consumes and run.is_followed):
+        return None
+    row = run.delivery("run") or {}
+    count = row.get("unknown")
+    if count == 0:
+        return passed("undecided", "instrument", "the fate of every acknowledged message is known")
+    silent = (row.get("fate_unknown") or 0) - (row.get("fate_unknown_received") or 0)
+    seen = "the fate of the messages" if count is None else f"the fate of {whole(count)} messages"
+    seen += f" cannot be decided{f': {whole(silent)} of them have no report' if count and silent else ''}"
+    advice = "The counts of delivery are lower bounds."
+    if count is None or count > silent:
+        advice = f"Log ends, positions or the end of a transaction are missing, or a consumer died. {advice}"
+    if silent:
+        advice = f"A producer died before it could report: see `fate_unknown`. {advice}"
+    return unknown("undecided", "instrument", seen, advice)
+
+
+def unsent(run: Evidence) -> Check | None:
+    """Whether everything that was due was sent.
+
+    Looks at: the count `unsent` of the whole run.
+    Warns when: there is one, and the policy held producers back.
+    Fails when: there is one otherwise; of the system, where the client's queue was full {FULL_QUEUE_SHARE:.1%} of the
+    time or more, or the scenario stopped a producer or the broker.
+    To do: add producers (load.producers) or CPU, or lower load.rate.
+    """
+    if not run.has_schedule:
+        return None
+    row = run.delivery("run") or {}
+    count, sent = row.get("unsent"), row.get("sent") or 0
+    if count is None:
+        return unknown("unsent", "instrument", "how many messages were due and never sent is not known")
+    if count == 0:
+        return passed("unsent", "instrument", "every message that was due was sent")
+    about, seen, advice = shortfall(run)
+    status: Status = "warn" if seen == HELD_BACK else "fail"
+    return Check("unsent", about, status, f"{_of(count, count + sent)} were due and never sent{seen}", advice)
+
+
+def drain(run: Evidence) -> Check | None:
+    """Whether consumers reached the log end before the drain was over.
+
+    Looks at: `drained` of run.json.
+    Warns when: they did not.
+    To do: raise phases.drain, add consumers, or lower load.rate.
+    """
+    if not (run.sends and run.consumes):
+        return None
+    if run.facts.drained is None:
+        return unknown(
+            "drain", "system", "whether consumers reached the log end is not known", "See how the run ended."
+        )
+    if run.facts.drained:
+        return passed("drain", "system", "consumers reached the log end")
+    advice = "Raise phases.drain, add consumers, or lower load.rate."
+    return Check("drain", "system", "warn", "consumers had not reached the log end when the drain was over", advice)

@@ -1,0 +1,30 @@
+"""The check of faults: was everything done to the run that the scenario asks for."""
+
+from streamgauge.domain.text.numbers import listed
+from streamgauge.verdict.check import Check, passed, unknown
+from streamgauge.verdict.evidence import Evidence
+
+
+def faults(run: Evidence) -> Check | None:
+    """Whether every fault that the scenario asks for was carried out.
+
+    Looks at: the table `faults` beside `faults` of the scenario.
+    Fails when: one could not be carried out, or was not.
+    To do: see the error; name targets that the run has, at times that lie within the measure phase.
+    """
+    asked = run.facts.scenario.get("faults") or ()
+    if not asked:
+        return None
+    if "faults" not in run.tables:
+        return unknown("faults", "instrument", "which faults were carried out is not known")
+    begun = [row for row in run.rows("faults") if row["action"] == "begin" and row["kind"] in {"pause", "kill"}]
+    failed = [row for row in run.rows("faults") if row["error"] is not None]
+    advice = "Name targets that the run has, at times that lie within the measure phase."
+    if failed:
+        seen = listed([f"{row['kind']} of {row['target']}: {row['error']}" for row in failed])
+        return Check("faults", "instrument", "fail", seen, advice)
+    if len(begun) < len(asked):
+        seen = f"{len(begun)} of {len(asked)} faults were carried out"
+        return Check("faults", "instrument", "fail", seen, advice)
+    told = listed([f"{row['kind']} of {row['target']} at {row['second']:.1f} s" for row in begun])
+    return passed("faults", "instrument", f"carried out: {told}")

@@ -1,0 +1,53 @@
+"""Checks of the lag sampler: did it see the cluster, and did it cost what it measures."""
+
+from typing import Final
+
+from streamgauge.domain.text.numbers import listed, percent, whole
+from streamgauge.verdict.asked import is_on
+from streamgauge.verdict.check import Check, passed, unknown
+from streamgauge.verdict.evidence import Evidence
+
+FAILED_SHARE: Final = 0.01
+SAMPLER_CORES: Final = 0.05
+_ROLE: Final = "lag"
+
+
+def lag_samples(run: Evidence) -> Check | None:
+    """Whether the cluster answered when it was asked for lag.
+
+    Looks at: samples of the whole run in the table `lag`, and how many of them have an error.
+    Warns when: {FAILED_SHARE:.0%} of them or more failed; of the system, where the scenario stopped the broker.
+    To do: see the errors in the table `lag`; sample less often (lag.every).
+    """
+    if not is_on(run.facts.scenario, "lag") or not (run.sends or run.consumes):
+        return None
+    rows = run.matching("lag", scope="group")
+    if not rows:
+        return unknown("lag_samples", "instrument", "how the lag was is not known")
+    failed = [row for row in rows if row["error"] is not None]
+    evidence = f"{whole(len(failed))} of {whole(len(rows))} samples failed"
+    if len(failed) < FAILED_SHARE * len(rows) or not failed:
+        return passed("lag_samples", "instrument", evidence)
+    evidence += f": {listed(sorted({str(row['error']) for row in failed})[:2])}"
+    if stopped := run.stopped("broker"):
+        advice = "The scenario asked for it; while the broker stood still, lag is not known."
+        return Check("lag_samples", "system", "warn", f"{evidence}; the scenario stopped {listed(stopped)}", advice)
+    return Check("lag_samples", "instrument", "warn", evidence, "Sample less often (lag.every); see the broker's log.")
+
+
+def lag_sampler(run: Evidence) -> Check | None:
+    """Whether sampling lag cost so much that it may show in what is measured.
+
+    Looks at: the CPU of the process that samples, over the measure phase.
+    Warns when: it used more than {SAMPLER_CORES:.0%} of a core.
+    To do: sample less often (lag.every), or not at all.
+    """
+    if not is_on(run.facts.scenario, "lag") or not (run.sends or run.consumes):
+        return None
+    cores = next((row["cpu_cores"] for row in run.processes(_ROLE) if row.get("cpu_cores") is not None), None)
+    if cores is None:
+        return unknown("lag_sampler", "instrument", "what sampling lag cost is not known")
+    evidence = f"sampling lag used {percent(cores)} of a core"
+    if cores <= SAMPLER_CORES:
+        return passed("lag_sampler", "instrument", evidence)
+    return Check("lag_sampler", "instrument", "warn", evidence, "Sample less often (lag.every).")

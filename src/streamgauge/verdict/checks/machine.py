@@ -1,0 +1,268 @@
+"""Checks of the machine: had workers and host the CPU they needed, and what pauses left their mark."""
+
+from typing import Final
+
+from streamgauge.domain.text.numbers import listed, milliseconds, percent, whole
+from streamgauge.verdict.check import Check, passed, unknown
+from streamgauge.verdict.checks.pace import MOVED_MS, MOVED_SHARE, is_core_moved
+from streamgauge.verdict.evidence import Evidence, Row, largest
+
+ONE_CORE: Final = 0.95
+"""CPU of a worker from which on its one Python thread may have had no reserve."""
+FELL_BEHIND: Final = 0.99
+"""Consumers that receive less than this share of what they are to receive fall behind."""
+IN_POLL_SHARE: Final = 0.10
+"""A consumer that spends less of its time in poll hardly ever waits for a message."""
+IDLE_SHARE: Final = 0.05
+OTHERS_SHARE: Final = 0.20
+"""Of the CPU used; the kernel's work for the network takes some part that belongs to no process."""
+STEAL_WARN: Final = 0.02
+STEAL_FAIL: Final = 0.10
+GAPS_WARN: Final = 0.01
+"""Share of the time from which on gaps between polls can move a p99."""
+GAPS_FAIL: Final = 0.05
+PAUSES_SHARE: Final = 0.01
+TAIL_SHARE: Final = 0.5
+"""A pause of half a p99.9 is what that percentile is made of."""
+STOPPED_LEAST: Final = 0.01
+"""What is due while threads are stopped is late by tens of milliseconds: from one message in a hundred on, a p99 is
+made of it."""
+STOPPED_MOST: Final = 0.10
+"""From here on a quota sets the pace on at least one core, however many others had none of it; the share of stolen time
+that makes a run invalid is the same."""
+
+_SEEN_BY: Final = {
+    "producer": ("ack_response", "ack_service"),
+    "consumer": ("end_to_end_response", "end_to_end_service"),
+}
+
+
+def worker_cpu(run: Evidence) -> Check | None:
+    """Whether a worker used all the CPU that one thread can use, and a figure suffered from it.
+
+    Looks at: the CPU of each producer and consumer process over the measure phase; as fast as possible means using it
+    up, so that it then passes. Consumers that process are judged by `processing_delay`.
+    Warns when: a worker used {ONE_CORE} cores or more, and no figure suffered.
+    Fails when: such a producer moved a median or p99 by its own lateness, or sends in a closed loop, whose pace it then
+    sets; or a group received less than {FELL_BEHIND:.0%} of what was acknowledged, and such a consumer spent less than
+    {IN_POLL_SHARE:.0%} of its time in poll.
+    To do: add workers of this role (load.producers, consume.consumers, with a process for each) or cores, or lower
+    load.rate.
+    """
+    if not (run.sends or run.consumes):
+        return None
+    workers = [*run.processes("producer"), *([] if run.is_processing else run.processes("consumer"))]
+    known = [row for row in workers if row.get("cpu_cores") is not None]
+    if not known:
+        return unknown("worker_cpu", "instrument", "the CPU time of the workers is not known")
+    # As fast as possible means: with all the CPU there is.
+    busy = [row for row in known if row["cpu_cores"] >= ONE_CORE and not run.is_flat_out]
+    if not busy:
+        busiest = max(known, key=lambda row: float(row["cpu_cores"]))
+        return passed("worker_cpu", "instrument", f"busiest worker: {_cores(busiest)}")
+    evidence = listed([_cores(row) for row in busy])
+    starved = [str(row["process"]) for row in busy if _is_starved(run, row)]
+    if not starved:
+        return Check("worker_cpu", "instrument", "warn", evidence, "No figure suffered, but there is no reserve left.")
+    advice = "Add workers of this role (load.producers, consume.consumers) or cores, or lower load.rate."
+    return Check("worker_cpu", "instrument", "fail", f"{evidence}; {listed(starved)} did not keep up", advice)
+
+
+def _cores(row: Row) -> str:
+    return f"{row['process']} {row['cpu_cores']:.2f} cores"
+
+
+def _is_starved(run: Evidence, row: Row) -> bool:
+    """Whether a busy worker was late by its own fault: a producer on its schedule, a consumer behind the producers."""
+    if row["role"] == "producer":
+        return not run.has_schedule or (
+            not run.is_held_up and not run.stopped("producer", "broker") and is_core_moved(run)
+        )
+    received = run.received_share
+    if received is None or received >= FELL_BEHIND or run.stopped("consumer"):
+        return False
+    polls = [run.one("polls", consumer=number) or {} for number in run.numbers(str(row["process"]))]
+    return all((share := each.get("in_poll_share")) is None or share < IN_POLL_SHARE for each in polls)
+
+
+def machine_cpu(run: Evidence) -> Check:
+    """Whether the machine had CPU to spare, and whether a hypervisor took some of it away.
+
+    Looks at: idle and stolen time of all cores over the measure phase, and CPU that no process of the run used.
+    Warns when: {STEAL_WARN:.0%} or more was stolen; or less than {IDLE_SHARE:.0%} was idle, unless the run is as fast
+    as possible, or others used {OTHERS_SHARE:.0%} or more of the CPU that was used.
+    Fails when: {STEAL_FAIL:.0%} or more was stolen.
+    To do: measure on a machine that is not shared, stop what else runs, lower load.rate, or measure a broker on another
+    host.
+    """
+    host = next(iter(run.processes("host")), None)
+    if host is None or host.get("idle_share") is None:
+        return unknown("machine_cpu", "instrument", "the CPU time of the machine is not known")
+    idle, steal = host["idle_share"], host.get("steal_share")
+    others = _cores_of_others(run, host)
+    evidence = f"machine idle {percent(idle)} of the time"
+    evidence += "" if steal is None else f", stolen by the hypervisor {percent(steal)}"
+    evidence += "" if others is None else f", used by others {others:.2f} cores"
+    if steal is not None and steal >= STEAL_WARN:
+        advice = "Tails and rates may be the hypervisor's. Measure again on a machine that is not shared."
+        return Check("machine_cpu", "instrument", "fail" if steal >= STEAL_FAIL else "warn", evidence, advice)
+    if idle >= IDLE_SHARE:
+        return passed("machine_cpu", "instrument", evidence)
+    if others is not None and others >= OTHERS_SHARE * host["cpu_cores"]:
+        advice = "Something else took CPU from workers and broker: stop it, and measure again."
+        return Check("machine_cpu", "instrument", "warn", evidence, advice)
+    if not run.is_flat_out:
+        advice = "Workers and broker wait for each other's CPU. Lower load.rate, or measure a broker on another host."
+        return Check("machine_cpu", "instrument", "warn", evidence, advice)
+    return passed("machine_cpu", "instrument", evidence)
+
+
+def _cores_of_others(run: Evidence, host: Row) -> float | None:
+    """CPU that the machine spent on what is no process of the run, its kernel's own work included."""
+    if host.get("cpu_cores") is None:
+        return None
+    ours = [row for row in run.matching("resources", scope="measure") if row["role"] != "host"]
+    return max(0.0, float(host["cpu_cores"]) - sum(row.get("cpu_cores") or 0.0 for row in ours))
+
+
+def producer_polls(run: Evidence) -> Check | None:
+    """Whether producers served delivery reports so late that acknowledgement latency suffered.
+
+    Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
+    {MOVED_MS:g} ms. The worst producer counts; seconds in which the scenario stopped it do not.
+    Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
+    Fails when: they take {GAPS_FAIL:.0%} or more, unless the run is as fast as possible: then the rate stands.
+    To do: give the producers more CPU, or add producers; as fast as possible, set load.rate to learn the latency.
+    """
+    return _poll_gaps(run, "producer", "ack_polls", "ack") if run.sends else None
+
+
+def consumer_polls(run: Evidence) -> Check | None:
+    """Whether consumers polled so late that end-to-end latency suffered.
+
+    Consumers that process, or keep to a rate, make gaps on purpose, and are not asked.
+
+    Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
+    {MOVED_MS:g} ms. The worst consumer counts; seconds in which the scenario stopped it do not.
+    Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
+    Fails when: they take {GAPS_FAIL:.0%} or more, unless the run is as fast as possible: then the rate stands.
+    To do: give the consumers more CPU, or add consumers; as fast as possible, set load.rate to learn the latency.
+    """
+    if not (run.sends and run.consumes) or run.is_held_back:
+        return None
+    return _poll_gaps(run, "consumer", "receive_polls", "end-to-end")
+
+
+def _poll_gaps(run: Evidence, role: str, name: str, path: str) -> Check | None:
+    """Whether the long gaps between polls cover a share of the time that a p99 can feel.
+
+    What arrives during a gap is noticed at its end. A gap is long above a tenth of the p99 and above 1 ms. A look tells
+    the longest gap of one second only; the worst worker counts. While the scenario has stopped a worker, it is no fault
+    of the instrument that it does not poll.
+    """
+    p99 = next((value for metric in _SEEN_BY[role] if (value := run.latency(metric).get("p99_ms"))), None)
+    looks = [row for row in run.matching("resources", scope="interval", role=role) if _is_measured(run, row)]
+    looks = [row for row in looks if not run.is_stopped(row)]
+    if p99 is None or not looks:
+        return unknown(name, "instrument", f"the gaps between the polls of a {role} are not known")
+    limit_ms = max(MOVED_SHARE * p99, MOVED_MS)
+    share = max(_long_share([row for row in looks if row["process"] == worker], limit_ms) for worker in _names(looks))
+    longest = milliseconds(largest(looks, "poll_gap_ms"))
+    evidence = f"gaps above {milliseconds(limit_ms)} take {percent(share)} of the time, the longest {longest}"
+    if share < GAPS_WARN:
+        return passed(name, "instrument", evidence)
+    if run.is_flat_out:
+        # Who asks for all that fits asks for the rate, which stands; workers without CPU to spare are the point of it.
+        advice = f"The rate stands. {path.capitalize()} latency contains these gaps: to learn it, set load.rate."
+        return Check(name, "instrument", "warn", evidence, advice)
+    advice = f"{path.capitalize()} latency contains these gaps. Give the {role}s more CPU, or add {role}s."
+    return Check(name, "instrument", "fail" if share >= GAPS_FAIL else "warn", evidence, advice)
+
+
+def _names(rows: list[Row]) -> set[str]:
+    return {str(row["process"]) for row in rows}
+
+
+def _long_share(looks: list[Row], limit_ms: float) -> float:
+    long_ms = sum(gap for row in looks if (gap := row.get("poll_gap_ms") or 0.0) > limit_ms)
+    return min(1.0, long_ms / 1000 / len(looks))
+
+
+def _is_measured(run: Evidence, row: Row) -> bool:
+    return row.get("second") is not None and 0 < row["second"] <= (run.measured_seconds or 0)
+
+
+def garbage_collection(run: Evidence) -> Check | None:
+    """Whether the pauses of the brokers' garbage collectors make the tail.
+
+    Looks at: pauses of embedded brokers in the measure phase.
+    Warns when: they take {PAUSES_SHARE:.0%} of the time or more, or the longest is {TAIL_SHARE:.0%} of the p99.9 or
+    more.
+    To do: see the broker's heap, or read the tail as the collector's.
+    """
+    if not run.facts.broker.processes:
+        return None
+    if "gc" not in run.tables or run.measured_seconds is None:
+        return unknown("garbage_collection", "system", "the pauses of the broker's collector are not known")
+    pauses = run.pauses_ms()
+    share = sum(pauses) / 1000 / run.measured_seconds
+    longest = max(pauses, default=0.0)
+    evidence = f"pauses: {whole(len(pauses))}, {percent(share)} of the time, the longest {milliseconds(longest)}"
+    tails = [run.latency(metric).get("p99_9_ms") for metric in ("end_to_end_response", "ack_response", "ack_service")]
+    tail = next((value for value in tails if value is not None), None)
+    if tail is not None and longest >= TAIL_SHARE * tail:
+        evidence += f", against a p99.9 of {milliseconds(tail)}"
+    elif share < PAUSES_SHARE:
+        return passed("garbage_collection", "system", evidence)
+    return Check(
+        "garbage_collection", "system", "warn", evidence, "The tail is the collector's: see the broker's heap."
+    )
+
+
+def stopped(share: float, periods_share: float | None, cores: int | None) -> tuple[float, float]:
+    """The share of the time that threads were stopped: at least, and at most.
+
+    `share` is what the kernel counts, by time: it adds up what was stopped on several cores at once, so a core was
+    stopped for one part in `cores` of it at least. No thread was stopped outside the periods in which the quota was
+    used up, which take `periods_share` of the time.
+    """
+    most = min(1.0, share, 1.0 if periods_share is None else periods_share)
+    return min(most, share / cores) if cores else 0.0, most
+
+
+def cpu_quota(run: Evidence) -> Check | None:
+    """Whether a CPU quota stopped workers, and an embedded broker with them, while the run was measured.
+
+    A container with a CPU limit (`docker run --cpus`, `limits.cpu` of Kubernetes) may use so much in each period,
+    mostly of 100 ms. Once that is used up, all its threads are stopped until the next period, while the machine may be
+    idle. In the figures it looks as if the broker had stood still. The kernel adds up what was stopped on several cores
+    at once, so how long threads were stopped is known between two bounds: the sum by the number of cores, and the sum,
+    or the length of the periods concerned if that is less.
+
+    Looks at: what the kernel counts (`cpu.stat`) of the cgroups that the workers are in, at every level, over the
+    measure phase.
+    Warns when: threads were stopped at all.
+    Fails when: they were stopped for {STOPPED_LEAST:.0%} of the time or more by the lower bound, or for
+    {STOPPED_MOST:.0%} or more by the upper one; also with a load as fast as possible, whose rate is then the quota's.
+    To do: give the container whole cores (`docker run --cpuset-cpus`) or a larger limit, or lower load.rate.
+    """
+    host = next(iter(run.processes("host")), {})
+    share = host.get("throttled_share")
+    if share is None:
+        # Nothing else than Linux has cgroups.
+        missing = "whether a CPU quota stopped the workers is not known"
+        return unknown("cpu_quota", "instrument", missing) if run.facts.machine.get("system") == "Linux" else None
+    quota = run.facts.machine.get("cpu_quota_cores")
+    named = "a CPU quota" if quota is None else f"the CPU quota of {quota:.3g} core{'' if quota == 1 else 's'}"
+    if share == 0:
+        return passed("cpu_quota", "instrument", "no CPU quota" if quota is None else f"{named} stopped nothing")
+    least, most = stopped(share, host.get("throttled_periods_share"), run.facts.machine.get("usable_cores"))
+    seen = percent(most) if least == most else f"{percent(least)} to {percent(most)}"
+    evidence = f"{named} stopped threads for {seen} of the time, in {whole(host.get('throttled_periods'))} periods"
+    if least < STOPPED_LEAST and most < STOPPED_MOST:
+        advice = "The highest percentiles may be the quota's. Raise the CPU limit of the container, or lower load.rate."
+        return Check("cpu_quota", "instrument", "warn", evidence, advice)
+    advice = (
+        "Latency and rate may be the quota's. Give the container whole cores or a larger limit, or lower load.rate."
+    )
+    return Check("cpu_quota", "instrument", "fail", evidence, advice)

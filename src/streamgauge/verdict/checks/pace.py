@@ -1,0 +1,213 @@
+"""Checks of the pace: was the load offered as asked, and if not, who held it up."""
+
+from typing import Final
+
+from streamgauge.domain.text.numbers import listed, milliseconds, per_second, percent
+from streamgauge.verdict.asked import Pace, part
+from streamgauge.verdict.check import About, Check, Status, passed, unknown
+from streamgauge.verdict.evidence import FULL_QUEUE_SHARE, Evidence
+
+MOVED_SHARE: Final = 0.10
+"""A figure counts as moved by more than a tenth of itself ..."""
+MOVED_MS: Final = 1.0
+"""... and by more than this."""
+RATE_EXACT: Final = 0.001
+RATE_CLOSE: Final = 0.01
+RATE_GRAINS: Final = 2
+"""Messages that may fall on the other side of the edges of the measure phase."""
+BARELY_FULL: Final = 0.05
+"""As fast as possible means that the queue is full; below this share of the time it was not the system that limited."""
+
+_PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end"}
+_CORE: Final = ("p50_ms", "p99_ms")
+_TAIL: Final = ("p99_9_ms",)
+
+HELD_BACK: Final = "; the policy held producers back"
+
+BUSY_PER_SECOND: Final = 1_000
+"""From this rate on, a request for every message is worth a warning."""
+
+
+def is_more(larger: float, smaller: float) -> bool:
+    """Whether a figure lies above another by more than a tenth of itself and by more than a millisecond."""
+    return larger - smaller > max(MOVED_SHARE * larger, MOVED_MS)
+
+
+def moved(run: Evidence, percentile: str) -> tuple[str, float, float] | None:
+    """The path whose percentile lateness moved most in proportion: its words, response and service time in ms.
+
+    Both are percentiles of the same messages, so what lies between them is what lateness did to the figure. With a
+    policy, its wait lies between them, too: in place of the service time then stands the response time without the
+    lateness of messages that had been let go.
+    """
+    found = []
+    late = None if run.policy is None else (run.lateness or {}).get(percentile) or 0.0
+    for path, words in _PATHS.items():
+        response = run.latency(f"{path}_response").get(percentile)
+        service = run.latency(f"{path}_service").get(percentile)
+        if response and late is not None:
+            found.append((words, float(response), max(0.0, response - late)))
+        elif response and service is not None:
+            found.append((words, float(response), float(service)))
+    return max(found, key=lambda each: (each[1] - each[2]) / each[1], default=None)
+
+
+def is_core_moved(run: Evidence) -> bool:
+    """Whether lateness moved a median or a p99."""
+    return _first_moved(run, _CORE) is not None
+
+
+def _first_moved(run: Evidence, percentiles: tuple[str, ...]) -> str | None:
+    """The first percentile that lateness moved; messages that were never sent move some too, without being late."""
+    late = run.lateness or {}
+    for name in percentiles:
+        figure = moved(run, name)
+        if figure and is_more(figure[1], figure[2]) and (late.get(name) or 0.0) > MOVED_MS:
+            return name
+    return None
+
+
+def cause(run: Evidence) -> tuple[About, str, str]:
+    """Who kept messages from being sent in time: whom the check is about, what was seen, and what to do."""
+    dead = [worker for worker in run.facts.workers if worker.died and worker.role == "producer"]
+    if dead:
+        declared = all(worker.declared_dead for worker in dead)
+        return "system" if declared else "instrument", "; a producer died", "See the check of workers."
+    if stopped := run.stopped("producer", "broker"):
+        seen = f"; the scenario stopped {listed(stopped)}"
+        return "system", seen, "What was due meanwhile went out late, as the scenario asks for."
+    if run.is_held_up:
+        seen = f"; the client's queue was full {percent(run.full_queue_share)} of the time"
+        return "system", seen, "The system takes no more; response time counts the wait. Lower load.rate."
+    if run.waits_for_reports:
+        seen = "; producers waited for the system between messages, as load.flush or load.transactions asks for"
+        return "system", seen, "What is due meanwhile goes out late. Lower load.rate, or add producers."
+    return "instrument", "", "The generator did not keep up. Add producers (load.producers) or CPU, or lower load.rate."
+
+
+def shortfall(run: Evidence) -> tuple[About, str, str]:
+    """Who kept messages from being sent at all: the same, or the policy, unless the generator was late besides."""
+    about, seen, advice = cause(run)
+    if about == "system" or seen or not run.is_throttled or is_core_moved(run):
+        return about, seen, advice
+    return "system", HELD_BACK, "That is what the policy is for. Add consumers, or lower load.rate."
+
+
+def schedule(run: Evidence) -> Check | None:
+    """Whether messages went out when they were due, as far as a reported percentile can tell.
+
+    Where a policy holds producers back, its wait is no lateness: what counts is when a message was due and let go.
+
+    Looks at: lateness, and response beside service time of the same messages. A percentile is moved when the two differ
+    by more than {MOVED_SHARE:.0%} of it and by more than {MOVED_MS:g} ms; with a policy, when lateness is as much.
+    Warns when: only a p99.9 is moved; or a median or p99 is, and the system or a fault that was asked for is the
+    cause. The system is, when the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or more, and when
+    producers wait for it between messages (load.flush, load.transactions).
+    Fails when: a median or p99 is moved and the generator is the cause.
+    To do: add producers (load.producers) or CPU, or lower load.rate.
+    """
+    if not run.has_schedule:
+        return None
+    late = run.lateness
+    if late is None or late.get("p99_ms") is None:
+        return unknown("schedule", "instrument", "how late messages were sent is not known")
+    core, tail = _first_moved(run, _CORE), _first_moved(run, _TAIL)
+    evidence = "" if run.policy is None else "after messages were let go: "
+    evidence += f"lateness p99 {milliseconds(late['p99_ms'])}, max {milliseconds(late.get('max_ms'))}"
+    evidence += _difference(run, core or tail or "p99_ms")
+    if not core and not tail:
+        return passed("schedule", "instrument", evidence)
+    about, seen, advice = cause(run)
+    status: Status = "fail" if core and about == "instrument" else "warn"
+    return Check("schedule", about, status, evidence + seen, advice)
+
+
+def _difference(run: Evidence, percentile: str) -> str:
+    figure = moved(run, percentile)
+    if figure is None:
+        return ""
+    words, response, service = figure
+    name = percentile.removesuffix("_ms").replace("_", ".")
+    than = "from sent" if run.policy is None else "without it"
+    return f"; {words} {name} {milliseconds(response)} from due, {milliseconds(service)} {than}"
+
+
+def asked_rate(run: Evidence) -> Check | None:
+    """Whether the asked rate is the rate that was sent in the measure phase.
+
+    Looks at: messages sent in the measure phase, by its length; of a load that changes, beside those that were due in
+    it. Up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages more or less is exact.
+    Warns when: the rate is off by up to {RATE_CLOSE:.0%}; or by more, and the policy held producers back. Unknown where
+    it is off by more and the run itself was killed: what was recorded last is all that is known of it.
+    Fails when: it is off by more; of the system, where full queues, failed sends or a fault that was asked for are the
+    cause.
+    To do: add producers or CPU, or lower load.rate; see the checks that the evidence names.
+    """
+    if not run.has_schedule:
+        return None
+    asked, row, seconds = run.asked_per_second, run.measured, run.measured_seconds
+    if asked is None or row is None or seconds is None:
+        return unknown("rate", "instrument", "what was sent in the measure phase is not known")
+    wanted, sent = asked * seconds, row["sent"]
+    off = abs(sent - wanted)
+    wish = f"{per_second(asked)} due on average" if run.pace is Pace.SHAPE else f"asked {per_second(asked)}"
+    evidence = f"{wish}, sent {per_second(sent / seconds)}"
+    if off:
+        evidence += f", {percent(off / wanted)} {'more' if sent > wanted else 'less'}"
+    if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
+        return passed("rate", "instrument", evidence)
+    if run.facts.ending is None and off > RATE_CLOSE * wanted:
+        evidence += "; the run was killed, and what was sent last may not have been recorded"
+        return unknown("rate", "instrument", evidence, "Run it again; see the check of its ending.")
+    about, seen, advice = shortfall(run)
+    if ((run.delivery("measure") or {}).get("failed") or 0) >= off / 2:
+        about, seen, advice = "system", "; failed sends account for it", "See the check of failed sends."
+    status: Status = "warn" if off <= RATE_CLOSE * wanted or seen == HELD_BACK else "fail"
+    return Check("rate", about, status, evidence + seen, advice)
+
+
+def full_queue(run: Evidence) -> Check | None:
+    """How long producers waited for room in the client's queue: the backpressure of the system.
+
+    Looks at: the producer that waited longest, over the measure phase.
+    Warns when: there is a schedule and it waited {FULL_QUEUE_SHARE:.1%} of the time or more; or the load is as fast as
+    possible and it waited less than {BARELY_FULL:.0%}, so that the generator may have set the pace. A producer that
+    waits for reports, as in a closed loop, never fills the queue; `worker_cpu` tells whether it set the pace.
+    To do: lower load.rate and see the broker's CPU and disk; as fast as possible, add producers and see whether the
+    rate rises.
+    """
+    if not run.sends or (not run.has_schedule and not run.is_flat_out):
+        return None
+    share = run.full_queue_share
+    if share is None:
+        return unknown("full_queue", "system", "how long producers waited for room is not known")
+    evidence = f"producers waited for room in the client's queue {percent(share)} of the time"
+    if run.has_schedule and share >= FULL_QUEUE_SHARE:
+        advice = "The system takes messages more slowly than asked. Lower load.rate; see the broker's CPU and disk."
+        return Check("full_queue", "system", "warn", evidence, advice)
+    if run.is_flat_out and share < BARELY_FULL:
+        advice = "The generator may have set the pace. Add producers, and see whether the rate rises."
+        return Check("full_queue", "instrument", "warn", evidence, advice)
+    return passed("full_queue", "system", evidence)
+
+
+def linger(run: Evidence) -> Check | None:
+    """Whether the client waits for company before it sends: without, every message is a request of its own.
+
+    At 10,000 messages a second that costs the broker a core and end-to-end latency a fifth of a second.
+
+    Looks at: `linger.ms` in load.client.
+    Warns when: it is 0 and the rate is {BUSY_PER_SECOND:,} in a second or more, or as fast as possible.
+    To do: set linger.ms to 1; that is mostly faster.
+    """
+    if not run.sends:
+        return None
+    settings = part(run.facts.scenario, "load", "client")
+    wait = next((settings[name] for name in ("linger.ms", "queue.buffering.max.ms") if name in settings), None)
+    rate = run.peak_per_second
+    busy = rate >= BUSY_PER_SECOND if rate is not None else run.has_schedule or run.is_flat_out
+    if wait is None or float(wait) > 0 or not busy:
+        return passed("linger", "system", f"linger.ms is {'left to the client' if wait is None else wait}")
+    seen = f"linger.ms is 0 at {per_second(rate)}" if rate else "linger.ms is 0, as fast as possible"
+    advice = "Every message is a request of its own, which the broker feels. linger.ms of 1 is mostly faster."
+    return Check("linger", "system", "warn", seen, advice)

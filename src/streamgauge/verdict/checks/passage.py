@@ -1,0 +1,58 @@
+"""Checks of a pipeline: did what stands in the measured path live, and is its source known as it stands."""
+
+from streamgauge.domain.text.numbers import significant, whole
+from streamgauge.verdict.check import Check, passed, unknown
+from streamgauge.verdict.evidence import Evidence
+
+
+def query(run: Evidence) -> Check | None:
+    """Whether the query in the measured path lived, or came back after what the scenario did to it.
+
+    Looks at: the tables `query` and `faults`.
+    Warns when: it died more often than the scenario asks for, or after the cluster was taken away, and came back.
+    Fails when: it failed, or died and did not come back.
+    To do: see logs/query-spark.log in the run folder.
+    """
+    if run.piped is None:
+        return None
+    if "query" not in run.tables:
+        return unknown("query", "system", "whether the query lived is not known")
+    gone = [row for row in run.rows("query") if row["what"] in {"died", "failed"}]
+    if not gone:
+        return passed("query", "system", "the query lived to the end")
+    back = [row for row in run.rows("query") if row["down_s"] is not None]
+    times = "once" if len(gone) == 1 else f"{whole(len(gone))} times"
+    seen = f"the query was gone {times}, {significant(sum(row['down_s'] for row in back))} s in all"
+    if len(back) < len(gone):
+        why = gone[-1]["detail"]
+        ended = f"the query did not come back{f': {why}' if why else ''}"
+        return Check("query", "system", "fail", ended, "See logs/query-spark.log in the run folder.")
+    if len(gone) <= _kills(run):
+        return passed("query", "system", f"{seen}, as the scenario asks for")
+    return Check("query", "system", "warn", seen, "See logs/query-spark.log in the run folder.")
+
+
+def _kills(run: Evidence) -> int:
+    """How often the scenario killed the driver."""
+    rows = run.matching("faults", kind="kill", target="driver", action="begin")
+    return sum(row["error"] is None for row in rows)
+
+
+def source(run: Evidence) -> Check | None:
+    """Whether the source of the pipeline was read once more, so that the stages of messages are known.
+
+    Looks at: messages in the table `waterfall` of which an edge is not known.
+    Warns when: there are messages that were received and could not be placed.
+    To do: see why the source was not read again in the reasons of run.json; give the drain more time (phases.drain).
+    """
+    if run.piped is None:
+        return None
+    row = run.one("waterfall", stage="stage_all")
+    if row is None:
+        return unknown("source", "instrument", "where the time of messages went is not known")
+    lacking, known = row["null_count"] or 0, row["count"] or 0
+    if not lacking:
+        return passed("source", "instrument", f"every stage of {whole(known)} messages is known")
+    evidence = f"of {whole(lacking)} of {whole(lacking + known)} messages a stage is not known"
+    advice = "Give the drain more time (phases.drain); see the reasons in run.json."
+    return Check("source", "instrument", "warn", evidence, advice)

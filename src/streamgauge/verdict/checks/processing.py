@@ -1,0 +1,53 @@
+"""Checks of what consumers do with messages: did it take as long as it should."""
+
+import math
+from typing import Final
+
+from streamgauge.domain.text.numbers import listed, milliseconds, percent, whole
+from streamgauge.verdict.check import Check, passed, unknown
+from streamgauge.verdict.evidence import Evidence, Row
+
+DELAY_WARN: Final = 0.02
+DELAY_FAIL: Final = 0.10
+STANDARD_ERRORS: Final = 3
+"""A mean of draws may be off by so many standard errors and still be the mean that was asked for."""
+
+
+def processing_delay(run: Evidence) -> Check | None:
+    """Whether processing took as long as the scenario asks for, on average.
+
+    A consumer that is too slow by its own fault makes a lag that is not the system's.
+
+    Looks at: the mean time from begin to end of processing beside the mean of the delay, of each of the delays that
+    follow each other. What chance explains ({STANDARD_ERRORS} standard errors of the mean) is not held against it.
+    Warns when: one is off by more than {DELAY_WARN:.0%}; of the system, where the scenario stopped a consumer.
+    Fails when: one is off by more than {DELAY_FAIL:.0%}.
+    To do: give the consumers more CPU or more processes (consume.processes), or ask for a longer delay.
+    """
+    if not run.is_processing or run.facts.scenario["consume"]["processing"].get("function"):
+        return None
+    rows = [row for row in run.rows("processing") if row["phase"] is not None and row["asked_ms"] is not None]
+    if not rows:
+        missing = "how long processing took is not known"
+        return unknown("processing_delay", "instrument", missing, "Nothing was processed in the measure phase.")
+    judged = [row for row in rows if row["processed"] and row["asked_ms"]]
+    if not judged:
+        return None
+    worst = max(judged, key=_off)
+    off, processed = _off(worst), whole(worst["processed"])
+    evidence = f"processing took {milliseconds(worst['mean_ms'])} on average, asked {milliseconds(worst['asked_ms'])}"
+    evidence += f"; {percent(off)} off, {processed} messages"
+    if off <= DELAY_WARN:
+        return passed("processing_delay", "instrument", evidence)
+    if stopped := run.stopped("consumer"):
+        evidence += f"; the scenario stopped {listed(stopped)}"
+        return Check("processing_delay", "system", "warn", evidence, "What was in hand meanwhile took longer.")
+    advice = "Give the consumers more CPU or more processes (consume.processes), or ask for a longer delay."
+    return Check("processing_delay", "instrument", "fail" if off > DELAY_FAIL else "warn", evidence, advice)
+
+
+def _off(row: Row) -> float:
+    """How far the mean is off, in proportion, beyond what chance explains."""
+    mean_ms, asked_ms, stddev_ms = (float(row[name] or 0) for name in ("mean_ms", "asked_ms", "asked_stddev_ms"))
+    by_chance_ms = STANDARD_ERRORS * stddev_ms / math.sqrt(row["processed"])
+    return max(0.0, abs(mean_ms - asked_ms) - by_chance_ms) / asked_ms

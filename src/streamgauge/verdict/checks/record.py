@@ -1,0 +1,280 @@
+"""Checks of the record: did the run end as it should, and are all rows there to answer from."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from streamgauge.domain.folder.facts import WorkerFacts
+from streamgauge.domain.text.numbers import listed, milliseconds, whole
+from streamgauge.verdict.check import Check, Status, passed, unknown
+from streamgauge.verdict.evidence import Evidence, Row
+
+RECORD_TIME_MS: Final = 1.0
+"""What the time of a record is exact to."""
+FEW_NEGATIVE: Final = 0.01
+
+_LEFT: Final = {
+    "producer": "What a producer had taken up and not reported counts in `fate_unknown`.",
+    "consumer": "What a consumer had received and not recorded is received again by another, or counts in `unknown`.",
+}
+"""What becomes of messages that a worker had in hand when it died."""
+
+_FIGURES_REST_ON: Final = ("sent", "received", "transactions")
+
+
+def ending(run: Evidence) -> Check:
+    """How the run ended.
+
+    Looks at: `ending` and `reasons` of run.json.
+    Warns when: the run was interrupted; what was measured until then stands. Or something was left behind.
+    Fails when: it failed, was killed, or goes on.
+    To do: mend the cause, which the reasons and the folder's logs tell, and run again.
+    """
+    how = run.facts.ending
+    reasons = "; ".join(run.facts.reasons)
+    if how == "finished" and reasons:
+        return Check("ending", "instrument", "warn", f"the run finished; {reasons}", "What was measured stands.")
+    if how == "finished":
+        return passed("ending", "instrument", "the run finished")
+    if how == "interrupted":
+        evidence = f"interrupted{': ' + reasons if reasons else ''}"
+        return Check("ending", "instrument", "warn", evidence, "What was measured until then stands.")
+    if how is None:
+        evidence = "run.json has no end: the run was killed, or goes on"
+        return Check("ending", "instrument", "fail", evidence, "Run it again; these figures cover what was recorded.")
+    advice = "Mend the cause and run again; see the folder's logs."
+    return Check("ending", "instrument", "fail", reasons or "the run failed", advice)
+
+
+def workers(run: Evidence) -> Check:
+    """Whether every worker lived until its work was done, or died because the scenario wanted it.
+
+    Looks at: how each process ended, in run.json.
+    Warns when: workers died and the scenario had asked for it.
+    Fails when: one died that nobody asked to die.
+    To do: read the worker's log in the run folder. What a producer had taken up and not reported counts in
+    `fate_unknown`. What a consumer had received and not recorded is received again by another, or counts in `unknown`.
+    """
+    if not run.facts.workers:
+        return unknown("workers", "instrument", "how the workers ended is not known", "See the folder's logs.")
+    dead = [worker for worker in run.facts.workers if worker.died]
+    undeclared = [worker for worker in dead if not worker.declared_dead]
+    if undeclared:
+        advice = _advice("See the worker's log in the folder.", dead)
+        return Check("workers", "instrument", "fail", f"{listed(_how(undeclared))}", advice)
+    if dead:
+        advice = _advice("The scenario asked for it.", dead)
+        return Check("workers", "system", "warn", f"{listed(_how(dead))}", advice)
+    return passed("workers", "instrument", f"all {len(run.facts.workers)} workers ended in order")
+
+
+def _advice(first: str, dead: list[WorkerFacts]) -> str:
+    """What to do, and where to find what the workers that died could not tell."""
+    return " ".join([first, *(text for role, text in _LEFT.items() if any(worker.role == role for worker in dead))])
+
+
+def _how(dead: list[WorkerFacts]) -> list[str]:
+    return [f"{worker.name} died ({worker.error or _code(worker.exit_code or 0)})" for worker in dead]
+
+
+def _code(exit_code: int) -> str:
+    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+
+
+def dropped_rows(run: Evidence) -> Check | None:
+    """Whether workers could write every row.
+
+    Looks at: the rows that each worker counted as dropped, in run.json.
+    Fails when: there is one.
+    To do: make room on the disk that holds the run folder.
+    """
+    if not run.facts.workers:
+        return None
+    dropped = {worker.name: worker.dropped_rows for worker in run.facts.workers if worker.dropped_rows}
+    if not dropped:
+        return passed("dropped_rows", "instrument", "every row was written")
+    evidence = listed([f"{name} could not write {whole(count)} rows" for name, count in dropped.items()])
+    return Check("dropped_rows", "instrument", "fail", evidence, "Make room on the disk that holds the run folder.")
+
+
+def set_aside(run: Evidence) -> Check:
+    """Whether every recorded row could be used.
+
+    Looks at: the table `set_aside`.
+    Warns when: rows of another kind could not be read.
+    Fails when: rows of messages sent or received, or of transactions, could not be read; also where nobody knows how
+    many, as of a part that could not be closed.
+    To do: see the table for files and reasons; counts and percentiles lack these rows.
+    """
+    if "set_aside" not in run.tables:
+        return unknown("set_aside", "instrument", "which rows could not be used is not known")
+    rows = run.rows("set_aside")
+    if not rows:
+        return passed("set_aside", "instrument", "every recorded row was used")
+    grave = [row for row in rows if row["kind"] in _FIGURES_REST_ON]
+    first = (grave or rows)[0]
+    evidence = f"{_amount(rows)} could not be used: {first['source']}: {first['reason']}"
+    advice = "The table `set_aside` lists them all; counts and percentiles lack these rows."
+    return Check("set_aside", "instrument", "fail" if grave else "warn", evidence, advice)
+
+
+def _amount(rows: Sequence[Row]) -> str:
+    """How many rows from how many places, as far as that is known."""
+    counts = [row.get("rows") for row in rows]
+    known = sum(count for count in counts if count is not None)
+    places = "1 place" if len(rows) == 1 else f"{whole(len(rows))} places"
+    if None in counts and not known:
+        return f"an unknown number of rows from {places}"
+    few = "1 row" if known == 1 else f"{whole(known)} rows"
+    return f"{'at least ' if None in counts else ''}{few} from {places}"
+
+
+def unrecorded(run: Evidence) -> Check | None:
+    """Whether every message of this run that was received is among those that were recorded as sent.
+
+    What a producer that died had taken up and not reported is recorded: see `fate_unknown`.
+
+    Looks at: the count `unrecorded` of the whole run.
+    Warns when: there is one, a producer was killed because the scenario wanted it, and what it had taken up is not
+    known.
+    Fails when: there is one otherwise.
+    To do: see `accounted`, `workers` and `set_aside`: rows were lost with a worker or a disk, and counts of sent
+    messages are too low.
+    """
+    if not (run.sends and run.consumes):
+        return None
+    row = run.delivery("run") or {}
+    count = row.get("unrecorded")
+    if count is None:
+        return unknown("unrecorded", "instrument", "whether every message was recorded is not known")
+    if count == 0:
+        return passed("unrecorded", "instrument", "every message received was recorded as sent")
+    evidence = f"{whole(count)} messages of this run were received that nobody recorded as sent"
+    if any(worker.role == "producer" and worker.next_seqs is None for worker in run.killed_on_purpose):
+        advice = "The producer that was killed had not reported them; the counts of sent messages lack them."
+        return Check("unrecorded", "system", "warn", evidence, advice)
+    advice = (
+        "Rows were lost with a worker or a disk: counts of sent messages are too low. See `accounted`, `set_aside`."
+    )
+    return Check("unrecorded", "instrument", "fail", evidence, advice)
+
+
+def accounted(run: Evidence) -> Check | None:
+    """Whether every message that a producer took up has its row: sent, failed, of unknown fate, or never sent.
+
+    A producer counts what it takes up where its parent can see it, also when it dies. So nothing is silently missing.
+
+    Looks at: `next_seqs` of producers in run.json, and the count `unaccounted` of the whole run.
+    Fails when: a sequence below has no row, or several, or there is a row of a message that nobody took up.
+    To do: see `dropped_rows` and `set_aside`: rows were lost with a disk, and counts of sent messages are not right.
+    """
+    if not run.sends:
+        return None
+    count = (run.delivery("run") or {}).get("unaccounted")
+    if count is None:
+        advice = "Messages may be missing from every count. Run it again with this version."
+        return unknown("accounted", "instrument", f"whether every message has a row is not known: {_why(run)}", advice)
+    if count == 0:
+        return passed("accounted", "instrument", "every message that was taken up has one row")
+    evidence = f"{whole(count)} messages were taken up and have no row, or have rows that they should not have"
+    advice = "Rows were lost with a disk, or written twice: counts of sent messages are wrong. See `set_aside`."
+    return Check("accounted", "instrument", "fail", evidence, advice)
+
+
+def _why(run: Evidence) -> str:
+    """Why nobody can say how many messages were taken up."""
+    producers = [worker for worker in run.facts.workers if worker.role == "producer"]
+    silent = [worker.name for worker in producers if worker.next_seqs is None]
+    if run.facts.ending is None:
+        return "the run was killed before it could say how many were taken up"
+    if silent or not producers:
+        return f"run.json does not say how many {listed(silent) or 'producers'} took up"
+    return "the run was analysed by an older version"
+
+
+def fate_unknown(run: Evidence) -> Check | None:
+    """Whether it is known of every message that was taken up whether it was acknowledged, failed or never sent.
+
+    A producer that dies leaves messages that nobody reports: they may have been sent, and they may be in the log.
+    Those that were received were sent, and count as received though not acknowledged; the others count as `unknown`.
+
+    Looks at: the counts `fate_unknown` and `fate_unknown_received` of the whole run.
+    Warns when: there is one, and every producer that died was killed because the scenario wanted it.
+    Fails when: there is one otherwise: rates and counts of sent and acknowledged messages may be too low by so many.
+    To do: see `workers` for how the producer ended; read `sent` and `acked` as lower bounds.
+    """
+    if not run.sends:
+        return None
+    row = run.delivery("run") or {}
+    count, received = row.get("fate_unknown"), row.get("fate_unknown_received")
+    if count is None:
+        return unknown("fate_unknown", "instrument", "how many messages have no report is not known")
+    if count == 0:
+        return passed("fate_unknown", "instrument", "every message that was taken up has a report")
+    dead = [worker for worker in run.facts.workers if worker.role == "producer" and worker.died]
+    evidence = f"{whole(count)} messages were taken up{_by(dead)} and have no report"
+    if received is not None:
+        evidence += f": {whole(received)} of them were received"
+    if dead and all(worker.declared_dead for worker in dead):
+        advice = "The scenario asked for it. `sent` and `acked` are lower bounds: they may be too low by so many."
+        return Check("fate_unknown", "system", "warn", evidence, advice)
+    advice = "Rates and counts of sent and acknowledged messages may be too low by so many. See `workers`."
+    return Check("fate_unknown", "instrument", "fail", evidence, advice)
+
+
+def _by(dead: list[WorkerFacts]) -> str:
+    """By which producers that died, and how."""
+    if not dead:
+        return ""
+    killed = f"{'was' if len(dead) == 1 else 'were'} killed"
+    how = killed if all((worker.exit_code or 0) < 0 for worker in dead) else "died"
+    return f" by {listed([worker.name for worker in dead])}, which {how},"
+
+
+def clock(run: Evidence) -> Check | None:
+    """Whether no message was received before it was sent.
+
+    Looks at: received rows whose end-to-end service time is below zero.
+    Fails when: there is one.
+    To do: run all workers on one host; their clocks disagree.
+    """
+    if not (run.sends and run.consumes):
+        return None
+    row = run.delivery("run")
+    if row is None or row.get("negative_latencies") is None:
+        return unknown("clock", "instrument", "whether latencies are negative is not known")
+    count = row["negative_latencies"]
+    if count == 0:
+        return passed("clock", "instrument", "no message was received before it was sent")
+    evidence = f"{whole(count)} of {whole(row.get('received'))} messages were received before they were sent"
+    return Check("clock", "instrument", "fail", evidence, "The clocks disagree. Run all workers on one host.")
+
+
+def record_clock(run: Evidence) -> Check | None:
+    """Whether the time since a record's own time can be believed, where that is all there is to go by.
+
+    A record's time is exact to {RECORD_TIME_MS:g} ms, and read from the clock of the broker or of a producer. How far
+    that clock is from this host's is not known, unless the broker is embedded.
+
+    Looks at: the latency since_record_time, and how many of its values are below zero.
+    Warns when: a value is below zero, or the median is less than {RECORD_TIME_MS:g} ms.
+    Fails when: {FEW_NEGATIVE:.0%} of the values or more are below zero.
+    To do: set the clocks of the hosts by one server, and read the latency with that error.
+    """
+    row = run.latency("since_record_time")
+    if run.sends or not row.get("count"):
+        return None
+    negative, count, median = row.get("negative") or 0, row["count"], row["p50_ms"]
+    if negative:
+        evidence = f"{whole(negative)} of {whole(count)} messages were received before their own time"
+        advice = "The clocks disagree by at least that much: set them by one server, or run on the broker's host."
+        status: Status = "fail" if negative >= FEW_NEGATIVE * count else "warn"
+        return Check(
+            "record_clock", "instrument", status, f"{evidence}, by up to {milliseconds(-row['min_ms'])}", advice
+        )
+    if median < RECORD_TIME_MS:
+        evidence = f"the median is {milliseconds(median)}, and a record's time is exact to {RECORD_TIME_MS:g} ms"
+        return Check("record_clock", "instrument", "warn", evidence, "Read the latency as less than its error.")
+    if not run.facts.broker.embedded:
+        missing = "how far the clocks of the hosts are apart is not known"
+        return unknown("record_clock", "instrument", missing, "Read the latency with the error of the hosts' clocks.")
+    return passed("record_clock", "instrument", f"one host; a record's time is exact to {RECORD_TIME_MS:g} ms")

@@ -1,0 +1,131 @@
+"""What slows a consumer down, as arithmetic: how long each message takes, which are dropped, how many it may take."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.scenario.model.consume import Processing
+from streamgauge.workload.pacing import Int64s
+
+_DELAYS, _DROPS = 31, 32
+"""What is drawn, in the seed of each: no two kinds of draws share their numbers."""
+_CHUNK: Final = 1024
+NEVER: Final = 1 << 62
+"""A time in ns that does not come."""
+CATCH_UP_NS: Final = 20 * NS_PER_MS
+"""What a consumer did not take while it could is made up for at most so long."""
+EVEN_NS: Final = NS_PER_MS
+"""A fast allowance is used in bites of so long: polling for each message alone would cost more than the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """How long processing takes from a moment on, in ns after the begin of the measure phase."""
+
+    at_ns: int
+    delay_ns: int
+    jitter_ns: int
+
+
+def stretches(processing: Processing) -> tuple[Stretch, ...]:
+    """The first delay, from long before the measure phase on, and its changes, by rising time."""
+    first = Stretch(-NEVER, processing.delay, processing.jitter)
+    return (first, *(Stretch(change.at, change.delay, change.jitter) for change in processing.changes))
+
+
+def draws(stretch: Stretch, *, exponential: bool, count: int, random: np.random.Generator) -> Int64s:
+    """`count` times in ns: the delay, or one of an exponential distribution around it, and a jitter in [0, jitter)."""
+    delays = random.exponential(stretch.delay_ns, count) if exponential else np.full(count, float(stretch.delay_ns))
+    return (delays + random.random(count) * stretch.jitter_ns).astype(np.int64)
+
+
+class Delays:
+    """How long the messages of one consumer take, one after the other; `who` tells its draws from those of others."""
+
+    def __init__(self, processing: Processing, seed: int, who: Sequence[int]) -> None:
+        self._stretches = stretches(processing)
+        self._exponential = processing.exponential
+        self._drop = processing.drop
+        self._random = np.random.default_rng([seed, _DELAYS, *who])
+        self._dropping = np.random.default_rng([seed, _DROPS, *who])
+        self._ready: list[int] = []
+        self._place = 0
+        self._zero_ns: int | None = None
+        self._change_ns = NEVER
+        self._enter(0)
+
+    def begin(self, zero_ns: int) -> None:
+        """Learn when the measure phase begins: changes count from it."""
+        self._zero_ns = zero_ns
+        self._enter(self._place)
+
+    def look(self, now_ns: int) -> None:
+        """Follow the changes up to now."""
+        while now_ns >= self._change_ns:
+            self._enter(self._place + 1)
+
+    @property
+    def none(self) -> bool:
+        """Whether messages take no time at present."""
+        stretch = self._stretches[self._place]
+        return stretch.delay_ns == stretch.jitter_ns == 0
+
+    def next_ns(self) -> int:
+        """How long the next message takes."""
+        if not self._ready:
+            stretch = self._stretches[self._place]
+            ready = draws(stretch, exponential=self._exponential, count=_CHUNK, random=self._random)
+            self._ready = ready[::-1].tolist()
+        return self._ready.pop()
+
+    def dropped(self, count: int) -> NDArray[np.bool_] | None:
+        """Which of the next messages are never processed; None where none can be."""
+        return self._dropping.random(count) < self._drop if self._drop else None
+
+    def _enter(self, place: int) -> None:
+        self._place = place
+        self._ready.clear()
+        later = self._stretches[place + 1 :]
+        self._change_ns = self._zero_ns + later[0].at_ns if later and self._zero_ns is not None else NEVER
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How many messages may be taken so that they are `per_second` and spread evenly.
+
+    Message n + 1 may be taken one interval after message n; what could have been taken and was not counts for
+    `CATCH_UP_NS` only, so that a pause is followed by no burst.
+    """
+
+    per_second: float
+    _interval_ns: float = field(init=False)
+    _free_ns: float | None = None
+    """When the next message may be taken; None before the first."""
+
+    def __post_init__(self) -> None:
+        """Find the interval."""
+        self._interval_ns = NS_PER_SECOND / self.per_second
+
+    def room(self, now_ns: int) -> int:
+        """How many messages may be taken now."""
+        if now_ns < self.ready_ns:
+            return 0
+        self._free_ns = now_ns if self._free_ns is None else max(self._free_ns, now_ns - CATCH_UP_NS)
+        return int((now_ns - self._free_ns) / self._interval_ns) + 1
+
+    def take(self, count: int) -> None:
+        """Note that so many of those that there was room for were taken."""
+        if self._free_ns is not None:
+            self._free_ns += count * self._interval_ns
+
+    @property
+    def ready_ns(self) -> int:
+        """When it is worth asking again: for one message, or for those of `EVEN_NS` where they follow closely."""
+        if self._free_ns is None:
+            return 0
+        return math.ceil(self._free_ns + max(0.0, EVEN_NS - self._interval_ns))

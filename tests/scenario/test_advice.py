@@ -1,0 +1,32 @@
+"""What is allowed and hardly ever meant is said before the run."""
+
+from typing import Any
+
+import pytest
+
+from streamgauge.scenario import advice, parse
+
+
+@pytest.mark.parametrize(
+    ("load", "warns"),
+    [
+        ({"rate": "10k/s", "client": {"linger.ms": 0}}, True),
+        ({"rate": "10k/s", "client": {"queue.buffering.max.ms": "0"}}, True),
+        ({"rate": {"poisson": {"rate": "5k/s"}}, "client": {"linger.ms": 0}}, True),
+        ({"rate": "10k/s", "client": {"linger.ms": 0, "max.in.flight": 5}}, False),
+        ({"rate": "10k/s", "client": {"linger.ms": 1}}, False),
+        ({"rate": "100/s", "client": {"linger.ms": 0}}, False),
+        ({"rate": "max", "client": {"linger.ms": 0}}, False),
+        ({"rate": "10k/s"}, False),
+    ],
+)
+def test_a_request_for_every_message_is_said(load: dict[str, Any], warns: bool) -> None:
+    """With the figure and the remedy; a closed loop, or few requests in flight, does not fall into it."""
+    said = advice(parse({"name": "x", "load": load}))
+
+    assert bool(said) is warns
+    assert all("200 ms" in line and "Write 1" in line for line in said)
+
+
+def test_a_run_that_only_reads_has_no_load_to_warn_of() -> None:
+    assert advice(parse({"name": "x", "load": "off"})) == []

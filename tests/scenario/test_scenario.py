@@ -1,0 +1,140 @@
+"""Scenarios: defaults, round trips, and wrong ones, each fault with place, value and remedy."""
+
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.scenario import Scenario, document, parse
+
+MINIMAL = {"name": "x"}
+
+
+def faults_of(mapping: object) -> list[str]:
+    with pytest.raises(BadInput) as caught:
+        parse(mapping)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_a_name_is_enough() -> None:
+    """Everything else has a default."""
+    scenario = parse(MINIMAL)
+
+    assert scenario.load is not None
+    assert scenario.consume is not None
+    assert (scenario.load.rate, scenario.load.size, scenario.topic.partitions) == (10_000.0, 512, 12)
+    assert scenario.topic_name == "streamgauge-x"
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        MINIMAL,
+        {"name": "x", "load": {"rate": "max", "client": {"acks": "all", "linger.ms": 0.5}}},
+        {"name": "x", "load": "off", "consume": {"start": "earliest"}},
+        {"name": "x", "consume": False, "verify": False, "phases": {"warmup": 0, "measure": "800us", "drain": "1ms"}},
+        {"name": "x", "load": {"rate": 0.5, "size": "1KiB", "payload": "json"}, "expect": {"delivery.lost": "<= 5"}},
+    ],
+)
+def test_the_document_of_a_scenario_parses_to_the_same_scenario(mapping: dict[str, Any]) -> None:
+    """A resolved scenario can be written to a file and run again."""
+    scenario = parse(mapping)
+
+    assert document(parse(document(scenario))) == document(scenario)
+
+
+@pytest.mark.parametrize(("verify", "every"), [("all", 1), ("1/16", 16), ("off", None), (False, None), ("1/1", 1)])
+def test_verify(verify: object, every: int | None) -> None:
+    """All, every n-th, or none; YAML reads a bare `off` as false."""
+    assert every == parse({"name": "x", "verify": verify}).verify_every
+
+
+@pytest.mark.parametrize(
+    ("load", "in_headers"),
+    [
+        ({}, False),
+        ({"size": 39}, True),
+        ({"size": 40}, False),
+        ({"payload": "json"}, True),
+        ({"payload": "json", "stamp": "value"}, False),
+        ({"stamp": "headers"}, True),
+    ],
+)
+def test_where_the_stamp_travels(load: dict[str, Any], in_headers: bool) -> None:
+    """In the value where it fits and harms nothing, else in a header; the user may say otherwise."""
+    scenario = parse({"name": "x", "load": load})
+
+    assert scenario.load is not None
+    assert in_headers is scenario.load.stamped_in_headers
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"nmae": 1}, "nmae: no such key. Did you mean `name`?"),
+        ({"zzz": 1}, "zzz: no such key. Known keys here: name, about, topic"),
+        ({"load": {"rat": 1}}, "load.rat: no such key. Did you mean `rate`?"),
+        ({"load": {"rate": "10q"}}, "load.rate: '10q': not a rate. Write messages a second like 10k/s"),
+        ({"load": {"rate": 0}}, "load.rate: 0: a rate lies between 0.001/s and 100,000,000/s."),
+        ({"load": {"size": "1.5"}}, "load.size: '1.5': not a whole number of bytes. Write a size like 512"),
+        ({"load": {"size": -1}}, "load.size: -1: not a size. Write whole bytes like 512"),
+        ({"load": {"size": "2MiB"}}, "load.size: 2097152 bytes are more than the client sends in one message"),
+        ({"load": {"producers": 0}}, "load.producers: 0: should be greater than or equal to 1."),
+        ({"load": {"producers": "two"}}, "load.producers: 'two': should be a whole number"),
+        ({"load": {"payload": "xml"}}, "Write one of random, zeros, text, json, logline, mixed"),
+        ({"load": {"client": {"a": [1]}}}, "load.client.a: [1]: not a single value. Write a text, a number"),
+        ({"load": {"client": {"group.id": "g"}}}, "load.client.group.id: is decided by the run. Leave it out"),
+        ({"load": {"stamp": "value", "size": 10}}, "load.stamp: a value of 10 bytes has no room for a stamp of 40."),
+        ({"load": "on"}, "load: 'on': not a mapping. Write it as `load: {key: value}`"),
+        ({"topic": "t"}, "topic: 't': not a mapping. Write it as `topic: {key: value}`"),
+        ({"topic": {"name": "a b"}}, "topic.name: 'a b': not in a form that is allowed here. It says: Name: letters"),
+        ({"topic": {"partitions": 0}}, "topic.partitions: 0: should be greater than or equal to 1"),
+        (
+            {"consume": {"start": "middle"}},
+            "consume.start: 'middle': no place to start. Write auto, earliest, latest, or a time",
+        ),
+        ({"phases": {"measure": 30}}, "phases.measure: 30: not a duration. Write a number and a unit"),
+        ({"phases": {"measure": "0s"}}, "phases.measure: 0s leaves nothing to measure. Write a duration"),
+        ({"phases": {"drain": 0}}, "phases.drain: 0s gives no message the time to arrive."),
+        ({"load": "off", "consume": "off"}, "load, consume: both are off, so nothing would happen."),
+        ({"verify": "1/0"}, "verify: '1/0': not in a form that is allowed here. It says: Share of"),
+        ({"expect": {"delivery.lost": "<= few"}}, "expect.delivery.lost: '<= few': not a bound. Write one of"),
+        ({"seed": -1}, "seed: -1: should be greater than or equal to 0."),
+        ({"name": "Upper Case"}, "name: 'Upper Case': not in a form that is allowed here. It says: Short name:"),
+    ],
+)
+def test_a_wrong_scenario_says_where_what_and_how_to_mend_it(change: dict[str, Any], expected: str) -> None:
+    """One clear line for each."""
+    found = faults_of({**MINIMAL, **change})
+
+    assert len(found) == 1
+    assert expected in found[0]
+
+
+def test_all_faults_are_told_at_once() -> None:
+    """Nobody has to correct a file five times."""
+    found = faults_of({"load": {"rate": "x", "size": "y", "spede": 1}, "phases": {"measure": "z"}, "fase": {}})
+
+    assert [line.split(":")[0] for line in found] == [
+        "name",
+        "load.rate",
+        "load.size",
+        "load.spede",
+        "phases.measure",
+        "fase",
+    ]
+
+
+@pytest.mark.parametrize("nothing", [None, [], "text", 5])
+def test_what_is_no_mapping_is_no_scenario(nothing: object) -> None:
+    """An empty file among them."""
+    assert faults_of(nothing) == ["scenario: not a mapping of keys to values. Begin with `name: my-scenario`"]
+
+
+def test_every_field_says_what_it_is() -> None:
+    """The JSON Schema is the reference that editors show."""
+    schema = Scenario.model_json_schema()
+
+    for definition in (schema, *schema["$defs"].values()):
+        for name, field in definition["properties"].items():
+            assert field.get("description") or name in {"name", "topic", "phases"}, name

@@ -1,0 +1,66 @@
+"""How much a run will write, and the advice where its disk has less."""
+
+from typing import Any
+
+import pytest
+
+from streamgauge.scenario import Scenario, parse, room_advice
+from streamgauge.scenario.volume import RECORD_BYTES, ROW_BYTES, bytes_written, messages_of
+
+PHASES = {"warmup": "5s", "measure": "15s"}
+
+
+def scenario(**changes: Any) -> Scenario:
+    return parse({"name": "test", "phases": PHASES, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "messages"),
+    [
+        ({"load": {"rate": "1k/s"}}, 20_000),
+        ({"load": {"rate": {"poisson": {"rate": "2k/s"}}}}, 40_000),
+        ({"load": {"rate": "1k/s"}, "phases": {"warmup": "5s", "measure": {"messages": 500}}}, 5_500),
+        ({"load": {"rate": "max"}, "phases": {"warmup": "0s", "measure": {"messages": 500}}}, 500),
+        ({"load": {"rate": "max"}}, None),
+        ({"load": {"rate": "closed"}}, None),
+        ({"load": "off"}, None),
+    ],
+)
+def test_how_many_messages_are_asked_for(changes: dict[str, Any], messages: float | None) -> None:
+    assert messages_of(scenario(**changes)) == messages
+
+
+@pytest.mark.parametrize(
+    ("changes", "embedded", "expected"),
+    [
+        ({}, False, ROW_BYTES),
+        ({}, True, ROW_BYTES + RECORD_BYTES + 1000),
+        ({"pipeline": {"job": "pass"}}, True, ROW_BYTES + 2 * (RECORD_BYTES + 1000)),
+    ],
+    ids=["rows alone", "messages too", "messages twice"],
+)
+def test_how_much_is_written(changes: dict[str, Any], embedded: bool, expected: float) -> None:
+    asked = scenario(load={"rate": "1k/s", "size": 1000}, **changes)
+
+    assert bytes_written(asked, embedded=embedded) == 20_000 * expected
+
+
+def test_what_comes_from_a_file_has_no_size_yet() -> None:
+    asked = scenario(load={"payload": {"file": {"path": "events.ndjson"}}})
+
+    assert bytes_written(asked, embedded=True) is None
+    assert bytes_written(asked, embedded=False) is not None
+
+
+def test_too_small_a_disk_is_told_before_the_run() -> None:
+    asked = scenario(load={"rate": "100k/s", "size": 1000})
+
+    (told,) = room_advice(asked, "runs", 100_000_000, embedded=True)
+
+    assert told == (
+        "--out runs: its disk has 100 MB left, and this run writes up to 2.1 GB of messages and rows. Make room, name "
+        "a folder on another disk, or send less (load.rate, load.size, phases.measure)"
+    )
+    assert room_advice(asked, "runs", 100_000_000, embedded=False) == []
+    assert room_advice(asked, "runs", 3_000_000_000, embedded=True) == []
+    assert room_advice(asked, "runs", None, embedded=True) == []
