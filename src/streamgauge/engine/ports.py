@@ -1,6 +1,6 @@
 """What the engine needs from the outside, as small protocols.
 
-`kafka.producer`, `kafka.consumer` and `record.parts` satisfy them for real, `engine.fake` without a broker. Blocks of
+`kafka.clients.producer`, `kafka.clients.consumer` and `record.parts` satisfy them for real, `engine.fake` without a broker. Blocks of
 many messages cross them, never one message at a time.
 """
 

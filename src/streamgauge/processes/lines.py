@@ -1,6 +1,6 @@
 """The process of a query and its parent: one tells news on its standard output, the other orders on its standard input.
 
-Each is a line, as domain/news.py writes it. The end of the input is an order to stop: the parent is gone.
+Each is a line, as processes/news.py writes it. The end of the input is an order to stop: the parent is gone.
 """
 
 import contextlib

@@ -86,7 +86,7 @@ LATENCY_BUCKETS = Schema(
         may("partition", _I32, "partition; null in the rows by window"),
         must("measured", _BOOL, "whether the messages belong to the measure phase"),
         must("censored", _BOOL, "true for ages of messages that were never delivered"),
-        must("bucket", _I64, "bucket index, see domain/histogram.py"),
+        must("bucket", _I64, "bucket index, see domain/latency/buckets.py"),
         must("count", _I64, "messages"),
     ),
 )

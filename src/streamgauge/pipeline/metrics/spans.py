@@ -20,12 +20,12 @@ class Spans:
     tick: Int64s
 
     def histogram(self) -> pa.Table:
-        """Columns key and count, as `pipeline.histogram.histogram` gives them."""
+        """Columns key and count, as `pipeline.metrics.histogram` gives them."""
         key, count = np.unique(packed(self.metric, By.TICK, self.tick, bucket_of(self.took_ns)), return_counts=True)
         return pa.table({"key": key, "count": count})
 
     def sums(self) -> Sums:
-        """Moments, as `pipeline.sums.sums` gives them: each thing is a row of its own."""
+        """Moments, as `pipeline.metrics.sums` gives them: each thing is a row of its own."""
         took = self.took_ns
         real = took.astype(np.float64)
         columns = {"count": np.ones_like(took), "min": took, "max": took, "sum": real, "squares": real * real}
