@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from streamgauge.cli.signals import noted
-from streamgauge.domain.errors import Interrupted, RunFailed
+from streamgauge.domain.errors import CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
@@ -76,7 +76,7 @@ def analyse(
         try:
             facts = completed(folder, progress)
             answer(folder, master=master, progress=progress)
-        except KeyboardInterrupt:
+        except (CtrlC, KeyboardInterrupt):
             progress(f"analysis interrupted; the rows are kept: {folder.analyse_again}")
             return Exit.INTERRUPTED
         except RunFailed as error:
