@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
 from streamgauge.cluster.jars import broker_jars
-from streamgauge.cluster.java import find_java
+from streamgauge.processes.jvm.java import find_java
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.look import Look

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import settings
 
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
-from streamgauge.cluster.java import Java, find_java
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.query import QuerySpec
 from streamgauge.kafka.admin import Cluster
+from streamgauge.processes.jvm.java import Java, find_java
 
 # Shared machines pause for longer than any deadline that would tell something.
 settings.register_profile("steady", deadline=None)

@@ -20,8 +20,8 @@ from tests.report.conftest import FACTS, changed
 
 from streamgauge.cli import broker
 from streamgauge.cli.main import main
-from streamgauge.cluster.java import Java
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.processes.jvm.java import Java
 from streamgauge.report.assemble.result import write_result
 from streamgauge.report.pages import html
 from streamgauge.run import conduct, request

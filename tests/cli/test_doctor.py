@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from streamgauge.cli.doctor import doctor
 from streamgauge.cli.main import app
-from streamgauge.cluster.java import Java
 from streamgauge.domain.errors import BadInput
+from streamgauge.processes.jvm.java import Java
 from streamgauge.verdict.exits import Exit
 from streamgauge.verdict.fitness import RULES, Machine
 

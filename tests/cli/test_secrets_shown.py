@@ -15,11 +15,11 @@ import yaml
 from pydantic import BaseModel
 
 from streamgauge.cli.main import main
-from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import ClockPair
 from streamgauge.domain.folder.facts import BrokerFacts
 from streamgauge.domain.text.secrets import MASK, is_secret, masked
 from streamgauge.engine.supervise.plan import Outcome
+from streamgauge.processes.jvm.java import Java
 from streamgauge.run.conduct import Request, _ended, _facts
 from streamgauge.run.wiring import Identity
 from streamgauge.scenario import Scenario, parse

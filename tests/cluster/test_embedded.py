@@ -15,12 +15,12 @@ from tests.waiting import until
 
 from streamgauge.cluster import embedded, registry
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
-from streamgauge.cluster.java import Java
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError, Interrupted
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.prime import prime
 from streamgauge.processes.identity import identify
+from streamgauge.processes.jvm.java import Java
 
 pytestmark = pytest.mark.kafka
 
@@ -146,7 +146,7 @@ OWNER = """
 import os, sys, signal
 from pathlib import Path
 from streamgauge.cluster.embedded import start_broker
-from streamgauge.cluster.java import find_java
+from streamgauge.processes.jvm.java import find_java
 broker = start_broker(logs=Path(sys.argv[1]), java=find_java(os.environ), heap="512m")
 print(broker.pid, flush=True)
 signal.pause()

@@ -11,7 +11,7 @@ from threading import Barrier, Event
 import pytest
 
 from streamgauge.cluster import jars
-from streamgauge.cluster.jars import KAFKA_VERSION, Jar, broker_jars, cache_folder, format_list, parse_list
+from streamgauge.cluster.jars import KAFKA_VERSION, Jar, broker_jars, format_list, jar_folder, parse_list
 from streamgauge.domain.errors import BrokerError, Interrupted
 
 CONTENTS = {"one-1.0.jar": b"first", "two-2.0.jar": b"second"}
@@ -160,9 +160,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
         broker_jars(None, tmp_path / "file" / "cache")
 
 
-def test_the_cache_follows_the_users_wish() -> None:
-    assert cache_folder({"XDG_CACHE_HOME": "/elsewhere"}) == Path("/elsewhere/streamgauge/jars")
-    assert cache_folder({}) == Path.home() / ".cache" / "streamgauge" / "jars"
+def test_the_cache_follows_the_users_wish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
+    assert jar_folder() == Path("/elsewhere/streamgauge/jars")
 
 
 @pytest.mark.parametrize(("bundle", "at_least"), [(jars.BROKER, 50), (jars.CONNECTOR, 4)])

@@ -6,10 +6,10 @@ import psutil
 import pytest
 
 from streamgauge.cluster import node as nodes
-from streamgauge.cluster.java import Java
 from streamgauge.cluster.node import Node, escaped, is_full, log_end, prepare
 from streamgauge.domain.errors import BrokerError, Interrupted
 from streamgauge.processes.disk import free_bytes
+from streamgauge.processes.jvm.java import Java
 
 
 def test_paths_are_written_as_java_reads_them() -> None:

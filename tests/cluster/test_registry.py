@@ -14,9 +14,10 @@ import pytest
 
 from streamgauge.cluster import registry
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.cluster.registry import Entry, orphans, state_folder
+from streamgauge.cluster.registry import Entry, orphans
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.processes.identity import ProcessId, identify, is_alive
+from streamgauge.processes.places import state_folder
 
 LIVING, DEAD, ELSEWHERE = (ProcessId(pid=pid, start_ticks=1) for pid in (1, 2, 3))
 ME = identify(os.getpid())
@@ -392,9 +393,9 @@ def test_a_state_folder_that_can_be_written_is_left_empty(brokers: Path) -> None
     assert list(brokers.iterdir()) == []
 
 
-def test_state_is_kept_where_the_user_wants_it() -> None:
-    assert state_folder({"XDG_STATE_HOME": "/elsewhere"}) == Path("/elsewhere/streamgauge")
-    assert state_folder({}) == Path.home() / ".local" / "state" / "streamgauge"
+def test_state_is_kept_where_the_user_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/elsewhere")
+    assert state_folder() == Path("/elsewhere/streamgauge")
 
 
 @pytest.mark.parametrize("owned", [True, False], ids=["ours", "detached"])

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from streamgauge.cli.main import main
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.pipeline.run import analyse
-from streamgauge.pipeline.session import session, sizing
+from streamgauge.pipeline.session import SESSIONS, sizing
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ Call = Callable[..., Said]
 @pytest.fixture(scope="session")
 def _session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session that analyses of this process find and use: to start one takes longer than to answer."""
-    with session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
+    with SESSIONS.session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
         yield running
 
 

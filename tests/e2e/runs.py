@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.parts import close_left_open
 from streamgauge.run.conduct import Request, conduct
 from streamgauge.run.trust import Trust

@@ -11,9 +11,9 @@ from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, Us
 from tests.waiting import until
 
 from streamgauge.cluster.embedded import EmbeddedBroker, free_ports, start_broker
-from streamgauge.cluster.java import Java
 from streamgauge.domain.text.address import LOOPBACK
-from streamgauge.jobs.driver.gateway import properties
+from streamgauge.processes.jvm.java import Java
+from streamgauge.processes.jvm.spark import properties_text
 
 USER = "me"
 PASSWORD = 'hunter2 "quoted\\"; end'
@@ -46,7 +46,7 @@ def secured(folder: Path, java: Java) -> Iterator[Secured]:
     with start_broker(logs=folder / "logs", java=java, heap="512m", data=folder / "data", name="secured") as broker:
         broker.kill()
         with (folder / "data" / "server.properties").open("a", encoding="ascii") as file:
-            file.write(_listeners(broker, sasl, tls) + properties(_settings(stores["broker"], trusted)))
+            file.write(_listeners(broker, sasl, tls) + properties_text(_settings(stores["broker"], trusted)))
         broker.restart()
         until(lambda: "Kafka Server started" in broker.entry.log.read_text(), 60)
         _add_user(broker)

@@ -10,8 +10,8 @@ from pathlib import Path
 from pyspark.find_spark_home import _find_spark_home
 from tests.waiting import until
 
-from streamgauge.cluster.java import Java
 from streamgauge.domain.text.address import LOOPBACK
+from streamgauge.processes.jvm.java import Java
 
 PLACE = ("--host", LOOPBACK, "--port", "0", "--webui-port", "0")
 """What both are told of where they listen."""

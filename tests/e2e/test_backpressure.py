@@ -9,12 +9,12 @@ import pytest
 from tests.e2e.runs import Conducted, conducting, rows
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.fates import certainly_not_written
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.consume.loop import LARGE_BITE
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]

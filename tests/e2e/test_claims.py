@@ -7,7 +7,7 @@ from tests.e2e.runs import conducting, rows
 from tests.torture.accounts import claims_hold
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.cluster.java import Java
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]

@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
-from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND, clock_pair, monotonic_ns, sleep_seconds
 from streamgauge.domain.errors import BadInput, Interrupted
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.kafka.admin import Cluster
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
 from streamgauge.run.conduct import Request, conduct

@@ -11,10 +11,10 @@ from tests.e2e.runs import Conducted, conducting
 from tests.e2e.standalone import standalone
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BadInput
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.run.conduct import Request, conduct
 from streamgauge.run.scenario_file import load_scenario, shipped

@@ -10,10 +10,10 @@ import pyarrow.dataset as ds
 import pytest
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_MS, monotonic_ns
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
 from streamgauge.run.conduct import Request, conduct

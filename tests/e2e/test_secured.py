@@ -9,8 +9,8 @@ from tests.e2e.piped import PIPED, acked, came_out
 from tests.e2e.runs import carried_out
 from tests.e2e.secured import PASSWORD, STORE_PASSWORD, USER, Secured, secured
 
-from streamgauge.cluster.java import Java
 from streamgauge.kafka.client_config import read_client_config
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.run.conduct import Request
 from streamgauge.run.trust import Trust

@@ -10,9 +10,9 @@ import pyarrow.dataset as ds
 import pytest
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.run.conduct import Request, conduct
 from streamgauge.run.scenario_file import load_scenario

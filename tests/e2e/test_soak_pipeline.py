@@ -16,8 +16,8 @@ from tests.e2e.piped import PIPED, Stamp, acked, assert_followed, came_out, rows
 from tests.e2e.runs import Conducted, conducting
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.cluster.java import Java
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e, pytest.mark.soak, pytest.mark.timeout(600)]

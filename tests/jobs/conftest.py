@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.domain import stamp
 from streamgauge.jobs.schema import given
-from streamgauge.pipeline.session import session, sizing
+from streamgauge.pipeline.session import SESSIONS, sizing
 
 KAFKA = (
     "key binary, value binary, headers array<struct<key:string,value:binary>>, topic string, partition int, "
@@ -51,7 +51,7 @@ Frame = Callable[..., DataFrame]
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session with the settings that Spark has by default, where tests of the pipeline have others."""
-    with session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
+    with SESSIONS.session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
         own = running.newSession()
         own.conf.set("spark.sql.ansi.enabled", "true")
         own.conf.set("spark.sql.adaptive.enabled", "false")

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.query import QuerySpec
-from streamgauge.jobs.driver.gateway import properties, settings
+from streamgauge.jobs.driver.gateway import settings
 from streamgauge.jobs.driver.security import REDACTED
 from streamgauge.jobs.driver.source import source_options
+from streamgauge.processes.jvm.spark import properties_text
 
 MakeSpec = Callable[..., QuerySpec]
 
@@ -112,7 +113,7 @@ def _decoded(text: str) -> str:
 
 @given(st.dictionaries(st.text(min_size=1), st.text()))
 def test_settings_come_to_java_as_they_are(found: dict[str, str]) -> None:
-    text = properties(found)
+    text = properties_text(found)
 
     assert text.isascii()
     assert unescaped(text) == found

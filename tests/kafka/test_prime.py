@@ -9,11 +9,11 @@ import pytest
 from tests.waiting import until
 
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
-from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError, Interrupted
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.prime import TOPIC, prime
+from streamgauge.processes.jvm.java import Java
 
 pytestmark = pytest.mark.kafka
 

@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.pipeline.read.schemas import arrow_schema
-from streamgauge.pipeline.session import session, sizing
+from streamgauge.pipeline.session import SESSIONS, sizing
 from streamgauge.record.parts import write_parquet
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A small local session; `analyse` finds and uses it."""
-    with session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
+    with SESSIONS.session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
         yield running
 
 

@@ -17,7 +17,7 @@ from pyspark.sql.functions import broadcast
 from tests.waiting import until
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.pipeline.session import SMALL_ROWS, session, settings, sizing
+from streamgauge.pipeline.session import SMALL_ROWS, Sessions, settings, sizing
 from streamgauge.processes.scratch import ANALYSIS
 
 MIB = 1 << 20
@@ -55,7 +55,7 @@ def test_a_temporary_folder_that_cannot_be_used_is_told(
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     with (
         pytest.raises(AnalysisError, match=said) as told,
-        session(sizing(0, 2), None, tmp_path / "spark.log"),
+        Sessions().session(sizing(0, 2), None, tmp_path / "spark.log"),
     ):
         pass
     assert "TMPDIR" in str(told.value)
@@ -70,7 +70,7 @@ def test_a_temporary_folder_without_room_is_told(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Path, "write_bytes", full)
     with (
         pytest.raises(AnalysisError, match=r"cannot be written there: No space left on device; make room, or"),
-        session(sizing(0, 2), None, tmp_path / "spark.log"),
+        Sessions().session(sizing(0, 2), None, tmp_path / "spark.log"),
     ):
         pass
     assert list(tmp_path.iterdir()) == []
@@ -79,16 +79,16 @@ def test_a_temporary_folder_without_room_is_told(tmp_path: Path, monkeypatch: py
 def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cut_off(*_: object) -> None:
-        tempfile.mkdtemp()
+    def cut_off(_: object, scratch: Path, *__: object, **___: object) -> None:
+        (scratch / "spark.properties").touch()
         raise OSError("cut off")
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
-    monkeypatch.setattr("streamgauge.pipeline.session.launch_gateway", cut_off)
+    monkeypatch.setattr("streamgauge.pipeline.session.launched", cut_off)
     with (
         pytest.raises(AnalysisError, match="Spark could not be started: cut off"),
-        session(sizing(0, 2), None, tmp_path / "logs" / "spark.log"),
+        Sessions().session(sizing(0, 2), None, tmp_path / "logs" / "spark.log"),
     ):
         pass
     assert [each.name for each in tmp_path.iterdir()] == ["logs"]
@@ -98,8 +98,8 @@ def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
 ANALYSE = """
 import json, os, sys, tempfile
 from pathlib import Path
-from streamgauge.pipeline.session import session, sizing
-with session(sizing(0, 2), None, Path(sys.argv[1])) as spark:
+from streamgauge.pipeline.session import SESSIONS, sizing
+with SESSIONS.session(sizing(0, 2), None, Path(sys.argv[1])) as spark:
     java = spark._jvm.java
     found = {
         "pid": java.lang.ProcessHandle.current().pid(),
@@ -173,17 +173,17 @@ KILLED = """
 import sys
 from pathlib import Path
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.pipeline.session import session, sizing
+from streamgauge.pipeline.session import SESSIONS, sizing
 log = Path(sys.argv[1])
 try:
-    with session(sizing(0, 2), None, log) as spark:
+    with SESSIONS.session(sizing(0, 2), None, log) as spark:
         print(spark.range(3).count(), spark._jvm.System.getProperty("java.io.tmpdir"), flush=True)
-        jvm = spark.sparkContext._gateway.proc
+        jvm = SESSIONS._kept.jvm.process
         jvm.kill()
         spark.range(3).count()
 except AnalysisError as error:
     print(error, jvm.returncode, flush=True)
-with session(sizing(0, 2), None, log) as spark:
+with SESSIONS.session(sizing(0, 2), None, log) as spark:
     print(spark.range(4).count(), flush=True)
 """
 

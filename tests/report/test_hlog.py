@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.cluster.jars import broker_jars
-from streamgauge.cluster.java import Java
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
 from streamgauge.domain.tables.schemas import LATENCY_BUCKETS, METRICS
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.report.hlog import microseconds, write_hlog
 

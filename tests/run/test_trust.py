@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from streamgauge.cli.main import main
-from streamgauge.cluster.java import Java
 from streamgauge.domain.errors import BadInput
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import Java
 from streamgauge.run import conduct, request
 from streamgauge.run.conduct import Request
 from streamgauge.run.trust import Trust

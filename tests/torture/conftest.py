@@ -6,13 +6,13 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.torture.machine import cannot
 
-from streamgauge.pipeline.session import session, sizing
+from streamgauge.pipeline.session import SESSIONS, sizing
 
 
 @pytest.fixture(scope="session")
 def warm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session that analyses of this process find and use."""
-    with session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
+    with SESSIONS.session(sizing(0, processors=2), None, tmp_path_factory.mktemp("spark") / "spark.log") as running:
         yield running
 
 

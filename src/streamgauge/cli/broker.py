@@ -11,10 +11,11 @@ import typer
 from streamgauge.cli.signals import noted
 from streamgauge.cluster import registry
 from streamgauge.cluster.embedded import start_broker
-from streamgauge.cluster.java import find_java
 from streamgauge.cluster.registry import Entry
 from streamgauge.domain.errors import BadInput
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import find_java
+from streamgauge.processes.places import state_folder
 from streamgauge.run.waiting import Waiting
 
 app = typer.Typer(
@@ -137,7 +138,7 @@ def _chosen(name: str | None, running: list[Entry]) -> list[Entry]:
 
 def _logs(data: Path | None, name: str) -> Path:
     """Logs lie beside the data that are kept, else where the program keeps its state."""
-    return data / "logs" if data else registry.state_folder(os.environ) / "logs" / name
+    return data / "logs" if data else state_folder() / "logs" / name
 
 
 def _facts(entry: Entry) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from streamgauge.cluster.jars import cache_folder, parse_list
-from streamgauge.cluster.java import find_java
+from streamgauge.cluster.jars import jar_folder, parse_list
 from streamgauge.domain.errors import BadInput
+from streamgauge.processes.jvm.java import find_java
 from streamgauge.record.probe import probe
 from streamgauge.report.pages.fitness import diagnosis
 from streamgauge.verdict.exits import Exit
@@ -19,7 +19,7 @@ from streamgauge.verdict.fitness import Machine, findings, is_ready
 
 def doctor(runs: Path, *, as_json: bool, out: Callable[[str], None], look: Callable[[Path], Machine] = probe) -> Exit:
     """Look at the machine and say what was found; FAILED where something is missing that a run cannot do without."""
-    found = findings(replace(look(runs), **_java(os.environ), **_jars(os.environ)))
+    found = findings(replace(look(runs), **_java(os.environ), **_jars()))
     ready = is_ready(found)
     if as_json:
         out(json.dumps({"ready": ready, "findings": [asdict(each) for each in found]}, indent=2))
@@ -36,8 +36,8 @@ def _java(environ: Mapping[str, str]) -> dict[str, Any]:
     return {"java_version": java.version, "java_path": str(java.path)}
 
 
-def _jars(environ: Mapping[str, str]) -> dict[str, Any]:
+def _jars() -> dict[str, Any]:
     """How many of the broker's jars would have to be fetched; their sums are checked when a broker starts."""
-    folder = cache_folder(environ)
+    folder = jar_folder()
     listed = parse_list(files("streamgauge.cluster").joinpath("jars.txt").read_text(encoding="utf-8"))
     return {"jars_folder": str(folder), "jars_missing": sum(not (folder / jar.file_name).is_file() for jar in listed)}

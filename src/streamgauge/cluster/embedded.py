@@ -15,20 +15,24 @@ from typing import Final, Self
 
 from streamgauge.cluster import registry
 from streamgauge.cluster.jars import KAFKA_VERSION, Progress, broker_jars
-from streamgauge.cluster.java import Java
-from streamgauge.cluster.node import Node, is_full, launch, log_end, log_text, prepare
+from streamgauge.cluster.node import OPTIONS, Node, is_full, launch, log_end, log_text, prepare
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.processes.disk import free_bytes
 from streamgauge.processes.identity import identify
+from streamgauge.processes.jvm.archive import Archive, archive_of
+from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Check, no_check
+from streamgauge.processes.places import archive_folder
 
 _STARTED: Final = "Kafka Server started"
 _PORT_TAKEN: Final = "Address already in use"
 _START_SECONDS: Final = 60
 _STOP_SECONDS: Final = 10
 """Within which a broker is to end in order; half of it where its data are not wanted any more."""
+_ARCHIVE_SECONDS: Final = 60
+"""The same for one that writes an archive of its classes."""
 _ATTEMPTS: Final = 3
 ROOM_BYTES: Final = 64_000_000
 """What a start and priming write: 40 MB on two cores and at most 53 MB (20,000 messages of 512 bytes a second), which
@@ -48,6 +52,8 @@ class EmbeddedBroker:
         self.entry = entry
         self.names = [entry.name]
         """The names of its lives: one, unless it was started again."""
+        self.archive: Archive | None = None
+        """What it writes when it stops."""
         self._process = process
         self._node = node
 
@@ -133,12 +139,15 @@ class EmbeddedBroker:
             self._process.terminate()
             # A paused process takes note of nothing else.
             self.resume()
+            seconds = _STOP_SECONDS / 2 if self.entry.temporary else _STOP_SECONDS
             try:
-                self._process.wait(_STOP_SECONDS / 2 if self.entry.temporary else _STOP_SECONDS)
+                self._process.wait(_ARCHIVE_SECONDS if self.archive else seconds)
             except subprocess.TimeoutExpired:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.kill()
         registry.forget(self.entry)
+        if self.archive:
+            self.archive.keep()
 
     def __enter__(self) -> Self:
         return self
@@ -162,6 +171,7 @@ def start_broker(
     detached: bool = False,
     name: str = "broker-1",
     heap: str = "1g",
+    archives: Path | None = None,
     progress: Progress | None = None,
     check: Check = no_check,
 ) -> EmbeddedBroker:
@@ -169,7 +179,8 @@ def start_broker(
 
     Without `data` its data lie in a temporary folder. They are removed when it stops, unless `keep_data` is set or the
     folder was there before. A broker ends with the thread that started it (Linux), or is ended by the next start after
-    that process has gone; a `detached` one stays until it is asked to stop.
+    that process has gone; a `detached` one stays until it is asked to stop. With `archives`, a folder, it writes an
+    archive of its classes there when it stops; else it uses the one that is there.
 
     Raises BadInput for a data folder in use or unusable, BrokerError with the end of its log if it does not start, and
     what `check` raises, which is asked some twenty times a second while something is waited for.
@@ -181,13 +192,17 @@ def start_broker(
         _check_data(data)
     temporary = not keep_data and (data is None or not data.exists())
     data = (data or Path(tempfile.mkdtemp(prefix="streamgauge-"))).resolve()
-    node = Node(name, data, logs.absolute(), java, jars, heap, detached)
+    archive = archive_of("broker", archives or archive_folder(), java, jars, OPTIONS)
+    sharing = [] if archive is None else archive.making if archives else archive.using
+    node = Node(name, data, logs.absolute(), java, jars, heap, detached, sharing)
     if progress:
         progress(f"starting Apache Kafka {KAFKA_VERSION}")
     try:
         check_room(node)
         with registry.claimed(data) if temporary else contextlib.nullcontext():
-            return _start(node, check, temporary=temporary)
+            broker = _start(node, check, temporary=temporary)
+            broker.archive = archive if archives else None
+            return broker
     except BaseException:
         if temporary and not registry.brokers_in(data):
             shutil.rmtree(data, ignore_errors=True)

@@ -8,10 +8,9 @@ so that nothing is resolved and nothing unknown is run on a user's machine. Afte
 """
 
 import hashlib
-import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +19,7 @@ from typing import Any, Final
 
 from streamgauge.domain.errors import BrokerError
 from streamgauge.processes.patience import Check, awaited, no_check, side_by_side
+from streamgauge.processes.places import cache_folder
 
 KAFKA_VERSION: Final = "4.3.1"
 _HEAD: Final = """\
@@ -113,7 +113,7 @@ def fetched(
     what `check` raises, which is asked meanwhile. Safe to be called by several processes at once.
     """
     jars = bundle.jars()
-    folder = folder or cache_folder(os.environ)
+    folder = folder or jar_folder()
     missing = [jar for jar in jars if not (folder / jar.file_name).is_file()]
     if missing:
         if progress:
@@ -127,10 +127,9 @@ def fetched(
     return [folder / jar.file_name for jar in jars]
 
 
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Where jars are kept between runs: below `XDG_CACHE_HOME`, or `~/.cache` where that is not set."""
-    root = environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "streamgauge" / "jars"
+def jar_folder() -> Path:
+    """Where jars are kept between runs."""
+    return cache_folder() / "jars"
 
 
 def parse_list(text: str) -> list[Jar]:

@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from streamgauge.cluster.java import Java
 from streamgauge.cluster.registry import MARKER, PROPERTIES
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BrokerError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.processes.disk import free_bytes
+from streamgauge.processes.jvm.java import Java
+from streamgauge.processes.jvm.leash import leashed
 from streamgauge.processes.patience import Check
 
+OPTIONS: Final = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:+ExitOnOutOfMemoryError")
+"""Options of every broker's JVM."""
 _LAST_LINES: Final = 15
 _FORMAT_SECONDS: Final = 60
 _LOOK_SECONDS: Final = 0.02
@@ -62,6 +65,8 @@ class Node:
     jars: Sequence[Path]
     heap: str
     detached: bool
+    sharing: Sequence[str] = ()
+    """Options of its JVM for an archive of its classes, to use it or to make it."""
 
     @property
     def log(self) -> Path:
@@ -106,7 +111,7 @@ def _format(node: Node, check: Check) -> None:
     cluster_id = secrets.token_urlsafe(16).replace("-", "_")
     arguments = ["kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(node.properties)]
     # Lives for half a second: nothing is worth compiling or collecting well.
-    command = [*_leash(os.getpid()), *_java(node, "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), *arguments]
+    command = leashed([*_java(node, "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), *arguments])
     with node.log.open("wb") as log:
         process = _spawn(command, node, log)
     deadline_ns = clock.monotonic_ns() + _FORMAT_SECONDS * clock.NS_PER_SECOND
@@ -137,16 +142,15 @@ def launch(node: Node) -> "subprocess.Popen[bytes]":
     options = [
         f"-Xms{node.heap}",
         f"-Xmx{node.heap}",
-        "-XX:+UseG1GC",
-        "-XX:MaxGCPauseMillis=20",
-        "-XX:+ExitOnOutOfMemoryError",
+        *OPTIONS,
+        *node.sharing,
         # `timenanos` is CLOCK_MONOTONIC, so that pauses can be laid beside messages. The path is relative to `logs`:
         # the syntax of this option gives a meaning to colons.
         f"-Xlog:gc:file={gc_log}:timenanos,level,tags:filecount=0",
         f"{MARKER}{node.name}",
     ]
-    leash = [] if node.detached else _leash(os.getpid())
-    command = [*leash, *_java(node, *options), "kafka.Kafka", str(node.properties)]
+    command = [*_java(node, *options), "kafka.Kafka", str(node.properties)]
+    command = command if node.detached else leashed(command)
     with node.log.open("wb") as log:
         return _spawn(command, node, log)
 
@@ -162,11 +166,6 @@ def _spawn(command: Sequence[str], node: Node, log: IO[bytes]) -> "subprocess.Po
         stderr=log,
         start_new_session=True,
     )
-
-
-def _leash(owner: int) -> list[str]:
-    """What makes the kernel end a process with its owner, where the kernel can do that."""
-    return [sys.executable, "-I", "-S", str(_HERE / "leash.py"), str(owner)] if sys.platform == "linux" else []
 
 
 def _environment() -> dict[str, str]:

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.processes.identity import ProcessId, identify, is_alive, is_gone
+from streamgauge.processes.places import state_folder
 
 MARKER: Final = "-Dstreamgauge.broker="
 """Begins a word in the command line of every embedded broker; its name follows."""
@@ -58,12 +59,6 @@ class Claim(BaseModel):
 
     owner: ProcessId
     data: Path
-
-
-def state_folder(environ: Mapping[str, str]) -> Path:
-    """Where the program keeps what it must not forget between commands; may not exist yet."""
-    root = environ.get("XDG_STATE_HOME")
-    return (Path(root) if root else Path.home() / ".local" / "state") / "streamgauge"
 
 
 def check_writable() -> None:
@@ -230,7 +225,7 @@ def _bury(process: psutil.Process) -> None:
 
 
 def _folder() -> Path:
-    return state_folder(os.environ) / "brokers"
+    return state_folder() / "brokers"
 
 
 def _file(entry: Entry) -> Path:

@@ -24,7 +24,7 @@ from streamgauge.pipeline.pressure.lag import GROUP
 from streamgauge.pipeline.read.bronze import Bronze, look
 from streamgauge.pipeline.read.knowledge import span_of
 from streamgauge.pipeline.read.schemas import arrow_schema
-from streamgauge.pipeline.session import first_line, how_ended, session, sizing
+from streamgauge.pipeline.session import SESSIONS, first_line, sizing
 from streamgauge.pipeline.writing import write_tables
 from streamgauge.verdict import checks
 
@@ -71,11 +71,11 @@ def _facts(folder: RunFolder) -> RunFacts:
 def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Any, master: str | None) -> Tables:
     """All tables but the verdict. A part whose pages are damaged shows only here, and is then set aside."""
     log = folder.logs / "spark.log"
-    with session(size, master, log) as spark:
+    with SESSIONS.session(size, master, log) as spark:
         try:
             return _tables(folder, facts, bronze, answers(spark, facts, bronze, size.threads))
         except (PySparkException, Py4JError) as error:
-            if how_ended(spark.sparkContext._gateway) is not None:
+            if SESSIONS.has_ended():
                 # `session` tells of it.
                 raise
             readable = look(folder, thoroughly=True)

@@ -1,14 +1,15 @@
-"""A Spark session sized to the work, local unless told otherwise, that leaves nothing behind."""
+"""Spark sessions sized to the work, local unless told otherwise, that leave nothing behind."""
 
+import atexit
 import logging
 import os
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
+import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,22 +24,26 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.text.address import LOOPBACK, driver_address, is_this_machine
-from streamgauge.processes.ending import end
-from streamgauge.processes.environment import locale
+from streamgauge.domain.errors import AnalysisError, WorkerError
+from streamgauge.domain.text.address import driver_address, is_this_machine
+from streamgauge.processes.jvm.archive import Archive, archive_of
+from streamgauge.processes.jvm.ending import end
+from streamgauge.processes.jvm.java import find_java
+from streamgauge.processes.jvm.spark import SparkJvm, class_path, launched, spark_home
+from streamgauge.processes.places import archive_folder
 from streamgauge.processes.scratch import ANALYSIS, Scratch, scratch_faults
 
 SMALL_ROWS = 8_000_000
 """Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
+_SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 _PY4J: Final = Path(py4j.__path__[0])
+_ARCHIVE_SECONDS: Final = 60.0
+"""The same for one that writes an archive of its classes."""
 _END_SECONDS: Final = 10.0
 """How long a JVM may take to end: one that was killed is still there for a moment."""
 _ROOM_BYTES = 1 << 20
 """Spark needs more soon, and says itself when it has not."""
-Launch = Callable[[SparkConf, dict[str, Any]], Any]
-"""`launch_gateway`, which PySpark leaves without types."""
 
 COMMON: Mapping[str, str] = MappingProxyType(
     {
@@ -82,36 +87,185 @@ class Sizing:
     threads: int
     """How many independent jobs run side by side."""
 
+    @property
+    def is_small(self) -> bool:
+        """Whether it is for a run whose time goes into starting up."""
+        return self.java_options == _SMALL
+
 
 def sizing(rows: int, processors: int) -> Sizing:
     """How to size the session for so many rows of events."""
     cores = max(2, processors)
     if rows <= SMALL_ROWS:
-        return Sizing(cores, "1g", 2, ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), 2)
+        return Sizing(cores, "1g", 2, _SMALL, 2)
     partitions = max(cores, -(-rows // ROWS_PER_SHUFFLE_PARTITION))
     return Sizing(cores, "2g", partitions, ("-XX:+UseParallelGC",), 2)
 
 
-@contextmanager
-def session(size: Sizing, master: str | None, log: Path) -> Iterator[SparkSession]:
-    """A Spark session for one analysis; one that is active already is used and left as it is.
+@dataclass(slots=True)
+class _Kept:
+    """A JVM of ours, and the session in it once somebody asked for it."""
 
-    What the JVM prints goes to `log`. Raises AnalysisError when Spark cannot be started, or ends before it should.
+    size: Sizing
+    master: str | None
+    scratch: Scratch
+    jvm: SparkJvm
+    archive: Archive | None
+    spark: SparkSession | None = None
+
+    def fits(self, size: Sizing, master: str | None) -> bool:
+        """Whether an analysis of this size can run in it: one for large runs serves small ones, too."""
+        is_large_enough = self.size.java_options == size.java_options or size.is_small
+        return self.jvm.process.poll() is None and self.master == master and is_large_enough
+
+    def how_ended(self) -> str | None:
+        """How its JVM ended; None while it answers."""
+        if self.spark is not None:
+            try:
+                self.spark.sparkContext._gateway.jvm.System.nanoTime()  # type: ignore[union-attr]
+            except (Py4JError, OSError):
+                # A process that dies closes its connections first.
+                with suppress(subprocess.TimeoutExpired):
+                    return _said(self.jvm.process.wait(_END_SECONDS))
+        code = self.jvm.process.poll()
+        return None if code is None else _said(code)
+
+
+class Sessions:
+    """The Spark sessions of this process: one JVM at a time, which serves every analysis that it fits.
+
+    A session that the user of this process made is used instead, and left as it is.
     """
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        yield active
-        return
-    with _scratch() as scratch:
-        gateway = _launch(size, master, log, scratch.path)
+
+    def __init__(self) -> None:
+        self._kept: _Kept | None = None
+        self._lock = threading.RLock()
+
+    def begin(self, size: Sizing, master: str | None, log: Path, *, archives: Path | None = None) -> None:
+        """Start a JVM for an analysis to come, and do not wait for it; what it prints goes to `log`.
+
+        With `archives`, a folder, it writes an archive of its classes there when it ends; else it uses the one that is
+        there. Raises AnalysisError where it cannot be started, BadInput where there is no Java.
+        """
+        with self._lock:
+            if self._is_of_the_user() or (self._kept and self._kept.fits(size, master) and not archives):
+                return
+            self.close()
+            scratch = _scratch()
+            try:
+                self._kept = _begun(size, master, log, scratch, archives)
+            except OSError as error:
+                scratch.close()
+                raise AnalysisError(f"Spark could not be started: {first_line(error)}; its log is {log}") from error
+            except BaseException:
+                scratch.close()
+                raise
+
+    @contextmanager
+    def session(self, size: Sizing, master: str | None, log: Path) -> Iterator[SparkSession]:
+        """A session for one analysis. Raises AnalysisError when Spark cannot be started, or ends before it should."""
+        active = SparkSession.getActiveSession()
+        if active is not None and self._is_of_the_user():
+            yield active
+            return
+        self.begin(size, master, log)
+        assert self._kept
+        kept = self._kept
+        spark = self._connected(kept)
+        spark.conf.set("spark.sql.shuffle.partitions", str(size.shuffle_partitions))
         try:
-            yield _connected(gateway, settings(size, master, scratch.path), log)
+            yield spark
+            spark.catalog.clearCache()
         except Exception as error:
-            if (how := how_ended(gateway)) is not None:
-                raise AnalysisError(f"Spark ended while it analysed: {how}; its log is {log}") from error
+            if (how := kept.how_ended()) is not None:
+                self.close()
+                raise AnalysisError(f"Spark ended while it analysed: {how}; its log is {kept.jvm.log}") from error
             raise
-        finally:
-            _end(gateway)
+
+    def _is_of_the_user(self) -> bool:
+        """Whether a session is active that is not ours."""
+        active = SparkSession.getActiveSession()
+        return active is not None and (self._kept is None or active is not self._kept.spark)
+
+    def has_ended(self) -> bool:
+        """Whether the JVM of ours that served last is no longer there."""
+        return self._kept is not None and self._kept.how_ended() is not None
+
+    def _connected(self, kept: _Kept) -> SparkSession:
+        if kept.spark is not None:
+            return kept.spark
+        _hush()
+        try:
+            os.environ.update(address := kept.jvm.address())
+            try:
+                gateway: Any = cast("Callable[[], Any]", launch_gateway)()
+            finally:
+                for name in address:
+                    os.environ.pop(name)
+            conf = SparkConf(loadDefaults=False).setAll(list(_settings(kept).items()))
+            kept.spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
+        except (PySparkException, Py4JError, OSError, WorkerError) as error:
+            log = kept.jvm.log
+            self.close()
+            said = first_line(error).removeprefix("Spark could not be started: ")
+            raise AnalysisError(f"Spark could not be started: {said}; its log is {log}") from error
+        return kept.spark
+
+    def close(self) -> None:
+        """End the session and its JVM, whatever state they are in; may be called again."""
+        with self._lock:
+            kept, self._kept = self._kept, None
+            if kept is None:
+                return
+            if kept.spark is not None:
+                _stop(kept.spark)
+            end(kept.jvm.process, _ARCHIVE_SECONDS if kept.archive else _END_SECONDS)
+            if kept.archive:
+                kept.archive.keep()
+            kept.scratch.close()
+
+
+SESSIONS: Final = Sessions()
+"""Those of this process."""
+atexit.register(SESSIONS.close)
+
+
+def _begun(size: Sizing, master: str | None, log: Path, scratch: Scratch, archives: Path | None) -> _Kept:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    local = is_this_machine(master)
+    java = find_java(os.environ)
+    found = archive_of("analysis", archives or archive_folder(), java, class_path(spark_home()), size.java_options)
+    made = found if archives and local else None
+    options = [] if found is None or not local else found.making if made else found.using
+    if made:
+        made.path.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as output:
+        given = settings(size, master, scratch.path, options)
+        jvm = launched(given, scratch.path, output, java=java.path, local=local, home=None)
+    return _Kept(size, master, scratch, jvm, made)
+
+
+def _settings(kept: _Kept) -> dict[str, str]:
+    return settings(kept.size, kept.master, kept.scratch.path)
+
+
+def _stop(spark: SparkSession) -> None:
+    """Stop a session, and let PySpark forget it and its JVM."""
+    gateway: Any = spark.sparkContext._gateway
+    with warnings.catch_warnings(), suppress(Py4JError, OSError):
+        # PySpark warns of a JVM that is gone.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        spark.stop()
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+
+
+def _said(exit_code: int) -> str:
+    if exit_code == -signal.SIGKILL:
+        return "it was killed, which the system also does when memory runs out"
+    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
 
 
 def _scratch() -> Scratch:
@@ -124,40 +278,6 @@ def _scratch() -> Scratch:
             f"{tempfile.gettempdir()}: Spark's temporary files cannot be written there: {error.strerror or error}; "
             "make room, or name another folder with TMPDIR"
         ) from error
-
-
-def how_ended(gateway: Any) -> str | None:
-    """How the JVM behind a gateway ended; None while it answers, and where it is not our own."""
-    jvm: subprocess.Popen[bytes] | None = gateway.proc
-    if jvm is None:
-        return None
-    try:
-        gateway.jvm.System.nanoTime()
-    except (Py4JError, OSError):
-        # A process that dies closes its connections first.
-        with suppress(subprocess.TimeoutExpired):
-            return _said(jvm.wait(_END_SECONDS))
-    return None
-
-
-def _said(exit_code: int) -> str:
-    if exit_code == -signal.SIGKILL:
-        return "it was killed, which the system also does when memory runs out"
-    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
-
-
-def _end(gateway: Any) -> None:
-    """End Spark and its JVM, whatever state they are in, and let PySpark forget them."""
-    with warnings.catch_warnings(), suppress(Py4JError, OSError):
-        # PySpark warns of a JVM that is gone.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        if (spark := SparkSession._instantiatedSession) is not None:
-            spark.stop()
-    with suppress(Py4JError, OSError):
-        gateway.shutdown()
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    end(gateway.proc, _END_SECONDS)
 
 
 def _with_room(scratch: Scratch) -> Scratch:
@@ -183,63 +303,15 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
     return not Path(record.pathname).is_relative_to(_PY4J)
 
 
-def _launch(size: Sizing, master: str | None, log: Path, scratch: Path) -> Any:
-    """The way to a new JVM; raises AnalysisError where it does not start."""
-    # Without these, Spark asks the machine for its name and for a Python, and may be told something that is not there.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if is_this_machine(master):
-        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
-    _hush()
-    try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as output, _launching(scratch):
-            return cast("Launch", launch_gateway)(
-                _conf(settings(size, master, scratch)), {"stdout": output, "stderr": output}
-            )
-    except (PySparkException, Py4JError, OSError) as error:
-        raise _not_started(error, log) from error
-
-
-def _connected(gateway: Any, given: Mapping[str, str], log: Path) -> SparkSession:
-    try:
-        return SparkSession(SparkContext(gateway=gateway, conf=_conf(given)))
-    except (PySparkException, Py4JError, OSError) as error:
-        raise _not_started(error, log) from error
-
-
-def _conf(given: Mapping[str, str]) -> SparkConf:
-    return SparkConf(loadDefaults=False).setAll(list(given.items()))
-
-
-def _not_started(error: Exception, log: Path) -> AnalysisError:
-    return AnalysisError(f"Spark could not be started: {first_line(error)}; its log is {log}")
-
-
 def first_line(error: Exception) -> str:
     """What an error says first; Spark goes on with pages of its stack."""
     return str(error).strip().partition("\n")[0]
 
 
-@contextmanager
-def _launching(scratch: Path) -> Iterator[None]:
-    """What PySpark takes from this process for its JVM: the locale, and where the two meet, which lies in `scratch`."""
-    before, place = {name: os.environ.get(name) for name in locale()}, tempfile.tempdir
-    os.environ.update(locale())
-    tempfile.tempdir = str(scratch)
-    try:
-        yield
-    finally:
-        tempfile.tempdir = place
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name)
-            else:
-                os.environ[name] = value
-
-
-def settings(size: Sizing, master: str | None, scratch: Path) -> dict[str, str]:
-    """All settings of the session by Spark's names."""
+def settings(size: Sizing, master: str | None, scratch: Path, more_options: Sequence[str] = ()) -> dict[str, str]:
+    """All settings of the session by Spark's names; `more_options` are options of its JVM."""
     options = (
+        *more_options,
         *size.java_options,
         f"-Djava.io.tmpdir={scratch}",
         "-XX:-UsePerfData",

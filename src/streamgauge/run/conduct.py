@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
-from streamgauge.cluster.java import Java
 from streamgauge.domain import clock
 from streamgauge.domain.errors import (
     BadInput,
@@ -28,6 +27,7 @@ from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.supervisor import Supervisor
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.prime import PRIME_SECONDS, prime
+from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import machine, read_facts, versions, write_facts
 from streamgauge.record.parts import close_left_open, hold
 from streamgauge.run.piping import connector_jars, table_folder

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
-from streamgauge.cluster.java import Java, find_java
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, Fault
@@ -17,6 +16,7 @@ from streamgauge.domain.text.numbers import listed
 from streamgauge.domain.text.secrets import left_out, mask_command
 from streamgauge.domain.text.shown import shown
 from streamgauge.kafka.client_config import read_client_config
+from streamgauge.processes.jvm.java import Java, find_java
 from streamgauge.processes.scratch import scratch_faults
 from streamgauge.record.facts import read_facts
 from streamgauge.report.schema import expectation_faults

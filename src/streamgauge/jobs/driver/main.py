@@ -40,8 +40,9 @@ from streamgauge.jobs import checkpoint
 from streamgauge.jobs.driver import executors, failures, gateway, sink, source
 from streamgauge.jobs.driver.progress import progress_of
 from streamgauge.jobs.shipped import catalogue, function
-from streamgauge.processes.ending import end
 from streamgauge.processes.functions import JOB_ARGUMENTS, load_function
+from streamgauge.processes.jvm.ending import end
+from streamgauge.processes.jvm.spark import SparkJvm
 from streamgauge.processes.lines import Orders, Told
 from streamgauge.processes.news import LIMIT, STOP, Processes, read_order
 from streamgauge.processes.scratch import joined
@@ -100,7 +101,7 @@ class Driver:
     spec: QuerySpec
     told: Told
     orders: Orders
-    jvm: gateway.Jvm
+    jvm: SparkJvm
     spark: SparkSession
     _woken: tuple[int, int] = field(default_factory=os.pipe)
     _found: dict[str, int] = field(default_factory=dict)
@@ -182,7 +183,7 @@ class Driver:
         """Tell what Spark says of executors, and which processes there are, where that changed."""
         for looked in executors.looked(self.spark):
             self.told.tell(looked)
-        found = executors.processes(self.spark, self.spec, self.jvm.pid)
+        found = executors.processes(self.spark, self.spec, self.jvm.process.pid)
         if found != self._found:
             self._found = found
             self.told.tell(Processes(found))
@@ -242,15 +243,15 @@ def main() -> None:
 
 def _carry_out(spec: QuerySpec, scratch: Path, told: Told, orders: Orders, log: IO[bytes]) -> str | None:
     """Start Spark, run the query, end Spark, and tell how it went: None, or why it failed."""
-    jvm: gateway.Jvm | None = None
+    jvm: SparkJvm | None = None
     spark: SparkSession | None = None
     _hush()
     try:
         _check(spec)
         jvm = gateway.launched(spec, scratch, log)
-        told.tell(Processes({DRIVER: jvm.pid}))
+        told.tell(Processes({DRIVER: jvm.process.pid}))
         threading.Thread(target=_follow, args=(jvm, told), daemon=True).start()
-        spark = gateway.connected(spec, scratch)
+        spark = gateway.connected(jvm, spec, scratch)
         why = Driver(spec, told, orders, jvm, spark).run(scratch)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and the process ends
         if jvm is not None:
@@ -279,9 +280,9 @@ def _check(spec: QuerySpec) -> None:
 _leaving = threading.Event()
 
 
-def _follow(jvm: gateway.Jvm, told: Told) -> None:
+def _follow(jvm: SparkJvm, told: Told) -> None:
     """End this process when its JVM has, unless that is meant: what ended by itself failed, what was killed died."""
-    code = jvm.wait()
+    code = jvm.process.wait()
     if _leaving.is_set():
         return
     if code >= 0:
@@ -291,15 +292,15 @@ def _follow(jvm: gateway.Jvm, told: Told) -> None:
     os._exit(128 - code)
 
 
-def _die_with(jvm: gateway.Jvm) -> None:
+def _die_with(jvm: SparkJvm) -> None:
     """Where the JVM's death is the reason of an error, `_follow` ends this process within this time."""
-    if jvm.poll() is None:
+    if jvm.process.poll() is None:
         clock.sleep_seconds(0.2)
-    if jvm.poll() is not None:
+    if jvm.process.poll() is not None:
         clock.sleep_seconds(_LEAVE_SECONDS)
 
 
-def _leave(spark: SparkSession | None, jvm: gateway.Jvm | None) -> None:
+def _leave(spark: SparkSession | None, jvm: SparkJvm | None) -> None:
     """Stop Spark and its JVM in bounded time."""
     _leaving.set()
     if spark is not None:
@@ -307,7 +308,7 @@ def _leave(spark: SparkSession | None, jvm: gateway.Jvm | None) -> None:
         stopping.start()
         stopping.join(_LEAVE_SECONDS)
     if jvm is not None:
-        end(jvm, _LEAVE_SECONDS)
+        end(jvm.process, _LEAVE_SECONDS)
 
 
 def _hush() -> None:

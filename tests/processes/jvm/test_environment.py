@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from streamgauge.processes.environment import locale
+from streamgauge.processes.jvm.environment import locale
 
 
 @pytest.mark.parametrize(("encoding", "is_set"), [("utf-8", True), ("iso8859-1", False)])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.cluster.java import Java, find_java, parse_major
 from streamgauge.domain.errors import BadInput
+from streamgauge.processes.jvm.java import Java, find_java, parse_major
 
 VERSIONS = {
     "17.0.15": 17,

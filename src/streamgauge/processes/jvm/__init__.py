@@ -1,0 +1,1 @@
+"""Java machines: which Java, how one is started, shared and ended."""
