@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from importlib.resources import files
@@ -17,15 +18,40 @@ from streamgauge.verdict.exits import Exit
 from streamgauge.verdict.fitness import Machine, findings, is_ready
 
 
-def doctor(runs: Path, *, as_json: bool, out: Callable[[str], None], look: Callable[[Path], Machine] = probe) -> Exit:
-    """Look at the machine and say what was found; FAILED where something is missing that a run cannot do without."""
+def doctor(
+    runs: Path,
+    *,
+    as_json: bool,
+    out: Callable[[str], None],
+    look: Callable[[Path], Machine] = probe,
+    prepare: bool = False,
+) -> Exit:
+    """Look at the machine and say what was found; FAILED where something is missing that a run cannot do without.
+
+    With `prepare`, make archives of Java classes before; FAILED where they cannot be made, too.
+    """
+    prepared = _prepared() if prepare else True
     found = findings(replace(look(runs), **_java(os.environ), **_jars()))
     ready = is_ready(found)
     if as_json:
         out(json.dumps({"ready": ready, "findings": [asdict(each) for each in found]}, indent=2))
     else:
         out(diagnosis(found))
-    return Exit.DONE if ready else Exit.FAILED
+    return Exit.DONE if ready and prepared else Exit.FAILED
+
+
+def _prepared() -> bool:
+    """Make the archives unless they are there; whether they are."""
+    from streamgauge.run import archives
+    from streamgauge.run.request import checked_java
+
+    java = checked_java()
+    return archives.are_made(java) or archives.make(java, tell)
+
+
+def tell(line: str) -> None:
+    """Say on standard error what goes on."""
+    sys.stderr.write(f"{line}\n")
 
 
 def _java(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -117,6 +117,14 @@ def run(
         str, typer.Option(metavar="ADDRESS", help="Where metrics are served; loopback unless told otherwise.")
     ] = LOOPBACK,
     keep_broker: Annotated[bool, typer.Option(help="Leave the embedded broker running.")] = False,
+    prepare: Annotated[
+        bool | None,
+        typer.Option(
+            "--prepare/--no-prepare",
+            help="After the result, make archives of Java classes once, so that later runs start faster.",
+            show_default="on a terminal",
+        ),
+    ] = None,
     allow_reset: Annotated[
         bool, typer.Option(help="Allow `topic.reset` to delete a topic of the given cluster.")
     ] = False,
@@ -148,7 +156,18 @@ def run(
     )
     display = display_of(request.asked_per_second, quiet=quiet)
     metrics = None if metrics_port is None else metrics_of(request, metrics_address, metrics_port)
-    raise typer.Exit(run_request(request, display, as_json=as_json, out=print_out, figures=figures, metrics=metrics))
+    may_prepare = sys.stderr.isatty() if prepare is None else prepare
+    raise typer.Exit(
+        run_request(
+            request,
+            display,
+            as_json=as_json,
+            out=print_out,
+            figures=figures,
+            metrics=metrics,
+            prepare=may_prepare and bootstrap is None,
+        )
+    )
 
 
 @app.command()
@@ -271,16 +290,21 @@ def compression(
 
 
 @app.command()
-def doctor(as_json: _Json = False) -> None:
+def doctor(
+    as_json: _Json = False,
+    prepare: Annotated[
+        bool, typer.Option("--prepare", help="Make archives of Java classes first: runs then start faster.")
+    ] = False,
+) -> None:
     """Look at this machine as a place to measure on: what was found, what it means, and what mends it.
 
-    Example: `streamgauge doctor`
+    Example: `streamgauge doctor`, or `streamgauge doctor --prepare` where an image for CI is built
 
     Exit codes: 0 nothing is missing, though there may be warnings; 1 something is missing that a run cannot do without.
     """
     from streamgauge.cli.doctor import doctor as look
 
-    raise typer.Exit(look(Path("runs"), as_json=as_json, out=print_out))
+    raise typer.Exit(look(Path("runs"), as_json=as_json, out=print_out, prepare=prepare))
 
 
 @app.command()

@@ -11,6 +11,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.disk import free_bytes
+from streamgauge.run import archives
 from streamgauge.run.conduct import Request, conduct, left_in_vain
 from streamgauge.run.recover import alone, completed
 from streamgauge.scenario import advice, room_advice
@@ -30,8 +31,13 @@ def run(
     out: Callable[[str], None],
     figures: bool = False,
     metrics: Metrics | None = None,
+    prepare: bool = False,
 ) -> int:
-    """Carry a scenario out, analyse and show it; returns the exit code."""
+    """Carry a scenario out, analyse and show it; returns the exit code.
+
+    With `prepare`, make archives of Java classes afterwards, unless they are there.
+    """
+    archives.make_way()
     interrupts, progress = Interrupts(), display.say
 
     def watch(look: Look) -> None:
@@ -55,7 +61,12 @@ def run(
         if interrupts.at_once:
             progress(f"stopped at once; what was recorded is kept: {folder.analyse_again}")
             return Exit.INTERRUPTED
-        return analyse(folder, None, progress, as_json=as_json, out=out, figures=figures)
+        code = analyse(folder, None, progress, as_json=as_json, out=out, figures=figures)
+        if prepare and not archives.are_made(request.java):
+            archives.make(request.java, progress)
+        return code
+
+
 
 
 def analyse(

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from streamgauge.cluster import registry
-from streamgauge.cluster.jars import KAFKA_VERSION, Progress, broker_jars
+from streamgauge.cluster.jars import BROKER, KAFKA_VERSION, Progress, broker_jars, jar_folder
 from streamgauge.cluster.node import OPTIONS, Node, is_full, launch, log_end, log_text, prepare
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError
@@ -26,6 +26,7 @@ from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Check, no_check
 from streamgauge.processes.places import archive_folder
 
+_KIND: Final = "broker"
 _STARTED: Final = "Kafka Server started"
 _PORT_TAKEN: Final = "Address already in use"
 _START_SECONDS: Final = 60
@@ -192,7 +193,7 @@ def start_broker(
         _check_data(data)
     temporary = not keep_data and (data is None or not data.exists())
     data = (data or Path(tempfile.mkdtemp(prefix="streamgauge-"))).resolve()
-    archive = archive_of("broker", archives or archive_folder(), java, jars, OPTIONS)
+    archive = archive_of(_KIND, archives or archive_folder(), java, jars, OPTIONS)
     sharing = [] if archive is None else archive.making if archives else archive.using
     node = Node(name, data, logs.absolute(), java, jars, heap, detached, sharing)
     if progress:
@@ -207,6 +208,11 @@ def start_broker(
         if temporary and not registry.brokers_in(data):
             shutil.rmtree(data, ignore_errors=True)
         raise
+
+
+def archive_of_broker(java: Java) -> Archive | None:
+    """The archive that a broker uses if it is there; None where it can have none."""
+    return archive_of(_KIND, archive_folder(), java, [jar_folder() / jar.file_name for jar in BROKER.jars()], OPTIONS)
 
 
 def _check_data(data: Path) -> None:

@@ -28,13 +28,14 @@ from streamgauge.domain.errors import AnalysisError, WorkerError
 from streamgauge.domain.text.address import driver_address, is_this_machine
 from streamgauge.processes.jvm.archive import Archive, archive_of
 from streamgauge.processes.jvm.ending import end
-from streamgauge.processes.jvm.java import find_java
+from streamgauge.processes.jvm.java import Java, find_java
 from streamgauge.processes.jvm.spark import SparkJvm, class_path, launched, spark_home
 from streamgauge.processes.places import archive_folder
 from streamgauge.processes.scratch import ANALYSIS, Scratch, scratch_faults
 
 SMALL_ROWS = 8_000_000
 """Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
+_KIND: Final = "analysis"
 _SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 _PY4J: Final = Path(py4j.__path__[0])
@@ -211,6 +212,11 @@ class Sessions:
             raise AnalysisError(f"Spark could not be started: {said}; its log is {log}") from error
         return kept.spark
 
+    def kill(self) -> None:
+        """End the JVM at once; who analyses with it meanwhile gets an AnalysisError."""
+        if (kept := self._kept) is not None:
+            kept.jvm.process.kill()
+
     def close(self) -> None:
         """End the session and its JVM, whatever state they are in; may be called again."""
         with self._lock:
@@ -230,11 +236,16 @@ SESSIONS: Final = Sessions()
 atexit.register(SESSIONS.close)
 
 
+def archive_of_analysis(java: Java) -> Archive | None:
+    """The archive that an analysis of a small run uses if it is there; None where it can have none."""
+    return archive_of(_KIND, archive_folder(), java, class_path(spark_home()), _SMALL)
+
+
 def _begun(size: Sizing, master: str | None, log: Path, scratch: Scratch, archives: Path | None) -> _Kept:
     log.parent.mkdir(parents=True, exist_ok=True)
     local = is_this_machine(master)
     java = find_java(os.environ)
-    found = archive_of("analysis", archives or archive_folder(), java, class_path(spark_home()), size.java_options)
+    found = archive_of(_KIND, archives or archive_folder(), java, class_path(spark_home()), size.java_options)
     made = found if archives and local else None
     options = [] if found is None or not local else found.making if made else found.using
     if made:

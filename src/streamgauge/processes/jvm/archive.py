@@ -14,6 +14,8 @@ from typing import Final
 
 from streamgauge.processes.jvm.java import Java
 
+_KEPT: Final = 4
+"""Archives of one kind: of several environments, of an older version."""
 _QUIET: Final = "-Xlog:cds=off,cds+dynamic=off"
 """Classes that cannot be archived are told one by one, on standard output."""
 
@@ -45,14 +47,14 @@ class Archive:
         return self.path.with_name(f"{self.path.stem}-{os.getpid()}.new")
 
     def keep(self) -> bool:
-        """Give the draft its name, and remove archives of the same kind that fit no longer; whether there was one."""
+        """Give the draft its name, and remove the oldest archives of the same kind; whether there was one."""
         if not self.draft.is_file():
             return False
         self.draft.replace(self.path)
         kind = self.path.name.partition("-")[0]
-        for other in self.path.parent.glob(f"{kind}-*.jsa"):
-            if other != self.path:
-                other.unlink(missing_ok=True)
+        others = sorted(self.path.parent.glob(f"{kind}-*.jsa"), key=lambda path: path.stat().st_mtime_ns)
+        for old in others[:-_KEPT]:
+            old.unlink(missing_ok=True)
         return True
 
 

@@ -1,0 +1,86 @@
+"""Which archive belongs to a JVM, and what becomes of one that was written."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from streamgauge.processes.jvm.archive import Archive, archive_of
+from streamgauge.processes.jvm.java import Java
+
+
+@pytest.fixture
+def java(tmp_path: Path) -> Java:
+    home = tmp_path / "jdk"
+    for name in ("bin/java", "lib/modules"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).touch()
+    return Java(home / "bin" / "java", "17.0.1", 17)
+
+
+@pytest.fixture
+def jars(tmp_path: Path) -> list[Path]:
+    found = [tmp_path / "a.jar", tmp_path / "b.jar"]
+    for path in found:
+        path.write_text(path.name)
+    return found
+
+
+def archive(tmp_path: Path, java: Java, jars: list[Path], *options: str) -> Archive:
+    found = archive_of("broker", tmp_path / "archives", java, jars, options)
+    assert found
+    return found
+
+
+def test_an_archive_belongs_to_one_java_one_class_path_and_its_options(
+    tmp_path: Path, java: Java, jars: list[Path]
+) -> None:
+    """Whatever of them changes, another archive is looked for; the order of jars is not what changes."""
+    first = archive(tmp_path, java, jars, "-XX:+UseG1GC")
+    assert archive(tmp_path, java, jars[::-1], "-XX:+UseG1GC") == first
+    others = [
+        archive(tmp_path, java, jars, "-XX:+UseSerialGC"),
+        archive(tmp_path, java, jars[:1], "-XX:+UseG1GC"),
+        archive(tmp_path, Java(java.path, "17.0.2", 17), jars, "-XX:+UseG1GC"),
+    ]
+    os.utime(jars[0], ns=(1, 1))
+    others.append(archive(tmp_path, java, jars, "-XX:+UseG1GC"))
+    (java.path.parents[1] / "lib" / "modules").write_text("updated in place")
+    others.append(archive(tmp_path, java, jars, "-XX:+UseG1GC"))
+    assert len({first.path, *(each.path for each in others)}) == 6
+
+
+def test_a_class_path_with_a_folder_of_files_has_no_archive(tmp_path: Path, java: Java, jars: list[Path]) -> None:
+    """Java refuses it; an empty folder is none on the class path. Nor has one with a jar that is missing."""
+    (tmp_path / "conf").mkdir()
+    assert archive_of("broker", tmp_path, java, [*jars, tmp_path / "conf"], ()) is not None
+    (tmp_path / "conf" / "log4j2.xml").touch()
+    assert archive_of("broker", tmp_path, java, [*jars, tmp_path / "conf"], ()) is None
+    assert archive_of("broker", tmp_path, java, [*jars, tmp_path / "gone.jar"], ()) is None
+
+
+def test_an_archive_is_used_once_it_is_kept(tmp_path: Path, java: Java, jars: list[Path]) -> None:
+    """Until then it has a name of its own, so that nobody maps half of one."""
+    made = archive(tmp_path, java, jars)
+    made.path.parent.mkdir()
+    assert (made.using, made.keep()) == ([], False)
+    assert f"-XX:ArchiveClassesAtExit={made.draft}" in made.making
+
+    made.draft.touch()
+    assert made.using == []
+    assert made.keep()
+    assert made.using[:2] == [f"-XX:SharedArchiveFile={made.path}", "-Xshare:auto"]
+    assert list(made.path.parent.iterdir()) == [made.path]
+
+
+def test_old_archives_of_the_same_kind_go(tmp_path: Path, java: Java, jars: list[Path]) -> None:
+    """A few stay, for other environments."""
+    made = archive(tmp_path, java, jars)
+    made.path.parent.mkdir()
+    for age, name in enumerate(("broker-1.jsa", "broker-2.jsa", "broker-3.jsa", "broker-4.jsa", "analysis-1.jsa")):
+        (made.path.parent / name).touch()
+        os.utime(made.path.parent / name, (age, age))
+    made.draft.touch()
+    assert made.keep()
+    left = {path.name for path in made.path.parent.iterdir()}
+    assert left == {"broker-2.jsa", "broker-3.jsa", "broker-4.jsa", "analysis-1.jsa", made.path.name}
