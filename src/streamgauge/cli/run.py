@@ -1,12 +1,13 @@
 """The commands `run`, `analyse` and `report`: conduct, analyse, show, exit code."""
 
 import json
+import os
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from streamgauge.cli.signals import noted
-from streamgauge.domain.errors import CtrlC, Interrupted, RunFailed
+from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
@@ -53,7 +54,7 @@ def run(
         with metrics or nullcontext(), display:
             if metrics:
                 progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
-            folder = conduct(request, interrupts, progress, watch)
+            folder = conduct(request, interrupts, progress, watch, _start_spark)
         # From here on a signal breaks off what is under way; what came before is looked at once more.
         interrupts.breaks = True
         if interrupts.in_vain:
@@ -67,6 +68,13 @@ def run(
         return code
 
 
+def _start_spark(folder: RunFolder, rows: int) -> None:
+    """Start what the analysis needs, while the broker stops and the last rows are written."""
+    from streamgauge.pipeline.session import SESSIONS, sizing
+
+    # The analysis tries again, and says what is wrong.
+    with suppress(RunFailed, BadInput):
+        SESSIONS.begin(sizing(rows, os.cpu_count() or 1), None, folder.logs / "spark.log")
 
 
 def analyse(

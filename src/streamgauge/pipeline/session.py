@@ -177,10 +177,13 @@ class Sessions:
         try:
             yield spark
             spark.catalog.clearCache()
-        except Exception as error:
+        except BaseException as error:
             if (how := kept.how_ended()) is not None:
                 self.close()
-                raise AnalysisError(f"Spark ended while it analysed: {how}; its log is {kept.jvm.log}") from error
+                if isinstance(error, Exception):
+                    raise AnalysisError(f"Spark ended while it analysed: {how}; its log is {kept.jvm.log}") from error
+            else:
+                spark.sparkContext.cancelAllJobs()
             raise
 
     def _is_of_the_user(self) -> bool:
@@ -204,7 +207,8 @@ class Sessions:
                 for name in address:
                     os.environ.pop(name)
             conf = SparkConf(loadDefaults=False).setAll(list(_settings(kept).items()))
-            kept.spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
+            with _signals_kept():
+                kept.spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
         except (PySparkException, Py4JError, OSError, WorkerError) as error:
             log = kept.jvm.log
             self.close()
@@ -258,6 +262,17 @@ def _begun(size: Sizing, master: str | None, log: Path, scratch: Scratch, archiv
 
 def _settings(kept: _Kept) -> dict[str, str]:
     return settings(kept.size, kept.master, kept.scratch.path)
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Let Ctrl-C mean what it means to this process: PySpark would give it a meaning of its own, for ever."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 def _stop(spark: SparkSession) -> None:

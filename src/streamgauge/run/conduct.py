@@ -94,11 +94,16 @@ class _Target:
 
 
 def conduct(
-    request: Request, interrupts: Interrupts, progress: Progress, watch: Callable[[Look], None] | None = None
+    request: Request,
+    interrupts: Interrupts,
+    progress: Progress,
+    watch: Callable[[Look], None] | None = None,
+    over: Callable[[RunFolder, int], None] = lambda *_: None,
 ) -> RunFolder:
     """Carry a scenario out; returns the folder with its rows and run.json. Raises BadInput before anything starts.
 
-    `watch` is shown how the run stands, once in a second.
+    `watch` is shown how the run stands, once in a second. `over` is told as soon as nothing is measured any more, with
+    the rows that there are about, unless the user wants to wait for nothing.
     """
     check_trust(request.scenario, request.trust)
     _check_faults(request)
@@ -112,7 +117,7 @@ def conduct(
             # Before a broker is started that would wait for it.
             connector_jars(request.scenario, progress, Waiting(interrupts))
             with _target(request, folder, interrupts, progress) as target:
-                done = _carry_out(request, identity, pair, folder, target, interrupts, progress, watch)
+                done = _carry_out(request, identity, pair, folder, target, interrupts, progress, watch, over)
         except Interrupted as error:
             if request.bootstrap:
                 # What it noted of topics that it made is how `streamgauge topics` finds them.
@@ -148,6 +153,7 @@ def _carry_out(
     interrupts: Interrupts,
     progress: Progress,
     watch: Callable[[Look], None] | None,
+    over: Callable[[RunFolder, int], None],
 ) -> _Done:
     """Do on a cluster what has to be done while there is one. Raises before the load, and never after its begin."""
     scenario = request.scenario
@@ -183,6 +189,8 @@ def _carry_out(
         write_facts(folder, facts.model_copy(update=planned), reserve=True)
 
     outcome = Supervisor(plan, topics, interrupts, progress, watch, begins=note).conduct()
+    if not interrupts.at_once:
+        over(folder, _rows(outcome))
     topics.query_ends = outcome.query_ends
     final = _ask_final(topics, outcome) if outcome.cluster_answers else None
     if final and plan.query:
@@ -192,6 +200,11 @@ def _carry_out(
     names = target.broker.names if target.broker else []
     broker = facts.broker.model_copy(update={"processes": list(names)})
     return _Done(facts.model_copy(update={"broker": broker}), plan, outcome, topics, final)
+
+
+def _rows(outcome: Outcome) -> int:
+    """How many rows a run has, about: what was sent was mostly received."""
+    return 2 * sum(sum(worker.next_seqs or ()) for worker in outcome.workers)
 
 
 def _ask_final(topics: Topics, outcome: Outcome) -> Stands | None:
