@@ -151,6 +151,19 @@ def test_a_second_is_a_point_and_phases_are_shades(make: Make) -> None:
     assert phases(result) == [{"from": -2.0, "to": 0.0, "phase": "warmup"}]
 
 
+def test_a_second_that_is_cut_has_no_rate(make: Make) -> None:
+    """A drain that ends 33 ms into its second is not drawn as a fall to nothing; latencies are those there were."""
+
+    def cut(facts: Row, _: Tables) -> None:
+        facts["phases"].insert(0, {"name": "warmup", "from_ns": -(2 * 10**9), "to_ns": 0})
+        facts["phases"][-1]["to_ns"] = 9_033_000_000
+
+    rows = timeline(assemble(make(cut)), [])
+    assert [row["s"] for row in rows if row["received"] is None] == [9]
+    assert rows[9]["sent"] is None
+    assert rows[9]["end-to-end response p99"] is not None
+
+
 def test_a_long_run_is_drawn_with_fewer_points(make: Make) -> None:
     """Rates by their mean, everything else by its worst; the figure says so."""
     result = assemble(make())
