@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.cli import run as running
-from streamgauge.cluster.java import Java
+from streamgauge.processes.jvm.java import Java
 from streamgauge.domain.errors import Interrupted
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
