@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from streamgauge.cli import run as running
-from streamgauge.processes.jvm.java import Java
 from streamgauge.domain.errors import Interrupted
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import Java
 from streamgauge.run.conduct import Request
 from streamgauge.scenario import parse
 from streamgauge.watch.display import Display, Quiet
