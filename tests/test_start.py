@@ -1,13 +1,19 @@
 """Ctrl-C at every moment of a command: one exit code, and never a traceback."""
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from streamgauge.cli.run import analyse
+from streamgauge.domain.errors import CtrlC
+from streamgauge.domain.runfolder import RunFolder
 from streamgauge.engine.supervise import not_for_children
 from streamgauge.engine.worker import TOLD_TO_ALL
 
+GOLDEN = Path(__file__).parent / "report" / "golden" / "format-1"
 BEGIN = "import os, signal\nfrom streamgauge.__main__ import interruptible, loading\n"
 
 
@@ -55,3 +61,21 @@ def test_what_a_terminal_tells_everyone_is_for_the_parent_alone() -> None:
 
     assert said.split() == [str(int(number)) for number in sorted(TOLD_TO_ALL)]
     assert subprocess.check_output([sys.executable, "-c", program], text=True, timeout=60) == "\n"
+
+
+@pytest.mark.parametrize("error", [CtrlC, KeyboardInterrupt])
+def test_an_analysis_that_is_interrupted_says_how_to_go_on(
+    error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows are kept; from a notebook as well as from the command line."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise error
+
+    said: list[str] = []
+    shutil.copytree(GOLDEN, tmp_path / "run")
+    monkeypatch.setattr("streamgauge.pipeline.run.analyse", interrupted)
+    code = analyse(RunFolder(tmp_path / "run"), None, said.append, as_json=False, out=said.append)
+
+    assert code == 130
+    assert said[-1] == f"analysis interrupted; the rows are kept: streamgauge analyse {tmp_path}/run"

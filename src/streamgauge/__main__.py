@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Final
 
+from streamgauge.domain.errors import CtrlC
+
 _INTERRUPTED: Final = 130
-
-
-class _Interrupt(BaseException):
-    """Ctrl-C. It is no KeyboardInterrupt, for which the command line's library has an exit code of its own."""
 
 
 @contextlib.contextmanager
@@ -24,7 +22,7 @@ def loading() -> Iterator[None]:
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise _Interrupt
+    raise CtrlC
 
 
 def main() -> None:
@@ -40,7 +38,7 @@ def interruptible() -> Iterator[None]:
     """Ctrl-C ends what is done here, after what it must clear away, with the exit code of an interruption."""
     try:
         yield
-    except _Interrupt:
+    except CtrlC:
         sys.stderr.write("interrupted\n")
         sys.exit(_INTERRUPTED)
 

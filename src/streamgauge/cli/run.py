@@ -8,7 +8,7 @@ from typing import Any
 from streamgauge.cli.conduct import Request, conduct, left_in_vain
 from streamgauge.cli.recover import alone, completed
 from streamgauge.cli.signals import noted
-from streamgauge.domain.errors import Interrupted, RunFailed
+from streamgauge.domain.errors import CtrlC, Interrupted, RunFailed
 from streamgauge.domain.exits import Exit
 from streamgauge.domain.look import Look
 from streamgauge.domain.runfolder import RunFolder
@@ -76,7 +76,7 @@ def analyse(
         try:
             facts = completed(folder, progress)
             answer(folder, master=master, progress=progress)
-        except KeyboardInterrupt:
+        except (CtrlC, KeyboardInterrupt):
             progress(f"analysis interrupted; the rows are kept: {folder.analyse_again}")
             return Exit.INTERRUPTED
         except RunFailed as error:

@@ -49,6 +49,13 @@ class Interrupted(StreamgaugeError):
     """The user wanted to wait no longer."""
 
 
+class CtrlC(BaseException):
+    """Ctrl-C where nobody noted it. It is no KeyboardInterrupt, for which the command line has an exit code of its own.
+
+    Raised in the middle of anything; what must be cleared away meanwhile is.
+    """
+
+
 class RunFailed(StreamgaugeError):
     """The work began and could not be done."""
 
