@@ -1,0 +1,43 @@
+"""What a run says of its scenario before it begins."""
+
+from pathlib import Path
+
+import pytest
+
+from streamgauge.cli import run as running
+from streamgauge.cli.conduct import Request
+from streamgauge.domain.errors import Interrupted
+from streamgauge.domain.scenario import parse
+from streamgauge.kafka.java import Java
+from streamgauge.watch.display import Display, Quiet
+
+
+class Told(Quiet):
+    """Keeps what it is to say."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+
+@pytest.mark.parametrize(("free", "said"), [(10**6, ["--out runs: its disk has 1 MB left"]), (10**15, [])])
+def test_a_disk_that_may_become_full_is_told_before_anything_begins(
+    free: int, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As advice: the run may end before."""
+
+    def conduct(*_: object) -> None:
+        raise Interrupted("it begins")
+
+    monkeypatch.setattr(running, "conduct", conduct)
+    monkeypatch.setattr(running, "free_bytes", lambda _: free)
+    scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "100k/s", "size": 512}})
+    request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
+    display = Told()
+    told: Display = display
+    with pytest.raises(Interrupted, match="it begins"):
+        running.run(request, told, as_json=False, out=lambda _: None)
+
+    assert [line[: len(begin)] for line, begin in zip(display.lines, said, strict=True)] == said
