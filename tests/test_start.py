@@ -37,6 +37,15 @@ def test_an_interruption_ends_it_with_its_own_exit_code(program: str, said: str)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
 
 
+def test_impatience_at_the_end_does_not_change_the_exit_code() -> None:
+    """The second Ctrl-C may come when the first has ended the run, and the interpreter is about to end."""
+    end = "import atexit, sys\natexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+    program = f"{BEGIN}{end}with loading(): pass\nwith interruptible(): sys.exit(130)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_a_command_that_notes_no_signals_is_interrupted_too() -> None:
     """The library of the command line would call it aborted."""
     program = f"""{BEGIN}

@@ -35,12 +35,17 @@ def main() -> None:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C ends what is done here, after what it must clear away, with the exit code of an interruption."""
+    """Ctrl-C ends what is done here, after what it must clear away, with the exit code of an interruption.
+
+    Afterwards it means nothing any more: the interpreter that ends would die of it, and the exit code be lost.
+    """
     try:
         yield
     except CtrlC:
         sys.stderr.write("interrupted\n")
         sys.exit(_INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 if __name__ == "__main__":
