@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from streamgauge.cli.signals import noted
+from streamgauge.domain.errors import CtrlC
 from streamgauge.engine.plan import Interrupts
 
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -65,3 +66,16 @@ def test_nohup_is_heeded() -> None:
         os.kill(os.getpid(), signal.SIGHUP)
 
     assert interrupts.count == 0
+
+
+@pytest.mark.parametrize("number", HEARD)
+def test_once_nobody_looks_at_the_count_a_signal_breaks_off(number: signal.Signals) -> None:
+    """It is counted all the same: what is raised while objects are collected is lost."""
+    interrupts, heard = Interrupts(), list[str]()
+
+    with noted(interrupts, heard.append):
+        interrupts.breaks = True
+        with pytest.raises(CtrlC):
+            os.kill(os.getpid(), number)
+
+    assert (interrupts.count, heard) == (1, [])

@@ -43,16 +43,19 @@ def run(
     room = room_advice(request.scenario, str(request.out), free_bytes(request.out), embedded=embedded)
     for line in [*advice(request.scenario), *room]:
         progress(line)
-    with metrics or nullcontext(), display, noted(interrupts, progress):
-        if metrics:
-            progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
-        folder = conduct(request, interrupts, progress, watch)
-    if interrupts.in_vain:
-        raise Interrupted(left_in_vain(folder))
-    if interrupts.at_once:
-        progress(f"stopped at once; what was recorded is kept: {folder.analyse_again}")
-        return Exit.INTERRUPTED
-    return analyse(folder, None, progress, as_json=as_json, out=out, figures=figures)
+    with noted(interrupts, progress):
+        with metrics or nullcontext(), display:
+            if metrics:
+                progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
+            folder = conduct(request, interrupts, progress, watch)
+        # From here on a signal breaks off what is under way; what came before is looked at once more.
+        interrupts.breaks = True
+        if interrupts.in_vain:
+            raise Interrupted(left_in_vain(folder))
+        if interrupts.at_once:
+            progress(f"stopped at once; what was recorded is kept: {folder.analyse_again}")
+            return Exit.INTERRUPTED
+        return analyse(folder, None, progress, as_json=as_json, out=out, figures=figures)
 
 
 def analyse(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from streamgauge.domain.errors import CtrlC
 from streamgauge.engine.plan import Interrupts
 
 _STANDARD: Final = (0, 1, 2)
@@ -16,12 +17,14 @@ _STANDARD: Final = (0, 1, 2)
 def noted(interrupts: Interrupts, progress: Callable[[str], None]) -> Iterator[None]:
     """Ctrl-C and SIGTERM stop the run, and at once when they come again; so does a terminal that is closed, once.
 
-    Outside of the load they stop it at once.
+    Outside of the load they stop it at once. Once `interrupts.breaks` is set, they raise CtrlC where they come.
     """
     terminals = [descriptor for descriptor in _STANDARD if os.isatty(descriptor)]
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         interrupts.note()
+        if interrupts.breaks:
+            raise CtrlC
         progress("stopping at once" if interrupts.at_once else "stopping: again to stop at once")
 
     def hang_up(_signal: int, _frame: FrameType | None) -> None:
@@ -29,6 +32,8 @@ def noted(interrupts: Interrupts, progress: Callable[[str], None]) -> Iterator[N
         # A shell passes on what the kernel has told everyone already: twice is not impatience.
         if interrupts.count == 0:
             interrupts.note()
+            if interrupts.breaks:
+                raise CtrlC
 
     handlers = {signal.SIGINT: stop, signal.SIGTERM: stop}
     # Who says `nohup` has it ignored, and wants that.

@@ -89,6 +89,8 @@ class Interrupts:
     load_began: bool = False
     load_ended: bool = False
     """Whether the workers are gone, also where no load began."""
+    breaks: bool = False
+    """Whether nobody looks at the count any more: to ask breaks off what is under way."""
     _heeded: int = 0
     """How often may be asked without meaning now."""
 

@@ -1,4 +1,4 @@
-"""What a run says of its scenario before it begins."""
+"""The command `run`: what it says of its scenario before it begins, and what it does when the user has had enough."""
 
 from pathlib import Path
 
@@ -7,7 +7,9 @@ import pytest
 from streamgauge.cli import run as running
 from streamgauge.cli.conduct import Request
 from streamgauge.domain.errors import Interrupted
+from streamgauge.domain.runfolder import RunFolder
 from streamgauge.domain.scenario import parse
+from streamgauge.engine.plan import Interrupts
 from streamgauge.kafka.java import Java
 from streamgauge.watch.display import Display, Quiet
 
@@ -41,3 +43,23 @@ def test_a_disk_that_may_become_full_is_told_before_anything_begins(
         running.run(request, told, as_json=False, out=lambda _: None)
 
     assert [line[: len(begin)] for line, begin in zip(display.lines, said, strict=True)] == said
+
+
+def test_impatience_that_comes_when_the_run_is_just_over_is_heeded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is analysed; how to do that is said."""
+
+    def conduct(_: object, interrupts: Interrupts, *__: object) -> RunFolder:
+        interrupts.begin_load()
+        interrupts.note()
+        interrupts.end_load()
+        interrupts.note()
+        return RunFolder(tmp_path)
+
+    monkeypatch.setattr(running, "conduct", conduct)
+    scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "1/s", "size": 512}})
+    request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
+    display = Told()
+    assert running.run(request, display, as_json=False, out=pytest.fail) == 130
+    assert display.lines == [f"stopped at once; what was recorded is kept: streamgauge analyse {tmp_path}"]
