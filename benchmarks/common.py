@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
 from streamgauge.cluster.jars import broker_jars
-from streamgauge.processes.jvm.java import find_java
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.prime import prime
+from streamgauge.processes.jvm.java import find_java
 from streamgauge.record.facts import machine, read_facts, versions
 from streamgauge.run.conduct import Request, conduct
 from streamgauge.run.scenario_file import load_scenario
