@@ -1,7 +1,6 @@
 """The data that all figures over time share: one row for each second, or for a few of them where a run is long."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf
 from typing import Any, Final
 
 from streamgauge.report.figures.drawing.figure import Result, Row, Source, rounded
@@ -37,8 +36,8 @@ def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> Source:
 def timeline(result: Result, latencies: Iterable[Row]) -> list[Row]:
     """One row for each second: `s`, rates, counts and latencies under the names that legends show."""
     late = {row["second"]: row for row in latencies if (row["metric"], row["scope"]) == ("lateness", "window")}
-    whole = _whole(result)
-    rows = [_row(result, second, late.get(second["second"], {}), whole) for second in result["timeline"]]
+    edges = _edges(result)
+    rows = [_row(result, second, late.get(second["second"], {}), edges) for second in result["timeline"]]
     step = seconds_per_point(len(rows))
     return [_merged(rows[at : at + step]) for at in range(0, len(rows), step)]
 
@@ -61,23 +60,23 @@ def phases(result: Result) -> list[Row]:
     ]
 
 
-def _whole(result: Result) -> tuple[float, float]:
-    """From which second to which one the run lasted; the seconds at its edges are cut."""
+def _edges(result: Result) -> tuple[float, ...]:
+    """From which second to which one the run lasted, as far as it is known; the seconds at its edges are cut."""
     phases = result["run"]["phases"]
     zero = next((phase["from_ns"] for phase in phases if phase["name"] == "measure"), None)
     if zero is None:
-        return -inf, inf
+        return ()
     edges = [(phase[edge] - zero) / 1e9 for phase in phases for edge in ("from_ns", "to_ns")]
     return min(edges), max(edges)
 
 
-def _row(result: Result, second: Row, late: Row, whole: tuple[float, float]) -> Row:
+def _row(result: Result, second: Row, late: Row, edges: tuple[float, ...]) -> Row:
     throughput = result["throughput"]
     loading = second["second"] < (throughput["measured_seconds"] or 0)
     row: dict[str, Any] = {"s": second["second"], "asked": throughput["asked_per_second"] if loading else None}
     # A second that is cut has no rate: what came in its last 33 ms, or did not, says nothing of a second.
-    is_whole = whole[0] <= second["second"] and second["second"] + 1 <= whole[1]
-    row |= {name: rounded(second[f"{name}_per_second"]) if is_whole else None for name in RATES[1:]}
+    is_cut = any(second["second"] < edge < second["second"] + 1 for edge in edges)
+    row |= {name: None if is_cut else rounded(second[f"{name}_per_second"]) for name in RATES[1:]}
     row |= {"outstanding": second["outstanding"], "errors": second["errors"]}
     # Results of older versions have no lag.
     row |= {"committed_lag": second.get("committed_lag")}
