@@ -271,8 +271,8 @@ def test_sleeps_that_last_too_long_are_allowed_for(overshoot_us: int) -> None:
 
 
 def test_slots_of_partitions_do_not_starve_each_other() -> None:
-    """The messages of one partition stand before all others, and fill what may be in hand only to its share."""
-    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1ms", order="partitions"), in_hand=20))
+    """The messages of one partition stand before all others, and fill what may be buffered only to its share."""
+    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1ms", order="partitions"), buffer=20))
     ground.fill(10_000, 0)
     ground.fill(10_000, 1)
     ground.run(1.0)
@@ -281,25 +281,25 @@ def test_slots_of_partitions_do_not_starve_each_other() -> None:
     assert counts == pytest.approx([1000, 1000], rel=0.02)
 
 
-@pytest.mark.parametrize("in_hand", [1, 10, 1000])
-def test_what_is_in_hand_is_bounded(in_hand: int) -> None:
+@pytest.mark.parametrize("buffer", [1, 10, 1000])
+def test_what_is_buffered_is_bounded(buffer: int) -> None:
     """What was received and is not processed, at any time, and what the shared cells say of it."""
-    ground = Ground(Consuming(("t",), PARTITIONS, SLOW, in_hand=in_hand))
+    ground = Ground(Consuming(("t",), PARTITIONS, SLOW, buffer=buffer))
     ground.fill(5_000)
     most = 0
     for _ in range(300):
         ground.run(0.001)
         received = int(ground.live.slots[0, Slot.MESSAGES])
         most = max(most, received - len(ground.received.column("offset")))
-        assert ground.live.slots[0, Slot.IN_HAND] <= in_hand
+        assert ground.live.slots[0, Slot.BUFFERED] <= buffer
 
-    assert most <= in_hand + BITE
+    assert most <= buffer + BITE
     assert len(ground.processed()) > 200
 
 
 def test_a_message_that_takes_long_keeps_nobody_from_polling() -> None:
     """Its group hears of the consumer at least every second, though there is no room for a message."""
-    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1m"), in_hand=1))
+    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1m"), buffer=1))
     ground.fill(10)
     ground.run(20.0)
     ground.finish()
@@ -312,7 +312,7 @@ def test_a_message_that_takes_long_keeps_nobody_from_polling() -> None:
 
 def test_processing_that_takes_no_time_costs_no_turn_for_each_message() -> None:
     """A backlog goes through in polls of full size."""
-    ground = Ground(Consuming(("t",), PARTITIONS, Processing(), in_hand=10))
+    ground = Ground(Consuming(("t",), PARTITIONS, Processing(), buffer=10))
     ground.fill(20_000)
     for _ in range(10):
         ground.consumer.turn(LONGEST_NS)
@@ -323,7 +323,7 @@ def test_processing_that_takes_no_time_costs_no_turn_for_each_message() -> None:
 
 def test_a_change_ends_a_backlog() -> None:
     """From the begin of the measure phase on; what has begun takes as long as it was to."""
-    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="10ms", changes=[{"at": "1s"}]), in_hand=50))
+    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="10ms", changes=[{"at": "1s"}]), buffer=50))
     ground.fill(10_000)
     ground.run(0.5)
     ground.measure_ns = ground.time.at_ns
@@ -349,7 +349,7 @@ def test_what_is_dropped_is_handled_and_never_processed() -> None:
 
 @pytest.mark.parametrize(("delay_ms", "expected"), [(10, 9.5), (1, 95)])
 def test_revoked_partitions_leave_with_what_is_known(delay_ms: int, expected: float) -> None:
-    """What is in hand of them is recorded, not processed and not stored; the others go on."""
+    """What is buffered of them is recorded, not processed and not stored; the others go on."""
     how = processing(delay=f"{delay_ms}ms", order="partitions")
     ground = Ground(Consuming(("t",), PARTITIONS, how, commit=every(interval="1s")))
     ground.fill(120, 0)
@@ -381,7 +381,7 @@ def test_at_the_end_all_that_was_received_is_recorded() -> None:
     assert ground.received.column("offset") == list(range(20))
     begun = [each != NULL_INT64 for each in ground.received.column("started_ns")]
     assert begun == [True] * (processed + 1) + [False] * (19 - processed)
-    assert ground.live.slots[0, Slot.IN_HAND] == 0
+    assert ground.live.slots[0, Slot.BUFFERED] == 0
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_at_the_end_all_that_was_received_is_recorded() -> None:
 )
 def test_commits_come_when_they_are_asked_for(way: Any, how: Processing | None, expected: int) -> None:
     """Of what is stored, and a last one at the end; each is a row."""
-    ground = Ground(Consuming(("t",), PARTITIONS, how, commit=way, in_hand=100))
+    ground = Ground(Consuming(("t",), PARTITIONS, how, commit=way, buffer=100))
     ground.fill(1_000 if how else 10_000)
     ground.run(1.1)
     ground.finish()
@@ -417,7 +417,7 @@ def test_commits_come_when_they_are_asked_for(way: Any, how: Processing | None, 
 @pytest.mark.slow
 def test_a_rate_is_kept_and_spread_evenly(per_second: float, how: Processing | None) -> None:
     """Bounded waits: a consumer that may take nothing polls all the same, for its group."""
-    ground = Ground(Consuming(("t",), PARTITIONS, how, per_second=per_second, in_hand=20))
+    ground = Ground(Consuming(("t",), PARTITIONS, how, per_second=per_second, buffer=20))
     ground.fill(100_000)
     seconds = max(2.0, 3 / per_second)
     ground.run(seconds)

@@ -15,7 +15,7 @@ from streamgauge.engine.control import Controlled, Controller, policy_of
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.live import Cell, Live, Order, Slot
 from streamgauge.engine.observe.lag import LagSampler, Sampled
-from streamgauge.engine.produce.gate import OPEN, SHUT
+from streamgauge.engine.produce.throttle import OPEN, SHUT
 from streamgauge.engine.supervise.inject import Injector, Mark, Target
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.faults import Injected

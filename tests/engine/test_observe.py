@@ -8,7 +8,7 @@ from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import Held
 from streamgauge.engine.live import Cell, Live, Slot
 from streamgauge.engine.observe.looks import Observed, Observer
-from streamgauge.engine.produce.gate import OPEN, SHUT
+from streamgauge.engine.produce.throttle import OPEN, SHUT
 from streamgauge.scenario.model.backpressure import Backpressure
 
 HYSTERESIS = Backpressure.model_validate({"hysteresis": {"max_lag": 20_000}})

@@ -15,9 +15,9 @@ from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.live import Latencies, Live, Order, Slot, State
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
+from streamgauge.engine.produce.round_robin import run_round_robin
 from streamgauge.engine.produce.sent import Sinks
 from streamgauge.engine.produce.stops import Flush, Transactions
-from streamgauge.engine.produce.turns import run_together
 from streamgauge.workload.pacing import Pacer, constant
 
 START = 10 * NS_PER_SECOND
@@ -286,7 +286,7 @@ def test_a_share_of_the_transactions_is_aborted(share: float, aborted: int) -> N
 
 @pytest.mark.parametrize("rate", [1_000.0, None])
 def test_a_message_that_failed_is_sent_again(rate: float | None) -> None:
-    """With its stamp; the row tells the fate that was final, an attempt tells of the other."""
+    """With its stamp; the row tells the last report, an attempt tells of the other."""
     story = Story(rate=rate, seconds=0.5, unlucky={0, 7, 8}, sending=Sending(resend=1, measured_messages=400))
 
     rows = story.run()
@@ -368,7 +368,7 @@ def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
             )
         )  # fmt: skip
 
-    run_together(producers, Times(START, START, START + NS_PER_SECOND, NS_PER_SECOND // 2), time.now_ns, time.sleep)
+    run_round_robin(producers, Times(START, START, START + NS_PER_SECOND, NS_PER_SECOND // 2), time.now_ns, time.sleep)
 
     assert {row["error"] for row in sinks[0].rows} == {"_PURGE_QUEUE"}
     for rows in sinks[1:]:

@@ -125,13 +125,13 @@ def listed(values: Any, count: int) -> list[Any]:
     return values if isinstance(values, list) else [values] * count
 
 
-def fates(client: ProducerClient, count: int) -> dict[str, list[Any]]:
-    """The fates of `count` messages, waited for in bounded time, as columns ordered by sequence."""
+def reports(client: ProducerClient, count: int) -> dict[str, list[Any]]:
+    """The reports of `count` messages, waited for in bounded time, as columns ordered by sequence."""
     known: list[dict[str, Any]] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
     while len(known) < count and monotonic_ns() < limit_ns:
         client.serve(0.05)
-        block, number = client.fates(1)
+        block, number = client.reports(1)
         columns = {
             name: values.tolist()
             if isinstance(values, np.ndarray)
@@ -168,7 +168,7 @@ def test_every_message_is_acknowledged_and_received_intact(ground: Ground, in_he
         block = compose(first, 100, in_header=in_header)
         refused = producer.send(block)
         assert (list(refused.no_room), list(refused.failed)) == ([], [])
-    told = fates(producer, 300)
+    told = reports(producer, 300)
 
     consumer = ground.consumer(in_header=in_header)
     got = received(consumer, 300)
@@ -185,7 +185,7 @@ def test_every_message_is_acknowledged_and_received_intact(ground: Ground, in_he
 
 
 def test_a_full_queue_refuses_and_loses_nothing(ground: Ground) -> None:
-    """What found no room is named by its place; what was taken waits for its fate."""
+    """What found no room is named by its place; what was taken waits for its report."""
     producer = ground.stuck_producer(10)
     block = compose(0, 25)
 
@@ -196,7 +196,7 @@ def test_a_full_queue_refuses_and_loses_nothing(ground: Ground) -> None:
     assert producer.room() == 0
     assert producer.queue_limit == producer.in_flight() == 10
     producer.abandon()
-    told = fates(producer, 10)
+    told = reports(producer, 10)
     assert told["seq"] == list(range(10))
     assert set(told["error"]) == {"_PURGE_QUEUE"}
     assert set(told["offset"]) == {-(1 << 63)}
@@ -204,7 +204,7 @@ def test_a_full_queue_refuses_and_loses_nothing(ground: Ground) -> None:
     producer.close()
 
 
-def test_fates_come_in_blocks(ground: Ground) -> None:
+def test_reports_come_in_blocks(ground: Ground) -> None:
     """Nothing before there are as many as asked for."""
     producer = ground.producer()
     producer.send(compose(0, 20, due=None))
@@ -212,10 +212,10 @@ def test_fates_come_in_blocks(ground: Ground) -> None:
     while producer.in_flight() and monotonic_ns() < limit_ns:
         producer.serve(0.05)
 
-    assert producer.fates(21) == ({}, 0)
-    told = fates(producer, 20)
+    assert producer.reports(21) == ({}, 0)
+    told = reports(producer, 20)
     assert set(told["due_ns"]) == {-(1 << 63)}
-    assert producer.fates(1) == ({}, 0)
+    assert producer.reports(1) == ({}, 0)
     producer.close()
 
 
@@ -223,7 +223,7 @@ def test_a_held_consumer_takes_nothing(ground: Ground) -> None:
     """Until it is let go, whether its partitions came before or after."""
     producer = ground.producer()
     producer.send(compose(0, 50))
-    fates(producer, 50)
+    reports(producer, 50)
     consumer = ground.consumer()
     consumer.hold(held=True)
     limit_ns = monotonic_ns() + PATIENCE_NS
@@ -244,7 +244,7 @@ def test_positions_follow_what_was_read(ground: Ground) -> None:
     producer = ground.producer()
     for first in range(0, 40, 10):
         producer.send(compose(first, 10))
-        fates(producer, 10)
+        reports(producer, 10)
     consumer = ground.consumer()
     received(consumer, 40)
 
@@ -270,7 +270,7 @@ def test_without_acknowledgements_neither_offset_nor_time_is_known(mock_cluster:
     producer = KafkaProducer(ClientSpec("p", ("t",), {"bootstrap.servers": mock_cluster, "acks": 0}))
     producer.send(compose(0, 10))
 
-    told = fates(producer, 10)
+    told = reports(producer, 10)
 
     assert set(told["error"]) == {None}
     assert set(told["offset"]) == set(told["acked_ns"]) == {None}

@@ -122,7 +122,7 @@ class FakeProducer:
         elif timeout_seconds:
             self.sleep(timeout_seconds)
 
-    def fates(self, at_least: int) -> tuple[Block, int]:
+    def reports(self, at_least: int) -> tuple[Block, int]:
         """What was delivered since the last call."""
         count = self._fates
         if count < max(1, at_least):

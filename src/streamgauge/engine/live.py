@@ -68,7 +68,7 @@ class Slot(IntEnum):
     MESSAGES = 1
     """Handed to the client, or received."""
     KNOWN = 2
-    """Producer: messages whose fate is known."""
+    """Producer: messages that are reported, as delivered or as failed."""
     BLOCKED_NS = 3
     """Producer: time spent waiting for room in the client's queue."""
     ASSIGNED = 4
@@ -80,12 +80,12 @@ class Slot(IntEnum):
     GAP_ODD_NS = 7
     """The same for the last odd second: a reader takes the second that is over."""
     FAILED = 8
-    """Producer: messages whose fate is that they failed, and those that the client refused."""
+    """Producer: messages reported as failed, and those that the client refused."""
     BYTES = 9
     """Bytes of value of the messages acknowledged, or received."""
     OVER_NS = 10
     """When the last message of a load was sent, or the last one received; 0 before any."""
-    IN_HAND = 11
+    BUFFERED = 11
     """Consumer: messages polled and not processed."""
     GRANTED = 12
     """Producer: how many messages it may have sent by now; written by the controller."""
@@ -101,7 +101,7 @@ class Slot(IntEnum):
     """Query: process ids of `PROCESSES`, one cell for each; 0 for one that is not there."""
     NEXT_SEQ = 22
     """Producer: the first sequence that it has not taken up. Rises before a message is handed to the client, and after
-    one that is passed over was recorded: each message below is in the rows, or its fate is unknown."""
+    one that is passed over was recorded: each message below is in the rows, or nobody knows what became of it."""
 
 
 class State(IntEnum):
@@ -111,7 +111,7 @@ class State(IntEnum):
     READY = 1
     RUNNING = 2
     FLUSHED = 3
-    """Producer: the load is over and every fate is known. Query: it has ended as it was told to."""
+    """Producer: the load is over and every message is reported. Query: it has ended as it was told to."""
     DONE = 4
 
 

@@ -22,7 +22,7 @@ from streamgauge.domain.query import News, Progress, QuerySpec
 
 
 class ProducerClient(Protocol):
-    """A client that sends and tells the fate of every message that it took."""
+    """A client that sends, and reports what became of every message that it took."""
 
     @property
     def queue_limit(self) -> int:
@@ -41,7 +41,7 @@ class ProducerClient(Protocol):
         """Serve delivery reports, waiting at most so long for the first."""
         ...
 
-    def fates(self, at_least: int) -> tuple[Block, int]:
+    def reports(self, at_least: int) -> tuple[Block, int]:
         """The rows of `sent` (without the constant columns) that became known since the last call, and their number.
 
         Nothing, and 0, while there are fewer than `at_least`.
@@ -61,7 +61,7 @@ class ProducerClient(Protocol):
         ...
 
     def in_flight(self) -> int:
-        """Messages taken whose fate is not known."""
+        """Messages taken and not reported yet."""
         ...
 
     def statistics(self) -> tuple[Block, int]:
@@ -69,7 +69,7 @@ class ProducerClient(Protocol):
         ...
 
     def abandon(self) -> None:
-        """Give up all that is in flight; their fates become known to the next `serve`."""
+        """Give up all that is in flight; the next `serve` reports it so."""
         ...
 
     def close(self) -> None:

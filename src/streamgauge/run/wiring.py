@@ -11,8 +11,8 @@ import numpy as np
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, ClockPair
 from streamgauge.domain.errors import BadInput, Fault, WorkerError
+from streamgauge.engine.consume.buffer import ARGUMENTS
 from streamgauge.engine.consume.loop import Consuming, Reading
-from streamgauge.engine.consume.process import ARGUMENTS
 from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import Sending
@@ -297,7 +297,7 @@ def _consumers(
                     topics=scenario.topic_names,
                     partitions=scenario.topic.partitions,
                     processing=consume.processing,
-                    in_hand=consume.in_hand,
+                    buffer=consume.in_hand,
                     commit=consume.commit,
                     per_second=consume.rate_per_consumer,
                     seed=scenario.seed,

@@ -11,7 +11,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.look import Held, Look, Stage, WorkerLook
 from streamgauge.engine.live import Cell, Live, Slot
-from streamgauge.engine.produce.gate import SHUT
+from streamgauge.engine.produce.throttle import SHUT
 from streamgauge.scenario.model.backpressure import Backpressure
 
 

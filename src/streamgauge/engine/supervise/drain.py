@@ -94,7 +94,7 @@ class Draining:
 
     def _has_read(self, group: int, rows: Sequence[int], targets: Sequence[int]) -> bool:
         live = self.live
-        if live.slots[rows, Slot.IN_HAND].any():
+        if live.slots[rows, Slot.BUFFERED].any():
             return False
         places = np.asarray(self.plan.read_places)
         positions, wanted = live.positions[rows].max(axis=0)[places], np.asarray(targets)[places]

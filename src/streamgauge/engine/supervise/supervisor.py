@@ -349,7 +349,7 @@ class Supervisor:
         return self.interrupts.count < 2
 
     def _is_flushed(self, live: Live) -> bool:
-        """Whether every producer that lives knows the fate of all it sent, or has no more to do."""
+        """Whether every producer that lives has a report of all it sent, or has no more to do."""
         producers = [worker for worker in self._workers if worker.role == "producer"]
         return all(w.process.poll() is not None or w.state(live) >= State.FLUSHED for w in producers)
 

@@ -29,11 +29,11 @@ from streamgauge.engine.ports import (
     TableReader,
 )
 from streamgauge.engine.produce.compose import Composer, Recipe
-from streamgauge.engine.produce.gate import Gate
 from streamgauge.engine.produce.labelled import Labelled
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending
+from streamgauge.engine.produce.round_robin import run_round_robin
 from streamgauge.engine.produce.sent import Sinks
-from streamgauge.engine.produce.turns import run_together
+from streamgauge.engine.produce.throttle import Throttle
 from streamgauge.engine.query import Hosting, QueryHost
 from streamgauge.engine.query import Sinks as QuerySinks
 from streamgauge.engine.worker.context import Context
@@ -56,7 +56,7 @@ class ProducerMember:
 
 @dataclass(frozen=True, slots=True)
 class ProducerJob:
-    """Send a load, by one producer or by several in turn."""
+    """Send a load, by one producer or by several round robin."""
 
     open_client: OpenProducer
     members: tuple[ProducerMember, ...]
@@ -77,7 +77,7 @@ class ProducerJob:
             if len(producers) == 1:
                 producers[0].run(times)
             else:
-                run_together(producers, times)
+                run_round_robin(producers, times)
             for producer in producers:
                 _record_statistics(told, producer.client)
 
@@ -94,7 +94,7 @@ class ProducerJob:
             context.latencies(place),
             context.order,
             member.sending,
-            gate=Gate(context.slots[place]) if self.held_back else None,
+            throttle=Throttle(context.slots[place]) if self.held_back else None,
         )
 
     def _sinks(self, context: Context, stack: contextlib.ExitStack) -> Sinks:
@@ -134,7 +134,7 @@ class ConsumerMember:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerJob:
-    """Read topics, by one consumer or by several in turn."""
+    """Read topics, by one consumer or by several round robin."""
 
     open_client: OpenConsumer
     members: tuple[ConsumerMember, ...]

@@ -1,4 +1,4 @@
-"""What a policy lets go, and when that was seen; producers behind a gate, and slots that make up for lateness."""
+"""What a policy lets go, and when that was seen; producers behind a throttle, and slots that make up for lateness."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,10 +14,10 @@ from streamgauge.domain.fates import certainly_not_written
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.live import Latencies, Live, Order, Slot
 from streamgauge.engine.produce.compose import Composer, Recipe
-from streamgauge.engine.produce.gate import LOOK_NS, OPEN, SHUT, Gate
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
 from streamgauge.engine.produce.sent import Sinks
 from streamgauge.engine.produce.stops import Flush
+from streamgauge.engine.produce.throttle import LOOK_NS, OPEN, SHUT, Throttle
 from streamgauge.workload.pacing import constant
 
 START = 10 * NS_PER_SECOND
@@ -27,16 +27,16 @@ def test_a_gate_lets_go_what_was_granted_and_remembers_when() -> None:
     """Grants rise; what was claimed is counted before it is sent."""
     live = Live.create(1, 1)
     slot = live.slots[0]
-    gate = Gate(slot)
-    assert gate.room(5) == 0
+    throttle = Throttle(slot)
+    assert throttle.room(5) == 0
     slot[Slot.GRANTED] = 10
-    assert gate.room(7) == 10
-    gate.claim(4)
+    assert throttle.room(7) == 10
+    throttle.claim(4)
     assert slot[Slot.CLAIMED] == 4
-    assert gate.room(8) == 6
+    assert throttle.room(8) == 6
     slot[Slot.GRANTED] = 12
-    assert gate.room(9) == 8
-    assert gate.admitted_ns(np.array([0, 3, 9, 10, 11])).tolist() == [7, 7, 7, 9, 9]
+    assert throttle.room(9) == 8
+    assert throttle.admitted_ns(np.array([0, 3, 9, 10, 11])).tolist() == [7, 7, 7, 9, 9]
     live.close()
 
 
@@ -44,31 +44,31 @@ def test_a_gate_that_was_shut_admits_from_where_it_stood() -> None:
     """Open, shut below what was claimed, open again: what comes after was let go when it was opened."""
     live = Live.create(1, 1)
     slot = live.slots[0]
-    gate = Gate(slot)
+    throttle = Throttle(slot)
     slot[Slot.GRANTED] = OPEN
-    gate.room(1)
-    gate.claim(100)
+    throttle.room(1)
+    throttle.claim(100)
     slot[Slot.GRANTED] = SHUT
-    assert gate.room(2) == 0
+    assert throttle.room(2) == 0
     slot[Slot.GRANTED] = OPEN
-    assert gate.room(3) > 1 << 40
-    assert gate.admitted_ns(np.array([0, 99, 100, 5000])).tolist() == [1, 1, 3, 3]
+    assert throttle.room(3) > 1 << 40
+    assert throttle.admitted_ns(np.array([0, 99, 100, 5000])).tolist() == [1, 1, 3, 3]
     live.close()
 
 
 def test_a_gate_forgets_only_what_is_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its memory is bounded, and the newer half of it is always there."""
     kept = 2_048
-    monkeypatch.setattr("streamgauge.engine.produce.gate.MOST_KEPT", kept)
+    monkeypatch.setattr("streamgauge.engine.produce.throttle.MOST_KEPT", kept)
     live = Live.create(1, 1)
-    gate = Gate(live.slots[0])
+    throttle = Throttle(live.slots[0])
     count = kept * 3 + 10
     for number in range(1, count + 1):
         live.slots[0, Slot.GRANTED] = number
-        gate.room(number * 10)
+        throttle.room(number * 10)
     recent = np.arange(count - kept // 2, count)
-    assert gate.admitted_ns(recent).tolist() == ((recent + 1) * 10).tolist()
-    assert len(gate._firsts) <= 2 * kept
+    assert throttle.admitted_ns(recent).tolist() == ((recent + 1) * 10).tolist()
+    assert len(throttle._firsts) <= 2 * kept
     live.close()
 
 
@@ -105,7 +105,7 @@ class Held:
         producer = Producer(
             client, Composer(recipe, LARGEST_BLOCK), Sinks(self.rows, Rows(), None, Rows()), slot,
             Latencies(self.live.latencies[0], START), lambda: Order.GO, replace(Sending(**sending), pacer=pacer),
-            now_ns, time.sleep, Gate(slot),
+            now_ns, time.sleep, Throttle(slot),
         )  # fmt: skip
         producer.run(Times(START, START, START + 4 * NS_PER_SECOND, NS_PER_SECOND))
         self.slot = slot
