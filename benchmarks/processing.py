@@ -14,7 +14,7 @@ from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, process_cpu_ns
 from streamgauge.engine.consume.loop import LONGEST_NS, Consumer, Consuming, Reading, Sinks
 from streamgauge.engine.live import Latencies, Live
-from streamgauge.kafka.clients.consumer import KafkaConsumer
+from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
 from streamgauge.scenario import Setting
@@ -77,7 +77,7 @@ def _run(bootstrap: str, name: str, how: Processing, in_hand: int, seconds: floa
         live = Live.create(1, PARTITIONS)
         received = open_sink(Path(folder), "received", "consumer-0", numbers)
         polls = open_sink(Path(folder), "polls", "consumer-0", {"consumer": 0})
-        client = KafkaConsumer(ClientSpec("consumer-0", (name,), settings))
+        client = KafkaReader(ClientSpec("consumer-0", (name,), settings))
         consumer = Consumer(
             client,
             Reading(0, None),

@@ -19,7 +19,7 @@ from streamgauge.engine.consume.loop import (
     Sinks,
     consume_all,
 )
-from streamgauge.engine.fake import FakeConsumer, FakeLog, FakeTime
+from streamgauge.engine.fake import FakeCommits, FakeLog, FakeReader, FakeTime
 from streamgauge.engine.live import Latencies, Live, Order, Slot
 from streamgauge.scenario.model.consume import Commit, Processing
 
@@ -83,17 +83,17 @@ class Ground:
     polls: Blocks = field(default_factory=Blocks)
     commits: Blocks = field(default_factory=Blocks)
     measure_ns: int = 0
-    client: FakeConsumer = field(init=False)
+    offsets: FakeCommits = field(init=False)
+    reader: FakeReader = field(init=False)
     consumer: Consumer = field(init=False)
 
     def __post_init__(self) -> None:
         """Nothing is in the log yet."""
         logs = [FakeLog(PARTITIONS) for _ in range(1 + self.further)]
-        self.client = FakeConsumer(
-            logs[0], range(PARTITIONS), now_ns=self.time.now_ns, sleep=self.time.sleep, further=logs[1:]
-        )
+        self.offsets = FakeCommits(self.time.now_ns, self.time.sleep)
+        self.reader = FakeReader(logs[0], range(PARTITIONS), self.offsets, sleep=self.time.sleep, further=logs[1:])
         self.consumer = Consumer(
-            self.client,
+            self.reader,
             self.reading,
             self.consuming,
             Sinks(self.received, self.polls, self.commits),
@@ -108,7 +108,7 @@ class Ground:
 
     def fill(self, count: int, partition: int = 0, topic: int = 0) -> None:
         """Append messages to a partition."""
-        log = (self.client.log, *self.client.further)[topic]
+        log = (self.reader.log, *self.reader.further)[topic]
         first = len(log.records[partition])
         log.records[partition] += [(value(seq), NO_HEAD) for seq in range(first, first + count)]
 
@@ -132,7 +132,7 @@ class Ground:
 def consume(records: list[tuple[bytes, bytes]], reading: Reading) -> Ground:
     """Everything that a consumer records of one partition."""
     ground = Ground(reading=reading)
-    ground.client.log.records[1] = records
+    ground.reader.log.records[1] = records
     for _ in range(3):
         ground.consumer.turn(LONGEST_NS)
     ground.finish()
@@ -164,7 +164,7 @@ def test_what_is_not_of_this_run_is_foreign(foreign: bytes) -> None:
     assert received.column("sent_ns") == [NULL_INT64, 2001]
     assert received.column("intact") == [NULL_BOOL, 1]
     assert received.column("size_bytes") == [len(foreign), len(value(1))]
-    assert ground.client.stored == {(0, 1): 2}
+    assert ground.offsets.stored == {(0, 1): 2}
     assert ground.live.positions[0].tolist() == [0, 2, 0, 0, 0, 0]
 
 
@@ -219,7 +219,7 @@ def test_topics_are_told_apart() -> None:
     ground.run(0.3)
 
     assert ground.received.column("topic") == [1, 1, 2, 2, 2]
-    assert ground.client.stored == {(1, 0): 2, (2, 1): 3}
+    assert ground.offsets.stored == {(1, 0): 2, (2, 1): 3}
     assert ground.live.positions[0].tolist() == [0, 0, 2, 0, 0, 3]
     assert ground.live.slots[0, Slot.ASSIGNED] == 6
 
@@ -229,10 +229,10 @@ def test_the_end_of_a_log_is_a_position(how: Processing | None) -> None:
     """Behind the last message may lie what is none: it is read and done with when what is before it is."""
     ground = Ground(Consuming(("t",), PARTITIONS, how))
     ground.fill(3)
-    ground.client.reached += [(0, 0, 5), (0, 1, 2)]
+    ground.reader.reached += [(0, 0, 5), (0, 1, 2)]
     ground.run(0.1)
 
-    assert ground.client.stored == {(0, 0): 5, (0, 1): 2}
+    assert ground.offsets.stored == {(0, 0): 5, (0, 1): 2}
     assert ground.live.positions[0].tolist()[:2] == [5, 2]
 
 
@@ -318,7 +318,7 @@ def test_processing_that_takes_no_time_costs_no_turn_for_each_message() -> None:
         ground.consumer.turn(LONGEST_NS)
 
     assert len(ground.processed()) == 20_000
-    assert ground.client.stored == {(0, 0): 20_000}
+    assert ground.offsets.stored == {(0, 0): 20_000}
 
 
 def test_a_change_ends_a_backlog() -> None:
@@ -344,7 +344,7 @@ def test_what_is_dropped_is_handled_and_never_processed() -> None:
 
         assert len(ground.processed()) == pytest.approx(750, abs=50)
         assert len(ground.received.column("offset")) == 1_000
-        assert ground.client.stored == {(0, 0): 1_000}
+        assert ground.offsets.stored == {(0, 0): 1_000}
 
 
 @pytest.mark.parametrize(("delay_ms", "expected"), [(10, 9.5), (1, 95)])
@@ -355,12 +355,12 @@ def test_revoked_partitions_leave_with_what_is_known(delay_ms: int, expected: fl
     ground.fill(120, 0)
     ground.fill(120, 1)
     ground.run(0.0975)
-    ground.client.revoke([0])
-    stored, asked = ground.client.stored[0, 0], list(ground.client.asked)
+    ground.reader.revoke([0])
+    stored, asked = ground.offsets.stored[0, 0], list(ground.offsets.asked)
     ground.run(2.0)
 
     assert stored == pytest.approx(expected, abs=3 if delay_ms == 1 else 1)
-    assert ground.client.stored == {(0, 0): stored, (0, 1): 120}
+    assert ground.offsets.stored == {(0, 0): stored, (0, 1): 120}
     assert asked == [False]
     places = list(zip(ground.received.column("partition"), ground.received.column("offset"), strict=True))
     assert sorted(places) == [(partition, offset) for partition in range(2) for offset in range(120)]
@@ -377,7 +377,7 @@ def test_at_the_end_all_that_was_received_is_recorded() -> None:
 
     processed = len(ground.processed())
     assert processed == 5
-    assert ground.client.stored == {(0, 0): processed}
+    assert ground.offsets.stored == {(0, 0): processed}
     assert ground.received.column("offset") == list(range(20))
     begun = [each != NULL_INT64 for each in ground.received.column("started_ns")]
     assert begun == [True] * (processed + 1) + [False] * (19 - processed)
@@ -407,9 +407,24 @@ def test_commits_come_when_they_are_asked_for(way: Any, how: Processing | None, 
     asynchronous = ground.commits.column("asynchronous")
 
     assert len(asynchronous) == pytest.approx(expected, abs=0 if how is None else 1)
-    assert len(ground.client.asked) == len(asynchronous)
-    assert set(ground.client.asked[:-1]) <= {isinstance(way, Commit) and way.asynchronous}
+    assert len(ground.offsets.asked) == len(asynchronous)
+    assert set(ground.offsets.asked[:-1]) <= {isinstance(way, Commit) and way.asynchronous}
     assert set(ground.commits.column("took_ns")) <= {NS_PER_MS}
+
+
+@pytest.mark.parametrize("how", [None, Processing(), SLOW])
+def test_a_reader_without_a_group_commits_nothing(how: Processing | None) -> None:
+    """A table, say: its rows are recorded and its positions told all the same."""
+    ground = Ground(Consuming(("t",), PARTITIONS, how, commit="batch"))
+    ground.reader.commits = None
+    ground.consumer.__post_init__()
+    ground.fill(100)
+    ground.run(1.0)
+    ground.finish()
+
+    assert ground.received.column("offset") == list(range(100))
+    assert ground.live.positions[0].tolist()[:2] == [100, 0]
+    assert (ground.offsets.stored, ground.offsets.asked, ground.commits.blocks) == ({}, [], [])
 
 
 @pytest.mark.parametrize("how", [None, Processing(), SLOW])

@@ -209,7 +209,7 @@ def test_messages_of_others_are_counted_once_however_often_they_are_delivered() 
     progress = Progress(live.frontiers[0], live.foreign[0], live.foreign_ends[0])
     ground = _with_progress(Ground(consuming=Consuming(("t",), 2)), progress)
     ground.fill(3)
-    ground.client.log.records[0].insert(1, (value(9, tag=8), NO_HEAD))
+    ground.reader.log.records[0].insert(1, (value(9, tag=8), NO_HEAD))
     ground.run(0.01)
     assert live.frontiers[0].tolist() == [4, 0]
     assert live.foreign[0].tolist() == [1, 0]

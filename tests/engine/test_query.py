@@ -13,7 +13,7 @@ from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import Advance, Happened, Looked, News, Progress
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.live import Cell, Live, Order, Slot, State
-from streamgauge.engine.ports import Query
+from streamgauge.engine.ports.query import Query
 from streamgauge.engine.query import Hosting, QueryHost, Sinks
 
 READY = Happened(1, "ready")

@@ -13,11 +13,11 @@ from streamgauge.domain.blocks import ClientSpec, Outgoing
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.consume.loop import Reading, rows
-from streamgauge.engine.fake import FakeConsumer, FakeLog, FakeProducer
-from streamgauge.engine.ports import ConsumerClient, ProducerClient
+from streamgauge.engine.fake import FakeLog, FakeProducer, FakeReader
+from streamgauge.engine.ports.clients import ProducerClient, Reader
 from streamgauge.engine.produce.compose import Composer, Recipe
-from streamgauge.kafka.clients.consumer import KafkaConsumer
 from streamgauge.kafka.clients.producer import KafkaProducer
+from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import consumer_faults, producer_faults
 from streamgauge.scenario import Setting
 
@@ -37,7 +37,7 @@ class Ground(Protocol):
         """A producer whose broker never answers."""
         ...
 
-    def consumer(self, *, in_header: bool = False) -> ConsumerClient:
+    def consumer(self, *, in_header: bool = False) -> Reader:
         """The only member of a new group that starts at the beginning."""
         ...
 
@@ -54,8 +54,8 @@ class FakeGround:
     def stuck_producer(self, limit: int) -> ProducerClient:
         return FakeProducer(self.log, ClientSpec("p", ("t",), {}), limit, stopped=lambda _now: True)
 
-    def consumer(self, *, in_header: bool = False) -> ConsumerClient:
-        return FakeConsumer(self.log, list(range(PARTITIONS)))
+    def consumer(self, *, in_header: bool = False) -> Reader:
+        return FakeReader(self.log, list(range(PARTITIONS)))
 
 
 @dataclass
@@ -84,7 +84,7 @@ class KafkaGround:
         }
         return KafkaProducer(ClientSpec("p", (self.topic,), settings))
 
-    def consumer(self, *, in_header: bool = False) -> ConsumerClient:
+    def consumer(self, *, in_header: bool = False) -> Reader:
         self.groups += 1
         settings: dict[str, Setting] = {
             "bootstrap.servers": self.bootstrap,
@@ -92,7 +92,7 @@ class KafkaGround:
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 1,
         }
-        return KafkaConsumer(ClientSpec("c", (self.topic,), settings, in_header))
+        return KafkaReader(ClientSpec("c", (self.topic,), settings, in_header))
 
 
 @pytest.fixture(
@@ -145,7 +145,7 @@ def reports(client: ProducerClient, count: int) -> dict[str, list[Any]]:
     return {name: [row[name] for row in known] for name in known[0]} if known else {}
 
 
-def received(client: ConsumerClient, count: int) -> list[tuple[Any, Any, Any]]:
+def received(client: Reader, count: int) -> list[tuple[Any, Any, Any]]:
     """(sequence, partition, offset) of `count` messages that are ours and intact, waited for in bounded time."""
     found: list[tuple[Any, Any, Any]] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
@@ -155,7 +155,8 @@ def received(client: ConsumerClient, count: int) -> list[tuple[Any, Any, Any]]:
             continue
         block: Any = rows(fetched, Reading(TAG, 1), 0, monotonic_ns())
         assert block["intact"].tolist() == [1] * fetched.count
-        client.store([(0, partition, 1) for partition in np.unique(fetched.partition).tolist()])
+        assert client.commits
+        client.commits.store([(0, partition, 1) for partition in np.unique(fetched.partition).tolist()])
         found += zip(*(block[name].tolist() for name in ("seq", "partition", "offset")), strict=True)
     return found
 
@@ -286,7 +287,7 @@ def test_foreign_messages_carry_no_stamp(mock_cluster: str) -> None:
         plain.produce("t", value, partition=0)
     plain.flush(10)
     settings = {"bootstrap.servers": mock_cluster, "group.id": "g", "auto.offset.reset": "earliest"}
-    consumer = KafkaConsumer(ClientSpec("c", ("t",), settings, stamp_in_header=None))
+    consumer = KafkaReader(ClientSpec("c", ("t",), settings, stamp_in_header=None))
     sizes: list[int] = []
     ours: list[bool] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
@@ -311,7 +312,7 @@ def test_where_nobody_told_where_the_stamps_are_each_message_tells(mock_cluster:
         plain.produce("t", value, headers=headers, partition=0)
     assert plain.flush(10) == 0
     settings = {"bootstrap.servers": mock_cluster, "group.id": "mixed", "auto.offset.reset": "earliest"}
-    consumer = KafkaConsumer(ClientSpec("c", ("t",), settings, stamp_in_header=None))
+    consumer = KafkaReader(ClientSpec("c", ("t",), settings, stamp_in_header=None))
     found: list[tuple[bool, bool, int]] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
     while len(found) < 5 and monotonic_ns() < limit_ns:

@@ -15,7 +15,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.engine.live import Cell, Live, Order, Slot
-from streamgauge.engine.ports import Sink
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.produce.throttle import OPEN, SHUT
 from streamgauge.scenario.model.backpressure import Backpressure
 

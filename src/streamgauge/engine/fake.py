@@ -231,29 +231,54 @@ def _rows(reports: list[_Report]) -> Block:
 
 
 @dataclass(slots=True)
-class FakeConsumer:
+class FakeCommits:
+    """Remembers what is stored; `asked` are the commits that were asked for: whether each was asynchronous."""
+
+    now_ns: Callable[[], int] = clock.monotonic_ns
+    sleep: Callable[[float], None] = clock.sleep_seconds
+    stored: dict[Place, int] = field(default_factory=dict)
+    asked: list[bool] = field(default_factory=list)
+    revoked: Callable[[Sequence[Place]], None] = lambda _places: None
+    _answered: list[Committed] = field(default_factory=list)
+
+    def watch(self, revoked: Callable[[Sequence[Place]], None]) -> None:
+        """Remember whom to call."""
+        self.revoked = revoked
+
+    def store(self, offsets: Sequence[tuple[int, int, int]]) -> None:
+        """Remember what may be committed."""
+        self.stored.update({(topic, partition): offset for topic, partition, offset in offsets})
+
+    def commit(self, *, asynchronous: bool) -> None:
+        """Take a millisecond, of which an asynchronous one takes none of the caller's."""
+        at_ns, took_ns = self.now_ns(), NS_PER_SECOND // 1_000
+        if not asynchronous:
+            self.sleep(took_ns / NS_PER_SECOND)
+        self.asked.append(asynchronous)
+        self._answered.append(Committed(at_ns, took_ns, asynchronous, None))
+
+    def committed(self) -> list[Committed]:
+        """Commits since the last call."""
+        out, self._answered = self._answered, []
+        return out
+
+
+@dataclass(slots=True)
+class FakeReader:
     """Reads the same partitions, `mine`, of each log from given offsets; further logs are further topics.
 
-    `reached` are the ends to tell of next, and `asked` the commits that were asked for: whether each was asynchronous.
+    `reached` are the ends to tell of next.
     """
 
     log: FakeLog
     mine: Sequence[int]
+    commits: FakeCommits | None = field(default_factory=FakeCommits)
     next_offset: dict[Place, int] = field(default_factory=dict)
-    stored: dict[Place, int] = field(default_factory=dict)
     held: bool = False
-    now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
     further: Sequence[FakeLog] = ()
     reached: list[tuple[int, int, int]] = field(default_factory=list)
-    asked: list[bool] = field(default_factory=list)
     _turn: int = -1
-    _answered: list[Committed] = field(default_factory=list)
-    _revoked: Callable[[Sequence[Place]], None] = lambda _places: None
-
-    def watch(self, revoked: Callable[[Sequence[Place]], None]) -> None:
-        """Remember whom to call."""
-        self._revoked = revoked
 
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """The next messages of a partition that has any, of one after the other."""
@@ -271,12 +296,16 @@ class FakeConsumer:
 
     def ends(self) -> list[tuple[int, int, int]]:
         """What a test says."""
-        out = list(self.reached)
-        self.reached.clear()
+        out, self.reached = self.reached, []
         return out
 
+    def positions(self) -> list[tuple[int, int, int | None]]:
+        """Next offset of each partition."""
+        places = product(range(1 + len(self.further)), self.mine)
+        return [(*place, self.next_offset.get(place, 0)) for place in places]
+
     def assigned(self) -> int:
-        """Partitions that this consumer has."""
+        """Partitions that this reader has."""
         return len(self.mine) * (1 + len(self.further))
 
     def hold(self, *, held: bool) -> None:
@@ -285,35 +314,9 @@ class FakeConsumer:
 
     def revoke(self, partitions: Sequence[int]) -> None:
         """Give partitions of the first topic to somebody else."""
-        self._revoked([(0, partition) for partition in partitions])
+        if self.commits:
+            self.commits.revoked([(0, partition) for partition in partitions])
         self.mine = [partition for partition in self.mine if partition not in partitions]
-
-    def store(self, offsets: Sequence[tuple[int, int, int]]) -> None:
-        """Remember what may be committed."""
-        self.stored.update({(topic, partition): offset for topic, partition, offset in offsets})
-
-    def commit(self, *, asynchronous: bool) -> None:
-        """Take a millisecond, of which an asynchronous one takes none of the caller's."""
-        at_ns, took_ns = self.now_ns(), NS_PER_SECOND // 1_000
-        if not asynchronous:
-            self.sleep(took_ns / NS_PER_SECOND)
-        self.asked.append(asynchronous)
-        self._answered.append(Committed(at_ns, took_ns, asynchronous, None))
-
-    def commits(self) -> list[Committed]:
-        """Commits since the last call."""
-        out = list(self._answered)
-        self._answered.clear()
-        return out
-
-    def positions(self) -> list[tuple[int, int, int | None]]:
-        """Next offset of each partition."""
-        places = product(range(1 + len(self.further)), self.mine)
-        return [(*place, self.next_offset.get(place, 0)) for place in places]
-
-    def errors(self) -> list[str]:
-        """Nothing goes wrong here."""
-        return []
 
     def statistics(self) -> tuple[Block, int]:
         """The rows of `client` since the last call, and their number."""

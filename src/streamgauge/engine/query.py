@@ -20,7 +20,8 @@ from streamgauge.domain.events import EVENTS, Type
 from streamgauge.domain.query import Happened, Looked, News, Progress
 from streamgauge.engine.live import PROCESSES, Cell, Live, Order, Slot, State
 from streamgauge.engine.observe.sample import INTERVAL_NS, Row, columns_of, process_row
-from streamgauge.engine.ports import Query, Sink
+from streamgauge.engine.ports.query import Query
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.workload.pacing import Int64s
 
 STARTED, READY, LIMITED, ENDED, DIED, FAILED = "started", "ready", "limited", "ended", "died", "failed"

@@ -26,8 +26,8 @@ from streamgauge.engine.worker.roles import (
     ProducerMember,
 )
 from streamgauge.kafka.clients.connections import KafkaConnections
-from streamgauge.kafka.clients.consumer import KafkaConsumer
 from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID, KafkaProducer
+from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import NO_SETTINGS, consumer_faults, producer_faults
 from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.processes.functions import JOB_ARGUMENTS, ORACLE_ARGUMENTS, load_function
@@ -310,7 +310,7 @@ def _consumers(
     credit = scenario.backpressure.credit if scenario.backpressure else None
     # Behind a pipeline it is the query that says what is done with.
     tells = credit is not None and scenario.pipeline is None
-    opens = TableConsumer if table else KafkaConsumer
+    opens = TableConsumer if table else KafkaReader
     parts = dealt(members, consume.processes)
     return [ConsumerJob(opens, part, hold=load is None, tells_progress=tells) for part in parts]
 

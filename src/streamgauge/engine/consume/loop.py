@@ -21,7 +21,8 @@ from streamgauge.engine.consume.commit import Committer
 from streamgauge.engine.consume.receive import Reading as Reading
 from streamgauge.engine.consume.receive import rows as rows
 from streamgauge.engine.live import Latencies, Order, PollGap, Slot
-from streamgauge.engine.ports import ConsumerClient, Sink
+from streamgauge.engine.ports.clients import Reader
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.scenario.model.consume import Commit, CommitWay, Processing
 from streamgauge.workload.pacing import Int64s
 from streamgauge.workload.processing import NEVER, Allowance, Delays
@@ -115,7 +116,7 @@ class Consumer:
     `measure_ns` tells when the measure phase begins, 0 until that is known.
     """
 
-    client: ConsumerClient
+    reader: Reader
     reading: Reading
     consuming: Consuming
     sinks: Sinks
@@ -151,7 +152,7 @@ class Consumer:
         """Begin to watch the gaps between polls; load what the processing needs (WorkerError)."""
         how = self.consuming
         self._gap = PollGap(self.slot, self.now_ns())
-        self._committer = Committer(self.client, how.commit, self.sinks.commits, self.now_ns())
+        self._committer = Committer(self.reader.commits, how.commit, self.sinks.commits, self.now_ns())
         if how.processing:
             self._delays = Delays(how.processing, how.seed, how.who)
             told = None if self.progress is None else self.progress.frontiers
@@ -160,7 +161,8 @@ class Consumer:
             )
         if how.per_second is not None:
             self._allowance = Allowance(how.per_second)
-        self.client.watch(self._leave)
+        if commits := self.reader.commits:
+            commits.watch(self._leave)
 
     def run(self, until: Order) -> None:
         """Consume until the supervisor wants `until` or more."""
@@ -235,7 +237,7 @@ class Consumer:
         """How many messages the next poll may bring, when it is wanted, and when it is needed in spite of deadlines."""
         room, wanted_ns, margin_ns = LIMIT, self._polled_ns, 0
         if buffer := self._buffer:
-            assigned = self.client.assigned()
+            assigned = self.reader.assigned()
             room, hungers = self._room(buffer, assigned, left_ns), buffer.hungers(assigned)
             if not room or not (self._is_filling or hungers):
                 return 0, self._polled_ns + SERVE_NS, self._polled_ns + SERVE_NS
@@ -276,8 +278,8 @@ class Consumer:
         """One poll and what follows from it; returns how many messages it brought."""
         self._gap.begin(began_ns)
         buffer = self._buffer
-        room_of = buffer.room_of(self.client.assigned()) if buffer and not buffer.takes_no_time else None
-        fetched = self.client.poll(timeout_ns / NS_PER_SECOND, limit, room_of)
+        room_of = buffer.room_of(self.reader.assigned()) if buffer and not buffer.takes_no_time else None
+        fetched = self.reader.poll(timeout_ns / NS_PER_SECOND, limit, room_of)
         received_ns = self.now_ns()
         self._gap.end(received_ns)
         count = fetched.count if fetched else 0
@@ -285,7 +287,7 @@ class Consumer:
         self._poll_number += 1
         if len(self._rows) >= POLL_ROWS:
             self._record_polls()
-        self.slot[Slot.ASSIGNED] = self.client.assigned()
+        self.slot[Slot.ASSIGNED] = self.reader.assigned()
         self._polled_ns, self._is_behind = received_ns, 0 < limit == count
         if self._allowance:
             self._allowance.take(count)
@@ -315,7 +317,7 @@ class Consumer:
             self.slot[Slot.BYTES] += int(fetched.size_bytes.sum())
             self.slot[Slot.OVER_NS] = received_ns
             self.latencies.take(received_ns, block["due_ns"], block["sent_ns"], fetched.count, received_ns)
-        for topic, partition, offset in self.client.ends():
+        for topic, partition, offset in self.reader.ends():
             self._end(topic, partition, offset)
         self._committer.turn(received_ns)
 
@@ -329,8 +331,7 @@ class Consumer:
         touched = np.unique(cells)
         offsets = zip(touched.tolist(), self.positions[touched].tolist(), strict=True)
         partitions = self.consuming.partitions
-        self.client.store([(*divmod(cell, partitions), offset) for cell, offset in offsets])
-        self._committer.stored(fetched.count, 1)
+        self._committer.store([(*divmod(cell, partitions), offset) for cell, offset in offsets], fetched.count, 1)
 
     def _meet(self, progress: Progress, block: Block, cells: NDArray[Any], offsets: Int64s) -> None:
         """Note messages that are not of this run, if there are any."""
@@ -358,8 +359,7 @@ class Consumer:
     def _get_on(self, buffer: Buffer, block: Mapping[str, Any]) -> None:
         """Store how far what is recorded goes."""
         offsets, polls = buffer.get_on(block)
-        self.client.store(offsets)
-        self._committer.stored(len(block["offset"]), polls)
+        self._committer.store(offsets, len(block["offset"]), polls)
         self._committer.turn(self._settled_ns)
         self.slot[Slot.BUFFERED] = buffer.count
 
@@ -372,8 +372,7 @@ class Consumer:
         cell = topic * self.consuming.partitions + partition
         self.positions[cell] = max(int(self.positions[cell]), offset)
         if self._buffer is None or self._buffer.end((topic, partition), offset):
-            self.client.store([(topic, partition, offset)])
-            self._committer.stored(0, 1)
+            self._committer.store([(topic, partition, offset)], 0, 1)
 
     def _give_up(self, revoked: Sequence[Place] | None) -> None:
         """Record what is buffered of these partitions, or of all, as what it is: not processed, and not stored."""

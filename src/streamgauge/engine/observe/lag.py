@@ -11,7 +11,8 @@ from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.live import Cell, Live, Order
-from streamgauge.engine.ports import Offsets, Sink
+from streamgauge.engine.ports.clients import Offsets
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.workload.pacing import Int64s
 
 STARTS_NS: Final = NS_PER_SECOND

@@ -11,7 +11,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, Block, Values
 from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.engine.live import Cell, Live, Order, Slot, gap_of_last_second
-from streamgauge.engine.ports import Sink
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.processes.cgroup.groups import Groups
 from streamgauge.processes.cgroup.quotas import Throttling
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.folder.facts import Ending, Phase, WorkerFacts
 from streamgauge.engine.observe.sample import Watched
-from streamgauge.engine.ports import OpenOffsets, OpenSink
+from streamgauge.engine.ports.clients import OpenOffsets
+from streamgauge.engine.ports.rows import OpenSink
 from streamgauge.engine.worker.roles import ConnectorJob, ConsumerJob, LookupJob, ProducerJob, QueryJob
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.faults import Injected

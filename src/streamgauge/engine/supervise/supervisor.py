@@ -23,7 +23,7 @@ from streamgauge.engine.live import ALIVE_AT, Cell, Live, Order, Slot, State
 from streamgauge.engine.observe.lag import Sampled
 from streamgauge.engine.observe.looks import Observed, Observer
 from streamgauge.engine.observe.sample import Watched
-from streamgauge.engine.ports import Sink
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.supervise.crew import (
     Worker,
     name_of,

@@ -12,7 +12,7 @@ from streamgauge.domain.blocks import Block
 from streamgauge.domain.errors import RecordError
 from streamgauge.engine.consume.loop import Progress
 from streamgauge.engine.live import Latencies, Live, Order, Slot, State
-from streamgauge.engine.ports import OpenSink, Sink
+from streamgauge.engine.ports.rows import OpenSink, Sink
 from streamgauge.engine.produce.loop import Times
 from streamgauge.workload.pacing import Int64s
 

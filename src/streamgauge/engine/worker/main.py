@@ -17,7 +17,7 @@ from typing import Final
 from streamgauge.domain import clock
 from streamgauge.domain.errors import StreamgaugeError
 from streamgauge.engine.live import Live, Order, State
-from streamgauge.engine.ports import OpenSink
+from streamgauge.engine.ports.rows import OpenSink
 from streamgauge.engine.worker.context import Context
 from streamgauge.engine.worker.roles import Job
 from streamgauge.processes.linux import set_timer_slack, when_orphaned

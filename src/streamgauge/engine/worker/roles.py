@@ -10,7 +10,7 @@ import numpy as np
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Place
 from streamgauge.domain.query import QuerySpec
-from streamgauge.engine.connect import Connector, OpenConnections
+from streamgauge.engine.connect import Connector
 from streamgauge.engine.consume.loop import Consumer, Consuming, Reading, consume_all
 from streamgauge.engine.consume.loop import Sinks as ConsumerSinks
 from streamgauge.engine.control import Controlled, Controller, policy_of
@@ -18,16 +18,16 @@ from streamgauge.engine.live import Cell, Order
 from streamgauge.engine.observe.lag import LagSampler, Sampled
 from streamgauge.engine.observe.lookup import Lookups
 from streamgauge.engine.observe.sample import Sampler, Watched
-from streamgauge.engine.ports import (
-    ConsumerClient,
-    OpenConsumer,
+from streamgauge.engine.ports.clients import (
+    OpenConnections,
     OpenOffsets,
     OpenProducer,
-    OpenQuery,
+    OpenReader,
     ProducerClient,
-    Sink,
-    TableReader,
+    Reader,
 )
+from streamgauge.engine.ports.query import OpenQuery, TableReader
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.labelled import Labelled
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending
@@ -136,7 +136,7 @@ class ConsumerMember:
 class ConsumerJob:
     """Read topics, by one consumer or by several round robin."""
 
-    open_client: OpenConsumer
+    open_reader: OpenReader
     members: tuple[ConsumerMember, ...]
     hold: bool
     """Whether to take no message before the start: where a topic is already full."""
@@ -147,35 +147,36 @@ class ConsumerJob:
         """Consume until the run is over; at the end write the positions and leave the groups."""
         with contextlib.ExitStack() as stack:
             # Closed last: leaving the group may take its time, and by then the rows are safe.
-            clients = [
-                stack.enter_context(contextlib.closing(self.open_client(member.client))) for member in self.members
+            readers = [
+                stack.enter_context(contextlib.closing(self.open_reader(member.client))) for member in self.members
             ]
             sinks = self._sinks(context, stack)
             lag = stack.enter_context(context.sink("lag", {"moment": "final"}))
             told = stack.enter_context(context.sink("client", {}))
-            consumers = [self._consumer(context, place, client, sinks) for place, client in enumerate(clients)]
-            for client in clients:
-                client.hold(held=self.hold)
+            consumers = [self._consumer(context, place, reader, sinks) for place, reader in enumerate(readers)]
+            for reader in readers:
+                reader.hold(held=self.hold)
             context.ready()
             consume_all(consumers, Order.GO)
             if self.hold:
                 context.await_start()
-                for client in clients:
-                    client.hold(held=False)
+                for reader in readers:
+                    reader.hold(held=False)
             consume_all(consumers, Order.FINISH)
-            for consumer, client in zip(consumers, clients, strict=True):
+            for consumer, reader in zip(consumers, readers, strict=True):
                 consumer.finish()
-                # Leaving the group takes partitions away once more, when sinks are closed and all is told.
-                client.watch(_nobody_cares)
-                _record_statistics(told, client)
+                if reader.commits:
+                    # Leaving the group takes partitions away once more, when sinks are closed and all is told.
+                    reader.commits.watch(_nobody_cares)
+                _record_statistics(told, reader)
             if context.order() == Order.FINISH:
-                for member, client in zip(self.members, clients, strict=True):
-                    _record_positions(lag, member, client.positions())
+                for member, reader in zip(self.members, readers, strict=True):
+                    _record_positions(lag, member, reader.positions())
 
-    def _consumer(self, context: Context, place: int, client: ConsumerClient, sinks: ConsumerSinks) -> Consumer:
+    def _consumer(self, context: Context, place: int, reader: Reader, sinks: ConsumerSinks) -> Consumer:
         member = self.members[place]
         return Consumer(
-            client,
+            reader,
             member.reading,
             member.consuming,
             sinks if len(self.members) == 1 else _labelled(sinks, member),
@@ -324,7 +325,7 @@ class LookupJob:
 Job = ProducerJob | ConsumerJob | ConnectorJob | QueryJob | LookupJob | LagJob | ControllerJob | SamplerJob
 
 
-def _record_statistics(told: Sink, client: ProducerClient | ConsumerClient) -> None:
+def _record_statistics(told: Sink, client: ProducerClient | Reader) -> None:
     """Write what a client said of itself."""
     block, count = client.statistics()
     if count:
