@@ -10,6 +10,7 @@ import pytest
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.engine.board import Cells, Latencies, Order, Slot
 from streamgauge.engine.consume.loop import (
     BITE,
     LONGEST_NS,
@@ -20,7 +21,6 @@ from streamgauge.engine.consume.loop import (
     consume_all,
 )
 from streamgauge.engine.fake import FakeCommits, FakeLog, FakeReader, FakeTime
-from streamgauge.engine.live import Latencies, Live, Order, Slot
 from streamgauge.scenario.model.consume import Commit, Processing
 
 TAG = 7
@@ -78,7 +78,7 @@ class Ground:
     reading: Reading = field(default_factory=lambda: Reading(TAG, None))
     further: int = 0
     time: FakeTime = field(default_factory=FakeTime)
-    live: Live = field(default_factory=lambda: Live.create(1, 3 * PARTITIONS))
+    board: Cells = field(default_factory=lambda: Cells.new(1, 3 * PARTITIONS))
     received: Blocks = field(default_factory=Blocks)
     polls: Blocks = field(default_factory=Blocks)
     commits: Blocks = field(default_factory=Blocks)
@@ -97,10 +97,10 @@ class Ground:
             self.reading,
             self.consuming,
             Sinks(self.received, self.polls, self.commits),
-            self.live.slots[0],
-            self.live.positions[0],
-            Latencies(self.live.latencies[0], self.time.now_ns()),
-            lambda: self.live.order,
+            self.board.slots[0],
+            self.board.positions[0],
+            Latencies(self.board.latencies[0], self.time.now_ns()),
+            lambda: self.board.order,
             lambda: self.measure_ns,
             self.time.now_ns,
             self.time.sleep,
@@ -119,7 +119,7 @@ class Ground:
             self.consumer.turn(LONGEST_NS)
 
     def finish(self) -> None:
-        self.live.give(Order.FINISH)
+        self.board.give(Order.FINISH)
         self.consumer.run(Order.FINISH)
         self.consumer.finish()
 
@@ -165,7 +165,7 @@ def test_what_is_not_of_this_run_is_foreign(foreign: bytes) -> None:
     assert received.column("intact") == [NULL_BOOL, 1]
     assert received.column("size_bytes") == [len(foreign), len(value(1))]
     assert ground.offsets.stored == {(0, 1): 2}
-    assert ground.live.positions[0].tolist() == [0, 2, 0, 0, 0, 0]
+    assert ground.board.positions[0].tolist() == [0, 2, 0, 0, 0, 0]
 
 
 def test_a_load_without_a_schedule_has_no_due_times() -> None:
@@ -199,16 +199,16 @@ def test_a_stamp_in_a_header_covers_the_whole_value() -> None:
 def test_every_poll_is_a_row() -> None:
     """Empty ones too; their numbers connect them with the messages."""
     ground = consume([(value(0), NO_HEAD), (value(1), NO_HEAD)], Reading(TAG, None))
-    received, polls, live = ground.received, ground.polls, ground.live
+    received, polls, board = ground.received, ground.polls, ground.board
 
     assert polls.column("poll") == [0, 1, 2]
     assert polls.column("count") == [2, 0, 0]
     assert received.column("poll") == [0, 0]
     assert received.column("intact") == [None, None]
     assert all(a < b for a, b in zip(polls.column("started_ns"), polls.column("returned_ns"), strict=True))
-    assert live.slots[0, Slot.MESSAGES] == 2
-    assert live.slots[0, Slot.ASSIGNED] == 2
-    assert live.slots[0, Slot.OVER_NS] == received.column("received_ns")[0]
+    assert board.slots[0, Slot.MESSAGES] == 2
+    assert board.slots[0, Slot.ASSIGNED] == 2
+    assert board.slots[0, Slot.OVER_NS] == received.column("received_ns")[0]
 
 
 def test_topics_are_told_apart() -> None:
@@ -220,8 +220,8 @@ def test_topics_are_told_apart() -> None:
 
     assert ground.received.column("topic") == [1, 1, 2, 2, 2]
     assert ground.offsets.stored == {(1, 0): 2, (2, 1): 3}
-    assert ground.live.positions[0].tolist() == [0, 0, 2, 0, 0, 3]
-    assert ground.live.slots[0, Slot.ASSIGNED] == 6
+    assert ground.board.positions[0].tolist() == [0, 0, 2, 0, 0, 3]
+    assert ground.board.slots[0, Slot.ASSIGNED] == 6
 
 
 @pytest.mark.parametrize("how", [None, Processing(), SLOW])
@@ -233,7 +233,7 @@ def test_the_end_of_a_log_is_a_position(how: Processing | None) -> None:
     ground.run(0.1)
 
     assert ground.offsets.stored == {(0, 0): 5, (0, 1): 2}
-    assert ground.live.positions[0].tolist()[:2] == [5, 2]
+    assert ground.board.positions[0].tolist()[:2] == [5, 2]
 
 
 @pytest.mark.parametrize(
@@ -289,9 +289,9 @@ def test_what_is_buffered_is_bounded(buffer: int) -> None:
     most = 0
     for _ in range(300):
         ground.run(0.001)
-        received = int(ground.live.slots[0, Slot.MESSAGES])
+        received = int(ground.board.slots[0, Slot.MESSAGES])
         most = max(most, received - len(ground.received.column("offset")))
-        assert ground.live.slots[0, Slot.BUFFERED] <= buffer
+        assert ground.board.slots[0, Slot.BUFFERED] <= buffer
 
     assert most <= buffer + BITE
     assert len(ground.processed()) > 200
@@ -381,7 +381,7 @@ def test_at_the_end_all_that_was_received_is_recorded() -> None:
     assert ground.received.column("offset") == list(range(20))
     begun = [each != NULL_INT64 for each in ground.received.column("started_ns")]
     assert begun == [True] * (processed + 1) + [False] * (19 - processed)
-    assert ground.live.slots[0, Slot.BUFFERED] == 0
+    assert ground.board.slots[0, Slot.BUFFERED] == 0
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,7 @@ def test_a_reader_without_a_group_commits_nothing(how: Processing | None) -> Non
     ground.finish()
 
     assert ground.received.column("offset") == list(range(100))
-    assert ground.live.positions[0].tolist()[:2] == [100, 0]
+    assert ground.board.positions[0].tolist()[:2] == [100, 0]
     assert (ground.offsets.stored, ground.offsets.asked, ground.commits.blocks) == ({}, [], [])
 
 

@@ -11,8 +11,8 @@ import pytest
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import Block, ClientSpec, Outgoing, Refused
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.engine.board import Cells, Latencies, Order, Slot, State
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
-from streamgauge.engine.live import Latencies, Live, Order, Slot, State
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
 from streamgauge.engine.produce.round_robin import run_round_robin
@@ -80,8 +80,8 @@ class Story:
             unlucky=set(self.unlucky), now_ns=time.now_ns, sleep=time.sleep,
         )  # fmt: skip
         recipe = Recipe(0, 7, "zeros", 64, 42, in_headers=False, scheduled=self.rate is not None, topics=self.topics)
-        self.live = Live.create(1, 4)
-        self.slot = self.live.slots[0]
+        self.board = Cells.new(1, 4)
+        self.slot = self.board.slots[0]
         pacer: Pacer | None = None if self.rate is None else constant(self.rate, 0, 1)
         self.batches, self.transactions, self.attempts = Rows(), Rows(), Rows()
         producer = Producer(
@@ -89,7 +89,7 @@ class Story:
             Composer(recipe, LARGEST_BLOCK),
             Sinks(rows, self.batches, self.transactions, self.attempts),
             self.slot,
-            Latencies(self.live.latencies[0], START),
+            Latencies(self.board.latencies[0], START),
             lambda: self.order(time.at_ns),
             replace(self.sending, pacer=pacer),
             time.now_ns,
@@ -351,7 +351,7 @@ def test_topics_in_turn() -> None:
 
 def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
     """One whose broker does not answer, in a closed loop, and two on a schedule, which stay on time."""
-    time, live, sinks = FakeTime(START - NS_PER_SECOND, tick_ns=200), Live.create(3, 4), [Rows() for _ in range(3)]
+    time, board, sinks = FakeTime(START - NS_PER_SECOND, tick_ns=200), Cells.new(3, 4), [Rows() for _ in range(3)]
     producers = []
     for number in range(3):
         client = FakeProducer(
@@ -363,8 +363,8 @@ def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
         recipe = Recipe(number, 7, "zeros", 64, 42, in_headers=False, scheduled=number > 0)
         producers.append(
             Producer(
-                client, Composer(recipe, LARGEST_BLOCK), Sinks(sinks[number], Rows()), live.slots[number],
-                Latencies(live.latencies[number], START), lambda: Order.GO, sending, time.now_ns, time.sleep,
+                client, Composer(recipe, LARGEST_BLOCK), Sinks(sinks[number], Rows()), board.slots[number],
+                Latencies(board.latencies[number], START), lambda: Order.GO, sending, time.now_ns, time.sleep,
             )
         )  # fmt: skip
 
@@ -375,8 +375,7 @@ def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
         lateness = rows.column("sent_ns") - rows.column("due_ns")
         assert len(lateness) in {66, 67}
         assert lateness.max() < NS_PER_MS
-    assert [live.state(row) for row in range(3)] == [State.FLUSHED] * 3
-    live.close()
+    assert [board.state(row) for row in range(3)] == [State.FLUSHED] * 3
 
 
 @pytest.mark.parametrize("rate", [1_000.0, 100_000.0, None])

@@ -17,7 +17,7 @@ import numpy as np
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.engine.live import Order, Slot
+from streamgauge.engine.board import Order, Slot
 from streamgauge.engine.ports.clients import ConnectionsClient
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.scenario.model.connections import Kind, Work

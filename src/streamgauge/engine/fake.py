@@ -77,6 +77,30 @@ class FakeLog:
 
 
 @dataclass(slots=True)
+class FakeOffsets:
+    """Where every place stands, as a test says; each call for the ends takes the next of `moving`, if there is one."""
+
+    ends: list[int] = field(default_factory=list)
+    commits: list[list[int | None]] = field(default_factory=list)
+    """Of each group."""
+    moving: list[list[int]] = field(default_factory=list)
+
+    def log_starts(self) -> list[int]:
+        """Nothing is deleted here."""
+        return [0] * len(self.ends)
+
+    def log_ends(self) -> list[int]:
+        """The ends, which move as they are looked at."""
+        if self.moving:
+            self.ends = self.moving.pop(0)
+        return list(self.ends)
+
+    def committed(self, group: int) -> list[int | None]:
+        """What a group has committed; None where nobody said."""
+        return list(self.commits[group]) if group < len(self.commits) else [None] * len(self.ends)
+
+
+@dataclass(slots=True)
 class FakeProducer:
     """Spreads blocks over the partitions in turn; reports each message at the next `serve`.
 

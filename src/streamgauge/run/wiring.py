@@ -1,6 +1,6 @@
 """The only place where the engine meets real clients and real files: from a scenario to a plan."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +13,7 @@ from streamgauge.domain.clock import NS_PER_MS, ClockPair
 from streamgauge.domain.errors import BadInput, Fault, WorkerError
 from streamgauge.engine.consume.buffer import ARGUMENTS
 from streamgauge.engine.consume.loop import Consuming, Reading
-from streamgauge.engine.observe.sample import Watched
+from streamgauge.engine.ports.workers import Broker
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import Sending
 from streamgauge.engine.produce.stops import Flush, Transactions
@@ -146,18 +146,16 @@ def plan_of(
     identity: Identity,
     connection: Settings,
     run: Path,
-    others: Sequence[Watched],
+    brokers: Sequence[Broker],
     *,
-    revive: Callable[[], int] | None = None,
     pair: ClockPair,
     starts: Sequence[int] = (),
     arrivals: Int64s | None = None,
-    cells: Path | None = None,
 ) -> Plan:
     """The plan that carries a scenario out on the cluster of `connection`.
 
-    `revive` starts a broker again that was killed. `starts` are the offsets where a query begins, one for each
-    partition; `arrivals` are those of a replay. `cells` is the file for the shared cells.
+    `brokers` are those of our own. `starts` are the offsets where a query begins, one for each partition; `arrivals`
+    are those of a replay.
     """
     load, consume, phases = scenario.load, scenario.consume, scenario.phases
     return Plan(
@@ -165,15 +163,13 @@ def plan_of(
         producers=[] if load is None else _producers(scenario, load, identity, connection, arrivals),
         consumers=[] if consume is None else _consumers(scenario, consume, identity, connection, run),
         connectors=_connectors(scenario, scenario.connections, identity, connection) if scenario.connections else [],
-        others=others,
-        revive=revive,
+        brokers=brokers,
         places=scenario.places,
         read_places=_read_places(scenario),
         warmup_ns=phases.warmup,
         measure_ns=phases.measure_ns,
         drain_ns=phases.drain,
         open_sink=open_sink,
-        cells=cells,
         start_at_ns=None if phases.start_at is None else epoch_ns(phases.start_at) - pair.wall_ns + pair.monotonic_ns,
         query=query_job(scenario, scenario.pipeline, identity.query, connection, run, starts)
         if scenario.pipeline

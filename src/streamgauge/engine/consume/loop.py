@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, Fetched, Place
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.engine.board import Latencies, Order, PollGap, Slot
 from streamgauge.engine.consume.buffer import Buffer
 from streamgauge.engine.consume.commit import Committer
 from streamgauge.engine.consume.receive import Reading as Reading
 from streamgauge.engine.consume.receive import rows as rows
-from streamgauge.engine.live import Latencies, Order, PollGap, Slot
 from streamgauge.engine.ports.clients import Reader
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.scenario.model.consume import Commit, CommitWay, Processing

@@ -7,7 +7,7 @@ from typing import Final
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import RecordError
-from streamgauge.engine.live import Order
+from streamgauge.engine.board import Order
 from streamgauge.engine.ports.query import TableReader
 from streamgauge.engine.ports.rows import Sink
 

@@ -149,6 +149,10 @@ class Offsets(Protocol):
         """Committed offset of a group; None where there is none."""
         ...
 
+
+class OffsetsClient(Offsets, Protocol):
+    """A client of its own that is asked about offsets."""
+
     def close(self) -> None:
         """Let go of the client."""
         ...
@@ -178,6 +182,8 @@ OpenConnections = Callable[[ClientSpec], ConnectionsClient]
 class OpenOffsets(Protocol):
     """Opens a client that is asked about offsets."""
 
-    def __call__(self, spec: ClientSpec, groups: Sequence[str], partitions: int, timeout_seconds: float) -> Offsets:
+    def __call__(
+        self, spec: ClientSpec, groups: Sequence[str], partitions: int, timeout_seconds: float
+    ) -> OffsetsClient:
         """Of the topics of `spec`, each with so many partitions, and groups by name; answers come in that time."""
         ...

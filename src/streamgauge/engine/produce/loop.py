@@ -17,7 +17,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import UNSENT
-from streamgauge.engine.live import Latencies, Order, PollGap, Slot, State
+from streamgauge.engine.board import Latencies, Order, PollGap, Slot, State
 from streamgauge.engine.ports.clients import ProducerClient
 from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.schedule import Schedule

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from streamgauge.domain.blocks import NULL_INT64, Block, Refused
 from streamgauge.domain.fates import certainly_not_written
-from streamgauge.engine.live import Latencies, Slot
+from streamgauge.engine.board import Latencies, Slot
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.produce.labelled import Labelled
 from streamgauge.engine.produce.stops import Transacted

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.engine.live import Slot
+from streamgauge.engine.board import Slot
 from streamgauge.workload.pacing import NEVER, Int64s
 
 LOOK_NS: Final = NS_PER_MS // 2

@@ -10,11 +10,11 @@ import numpy as np
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Place
 from streamgauge.domain.query import QuerySpec
+from streamgauge.engine.board import Cell, Order
 from streamgauge.engine.connect import Connector
 from streamgauge.engine.consume.loop import Consumer, Consuming, Reading, consume_all
 from streamgauge.engine.consume.loop import Sinks as ConsumerSinks
 from streamgauge.engine.control import Controlled, Controller, policy_of
-from streamgauge.engine.live import Cell, Order
 from streamgauge.engine.observe.lag import LagSampler, Sampled
 from streamgauge.engine.observe.lookup import Lookups
 from streamgauge.engine.observe.sample import Sampler, Watched
@@ -184,7 +184,7 @@ class ConsumerJob:
             context.positions(place),
             context.latencies(place),
             context.order,
-            lambda: int(context.live.control[Cell.MEASURE_NS]),
+            lambda: int(context.board.control[Cell.MEASURE_NS]),
             progress=context.progress(place, member.group) if self.tells_progress else None,
         )
 
@@ -247,7 +247,7 @@ class SamplerJob:
         """Look until the run is over."""
         with context.sink("resources", {}) as sink:
             context.ready()
-            Sampler(self.watched, context.live, sink, context.order).run()
+            Sampler(self.watched, context.board, sink, context.order).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ class LagJob:
             contextlib.closing(opened) as offsets,
             context.sink("lag", {"moment": "sample", "consumer": None}) as sink,
         ):
-            sampler = LagSampler(offsets, self.sampled, context.live, sink, context.order)
+            sampler = LagSampler(offsets, self.sampled, context.board, sink, context.order)
             sampler.sample()
             context.ready()
             sampler.run()
@@ -283,7 +283,7 @@ class ControllerJob:
         """Decide until the run is over."""
         policy = self.controlled.policy
         with context.sink("decisions", {"policy": policy.chosen[0]}) as sink:
-            controller = Controller(policy_of(self.controlled, context.live), policy.poll_ns, sink, context.order)
+            controller = Controller(policy_of(self.controlled, context.board), policy.poll_ns, sink, context.order)
             controller.begin()
             context.ready()
             controller.run()
@@ -303,7 +303,7 @@ class QueryJob:
         with contextlib.ExitStack() as stack:
             query = stack.enter_context(contextlib.closing(self.open_query(self.spec)))
             sinks = QuerySinks(*(stack.enter_context(context.sink(kind, {})) for kind in kinds))
-            QueryHost(query, self.hosting, sinks, context.live, context.rows[0], context.order, context.ready).run()
+            QueryHost(query, self.hosting, sinks, context.board, context.rows[0], context.order, context.ready).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,9 +320,6 @@ class LookupJob:
             lookups = Lookups(self.open_reader(self.table), self.every_ns, sink, context.order)
             context.ready()
             lookups.run()
-
-
-Job = ProducerJob | ConsumerJob | ConnectorJob | QueryJob | LookupJob | LagJob | ControllerJob | SamplerJob
 
 
 def _record_statistics(told: Sink, client: ProducerClient | Reader) -> None:
