@@ -150,7 +150,7 @@ def _carry_out(
     write_facts(folder, facts)
     try:
         topics.begin()
-        record_stands(folder, topics, ask_stands(topics), "start")
+        record_stands(folder, topics, ask_stands(topics, topics.starts), "start")
     except StreamgaugeError as error:
         with contextlib.suppress(RecordError):
             reasons = [request.without_secrets(str(error))]
@@ -174,7 +174,6 @@ def _carry_out(
         write_facts(folder, facts.model_copy(update=planned), reserve=True)
 
     outcome = Supervisor(plan, LocalLauncher(cells), topics, interrupts, progress, watch, begins=note).conduct()
-    topics.query_ends = outcome.query_ends
     final = _ask_final(topics, outcome) if outcome.cluster_answers else None
     if final and plan.query:
         record_source(folder, scenario, plan.query.spec, topics, identity.tag, outcome)
@@ -188,7 +187,7 @@ def _carry_out(
 def _ask_final(topics: Topics, outcome: Outcome) -> Stands | None:
     """The offsets without which no message can be called lost; a cluster that is gone cannot tell them."""
     try:
-        return ask_stands(topics)
+        return ask_stands(topics, topics.starts if outcome.query_ends is None else outcome.query_ends)
     except BrokerError as error:
         outcome.fail(f"log ends at the end of the run are not known: {error}")
     except Interrupted as error:

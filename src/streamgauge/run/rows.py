@@ -39,11 +39,16 @@ class Stands:
     """By group."""
 
 
-def ask_stands(topics: Topics) -> Stands:
-    """Log starts, log ends and commits as they are now; raises BrokerError where the cluster does not answer."""
+def ask_stands(topics: Topics, done: Sequence[int]) -> Stands:
+    """Log starts, log ends and commits as they are now; raises BrokerError where the cluster does not answer.
+
+    `done` tells how far a query is: of each partition of its source, the first offset that it is not done with.
+    """
     starts, ends = topics.log_starts(), topics.log_ends()
-    groups = len(topics.groups) + (topics.scenario.pipeline is not None)
-    return Stands(clock.monotonic_ns(), starts, ends, {group: topics.committed(group) for group in range(groups)})
+    committed = {group: topics.committed(group) for group in range(len(topics.groups))}
+    if topics.scenario.pipeline:
+        committed[len(topics.groups)] = [*done, *[None] * (topics.scenario.places - len(done))]
+    return Stands(clock.monotonic_ns(), starts, ends, committed)
 
 
 def record_stands(folder: RunFolder, topics: Topics, stands: Stands, moment: str) -> None:

@@ -29,7 +29,7 @@ from streamgauge.kafka.clients.connections import KafkaConnections
 from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID, KafkaProducer
 from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import NO_SETTINGS, consumer_faults, producer_faults
-from streamgauge.kafka.offsets import KafkaOffsets
+from streamgauge.kafka.offsets import open_offsets
 from streamgauge.processes.functions import JOB_ARGUMENTS, ORACLE_ARGUMENTS, load_function
 from streamgauge.record.arrivals import read_arrivals
 from streamgauge.record.corpus import read_events
@@ -348,7 +348,7 @@ def _lag(scenario: Scenario, identity: Identity, connection: Settings) -> LagPla
     )
     every_ns = scenario.lag.every
     groups = () if is_table else identity.groups(scenario)
-    return LagPlan(KafkaOffsets, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
+    return LagPlan(open_offsets, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
 
 
 def _read_places(scenario: Scenario) -> list[int]:
