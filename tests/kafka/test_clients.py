@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from streamgauge.domain import stamp
-from streamgauge.domain.blocks import ClientSpec, Outgoing
+from streamgauge.domain.blocks import ClientSpec, Outgoing, Place
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.consume.loop import Reading, rows
@@ -253,6 +253,26 @@ def test_positions_follow_what_was_read(ground: Ground) -> None:
 
     assert [each[:2] for each in positions] == [(0, partition) for partition in range(PARTITIONS)]
     assert sum(position or 0 for _, _, position in positions) == 40
+    producer.close()
+    consumer.close()
+
+
+def test_a_commit_that_was_waited_for_is_answered(ground: Ground) -> None:
+    """Once, with how long it took; partitions that stay with the reader are taken from nobody."""
+    producer = ground.producer()
+    producer.send(compose(0, 20))
+    reports(producer, 20)
+    consumer, taken = ground.consumer(), list[Place]()
+    assert consumer.commits
+    consumer.commits.watch(taken.extend)
+    received(consumer, 20)
+    consumer.commits.commit(asynchronous=False)
+    answered = [each for each in consumer.commits.committed() if not each.asynchronous]
+
+    assert [each.error for each in answered] == [None]
+    assert (answered[0].took_ns or 0) > 0
+    assert [each for each in consumer.commits.committed() if not each.asynchronous] == []
+    assert taken == []
     producer.close()
     consumer.close()
 
