@@ -19,7 +19,7 @@ from streamgauge.engine.board import Cells, Latencies, Order
 from streamgauge.engine.fake import FakeLog, FakeProducer
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
-from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
 from streamgauge.workload.pacing import constant
@@ -77,7 +77,7 @@ def _fake(rate: int, seconds: int) -> Float64s:
         producer = Producer(
             client,
             Composer(recipe, LARGEST_BLOCK),
-            Sinks(sink),
+            ProducerSinks(sink),
             board.slots[0],
             Latencies(board.latencies[0], 0),
             lambda: board.order,

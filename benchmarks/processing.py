@@ -13,7 +13,7 @@ from benchmarks.common import broker, fill, heading, idle_share, spread, topic
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, process_cpu_ns
 from streamgauge.engine.board import Cells, Latencies
-from streamgauge.engine.consume.loop import LONGEST_NS, Consumer, Consuming, Reading, Sinks
+from streamgauge.engine.consume.loop import LONGEST_NS, Consumer, ConsumerSinks, Consuming, Reading
 from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
@@ -82,7 +82,7 @@ def _run(bootstrap: str, name: str, how: Processing, in_hand: int, seconds: floa
             client,
             Reading(0, None),
             Consuming((name,), PARTITIONS, how, in_hand),
-            Sinks(received, polls),
+            ConsumerSinks(received, polls),
             board.slots[0],
             board.positions[0],
             Latencies(board.latencies[0], monotonic_ns()),

@@ -15,9 +15,9 @@ from streamgauge.engine.consume.loop import (
     BITE,
     LONGEST_NS,
     Consumer,
+    ConsumerSinks,
     Consuming,
     Reading,
-    Sinks,
     consume_all,
 )
 from streamgauge.engine.fake import FakeCommits, FakeLog, FakeReader, FakeTime
@@ -96,7 +96,7 @@ class Ground:
             self.reader,
             self.reading,
             self.consuming,
-            Sinks(self.received, self.polls, self.commits),
+            ConsumerSinks(self.received, self.polls, self.commits),
             self.board.slots[0],
             self.board.positions[0],
             Latencies(self.board.latencies[0], self.time.now_ns()),

@@ -11,7 +11,7 @@ from streamgauge.domain.blocks import NULL_INT32, NULL_INT64
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.board import Cell, Cells, Order, Slot
-from streamgauge.engine.consume.loop import Consuming, Progress
+from streamgauge.engine.consume.loop import Consuming, ProgressCells
 from streamgauge.engine.control import Controlled, Controller, policy_of
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.observe.lag import LagSampler, Sampled
@@ -185,7 +185,7 @@ def test_a_consumer_tells_its_frontier_when_messages_are_processed_not_when_they
     """In every partition up to the first message that is not over; redelivery does not set it back."""
     slots = processing(delay="10ms", order="slots", slots=2)
     board = Cells.new(1, 2)
-    progress = Progress(board.frontiers[0], board.foreign[0], board.foreign_ends[0])
+    progress = ProgressCells(board.frontiers[0], board.foreign[0], board.foreign_ends[0])
     ground = Ground(consuming=Consuming(("t",), 2, slots))
     ground = _with_progress(ground, progress)
     ground.fill(4, partition=0)
@@ -201,7 +201,7 @@ def test_a_consumer_tells_its_frontier_when_messages_are_processed_not_when_they
 def test_messages_of_others_are_counted_once_however_often_they_are_delivered() -> None:
     """Also where there is no processing: then what is received is processed."""
     board = Cells.new(1, 2)
-    progress = Progress(board.frontiers[0], board.foreign[0], board.foreign_ends[0])
+    progress = ProgressCells(board.frontiers[0], board.foreign[0], board.foreign_ends[0])
     ground = _with_progress(Ground(consuming=Consuming(("t",), 2)), progress)
     ground.fill(3)
     ground.reader.log.records[0].insert(1, (value(9, tag=8), NO_HEAD))
@@ -213,7 +213,7 @@ def test_messages_of_others_are_counted_once_however_often_they_are_delivered() 
     ground.finish()
 
 
-def _with_progress(ground: Ground, progress: Progress) -> Ground:
+def _with_progress(ground: Ground, progress: ProgressCells) -> Ground:
     ground.consumer.progress = progress
     ground.consumer.__post_init__()
     return ground

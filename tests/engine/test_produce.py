@@ -16,7 +16,7 @@ from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
 from streamgauge.engine.produce.round_robin import run_round_robin
-from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.engine.produce.stops import Flush, Transactions
 from streamgauge.workload.pacing import Pacer, constant
 
@@ -87,7 +87,7 @@ class Story:
         producer = Producer(
             self.client,
             Composer(recipe, LARGEST_BLOCK),
-            Sinks(rows, self.batches, self.transactions, self.attempts),
+            ProducerSinks(rows, self.batches, self.transactions, self.attempts),
             self.slot,
             Latencies(self.board.latencies[0], START),
             lambda: self.order(time.at_ns),
@@ -363,7 +363,7 @@ def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
         recipe = Recipe(number, 7, "zeros", 64, 42, in_headers=False, scheduled=number > 0)
         producers.append(
             Producer(
-                client, Composer(recipe, LARGEST_BLOCK), Sinks(sinks[number], Rows()), board.slots[number],
+                client, Composer(recipe, LARGEST_BLOCK), ProducerSinks(sinks[number], Rows()), board.slots[number],
                 Latencies(board.latencies[number], START), lambda: Order.GO, sending, time.now_ns, time.sleep,
             )
         )  # fmt: skip

@@ -14,7 +14,7 @@ from streamgauge.domain.query import Advance, Happened, Looked, News, Progress
 from streamgauge.engine.board import Cell, Cells, Order, Slot, State
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.ports.query import Query
-from streamgauge.engine.query import Hosting, QueryHost, Sinks
+from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
 
 READY = Happened(1, "ready")
 ENDED = Happened(9, "ended")
@@ -103,7 +103,7 @@ class Stage:
         self.rows = {kind: Blocks() for kind in kinds}
         hosting = Hosting(0, 0, (5, 0), self.restarts, self.survives, self.waits, 700, self.sizes)
         host = QueryHost(
-            self.query, hosting, Sinks(*self.rows.values()), self.board, 0, self._order,
+            self.query, hosting, QuerySinks(*self.rows.values()), self.board, 0, self._order,
             lambda: self.readies.append(self.time.at_ns), self.time.now_ns, self.time.sleep,
         )  # fmt: skip
         host.run()

@@ -15,7 +15,7 @@ from streamgauge.engine.board import Cells, Latencies, Order, Slot
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
-from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.engine.produce.stops import Flush
 from streamgauge.engine.produce.throttle import LOOK_NS, OPEN, SHUT, Throttle
 from streamgauge.workload.pacing import constant
@@ -100,7 +100,7 @@ class Held:
         recipe = Recipe(0, 7, "zeros", 64, 42, in_headers=False, scheduled=rate is not None, topics=(0,))
         pacer = None if rate is None else constant(rate, 0, 1)
         producer = Producer(
-            client, Composer(recipe, LARGEST_BLOCK), Sinks(self.rows, Rows(), None, Rows()), slot,
+            client, Composer(recipe, LARGEST_BLOCK), ProducerSinks(self.rows, Rows(), None, Rows()), slot,
             Latencies(self.board.latencies[0], START), lambda: Order.GO, replace(Sending(**sending), pacer=pacer),
             now_ns, time.sleep, Throttle(slot),
         )  # fmt: skip

@@ -45,7 +45,7 @@ class _Row:
 
 @dataclass(slots=True)
 class Connector:
-    """Carries out what is asked of connections. `slot` is its row of the shared cells.
+    """Carries out what is asked of connections. `slot` is its row of the board.
 
     Its threads hold the interpreter for some microseconds at a time and wait for the rest; no message is measured in
     its process.

@@ -36,7 +36,7 @@ class Controlled:
 
     policy: Backpressure
     producers: Mapping[int, int]
-    """Row in the shared cells of each producer, by its number."""
+    """Row on the board of each producer, by its number."""
     groups: tuple[tuple[int, ...], ...]
     """Of each group, the rows of its consumers."""
 
@@ -175,7 +175,7 @@ class Controller:
 
 
 def policy_of(controlled: Controlled, board: Board) -> _Policy:
-    """The policy at work on the shared cells of a run."""
+    """The policy at work on the board of a run."""
     asked = controlled.policy
     if asked.hysteresis:
         state = Hysteresis(asked.hysteresis.max_lag, asked.hysteresis.resume)

@@ -33,7 +33,7 @@ DETAIL_CHARACTERS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Sinks:
+class QuerySinks:
     """Where the rows of a query go."""
 
     query: Sink
@@ -50,7 +50,7 @@ class Hosting:
     topic: int
     """Number of the topic that it reads."""
     first_place: int
-    """Place of the first of its partitions in the shared cells."""
+    """Place of the first of its partitions on the board."""
     starts: tuple[int, ...]
     """Offset of each partition where it begins."""
     restarts: int
@@ -71,7 +71,7 @@ class QueryHost:
 
     query: Query
     hosting: Hosting
-    sinks: Sinks
+    sinks: QuerySinks
     board: Board
     row: int
     order: Callable[[], Order]

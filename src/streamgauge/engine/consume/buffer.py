@@ -60,7 +60,7 @@ class Frontier:
         return self._waiting[0] if self._waiting else self._next
 
 
-class Progress(NamedTuple):
+class Storable(NamedTuple):
     """What more may be stored."""
 
     offsets: list[tuple[int, int, int]]
@@ -222,7 +222,7 @@ class Buffer:
         self._free += over.places
         return block
 
-    def get_on(self, block: Mapping[str, Any]) -> Progress:
+    def get_on(self, block: Mapping[str, Any]) -> Storable:
         """What may be stored once these rows, which `settle` gave, are recorded."""
         cells = (block["topic"] * self._partitions + block["partition"]).tolist()
         touched = {}
@@ -237,7 +237,7 @@ class Buffer:
             if not self._left_of_poll[poll]:
                 del self._left_of_poll[poll]
                 finished += 1
-        return Progress(offsets, finished)
+        return Storable(offsets, finished)
 
     def withdraw(self, revoked: Iterable[Place] | None = None) -> None:
         """Give up what is buffered of these partitions, or of all: it is over, and nothing of it may be stored."""

@@ -82,7 +82,7 @@ class Consuming:
 
 
 @dataclass(frozen=True, slots=True)
-class Sinks:
+class ConsumerSinks:
     """Where the rows of a consumer go."""
 
     received: Sink
@@ -92,7 +92,7 @@ class Sinks:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressCells:
     """Cells of the partitions of one consumer, in which a controller sees how far it is."""
 
     frontiers: Int64s
@@ -111,7 +111,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Consumer:
-    """One consumer at work. `slot` and `positions` are its rows of the shared cells.
+    """One consumer at work. `slot` and `positions` are its rows of the board.
 
     `measure_ns` tells when the measure phase begins, 0 until that is known.
     """
@@ -119,7 +119,7 @@ class Consumer:
     reader: Reader
     reading: Reading
     consuming: Consuming
-    sinks: Sinks
+    sinks: ConsumerSinks
     slot: Int64s
     positions: Int64s
     latencies: Latencies
@@ -127,7 +127,7 @@ class Consumer:
     measure_ns: Callable[[], int] = lambda: 0
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
-    progress: Progress | None = None
+    progress: ProgressCells | None = None
     """Where a policy holds producers back by how far consumers are."""
     _poll_number: int = 0
     _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
@@ -333,7 +333,7 @@ class Consumer:
         partitions = self.consuming.partitions
         self._committer.store([(*divmod(cell, partitions), offset) for cell, offset in offsets], fetched.count, 1)
 
-    def _meet(self, progress: Progress, block: Block, cells: NDArray[Any], offsets: Int64s) -> None:
+    def _meet(self, progress: ProgressCells, block: Block, cells: NDArray[Any], offsets: Int64s) -> None:
         """Note messages that are not of this run, if there are any."""
         producers = block["producer"]
         if producers is None:

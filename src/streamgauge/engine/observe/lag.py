@@ -27,7 +27,7 @@ class Sampled:
     """Who is sampled."""
 
     groups: tuple[tuple[int, ...], ...]
-    """Of each group, the rows of its consumers in the shared cells."""
+    """Of each group, the rows of its consumers on the board."""
     reads: tuple[tuple[int, ...], ...]
     """The places that each group reads."""
     own: int

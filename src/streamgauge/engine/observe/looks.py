@@ -1,4 +1,4 @@
-"""Looks at a run while it runs: the shared cells, and what the workers' processes use."""
+"""Looks at a run while it runs: the board, and what the workers' processes use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from streamgauge.scenario.model.backpressure import Backpressure
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One worker, or another process that takes part; `rows` are its rows of the shared cells."""
+    """One worker, or another process that takes part; `rows` are its rows of the board."""
 
     name: str
     role: str

@@ -30,7 +30,7 @@ Row = tuple[str, str, dict[str, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A process to look at; `rows` are its rows of the shared cells, none for a process that is no worker."""
+    """A process to look at; `rows` are its rows of the board, none for a process that is no worker."""
 
     name: str
     role: str

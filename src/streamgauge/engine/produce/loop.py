@@ -21,7 +21,7 @@ from streamgauge.engine.board import Latencies, Order, PollGap, Slot, State
 from streamgauge.engine.ports.clients import ProducerClient
 from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.schedule import Schedule
-from streamgauge.engine.produce.sent import SentRows, Sinks
+from streamgauge.engine.produce.sent import ProducerSinks, SentRows
 from streamgauge.engine.produce.stops import Batches, Flush, Transacted, Transactions
 from streamgauge.engine.produce.throttle import LOOK_NS, Throttle
 from streamgauge.workload.pacing import NEVER, Int64s, Pacer, count_before
@@ -108,11 +108,11 @@ def schedule_of(sending: Sending, pacer: Pacer, times: Times) -> tuple[Schedule,
 
 @dataclass(slots=True)
 class Producer:
-    """One producer at work. `slot` is its row of the shared cells; `order` tells what the supervisor wants."""
+    """One producer at work. `slot` is its row of the board; `order` tells what the supervisor wants."""
 
     client: ProducerClient
     composer: Composer
-    sinks: Sinks
+    sinks: ProducerSinks
     slot: Int64s
     latencies: Latencies
     order: Callable[[], Order]

@@ -20,7 +20,7 @@ Again = tuple[Int64s, Int64s | None, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sinks:
+class ProducerSinks:
     """Where the rows of a producer go; without a sink there are none of the kind."""
 
     sent: Sink
@@ -28,10 +28,10 @@ class Sinks:
     transactions: Sink | None = None
     attempts: Sink | None = None
 
-    def labelled(self, labels: Mapping[str, int]) -> "Sinks":
+    def labelled(self, labels: Mapping[str, int]) -> "ProducerSinks":
         """The same sinks, shared with others, for the rows of one producer."""
         who = {"producer": labels["producer"]}
-        return Sinks(
+        return ProducerSinks(
             sent=Labelled(self.sent, labels),
             batches=Labelled(self.batches, who) if self.batches else None,
             transactions=Labelled(self.transactions, who) if self.transactions else None,
@@ -43,7 +43,7 @@ class Sinks:
 class SentRows:
     """Writes the rows of one producer, and tells those who watch it and the policy that lets it go."""
 
-    sinks: Sinks
+    sinks: ProducerSinks
     slot: Int64s
     latencies: Latencies
     topics: Sequence[int]

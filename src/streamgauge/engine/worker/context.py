@@ -11,7 +11,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import Block
 from streamgauge.domain.errors import RecordError
 from streamgauge.engine.board import Latencies, Order, Slot, State
-from streamgauge.engine.consume.loop import Progress
+from streamgauge.engine.consume.loop import ProgressCells
 from streamgauge.engine.ports.rows import OpenSink, Sink
 from streamgauge.engine.ports.workers import Board
 from streamgauge.engine.produce.loop import Times
@@ -27,7 +27,7 @@ class Context:
     name: str
     """Of the worker."""
     rows: tuple[int, ...]
-    """Its rows of the shared cells, one for each of its clients."""
+    """Its rows of the board, one for each of its clients."""
     run: Path
     open_sink: OpenSink
     board: Board
@@ -42,10 +42,10 @@ class Context:
         cells: Int64s = self.board.positions[self.rows[place]]
         return cells
 
-    def progress(self, place: int, group: int) -> Progress:
+    def progress(self, place: int, group: int) -> ProgressCells:
         """Where one of its clients tells how far it is."""
         board = self.board
-        return Progress(board.frontiers[self.rows[place]], board.foreign[group], board.foreign_ends[group])
+        return ProgressCells(board.frontiers[self.rows[place]], board.foreign[group], board.foreign_ends[group])
 
     def latencies(self, place: int = 0) -> Latencies:
         """The cells for latencies of one of its clients."""

@@ -12,8 +12,7 @@ from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Place
 from streamgauge.domain.query import QuerySpec
 from streamgauge.engine.board import Cell, Order
 from streamgauge.engine.connect import Connector
-from streamgauge.engine.consume.loop import Consumer, Consuming, Reading, consume_all
-from streamgauge.engine.consume.loop import Sinks as ConsumerSinks
+from streamgauge.engine.consume.loop import Consumer, ConsumerSinks, Consuming, Reading, consume_all
 from streamgauge.engine.control import Controlled, Controller, policy_of
 from streamgauge.engine.observe.lag import LagSampler, Sampled
 from streamgauge.engine.observe.lookup import Lookups
@@ -32,10 +31,9 @@ from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.labelled import Labelled
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending
 from streamgauge.engine.produce.round_robin import run_round_robin
-from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.engine.produce.throttle import Throttle
-from streamgauge.engine.query import Hosting, QueryHost
-from streamgauge.engine.query import Sinks as QuerySinks
+from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
 from streamgauge.engine.worker.context import Context
 from streamgauge.scenario.model.connections import Work
 
@@ -82,7 +80,7 @@ class ProducerJob:
                 _record_statistics(told, producer.client)
 
     def _producer(
-        self, context: Context, place: int, member: ProducerMember, sinks: Sinks, stack: contextlib.ExitStack
+        self, context: Context, place: int, member: ProducerMember, sinks: ProducerSinks, stack: contextlib.ExitStack
     ) -> Producer:
         client = stack.enter_context(contextlib.closing(self.open_client(member.client)))
         labels = {"producer": member.number} | ({"topic": member.recipe.topics[0]} if not self._one_topic else {})
@@ -97,7 +95,7 @@ class ProducerJob:
             throttle=Throttle(context.slots[place]) if self.held_back else None,
         )
 
-    def _sinks(self, context: Context, stack: contextlib.ExitStack) -> Sinks:
+    def _sinks(self, context: Context, stack: contextlib.ExitStack) -> ProducerSinks:
         """The sinks that the producers of this process share; what is the same in all rows is said once."""
         first, sending = self.members[0], self.members[0].sending
         who = {"producer": first.number} if len(self.members) == 1 else {}
@@ -108,7 +106,7 @@ class ProducerJob:
         def sink(kind: str, constants: Mapping[str, int | str | None], wanted: object) -> Sink | None:
             return stack.enter_context(context.sink(kind, constants)) if wanted else None
 
-        return Sinks(
+        return ProducerSinks(
             sent=stack.enter_context(context.sink("sent", {**who, **where, **absent})),
             batches=sink("batches", who, sending.flush),
             transactions=sink("transactions", who, sending.transactions),
