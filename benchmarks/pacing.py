@@ -15,11 +15,11 @@ import pyarrow.dataset as ds
 from benchmarks.common import Float64s, broker, heading, idle_share, run, spread, topic
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
+from streamgauge.engine.board import Cells, Latencies, Order
 from streamgauge.engine.fake import FakeLog, FakeProducer
-from streamgauge.engine.live import Latencies, Live, Order
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
-from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
 from streamgauge.workload.pacing import constant
@@ -69,24 +69,23 @@ def _bare(rate: int, seconds: int) -> Float64s:
 
 def _fake(rate: int, seconds: int) -> Float64s:
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
-        live = Live.create(1, 1)
-        live.give(Order.GO)
+        board = Cells.new(1, 1)
+        board.give(Order.GO)
         sink = open_sink(Path(folder), "sent", "producer-0", {"topic": 0, "producer": 0, "transaction": None})
         client = FakeProducer(FakeLog(12), ClientSpec("producer-0", ("t",), {}), keep=False)
         recipe = Recipe(0, 7, "mixed", 512, 42, in_headers=False, scheduled=True)
         producer = Producer(
             client,
             Composer(recipe, LARGEST_BLOCK),
-            Sinks(sink),
-            live.slots[0],
-            Latencies(live.latencies[0], 0),
-            lambda: live.order,
+            ProducerSinks(sink),
+            board.slots[0],
+            Latencies(board.latencies[0], 0),
+            lambda: board.order,
             Sending(constant(rate, 0, 1)),
         )
         start_ns = monotonic_ns() + NS_PER_SECOND // 5
         producer.run(Times(start_ns, start_ns, start_ns + seconds * NS_PER_SECOND, NS_PER_SECOND))
         sink.close()
-        live.close()
         table = ds.dataset(Path(folder) / "events" / "sent").to_table(columns=["due_ns", "sent_ns"])
         lateness_us: Float64s = (table["sent_ns"].to_numpy() - table["due_ns"].to_numpy()) / 1000
         return lateness_us

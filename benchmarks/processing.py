@@ -12,9 +12,9 @@ import pyarrow.dataset as ds
 from benchmarks.common import broker, fill, heading, idle_share, spread, topic
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, process_cpu_ns
-from streamgauge.engine.consume.loop import LONGEST_NS, Consumer, Consuming, Reading, Sinks
-from streamgauge.engine.live import Latencies, Live
-from streamgauge.kafka.clients.consumer import KafkaConsumer
+from streamgauge.engine.board import Cells, Latencies
+from streamgauge.engine.consume.loop import LONGEST_NS, Consumer, ConsumerSinks, Consuming, Reading
+from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
 from streamgauge.scenario import Setting
@@ -74,19 +74,19 @@ def _run(bootstrap: str, name: str, how: Processing, in_hand: int, seconds: floa
     }
     numbers = {"topic": 0, "group": 0, "consumer": 0, "delivery_count": None, "created_ms": None}
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
-        live = Live.create(1, PARTITIONS)
+        board = Cells.new(1, PARTITIONS)
         received = open_sink(Path(folder), "received", "consumer-0", numbers)
         polls = open_sink(Path(folder), "polls", "consumer-0", {"consumer": 0})
-        client = KafkaConsumer(ClientSpec("consumer-0", (name,), settings))
+        client = KafkaReader(ClientSpec("consumer-0", (name,), settings))
         consumer = Consumer(
             client,
             Reading(0, None),
             Consuming((name,), PARTITIONS, how, in_hand),
-            Sinks(received, polls),
-            live.slots[0],
-            live.positions[0],
-            Latencies(live.latencies[0], monotonic_ns()),
-            lambda: live.order,
+            ConsumerSinks(received, polls),
+            board.slots[0],
+            board.positions[0],
+            Latencies(board.latencies[0], monotonic_ns()),
+            lambda: board.order,
         )
         while client.assigned() < PARTITIONS:
             consumer.turn(LONGEST_NS)
@@ -103,7 +103,6 @@ def _run(bootstrap: str, name: str, how: Processing, in_hand: int, seconds: floa
         received.close()
         polls.close()
         client.close()
-        live.close()
         rows = ds.dataset(Path(folder) / "events" / "received").to_table(columns=["started_ns", "processed_ns"])
     started, processed = (rows.drop_null()[column].to_numpy() for column in ("started_ns", "processed_ns"))
     took = (processed - started)[(processed >= begin_ns) & (processed < end_ns)]

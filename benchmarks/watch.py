@@ -12,7 +12,7 @@ from rich.console import Console
 from benchmarks.common import Int64s, Ran, broker, heading, idle_share, run, spread, topic
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.look import Look
-from streamgauge.engine.live import Latencies, Live
+from streamgauge.engine.board import Cells, Latencies
 from streamgauge.watch.metrics import Metrics
 from streamgauge.watch.view import View
 
@@ -80,8 +80,8 @@ def _samples(ran: Ran) -> tuple[Int64s, Int64s]:
 
 def _counting(takes_per_second: int, seconds: int = 5) -> float:
     """What one of two workers spends on counting, in percent of one core."""
-    live = Live.create(1, 1)
-    latencies = Latencies(live.latencies[0], 0)
+    board = Cells.new(1, 1)
+    latencies = Latencies(board.latencies[0], 0)
     count = RATE // 2 // takes_per_second
     due_ns = np.arange(count) * 100_000
     began_ns = monotonic_ns()
@@ -89,7 +89,6 @@ def _counting(takes_per_second: int, seconds: int = 5) -> float:
         now_ns = take * NS_PER_SECOND // takes_per_second
         latencies.take(now_ns + 5_000_000, due_ns + now_ns, None, count, now_ns)
     spent_ns = monotonic_ns() - began_ns
-    live.close()
     return spent_ns / seconds / NS_PER_SECOND * 100
 
 

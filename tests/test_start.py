@@ -10,7 +10,7 @@ import pytest
 from streamgauge.cli.run import analyse
 from streamgauge.domain.errors import CtrlC
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.engine.supervise.supervisor import not_for_children
+from streamgauge.engine.supervise.local import not_for_children
 from streamgauge.engine.worker.main import TOLD_TO_ALL
 
 GOLDEN = Path(__file__).parent / "report" / "golden" / "format-1"

@@ -13,9 +13,9 @@ import pytest
 
 from streamgauge.domain.blocks import NULL_INT64, Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.engine.board import Cells, Order, Slot
 from streamgauge.engine.connect import GRACE_NS, PREPARE_NS, Connector, shares
 from streamgauge.engine.fake import FakeTime
-from streamgauge.engine.live import Live, Order, Slot
 from streamgauge.scenario.model.connections import Kind, Work
 from streamgauge.workload.pacing import Int64s
 
@@ -226,10 +226,9 @@ def test_nothing_is_made_once_the_run_is_over() -> None:
 
 def run_late(client: Any, work: tuple[Work, ...], seconds: int) -> Rows:
     """With all its threads, on a clock that stands at the end of the load: everything is due."""
-    sink, live = Rows(), Live.create(1, 1)
+    sink, board = Rows(), Cells.new(1, 1)
     end_ns = START_NS + seconds * NS_PER_SECOND
-    Connector(client, work, sink, live.slots[0], lambda: Order.GO, lambda: end_ns).run(START_NS, end_ns)
-    live.close()
+    Connector(client, work, sink, board.slots[0], lambda: Order.GO, lambda: end_ns).run(START_NS, end_ns)
     return sink
 
 
@@ -277,14 +276,13 @@ def test_every_kind_has_threads_of_its_own() -> None:
 def test_the_supervisor_ends_it() -> None:
     """Though the end of the load is far away."""
     orders = iter([Order.GO, Order.STOP_LOAD])
-    sink, live = Rows(), Live.create(1, 1)
-    connector = Connector(FakeConnections(), (OPEN,), sink, live.slots[0], lambda: next(orders, Order.STOP_LOAD))
+    sink, board = Rows(), Cells.new(1, 1)
+    connector = Connector(FakeConnections(), (OPEN,), sink, board.slots[0], lambda: next(orders, Order.STOP_LOAD))
     now_ns = connector.now_ns()
 
     connector.run(now_ns + 3_600 * NS_PER_SECOND, now_ns + 7_200 * NS_PER_SECOND)
 
     assert sink.rows == []
-    live.close()
 
 
 def test_what_should_not_happen_ends_the_worker() -> None:

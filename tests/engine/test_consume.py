@@ -10,17 +10,17 @@ import pytest
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.engine.board import Cells, Latencies, Order, Slot
 from streamgauge.engine.consume.loop import (
     BITE,
     LONGEST_NS,
     Consumer,
+    ConsumerSinks,
     Consuming,
     Reading,
-    Sinks,
     consume_all,
 )
-from streamgauge.engine.fake import FakeConsumer, FakeLog, FakeTime
-from streamgauge.engine.live import Latencies, Live, Order, Slot
+from streamgauge.engine.fake import FakeCommits, FakeLog, FakeReader, FakeTime
 from streamgauge.scenario.model.consume import Commit, Processing
 
 TAG = 7
@@ -78,29 +78,29 @@ class Ground:
     reading: Reading = field(default_factory=lambda: Reading(TAG, None))
     further: int = 0
     time: FakeTime = field(default_factory=FakeTime)
-    live: Live = field(default_factory=lambda: Live.create(1, 3 * PARTITIONS))
+    board: Cells = field(default_factory=lambda: Cells.new(1, 3 * PARTITIONS))
     received: Blocks = field(default_factory=Blocks)
     polls: Blocks = field(default_factory=Blocks)
     commits: Blocks = field(default_factory=Blocks)
     measure_ns: int = 0
-    client: FakeConsumer = field(init=False)
+    offsets: FakeCommits = field(init=False)
+    reader: FakeReader = field(init=False)
     consumer: Consumer = field(init=False)
 
     def __post_init__(self) -> None:
         """Nothing is in the log yet."""
         logs = [FakeLog(PARTITIONS) for _ in range(1 + self.further)]
-        self.client = FakeConsumer(
-            logs[0], range(PARTITIONS), now_ns=self.time.now_ns, sleep=self.time.sleep, further=logs[1:]
-        )
+        self.offsets = FakeCommits(self.time.now_ns, self.time.sleep)
+        self.reader = FakeReader(logs[0], range(PARTITIONS), self.offsets, sleep=self.time.sleep, further=logs[1:])
         self.consumer = Consumer(
-            self.client,
+            self.reader,
             self.reading,
             self.consuming,
-            Sinks(self.received, self.polls, self.commits),
-            self.live.slots[0],
-            self.live.positions[0],
-            Latencies(self.live.latencies[0], self.time.now_ns()),
-            lambda: self.live.order,
+            ConsumerSinks(self.received, self.polls, self.commits),
+            self.board.slots[0],
+            self.board.positions[0],
+            Latencies(self.board.latencies[0], self.time.now_ns()),
+            lambda: self.board.order,
             lambda: self.measure_ns,
             self.time.now_ns,
             self.time.sleep,
@@ -108,7 +108,7 @@ class Ground:
 
     def fill(self, count: int, partition: int = 0, topic: int = 0) -> None:
         """Append messages to a partition."""
-        log = (self.client.log, *self.client.further)[topic]
+        log = (self.reader.log, *self.reader.further)[topic]
         first = len(log.records[partition])
         log.records[partition] += [(value(seq), NO_HEAD) for seq in range(first, first + count)]
 
@@ -119,7 +119,7 @@ class Ground:
             self.consumer.turn(LONGEST_NS)
 
     def finish(self) -> None:
-        self.live.give(Order.FINISH)
+        self.board.give(Order.FINISH)
         self.consumer.run(Order.FINISH)
         self.consumer.finish()
 
@@ -132,7 +132,7 @@ class Ground:
 def consume(records: list[tuple[bytes, bytes]], reading: Reading) -> Ground:
     """Everything that a consumer records of one partition."""
     ground = Ground(reading=reading)
-    ground.client.log.records[1] = records
+    ground.reader.log.records[1] = records
     for _ in range(3):
         ground.consumer.turn(LONGEST_NS)
     ground.finish()
@@ -164,8 +164,8 @@ def test_what_is_not_of_this_run_is_foreign(foreign: bytes) -> None:
     assert received.column("sent_ns") == [NULL_INT64, 2001]
     assert received.column("intact") == [NULL_BOOL, 1]
     assert received.column("size_bytes") == [len(foreign), len(value(1))]
-    assert ground.client.stored == {(0, 1): 2}
-    assert ground.live.positions[0].tolist() == [0, 2, 0, 0, 0, 0]
+    assert ground.offsets.stored == {(0, 1): 2}
+    assert ground.board.positions[0].tolist() == [0, 2, 0, 0, 0, 0]
 
 
 def test_a_load_without_a_schedule_has_no_due_times() -> None:
@@ -199,16 +199,16 @@ def test_a_stamp_in_a_header_covers_the_whole_value() -> None:
 def test_every_poll_is_a_row() -> None:
     """Empty ones too; their numbers connect them with the messages."""
     ground = consume([(value(0), NO_HEAD), (value(1), NO_HEAD)], Reading(TAG, None))
-    received, polls, live = ground.received, ground.polls, ground.live
+    received, polls, board = ground.received, ground.polls, ground.board
 
     assert polls.column("poll") == [0, 1, 2]
     assert polls.column("count") == [2, 0, 0]
     assert received.column("poll") == [0, 0]
     assert received.column("intact") == [None, None]
     assert all(a < b for a, b in zip(polls.column("started_ns"), polls.column("returned_ns"), strict=True))
-    assert live.slots[0, Slot.MESSAGES] == 2
-    assert live.slots[0, Slot.ASSIGNED] == 2
-    assert live.slots[0, Slot.OVER_NS] == received.column("received_ns")[0]
+    assert board.slots[0, Slot.MESSAGES] == 2
+    assert board.slots[0, Slot.ASSIGNED] == 2
+    assert board.slots[0, Slot.OVER_NS] == received.column("received_ns")[0]
 
 
 def test_topics_are_told_apart() -> None:
@@ -219,9 +219,9 @@ def test_topics_are_told_apart() -> None:
     ground.run(0.3)
 
     assert ground.received.column("topic") == [1, 1, 2, 2, 2]
-    assert ground.client.stored == {(1, 0): 2, (2, 1): 3}
-    assert ground.live.positions[0].tolist() == [0, 0, 2, 0, 0, 3]
-    assert ground.live.slots[0, Slot.ASSIGNED] == 6
+    assert ground.offsets.stored == {(1, 0): 2, (2, 1): 3}
+    assert ground.board.positions[0].tolist() == [0, 0, 2, 0, 0, 3]
+    assert ground.board.slots[0, Slot.ASSIGNED] == 6
 
 
 @pytest.mark.parametrize("how", [None, Processing(), SLOW])
@@ -229,11 +229,11 @@ def test_the_end_of_a_log_is_a_position(how: Processing | None) -> None:
     """Behind the last message may lie what is none: it is read and done with when what is before it is."""
     ground = Ground(Consuming(("t",), PARTITIONS, how))
     ground.fill(3)
-    ground.client.reached += [(0, 0, 5), (0, 1, 2)]
+    ground.reader.reached += [(0, 0, 5), (0, 1, 2)]
     ground.run(0.1)
 
-    assert ground.client.stored == {(0, 0): 5, (0, 1): 2}
-    assert ground.live.positions[0].tolist()[:2] == [5, 2]
+    assert ground.offsets.stored == {(0, 0): 5, (0, 1): 2}
+    assert ground.board.positions[0].tolist()[:2] == [5, 2]
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,8 @@ def test_sleeps_that_last_too_long_are_allowed_for(overshoot_us: int) -> None:
 
 
 def test_slots_of_partitions_do_not_starve_each_other() -> None:
-    """The messages of one partition stand before all others, and fill what may be in hand only to its share."""
-    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1ms", order="partitions"), in_hand=20))
+    """The messages of one partition stand before all others, and fill what may be buffered only to its share."""
+    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1ms", order="partitions"), buffer=20))
     ground.fill(10_000, 0)
     ground.fill(10_000, 1)
     ground.run(1.0)
@@ -281,25 +281,25 @@ def test_slots_of_partitions_do_not_starve_each_other() -> None:
     assert counts == pytest.approx([1000, 1000], rel=0.02)
 
 
-@pytest.mark.parametrize("in_hand", [1, 10, 1000])
-def test_what_is_in_hand_is_bounded(in_hand: int) -> None:
+@pytest.mark.parametrize("buffer", [1, 10, 1000])
+def test_what_is_buffered_is_bounded(buffer: int) -> None:
     """What was received and is not processed, at any time, and what the shared cells say of it."""
-    ground = Ground(Consuming(("t",), PARTITIONS, SLOW, in_hand=in_hand))
+    ground = Ground(Consuming(("t",), PARTITIONS, SLOW, buffer=buffer))
     ground.fill(5_000)
     most = 0
     for _ in range(300):
         ground.run(0.001)
-        received = int(ground.live.slots[0, Slot.MESSAGES])
+        received = int(ground.board.slots[0, Slot.MESSAGES])
         most = max(most, received - len(ground.received.column("offset")))
-        assert ground.live.slots[0, Slot.IN_HAND] <= in_hand
+        assert ground.board.slots[0, Slot.BUFFERED] <= buffer
 
-    assert most <= in_hand + BITE
+    assert most <= buffer + BITE
     assert len(ground.processed()) > 200
 
 
 def test_a_message_that_takes_long_keeps_nobody_from_polling() -> None:
     """Its group hears of the consumer at least every second, though there is no room for a message."""
-    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1m"), in_hand=1))
+    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1m"), buffer=1))
     ground.fill(10)
     ground.run(20.0)
     ground.finish()
@@ -312,18 +312,18 @@ def test_a_message_that_takes_long_keeps_nobody_from_polling() -> None:
 
 def test_processing_that_takes_no_time_costs_no_turn_for_each_message() -> None:
     """A backlog goes through in polls of full size."""
-    ground = Ground(Consuming(("t",), PARTITIONS, Processing(), in_hand=10))
+    ground = Ground(Consuming(("t",), PARTITIONS, Processing(), buffer=10))
     ground.fill(20_000)
     for _ in range(10):
         ground.consumer.turn(LONGEST_NS)
 
     assert len(ground.processed()) == 20_000
-    assert ground.client.stored == {(0, 0): 20_000}
+    assert ground.offsets.stored == {(0, 0): 20_000}
 
 
 def test_a_change_ends_a_backlog() -> None:
     """From the begin of the measure phase on; what has begun takes as long as it was to."""
-    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="10ms", changes=[{"at": "1s"}]), in_hand=50))
+    ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="10ms", changes=[{"at": "1s"}]), buffer=50))
     ground.fill(10_000)
     ground.run(0.5)
     ground.measure_ns = ground.time.at_ns
@@ -344,23 +344,23 @@ def test_what_is_dropped_is_handled_and_never_processed() -> None:
 
         assert len(ground.processed()) == pytest.approx(750, abs=50)
         assert len(ground.received.column("offset")) == 1_000
-        assert ground.client.stored == {(0, 0): 1_000}
+        assert ground.offsets.stored == {(0, 0): 1_000}
 
 
 @pytest.mark.parametrize(("delay_ms", "expected"), [(10, 9.5), (1, 95)])
 def test_revoked_partitions_leave_with_what_is_known(delay_ms: int, expected: float) -> None:
-    """What is in hand of them is recorded, not processed and not stored; the others go on."""
+    """What is buffered of them is recorded, not processed and not stored; the others go on."""
     how = processing(delay=f"{delay_ms}ms", order="partitions")
     ground = Ground(Consuming(("t",), PARTITIONS, how, commit=every(interval="1s")))
     ground.fill(120, 0)
     ground.fill(120, 1)
     ground.run(0.0975)
-    ground.client.revoke([0])
-    stored, asked = ground.client.stored[0, 0], list(ground.client.asked)
+    ground.reader.revoke([0])
+    stored, asked = ground.offsets.stored[0, 0], list(ground.offsets.asked)
     ground.run(2.0)
 
     assert stored == pytest.approx(expected, abs=3 if delay_ms == 1 else 1)
-    assert ground.client.stored == {(0, 0): stored, (0, 1): 120}
+    assert ground.offsets.stored == {(0, 0): stored, (0, 1): 120}
     assert asked == [False]
     places = list(zip(ground.received.column("partition"), ground.received.column("offset"), strict=True))
     assert sorted(places) == [(partition, offset) for partition in range(2) for offset in range(120)]
@@ -377,11 +377,11 @@ def test_at_the_end_all_that_was_received_is_recorded() -> None:
 
     processed = len(ground.processed())
     assert processed == 5
-    assert ground.client.stored == {(0, 0): processed}
+    assert ground.offsets.stored == {(0, 0): processed}
     assert ground.received.column("offset") == list(range(20))
     begun = [each != NULL_INT64 for each in ground.received.column("started_ns")]
     assert begun == [True] * (processed + 1) + [False] * (19 - processed)
-    assert ground.live.slots[0, Slot.IN_HAND] == 0
+    assert ground.board.slots[0, Slot.BUFFERED] == 0
 
 
 @pytest.mark.parametrize(
@@ -400,16 +400,31 @@ def test_at_the_end_all_that_was_received_is_recorded() -> None:
 )
 def test_commits_come_when_they_are_asked_for(way: Any, how: Processing | None, expected: int) -> None:
     """Of what is stored, and a last one at the end; each is a row."""
-    ground = Ground(Consuming(("t",), PARTITIONS, how, commit=way, in_hand=100))
+    ground = Ground(Consuming(("t",), PARTITIONS, how, commit=way, buffer=100))
     ground.fill(1_000 if how else 10_000)
     ground.run(1.1)
     ground.finish()
     asynchronous = ground.commits.column("asynchronous")
 
     assert len(asynchronous) == pytest.approx(expected, abs=0 if how is None else 1)
-    assert len(ground.client.asked) == len(asynchronous)
-    assert set(ground.client.asked[:-1]) <= {isinstance(way, Commit) and way.asynchronous}
+    assert len(ground.offsets.asked) == len(asynchronous)
+    assert set(ground.offsets.asked[:-1]) <= {isinstance(way, Commit) and way.asynchronous}
     assert set(ground.commits.column("took_ns")) <= {NS_PER_MS}
+
+
+@pytest.mark.parametrize("how", [None, Processing(), SLOW])
+def test_a_reader_without_a_group_commits_nothing(how: Processing | None) -> None:
+    """A table, say: its rows are recorded and its positions told all the same."""
+    ground = Ground(Consuming(("t",), PARTITIONS, how, commit="batch"))
+    ground.reader.commits = None
+    ground.consumer.__post_init__()
+    ground.fill(100)
+    ground.run(1.0)
+    ground.finish()
+
+    assert ground.received.column("offset") == list(range(100))
+    assert ground.board.positions[0].tolist()[:2] == [100, 0]
+    assert (ground.offsets.stored, ground.offsets.asked, ground.commits.blocks) == ({}, [], [])
 
 
 @pytest.mark.parametrize("how", [None, Processing(), SLOW])
@@ -417,7 +432,7 @@ def test_commits_come_when_they_are_asked_for(way: Any, how: Processing | None, 
 @pytest.mark.slow
 def test_a_rate_is_kept_and_spread_evenly(per_second: float, how: Processing | None) -> None:
     """Bounded waits: a consumer that may take nothing polls all the same, for its group."""
-    ground = Ground(Consuming(("t",), PARTITIONS, how, per_second=per_second, in_hand=20))
+    ground = Ground(Consuming(("t",), PARTITIONS, how, per_second=per_second, buffer=20))
     ground.fill(100_000)
     seconds = max(2.0, 3 / per_second)
     ground.run(seconds)

@@ -10,13 +10,15 @@ from tests.engine.test_consume import NO_HEAD, Blocks, Ground, processing, value
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
-from streamgauge.engine.consume.loop import Consuming, Progress
+from streamgauge.engine.board import Cell, Cells, Order, Slot
+from streamgauge.engine.consume.loop import Consuming, ProgressCells
 from streamgauge.engine.control import Controlled, Controller, policy_of
 from streamgauge.engine.fake import FakeTime
-from streamgauge.engine.live import Cell, Live, Order, Slot
 from streamgauge.engine.observe.lag import LagSampler, Sampled
-from streamgauge.engine.produce.gate import OPEN, SHUT
-from streamgauge.engine.supervise.inject import Injector, Mark, Target
+from streamgauge.engine.ports.workers import Target
+from streamgauge.engine.produce.throttle import OPEN, SHUT
+from streamgauge.engine.supervise.inject import FaultRow, Injector
+from streamgauge.engine.supervise.targets import by_signals, meaning
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.faults import Injected
 
@@ -52,7 +54,7 @@ class Sampling:
     """A sampler of two groups that read two topics of two partitions."""
 
     cluster: Asked
-    live: Live = field(default_factory=lambda: Live.create(3, 4, 2))
+    board: Cells = field(default_factory=lambda: Cells.new(3, 4, 2))
     time: FakeTime = field(default_factory=FakeTime)
     rows: Blocks = field(default_factory=Blocks)
     until_ns: int = 0
@@ -60,14 +62,14 @@ class Sampling:
     def sampler(self, every_ms: int = 200, groups: tuple[tuple[int, ...], ...] = ((0, 1), (2,))) -> LagSampler:
         sampled = Sampled(groups, ((0, 1, 2, 3),) * len(groups), len(groups), 2, every_ms * MS)
         order = lambda: Order.GO if self.time.at_ns < self.until_ns else Order.FINISH  # noqa: E731 - one line says it
-        return LagSampler(self.cluster, sampled, self.live, self.rows, order, self.time.now_ns, self.time.sleep)
+        return LagSampler(self.cluster, sampled, self.board, self.rows, order, self.time.now_ns, self.time.sleep)
 
 
 def test_a_sample_has_a_row_for_each_group_and_partition() -> None:
     """Ends, commits, and the furthest position of anybody in the group; what is not known is null."""
     said = Sampling(Asked([10, 20, 30, 40], {0: [1, 2, 3, None], 1: [10, 20, 30, 40]}))
-    said.live.positions[[0, 1], 0] = [7, 5]
-    said.live.control[Cell.LAG] = 99
+    said.board.positions[[0, 1], 0] = [7, 5]
+    said.board.control[Cell.LAG] = 99
     said.sampler().sample()
 
     rows = said.rows
@@ -77,8 +79,7 @@ def test_a_sample_has_a_row_for_each_group_and_partition() -> None:
     assert rows.column("end") == [10, 20, 30, 40] * 2
     assert rows.column("committed") == [1, 2, 3, NULL_INT64, 10, 20, 30, 40]
     assert rows.column("position")[:2] == [7, NULL_INT64]
-    assert said.live.control[Cell.LAG] == NULL_INT64
-    said.live.close()
+    assert said.board.control[Cell.LAG] == NULL_INT64
 
 
 def test_who_decides_by_lag_is_told_that_of_the_group_furthest_behind() -> None:
@@ -86,15 +87,14 @@ def test_who_decides_by_lag_is_told_that_of_the_group_furthest_behind() -> None:
     said = Sampling(Asked([10, 20, 30, 40], {0: [1, 2, 3, 4], 1: [10, 20, 30, 39]}))
     sampler = said.sampler()
     sampler.sample()
-    assert said.live.control[Cell.LAG] == 90
+    assert said.board.control[Cell.LAG] == 90
     said.cluster.ends = None
     sampler.sample()
-    assert said.live.control[Cell.LAG] == 90
+    assert said.board.control[Cell.LAG] == 90
     block, count = said.rows.blocks[-1]
     assert count == 4
     assert (block["end"], block["committed"]) == (None, None)
     assert block["error"] == ["no broker answered within 2 s"] * 4
-    said.live.close()
 
 
 def test_samples_are_as_far_apart_as_asked_and_starts_are_asked_once_in_a_second() -> None:
@@ -107,25 +107,24 @@ def test_samples_are_as_far_apart_as_asked_and_starts_are_asked_once_in_a_second
     assert np.abs(np.diff(at_ns) - 200 * MS).max() < MS
     assert said.cluster.asked_starts == 2
     assert set(said.rows.column("group")) == {None}
-    said.live.close()
 
 
 class Steering:
     """A controller of two producers (rows 0 and 1) and a group of two consumers (rows 2 and 3)."""
 
     def __init__(self, **policy: Any) -> None:
-        self.live, self.rows, self.time = Live.create(4, 2), Blocks(), FakeTime()
+        self.board, self.rows, self.time = Cells.new(4, 2), Blocks(), FakeTime()
         self.until_ns = NS_PER_SECOND
         controlled = Controlled(Backpressure.model_validate(policy), {0: 0, 1: 1}, ((2, 3),))
         order = lambda: Order.GO if self.time.at_ns < self.until_ns else Order.FINISH  # noqa: E731 - one line says it
-        self.policy = policy_of(controlled, self.live)
+        self.policy = policy_of(controlled, self.board)
         self.controller = Controller(
             self.policy, controlled.policy.poll_ns, self.rows, order, self.time.now_ns, self.time.sleep
         )
 
     @property
     def granted(self) -> list[int]:
-        found: list[int] = self.live.slots[:2, Slot.GRANTED].tolist()
+        found: list[int] = self.board.slots[:2, Slot.GRANTED].tolist()
         return found
 
 
@@ -134,23 +133,22 @@ def test_credit_is_granted_before_anything_is_sent_and_as_messages_are_processed
     steering = Steering(credit={"limit": 10})
     steering.controller.begin()
     assert steering.granted == [5, 5]
-    live, turn = steering.live, steering.policy.turn
-    live.slots[:2, Slot.CLAIMED] = [5, 2]
-    live.frontiers[2, 0], live.frontiers[3, 0], live.frontiers[3, 1] = 3, 2, 1
-    live.foreign[0, 0] = 1
+    board, turn = steering.board, steering.policy.turn
+    board.slots[:2, Slot.CLAIMED] = [5, 2]
+    board.frontiers[2, 0], board.frontiers[3, 0], board.frontiers[3, 1] = 3, 2, 1
+    board.foreign[0, 0] = 1
     rows = turn(7)
     # Processed: 3 + 1 offsets less one of others.
     assert sum(steering.granted) == 13
     assert steering.granted == [8, 5]
     assert rows == [(7, 0, 3, 8, 4, None, "grant")]
-    live.slots[0, Slot.RETURNED] = 2
+    board.slots[0, Slot.RETURNED] = 2
     turn(8)
     assert sum(steering.granted) == 15
-    live.slots[1, Slot.ENDED] = 1
+    board.slots[1, Slot.ENDED] = 1
     turn(9)
     assert steering.granted[0] == 15 - 2
     assert turn(10) == []
-    live.close()
 
 
 def test_decisions_are_made_on_time_and_recorded() -> None:
@@ -162,18 +160,17 @@ def test_decisions_are_made_on_time_and_recorded() -> None:
     assert steering.rows.column("producer") == [0, 1]
     assert steering.rows.column("granted") == [5, 5]
     assert steering.rows.column("lag") == [NULL_INT64] * 2
-    steering.live.close()
 
 
 def test_hysteresis_shuts_and_opens_for_all() -> None:
     """By the lag that was sampled last; before there is one, nobody is held back."""
     steering = Steering(hysteresis={"max_lag": 100, "resume_lag": 20, "poll": "100ms"})
-    steering.live.control[Cell.LAG] = NULL_INT64
+    steering.board.control[Cell.LAG] = NULL_INT64
     steering.controller.begin()
     assert steering.granted == [OPEN, OPEN]
     found = []
     for lag in (NULL_INT64, 100, 101, 50, 20, 19, 101):
-        steering.live.control[Cell.LAG] = lag
+        steering.board.control[Cell.LAG] = lag
         rows = steering.policy.turn(1)
         found.append((rows[0][-1] if rows else None, steering.granted[0]))
     assert found == [
@@ -182,44 +179,41 @@ def test_hysteresis_shuts_and_opens_for_all() -> None:
     steering.controller._note([(1, None, None, SHUT, None, 101, "pause")])
     steering.controller._record()
     assert steering.rows.column("producer") == [NULL_INT32]
-    steering.live.close()
 
 
 def test_a_consumer_tells_its_frontier_when_messages_are_processed_not_when_they_are_received() -> None:
     """In every partition up to the first message that is not over; redelivery does not set it back."""
     slots = processing(delay="10ms", order="slots", slots=2)
-    live = Live.create(1, 2)
-    progress = Progress(live.frontiers[0], live.foreign[0], live.foreign_ends[0])
+    board = Cells.new(1, 2)
+    progress = ProgressCells(board.frontiers[0], board.foreign[0], board.foreign_ends[0])
     ground = Ground(consuming=Consuming(("t",), 2, slots))
     ground = _with_progress(ground, progress)
     ground.fill(4, partition=0)
     ground.fill(1, partition=1)
     ground.run(0.015)
-    assert live.frontiers[0].tolist() == [2, 0]
+    assert board.frontiers[0].tolist() == [2, 0]
     ground.run(0.02)
-    assert live.frontiers[0].tolist() == [4, 1]
-    assert live.foreign.sum() == 0
+    assert board.frontiers[0].tolist() == [4, 1]
+    assert board.foreign.sum() == 0
     ground.finish()
-    live.close()
 
 
 def test_messages_of_others_are_counted_once_however_often_they_are_delivered() -> None:
     """Also where there is no processing: then what is received is processed."""
-    live = Live.create(1, 2)
-    progress = Progress(live.frontiers[0], live.foreign[0], live.foreign_ends[0])
+    board = Cells.new(1, 2)
+    progress = ProgressCells(board.frontiers[0], board.foreign[0], board.foreign_ends[0])
     ground = _with_progress(Ground(consuming=Consuming(("t",), 2)), progress)
     ground.fill(3)
-    ground.client.log.records[0].insert(1, (value(9, tag=8), NO_HEAD))
+    ground.reader.log.records[0].insert(1, (value(9, tag=8), NO_HEAD))
     ground.run(0.01)
-    assert live.frontiers[0].tolist() == [4, 0]
-    assert live.foreign[0].tolist() == [1, 0]
+    assert board.frontiers[0].tolist() == [4, 0]
+    assert board.foreign[0].tolist() == [1, 0]
     progress.meet(np.array([0, 0, 1]), np.array([1, 5, 0]))
-    assert live.foreign[0].tolist() == [2, 1]
+    assert board.foreign[0].tolist() == [2, 1]
     ground.finish()
-    live.close()
 
 
-def _with_progress(ground: Ground, progress: Progress) -> Ground:
+def _with_progress(ground: Ground, progress: ProgressCells) -> Ground:
     ground.consumer.progress = progress
     ground.consumer.__post_init__()
     return ground
@@ -239,11 +233,11 @@ def test_faults_are_done_to_whom_they_are_meant_for_and_end() -> None:
     time = FakeTime(tick_ns=0)
     processes = {name: Process() for name in ("producer-0..1", "consumer-0", "consumer-1", "broker-1")}
     targets = [
-        Target(name, name.split("-")[0], numbers, _noting(processes[name], time), _over(processes[name]))
+        _target(name, numbers, processes[name], time)
         for name, numbers in zip(processes, ((0, 1), (0,), (1,), ()), strict=True)
     ]
-    marks: list[Mark] = []
-    injector = Injector(targets, time.now_ns, marks.append)
+    rows: list[FaultRow] = []
+    injector = Injector(targets, time.now_ns, rows.append)
     injector.plan([
         _fault("2s", "pause", "consumer-1", "1s"), _fault("3s", "pause", "broker", "500ms"),
         _fault("1s", "kill", "producers"), _fault("3s", "kill", "consumer-1"), _fault("9s", "kill", "consumer-0"),
@@ -260,22 +254,22 @@ def test_faults_are_done_to_whom_they_are_meant_for_and_end() -> None:
         "consumer-1": [(2, signal.SIGSTOP), (3, signal.SIGCONT), (3, signal.SIGKILL)],
         "broker-1": [(3, signal.SIGSTOP), (3.5, signal.SIGCONT)],
     }
-    assert [(mark.kind, mark.target, mark.action) for mark in marks][:2] == [
+    assert [(row.kind, row.target, row.action) for row in rows][:2] == [
         ("kill", "producer-0..1", "begin"), ("pause", "consumer-1", "begin"),
     ]  # fmt: skip
     assert injector.killed == {"producer-0..1", "consumer-1"}
-    assert {mark.error for mark in marks} == {None}
+    assert {row.error for row in rows} == {None}
 
 
 def test_what_is_paused_goes_on_when_the_load_ends_early() -> None:
     """And what cannot be done is a row with the reason."""
     time = FakeTime(tick_ns=0)
     paused, gone, refuses = Process(), Process(over=True), Process(refuses=True)
-    marks: list[Mark] = []
+    rows: list[FaultRow] = []
     injector = Injector(
-        [Target(f"consumer-{number}", "consumer", (number,), _noting(process, time), _over(process))
+        [_target(f"consumer-{number}", (number,), process, time)
          for number, process in enumerate((paused, gone, refuses))],
-        time.now_ns, marks.append,
+        time.now_ns, rows.append,
     )  # fmt: skip
     injector.plan([_fault("0s", "pause", "consumers", "60s")])
     injector.turn(0)
@@ -283,7 +277,7 @@ def test_what_is_paused_goes_on_when_the_load_ends_early() -> None:
     injector.release()
 
     assert [number for _, number in paused.got] == [signal.SIGSTOP, signal.SIGCONT]
-    errors = {mark.target: mark.error for mark in marks if mark.error}
+    errors = {row.target: row.error for row in rows if row.error}
     assert errors == {"consumer-1": "the process has ended already", "consumer-2": "Operation not permitted"}
     injector.turn(NS_PER_SECOND * 100)
     assert len(paused.got) == 2
@@ -292,6 +286,11 @@ def test_what_is_paused_goes_on_when_the_load_ends_early() -> None:
 def _fault(at: str, kind: str, target: str, lasting: str | None = None) -> Injected:
     given = {"at": at, "kind": kind, "target": target} | ({"for": lasting} if lasting else {})
     return Injected.model_validate(given)
+
+
+def _target(name: str, numbers: tuple[int, ...], process: Process, time: FakeTime) -> Target:
+    actions = by_signals(_noting(process, time))
+    return Target(name, meaning(name.split("-")[0], numbers), actions, _over(process))
 
 
 def _noting(process: Process, time: FakeTime) -> Any:

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from streamgauge.domain.query import QuerySpec
-from streamgauge.engine.live import Cell, Live, Slot, State
+from streamgauge.engine.board import Cell, Cells, Slot, State
+from streamgauge.engine.fake import FakeOffsets
 from streamgauge.engine.query import Hosting
-from streamgauge.engine.supervise.crew import Worker, targets_of_query
 from streamgauge.engine.supervise.drain import Draining
+from streamgauge.engine.supervise.local import LocalProcess
 from streamgauge.engine.supervise.plan import Plan
+from streamgauge.engine.supervise.targets import targets_of_query
+from streamgauge.engine.supervise.workers import Worker, Workers
 from streamgauge.engine.worker.roles import QueryJob
 from streamgauge.record.parts import open_sink
 
@@ -21,21 +24,13 @@ SECOND = 1_000_000_000
 TICK = SECOND // 50
 
 
-class Ends:
-    """A source of two partitions and a sink of two, of which nothing more is known."""
-
-    def log_ends(self) -> list[int]:
-        return [7, 3, 99, 99]
-
-    def committed(self, group: int) -> list[int | None]:
-        return [None] * 4
+ENDS = [7, 3, 99, 99]
+"""Of a source of two partitions and a sink of two, of which nothing more is known."""
 
 
 @pytest.fixture
-def live() -> Iterator[Live]:
-    made = Live.create(1, 4)
-    yield made
-    made.close()
+def board() -> Cells:
+    return Cells.new(1, 4)
 
 
 @pytest.fixture
@@ -51,7 +46,11 @@ def _never(_spec: QuerySpec) -> Any:
 
 
 def draining(
-    live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path, happens: Callable[[int], None], goes_on: bool = True
+    board: Cells,
+    process: "subprocess.Popen[bytes]",
+    tmp_path: Path,
+    happens: Callable[[int], None],
+    goes_on: bool = True,
 ) -> tuple[Draining, list[int]]:
     """A drain in which time passes by ticks, at each of which something may happen."""
     now = [0]
@@ -62,72 +61,76 @@ def draining(
         now[0] += TICK
         happens(now[0])
 
-    workers = [Worker("query", "query", (0,), (0,), job, process)]
-    return Draining(plan, Ends(), live, workers, lambda: goes_on, tick, lambda: now[0]), now
+    workers = Workers(board, [Worker("query", "query", (0,), (0,), job, LocalProcess(process))])
+    return Draining(plan, FakeOffsets(ENDS), workers, lambda: goes_on, tick, lambda: now[0]), now
 
 
 def test_a_query_is_told_to_end_when_it_has_committed_everything_and_is_waited_for(
-    live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path
+    board: Cells, process: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
     told: list[int] = []
 
     def happens(now_ns: int) -> None:
-        told.append(int(live.control[Cell.STOP_QUERY]))
+        told.append(int(board.control[Cell.STOP_QUERY]))
         if now_ns == 5 * TICK:
-            live.positions[0, :2] = [7, 2]
+            board.positions[0, :2] = [7, 2]
         if now_ns == 6 * TICK:
-            live.positions[0, :2] = [7, 3]
+            board.positions[0, :2] = [7, 3]
         if now_ns == 9 * TICK:
-            live.slots[0, Slot.STATE] = State.FLUSHED
+            board.slots[0, Slot.STATE] = State.FLUSHED
 
-    drain, now = draining(live, process, tmp_path, happens)
+    drain, now = draining(board, process, tmp_path, happens)
     assert drain.await_query(60 * SECOND)
     assert told == [0] * 6 + [1] * 3
     assert now[0] == 9 * TICK
 
 
 @pytest.mark.parametrize("ends", [[0, 0], [7, 3]])
-def test_the_wait_is_bounded(live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path, ends: list[int]) -> None:
+def test_the_wait_is_bounded(board: Cells, process: "subprocess.Popen[bytes]", tmp_path: Path, ends: list[int]) -> None:
     """Whether it is the work that does not end, or the query."""
-    live.positions[0, :2] = ends
-    drain, now = draining(live, process, tmp_path, lambda _now: None)
+    board.positions[0, :2] = ends
+    drain, now = draining(board, process, tmp_path, lambda _now: None)
     assert not drain.await_query(3 * SECOND)
     assert now[0] == 3 * SECOND
 
 
-def test_nobody_waits_for_a_query_that_is_gone(live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
+def test_nobody_waits_for_a_query_that_is_gone(
+    board: Cells, process: "subprocess.Popen[bytes]", tmp_path: Path
+) -> None:
     process.kill()
     process.wait()
-    drain, now = draining(live, process, tmp_path, lambda _now: None)
+    drain, now = draining(board, process, tmp_path, lambda _now: None)
     assert not drain.await_query(60 * SECOND)
     assert now[0] == 0
 
 
 def test_nobody_waits_when_the_user_does_not_want_to(
-    live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path
+    board: Cells, process: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
-    drain, now = draining(live, process, tmp_path, lambda _now: None, goes_on=False)
+    drain, now = draining(board, process, tmp_path, lambda _now: None, goes_on=False)
     assert not drain.await_query(60 * SECOND)
     assert now[0] == 0
 
 
 def test_a_run_that_sends_nothing_is_through_when_the_query_is(
-    live: Live, process: "subprocess.Popen[bytes]", tmp_path: Path
+    board: Cells, process: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
-    drain, _ = draining(live, process, tmp_path, lambda _now: None)
+    drain, _ = draining(board, process, tmp_path, lambda _now: None)
     assert not drain.is_through([7, 3, 0, 0])
-    live.positions[0, :2] = [7, 3]
+    board.positions[0, :2] = [7, 3]
     assert drain.is_through([7, 3, 0, 0])
 
 
-def test_a_fault_finds_the_processes_that_a_query_has_now(live: Live) -> None:
+def test_a_fault_finds_the_processes_that_a_query_has_now(board: Cells) -> None:
     """A driver that was started again is another process; one that is not there cannot be hit."""
-    targets = {target.name: target for target in targets_of_query(live, 0)}
+    targets = {target.name: target for target in targets_of_query(board, 0)}
     assert set(targets) == {"driver", "executor-0", "executor-1", "executor-2", "executor-3"}
     assert targets["driver"].ended()
     child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
-    live.slots[0, Slot.PROCESSES] = child.pid
+    board.slots[0, Slot.PROCESSES] = child.pid
     assert not targets["driver"].ended()
-    targets["driver"].send(9)
+    targets["driver"].actions["kill"].begin()
     assert child.wait() == -9
-    assert targets["executor-2"].numbers == (2,)
+    assert targets["executor-2"].meant_by == {"executor", "executors", "executor-2"}
+    with pytest.raises(ProcessLookupError, match="executor-2 is not there"):
+        targets["executor-2"].actions["pause"].begin()

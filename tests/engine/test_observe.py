@@ -6,9 +6,9 @@ import pytest
 
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import Held
-from streamgauge.engine.live import Cell, Live, Slot
+from streamgauge.engine.board import Cell, Cells, Slot
 from streamgauge.engine.observe.looks import Observed, Observer
-from streamgauge.engine.produce.gate import OPEN, SHUT
+from streamgauge.engine.produce.throttle import OPEN, SHUT
 from streamgauge.scenario.model.backpressure import Backpressure
 
 HYSTERESIS = Backpressure.model_validate({"hysteresis": {"max_lag": 20_000}})
@@ -16,10 +16,10 @@ CREDIT = Backpressure.model_validate({"credit": {"limit": 5_000}})
 
 
 def held(policy: Backpressure | None, granted: list[int], claimed: list[int]) -> Held | None:
-    live = Live.create(2, 1)
-    live.slots[:, Slot.GRANTED], live.slots[:, Slot.CLAIMED] = granted, claimed
+    board = Cells.new(2, 1)
+    board.slots[:, Slot.GRANTED], board.slots[:, Slot.CLAIMED] = granted, claimed
     observed = [Observed("producer-0", "producer", os.getpid(), (0,)), Observed("p-1", "producer", os.getpid(), (1,))]
-    return Observer(live, 0, policy).look("measure", observed, 1).held
+    return Observer(board, 0, policy).look("measure", observed, 1).held
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ def test_what_holds_producers_back_is_seen(
 
 def test_lag_is_not_known_until_it_was_sampled() -> None:
     """No lag is a lag of 0."""
-    live = Live.create(1, 1)
-    observer = Observer(live, 0)
-    live.control[Cell.LAG] = NULL_INT64
+    board = Cells.new(1, 1)
+    observer = Observer(board, 0)
+    board.control[Cell.LAG] = NULL_INT64
     assert observer.look("measure", [], 1).lag is None
-    live.control[Cell.LAG] = 0
+    board.control[Cell.LAG] = 0
     assert observer.look("measure", [], 1).lag == 0
 
 
 def test_a_run_without_producers_holds_none_back() -> None:
     """Its policy has nobody to act on."""
-    assert Observer(Live.create(1, 1), 0, CREDIT).look("measure", [], 1).held is None
+    assert Observer(Cells.new(1, 1), 0, CREDIT).look("measure", [], 1).held is None

@@ -11,13 +11,13 @@ import pytest
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import Block, ClientSpec, Outgoing, Refused
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.engine.board import Cells, Latencies, Order, Slot, State
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
-from streamgauge.engine.live import Latencies, Live, Order, Slot, State
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
-from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.round_robin import run_round_robin
+from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.engine.produce.stops import Flush, Transactions
-from streamgauge.engine.produce.turns import run_together
 from streamgauge.workload.pacing import Pacer, constant
 
 START = 10 * NS_PER_SECOND
@@ -80,16 +80,16 @@ class Story:
             unlucky=set(self.unlucky), now_ns=time.now_ns, sleep=time.sleep,
         )  # fmt: skip
         recipe = Recipe(0, 7, "zeros", 64, 42, in_headers=False, scheduled=self.rate is not None, topics=self.topics)
-        self.live = Live.create(1, 4)
-        self.slot = self.live.slots[0]
+        self.board = Cells.new(1, 4)
+        self.slot = self.board.slots[0]
         pacer: Pacer | None = None if self.rate is None else constant(self.rate, 0, 1)
         self.batches, self.transactions, self.attempts = Rows(), Rows(), Rows()
         producer = Producer(
             self.client,
             Composer(recipe, LARGEST_BLOCK),
-            Sinks(rows, self.batches, self.transactions, self.attempts),
+            ProducerSinks(rows, self.batches, self.transactions, self.attempts),
             self.slot,
-            Latencies(self.live.latencies[0], START),
+            Latencies(self.board.latencies[0], START),
             lambda: self.order(time.at_ns),
             replace(self.sending, pacer=pacer),
             time.now_ns,
@@ -286,7 +286,7 @@ def test_a_share_of_the_transactions_is_aborted(share: float, aborted: int) -> N
 
 @pytest.mark.parametrize("rate", [1_000.0, None])
 def test_a_message_that_failed_is_sent_again(rate: float | None) -> None:
-    """With its stamp; the row tells the fate that was final, an attempt tells of the other."""
+    """With its stamp; the row tells the last report, an attempt tells of the other."""
     story = Story(rate=rate, seconds=0.5, unlucky={0, 7, 8}, sending=Sending(resend=1, measured_messages=400))
 
     rows = story.run()
@@ -351,7 +351,7 @@ def test_topics_in_turn() -> None:
 
 def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
     """One whose broker does not answer, in a closed loop, and two on a schedule, which stay on time."""
-    time, live, sinks = FakeTime(START - NS_PER_SECOND, tick_ns=200), Live.create(3, 4), [Rows() for _ in range(3)]
+    time, board, sinks = FakeTime(START - NS_PER_SECOND, tick_ns=200), Cells.new(3, 4), [Rows() for _ in range(3)]
     producers = []
     for number in range(3):
         client = FakeProducer(
@@ -363,20 +363,19 @@ def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
         recipe = Recipe(number, 7, "zeros", 64, 42, in_headers=False, scheduled=number > 0)
         producers.append(
             Producer(
-                client, Composer(recipe, LARGEST_BLOCK), Sinks(sinks[number], Rows()), live.slots[number],
-                Latencies(live.latencies[number], START), lambda: Order.GO, sending, time.now_ns, time.sleep,
+                client, Composer(recipe, LARGEST_BLOCK), ProducerSinks(sinks[number], Rows()), board.slots[number],
+                Latencies(board.latencies[number], START), lambda: Order.GO, sending, time.now_ns, time.sleep,
             )
         )  # fmt: skip
 
-    run_together(producers, Times(START, START, START + NS_PER_SECOND, NS_PER_SECOND // 2), time.now_ns, time.sleep)
+    run_round_robin(producers, Times(START, START, START + NS_PER_SECOND, NS_PER_SECOND // 2), time.now_ns, time.sleep)
 
     assert {row["error"] for row in sinks[0].rows} == {"_PURGE_QUEUE"}
     for rows in sinks[1:]:
         lateness = rows.column("sent_ns") - rows.column("due_ns")
         assert len(lateness) in {66, 67}
         assert lateness.max() < NS_PER_MS
-    assert [live.state(row) for row in range(3)] == [State.FLUSHED] * 3
-    live.close()
+    assert [board.state(row) for row in range(3)] == [State.FLUSHED] * 3
 
 
 @pytest.mark.parametrize("rate", [1_000.0, 100_000.0, None])

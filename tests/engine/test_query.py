@@ -11,10 +11,10 @@ from streamgauge.control.batching import BatchSize
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import Advance, Happened, Looked, News, Progress
+from streamgauge.engine.board import Cell, Cells, Order, Slot, State
 from streamgauge.engine.fake import FakeTime
-from streamgauge.engine.live import Cell, Live, Order, Slot, State
-from streamgauge.engine.ports import Query
-from streamgauge.engine.query import Hosting, QueryHost, Sinks
+from streamgauge.engine.ports.query import Query
+from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
 
 READY = Happened(1, "ready")
 ENDED = Happened(9, "ended")
@@ -93,7 +93,7 @@ class Stage:
     until_ns: int = 1_000_000_000
     load_until_ns: int = 0
     stop_at_ns: int | None = None
-    live: Live = field(default_factory=lambda: Live.create(1, 2))
+    board: Cells = field(default_factory=lambda: Cells.new(1, 2))
     time: FakeTime = field(default_factory=FakeTime)
     rows: dict[str, Blocks] = field(default_factory=dict)
     readies: list[int] = field(default_factory=list)
@@ -103,14 +103,14 @@ class Stage:
         self.rows = {kind: Blocks() for kind in kinds}
         hosting = Hosting(0, 0, (5, 0), self.restarts, self.survives, self.waits, 700, self.sizes)
         host = QueryHost(
-            self.query, hosting, Sinks(*self.rows.values()), self.live, 0, self._order,
+            self.query, hosting, QuerySinks(*self.rows.values()), self.board, 0, self._order,
             lambda: self.readies.append(self.time.at_ns), self.time.now_ns, self.time.sleep,
         )  # fmt: skip
         host.run()
 
     def _order(self) -> Order:
         if self.stop_at_ns is not None and self.time.at_ns >= self.stop_at_ns:
-            self.live.control[Cell.STOP_QUERY] = 1
+            self.board.control[Cell.STOP_QUERY] = 1
         if self.time.at_ns >= self.until_ns:
             return Order.FINISH
         return Order.GO if self.time.at_ns < self.load_until_ns else Order.STOP_LOAD
@@ -138,19 +138,17 @@ def test_what_a_query_tells_is_recorded_and_how_far_it_is_can_be_seen() -> None:
     assert stage.column("advances", "to_offset") == [8, 4]
     assert stage.column("advances", "committed") == [1, 1]
     assert stage.column("executors", "tasks") == [3]
-    assert stage.live.positions[0].tolist() == [8, 4]
-    assert stage.live.frontiers[0].tolist() == [8, 4]
-    assert stage.live.slots[0, Slot.MESSAGES] == 7
+    assert stage.board.positions[0].tolist() == [8, 4]
+    assert stage.board.frontiers[0].tolist() == [8, 4]
+    assert stage.board.slots[0, Slot.MESSAGES] == 7
     assert len(stage.readies) == 1
     assert stage.query.told == ["start", "close"]
-    stage.live.close()
 
 
 def test_before_it_told_anything_a_query_is_where_it_begins() -> None:
     stage = Stage(Scripted([[READY]]))
     stage.run()
-    assert stage.live.positions[0].tolist() == [5, 0]
-    stage.live.close()
+    assert stage.board.positions[0].tolist() == [5, 0]
 
 
 def test_a_query_that_was_killed_is_started_again_and_nothing_of_its_checkpoint_is_missed() -> None:
@@ -165,17 +163,15 @@ def test_a_query_that_was_killed_is_started_again_and_nothing_of_its_checkpoint_
     assert stage.column("query", "detail")[2] == "exit code -9"
     assert stage.column("advances", "committed") == [1, 1, 1, 0]
     assert stage.column("progress", "source")[:2] == [["told"], ["checkpoint", "checkpoint"]]
-    assert stage.live.slots[0, Slot.MESSAGES] == 1
-    assert stage.live.positions[0].tolist() == [9, 6]
+    assert stage.board.slots[0, Slot.MESSAGES] == 1
+    assert stage.board.positions[0].tolist() == [9, 6]
     assert len(stage.readies) == 1
-    stage.live.close()
 
 
 def test_a_query_is_not_started_more_often_than_it_may_be() -> None:
     stage = Stage(Scripted([[READY, "dies"], [READY, "dies"]]))
     with pytest.raises(WorkerError, match=r"2\. time"):
         stage.run()
-    stage.live.close()
 
 
 @pytest.mark.parametrize(("survives", "ready_first"), [(False, True), (True, False)])
@@ -187,7 +183,6 @@ def test_a_query_that_failed_says_why(survives: bool, ready_first: bool) -> None
     with pytest.raises(WorkerError, match="the job threw"):
         stage.run()
     assert stage.column("query", "what")[-1] == "failed"
-    stage.live.close()
 
 
 def test_where_the_cluster_is_taken_away_a_failure_is_survived() -> None:
@@ -195,7 +190,6 @@ def test_where_the_cluster_is_taken_away_a_failure_is_survived() -> None:
     stage = Stage(Scripted([script, [READY]]), survives=True)
     stage.run()
     assert stage.column("query", "what") == ["started", "ready", "failed", "started", "ready", "ended"]
-    stage.live.close()
 
 
 def test_a_query_ends_when_it_is_told_to_and_its_end_can_be_seen() -> None:
@@ -203,9 +197,8 @@ def test_a_query_ends_when_it_is_told_to_and_its_end_can_be_seen() -> None:
     stage.run()
     assert stage.query.told == ["start", "stop", "close"]
     assert stage.column("query", "what") == ["started", "ready", "ended"]
-    assert stage.live.slots[0, Slot.STATE] == State.FLUSHED
-    assert stage.live.positions[0].tolist() == [6, 1]
-    stage.live.close()
+    assert stage.board.slots[0, Slot.STATE] == State.FLUSHED
+    assert stage.board.positions[0].tolist() == [6, 1]
 
 
 def test_a_query_over_what_is_there_begins_when_the_load_is_over() -> None:
@@ -215,7 +208,6 @@ def test_a_query_over_what_is_there_begins_when_the_load_is_over() -> None:
     assert stage.readies[0] < 100_000_000
     assert stage.column("query", "at_ns")[0] >= 300_000_000
     assert stage.column("query", "what") == ["started", "ready", "ended"]
-    stage.live.close()
 
 
 def test_the_size_of_batches_follows_how_long_they_take() -> None:
@@ -236,7 +228,6 @@ def test_the_size_of_batches_follows_how_long_they_take() -> None:
         if what == "limited"
     ]
     assert limited == ["500 messages of a batch, at most", "1500 messages of a batch, at most"]
-    stage.live.close()
 
 
 def test_without_a_policy_the_size_of_batches_stays() -> None:
@@ -245,7 +236,6 @@ def test_without_a_policy_the_size_of_batches_stays() -> None:
 
     assert stage.query.told == ["start", "close"]
     assert stage.column("progress", "max_offsets") == [700]
-    stage.live.close()
 
 
 def test_long_reasons_are_cut() -> None:
@@ -254,4 +244,3 @@ def test_long_reasons_are_cut() -> None:
     with pytest.raises(WorkerError):
         stage.run()
     assert len(stage.column("query", "detail")[-1]) == 1000
-    stage.live.close()

@@ -9,8 +9,8 @@ import psutil
 
 from streamgauge.domain.blocks import NULL_INT64, Block
 from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
+from streamgauge.engine.board import Cells, Order, Slot
 from streamgauge.engine.fake import FakeTime
-from streamgauge.engine.live import Live, Order, Slot
 from streamgauge.engine.observe.sample import INTERVAL_NS, Sampler, Watched
 from streamgauge.processes.cgroup.quotas import Throttling
 
@@ -36,8 +36,8 @@ class Looks:
 
 def test_every_process_and_the_host_are_looked_at() -> None:
     """A worker's counters come from its cells; a process that is gone has no row; the host has one."""
-    live, looks = Live.create(1, 1), Looks()
-    live.slots[0, Slot.MESSAGES], live.slots[0, Slot.BLOCKED_NS] = 123, 456
+    board, looks = Cells.new(1, 1), Looks()
+    board.slots[0, Slot.MESSAGES], board.slots[0, Slot.BLOCKED_NS] = 123, 456
     gone = psutil.Popen(["true"])
     gone.wait()
     watched = [
@@ -46,7 +46,7 @@ def test_every_process_and_the_host_are_looked_at() -> None:
         Watched("consumer-0", "consumer", gone.pid, (0,)),
     ]
 
-    Sampler(watched, live, looks, lambda: Order.GO).look()
+    Sampler(watched, board, looks, lambda: Order.GO).look()
 
     (worker,), (broker,), (host,) = looks.of("producer-0"), looks.of("broker-1"), looks.of("host")
     assert (worker["messages"], worker["blocked_ns"], worker["role"]) == (123, 456, "producer")
@@ -56,17 +56,16 @@ def test_every_process_and_the_host_are_looked_at() -> None:
     assert looks.of("consumer-0") == []
     assert host["cpu_ns"] > 0
     assert host["idle_ns"] > 0
-    live.close()
 
 
 def test_the_host_tells_of_the_wall_clock_and_of_cpu_quotas() -> None:
     """Both clocks are read together; what the system does not tell of quotas is null, as in rows of processes."""
-    live, looks = Live.create(1, 1), Looks()
+    board, looks = Cells.new(1, 1), Looks()
     told = iter((Throttling(periods=3, stopped_ns=240, periods_ns=300), None))
     watched = [Watched("supervisor", "supervisor", os.getpid())]
     sampler = Sampler(
         watched,
-        live,
+        board,
         looks,
         lambda: Order.GO,
         clocks=lambda: ClockPair(wall_ns=1_007, monotonic_ns=7),
@@ -79,17 +78,15 @@ def test_the_host_tells_of_the_wall_clock_and_of_cpu_quotas() -> None:
     hosts = [tuple(row[name] for name in names) for row in looks.of("host")]
     assert hosts == [(7, 1_007, 240, 3, 300), (7, 1_007, NULL_INT64, NULL_INT64, NULL_INT64)]
     assert {row[name] for row in looks.of("supervisor") for name in names[1:]} == {NULL_INT64}
-    live.close()
 
 
 def test_it_looks_every_half_second_until_the_end() -> None:
     """On an absolute schedule, and once more when the run is over."""
-    live, looks, time = Live.create(1, 1), Looks(), FakeTime(tick_ns=1_000)
+    board, looks, time = Cells.new(1, 1), Looks(), FakeTime(tick_ns=1_000)
     order = lambda: Order.FINISH if time.at_ns > 2 * NS_PER_SECOND else Order.GO  # noqa: E731
 
     clocks = lambda: ClockPair(time.now_ns(), time.now_ns())  # noqa: E731
-    Sampler([], live, looks, order, time.now_ns, time.sleep, clocks).run()
+    Sampler([], board, looks, order, time.now_ns, time.sleep, clocks).run()
 
     moments = [int(row["at_ns"]) for row in looks.of("host")]
     assert [round(at / INTERVAL_NS) for at in moments] == [0, 1, 2, 3, 4]
-    live.close()

@@ -12,18 +12,20 @@ import pytest
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import live_buckets
-from streamgauge.engine.live import Cell, Latencies, Live, Order, PollGap, Slot, gap_of_last_second
+from streamgauge.engine.board import Cell, Cells, Latencies, Order, PollGap, Slot, gap_of_last_second
+from streamgauge.engine.fake import FakeOffsets
 from streamgauge.engine.observe.looks import Observed, Observer
-from streamgauge.engine.supervise.crew import Worker
 from streamgauge.engine.supervise.drain import STILL_NS
+from streamgauge.engine.supervise.fake import FakeLauncher
+from streamgauge.engine.supervise.local import LocalProcess
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Plan
 from streamgauge.engine.supervise.supervisor import (
     LEAD_NS,
     TICK_SECONDS,
     Supervisor,
-    is_group_complete,
     phases,
 )
+from streamgauge.engine.supervise.workers import Worker, is_group_complete
 from streamgauge.engine.worker.context import Context
 from streamgauge.engine.worker.roles import ProducerJob
 from streamgauge.record.parts import open_sink
@@ -65,28 +67,26 @@ def test_phases_end_when_the_load_is_over(over: int, expected: list[tuple[int, i
 
 def test_orders_only_rise() -> None:
     """An abort is not taken back by a late order to finish."""
-    live = Live.create(1, 1)
-    live.give(Order.ABORT)
-    live.give(Order.FINISH)
+    board = Cells.new(1, 1)
+    board.give(Order.ABORT)
+    board.give(Order.FINISH)
 
-    assert live.order == Order.ABORT
-    live.close()
+    assert board.order == Order.ABORT
 
 
 def test_a_worker_leaves_its_reason() -> None:
     """Cut to what fits; nobody else's is touched."""
-    live = Live.create(2, 3)
-    live.say(1, "disk full: " + "x" * 1000)
+    board = Cells.new(2, 3)
+    board.say(1, "disk full: " + "x" * 1000)
 
-    assert live.said(0) is None
-    assert (live.said(1) or "").startswith("disk full: xxx")
-    live.close()
+    assert board.said(0) is None
+    assert (board.said(1) or "").startswith("disk full: xxx")
 
 
 def test_the_longest_gap_between_polls_is_kept_by_second() -> None:
     """A reader takes the second that is over, while the worker writes the one that runs."""
-    live = Live.create(1, 1)
-    slot = live.slots[0]
+    board = Cells.new(1, 1)
+    slot = board.slots[0]
     gap = PollGap(slot, 10 * SECOND)
     for begin, end in ((10.1, 10.2), (10.7, 10.8), (11.0, 11.1), (11.15, 11.2)):
         gap.begin(round(begin * SECOND))
@@ -97,45 +97,43 @@ def test_the_longest_gap_between_polls_is_kept_by_second() -> None:
     gap.begin(round(12.6 * SECOND))
     assert gap_of_last_second(slot, round(13.5 * SECOND)) == pytest.approx(1.4 * SECOND)
     assert slot[Slot.MESSAGES] == 0
-    live.close()
 
 
 def test_latencies_are_counted_by_whoever_measures_them() -> None:
     """From the due time, or from the sent time where nothing was due; what is not known is left out."""
-    live = Live.create(2, 3)
-    latencies = Latencies(live.latencies[1], 0)
+    board = Cells.new(2, 3)
+    latencies = Latencies(board.latencies[1], 0)
     ended, due, sent = (np.array(values) for values in ([9_000_000, NULL_INT64], [1_000_000] * 2, [8_000_000] * 2))
     latencies.take(ended, due, sent, 2, SECOND // 20)
-    assert live.latencies.sum() == 0
+    assert board.latencies.sum() == 0
     latencies.take(5_000_000, None, np.array([4_000_000, NULL_INT64, 4_500_000]), 3, SECOND // 10)
     latencies.take(5_000_000, None, None, 3, SECOND // 10)
     latencies.take(None, due, sent, 2, SECOND // 5)
     latencies.count()
     expected = live_buckets(np.array([8_000_000, 1_000_000, 500_000]))
 
-    assert np.flatnonzero(live.latencies[1]).tolist() == sorted(expected.tolist())
-    assert live.latencies.sum() == 3
-    assert live.slots.sum() == live.positions.sum() == live.control.sum() == 0
-    live.close()
+    assert np.flatnonzero(board.latencies[1]).tolist() == sorted(expected.tolist())
+    assert board.latencies.sum() == 3
+    assert board.slots.sum() == board.positions.sum() == board.control.sum() == 0
 
 
 def test_a_look_sees_counters_latencies_and_processes() -> None:
     """Of every role what it has; a process that is gone uses nothing, and is told if it did not end in order."""
-    live = Live.create(2, 3)
-    live.slots[0, [Slot.MESSAGES, Slot.KNOWN, Slot.FAILED, Slot.BYTES, Slot.BLOCKED_NS]] = [10, 8, 1, 700, 5]
-    live.slots[1, Slot.MESSAGES] = 6
-    live.latencies[:, 3] = [4, 2]
+    board = Cells.new(2, 3)
+    board.slots[0, [Slot.MESSAGES, Slot.KNOWN, Slot.FAILED, Slot.BYTES, Slot.BLOCKED_NS]] = [10, 8, 1, 700, 5]
+    board.slots[1, Slot.MESSAGES] = 6
+    board.latencies[:, 3] = [4, 2]
     ended = [subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"]) for code in (0, 3)]
     for process in ended:
         process.wait()
     observed = [
-        Observed("producer-0", "producer", ended[0].pid, (0,), ended[0]),
-        Observed("consumer-0", "consumer", ended[1].pid, (1,), ended[1]),
+        Observed("producer-0", "producer", ended[0].pid, (0,), ended[0].poll()),
+        Observed("consumer-0", "consumer", ended[1].pid, (1,), ended[1].poll()),
         Observed("broker-1", "broker", os.getpid()),
     ]
-    observer = Observer(live, 5 * SECOND)
+    observer = Observer(board, 5 * SECOND)
     before = observer.look("starting", observed, 7)
-    live.control[[1, 2]] = [100, 20 * SECOND]
+    board.control[[1, 2]] = [100, 20 * SECOND]
     look = observer.look("measure", observed, 8)
 
     assert (before.start_ns, before.measure_ns, before.end_ns) == (None, None, None)
@@ -147,7 +145,6 @@ def test_a_look_sees_counters_latencies_and_processes() -> None:
     assert (look.workers[0].message_bytes, look.workers[0].blocked_ns) == (700, 5)
     assert (look.workers[1].known, look.workers[1].blocked_ns) == (None, None)
     assert look.idle_ns
-    live.close()
 
 
 @pytest.mark.parametrize(("code", "stops", "sent"), [(0, False, True), (1, True, False)])
@@ -155,112 +152,81 @@ def test_a_producer_that_has_sent_everything_may_be_gone(code: int, stops: bool,
     """Before the supervisor looks: that is no death, and the load is over. One that died is none that is left."""
     process = subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"])
     process.wait()
-    live = Live.create(1, 1)
-    live.slots[0, Slot.OVER_NS] = 5
     job = ProducerJob(_never, ())
     plan = Plan(tmp_path, [job], [], [], (), 1, [0], 0, 0, 0, open_sink)
-    supervisor = Supervisor(plan, Nothing(), Interrupts(), lambda _: None)
-    supervisor._workers.append(Worker("producer-0", "producer", (0,), (0,), job, process))
+    launcher = FakeLauncher()
+    supervisor = Supervisor(plan, launcher, FakeOffsets(), Interrupts(), lambda _: None)
+    launcher.cells = supervisor._workers.board = supervisor._board = Cells.new(1, 1)
+    launcher.cells.slots[0, Slot.OVER_NS] = 5
+    supervisor._workers.each.append(Worker("producer-0", "producer", (0,), (0,), job, LocalProcess(process)))
 
-    assert supervisor._must_stop(live) is stops
-    assert supervisor._is_sent(live) is sent
-    live.close()
+    assert supervisor._must_stop() is stops
+    assert supervisor._workers.have_sent() is sent
 
 
 def _never(_spec: Any) -> Any:
     raise AssertionError("nobody opens a client here")
 
 
-class Nothing:
-    """A cluster that nobody asks."""
-
-    def log_ends(self) -> list[int]:
-        return []
-
-    def committed(self, group: int) -> list[int | None]:
-        return []
-
-
-class Growing(Nothing):
-    """A cluster whose log goes on growing for a while after the load."""
-
-    def __init__(self, ends: list[int]) -> None:
-        self._ends = ends
-
-    def log_ends(self) -> list[int]:
-        return [self._ends.pop(0) if len(self._ends) > 1 else self._ends[0]]
-
-
 def test_without_acknowledgements_a_log_ends_where_it_stops_growing(tmp_path: Path) -> None:
     """Not where it ended when the last message was handed to the network; and the wait is bounded."""
-    live = Live.create(1, 1)
-    now = [0]
-
-    def sleep(seconds: float) -> None:
-        now[0] += round(seconds * SECOND)
-
     plan = Plan(tmp_path, [], [], [], (), 1, [0], 0, 0, 0, open_sink)
-    growing = Growing([7, 7, *range(8, 200), 200])
-    supervisor = Supervisor(plan, growing, Interrupts(), lambda _: None, now_ns=lambda: now[0], sleep=sleep)
-    assert supervisor._draining(live).final_ends(60 * SECOND) == [200]
-    assert now[0] == pytest.approx(194 * TICK_SECONDS * SECOND + STILL_NS, rel=0.02)
-
-    endless = Supervisor(
-        plan, Growing([*range(10**6)]), Interrupts(), lambda _: None, now_ns=lambda: now[0], sleep=sleep
+    launcher, growing = FakeLauncher(), FakeOffsets(moving=[[end] for end in (7, 7, *range(8, 201))])
+    supervisor = Supervisor(
+        plan, launcher, growing, Interrupts(), lambda _: None, now_ns=launcher.now_ns, sleep=launcher.sleep
     )
-    began = now[0]
-    endless._draining(live).final_ends(began + 3 * SECOND)
-    assert now[0] - began == pytest.approx(3 * SECOND, rel=0.02)
-    live.close()
+    assert supervisor._draining().final_ends(60 * SECOND) == [200]
+    assert launcher.at_ns == pytest.approx(194 * TICK_SECONDS * SECOND + STILL_NS, rel=0.02)
+
+    began, supervisor.offsets = launcher.at_ns, FakeOffsets(moving=[[end] for end in range(10**4)])
+    supervisor._draining().final_ends(began + 3 * SECOND)
+    assert launcher.at_ns - began == pytest.approx(3 * SECOND, rel=0.02)
 
 
 def test_times_are_told_whole_or_not_at_all() -> None:
     """A processor may show them to others one by one, after the order to go: who sees a part of them waits."""
-    live = Live.create(1, 1)
-    assert live.times() is None
-    live.give_times(100, 200, 300, 0)
-    assert live.times() == (100, 200, 300, 0)
+    board = Cells.new(1, 1)
+    assert board.times() is None
+    board.give_times(100, 200, 300, 0)
+    assert board.times() == (100, 200, 300, 0)
 
     for cell in (Cell.START_NS, Cell.MEASURE_NS, Cell.LOAD_END_NS, Cell.TIMES_SUM):
-        told = int(live.control[cell])
-        live.control[cell] = 0
-        assert live.times() is None
-        live.control[cell] = told
-    live.close()
+        told = int(board.control[cell])
+        board.control[cell] = 0
+        assert board.times() is None
+        board.control[cell] = told
 
 
 def test_a_worker_that_sees_the_order_before_the_times_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless the run ends before its load began."""
-    live = Live.create(1, 1)
-    context = Context("w", (0,), Path(), open_sink, live)
-    monkeypatch.setattr(clock, "sleep_seconds", lambda _: live.give_times(1, 2, 3, 4))
-    live.give(Order.GO)
+    board = Cells.new(1, 1)
+    context = Context("w", (0,), Path(), open_sink, board)
+    monkeypatch.setattr(clock, "sleep_seconds", lambda _: board.give_times(1, 2, 3, 4))
+    board.give(Order.GO)
     assert context.times() == (1, 2, 3, 4)
 
-    ended = Live.create(1, 1)
+    ended = Cells.new(1, 1)
     ended.give(Order.FINISH)
     assert Context("w", (0,), Path(), open_sink, ended).times() == (0, 0, 0, 0)
-    live.close()
-    ended.close()
 
 
 def test_what_is_planned_is_written_down_before_the_order_to_go(tmp_path: Path) -> None:
     """On a slow disk again, for a start that lies ahead; after three times it begins all the same."""
-    now, told = [10 * SECOND], []
-    live = Live.create(1, 1)
+    launcher, told = FakeLauncher(at_ns=10 * SECOND), []
     plan = Plan(tmp_path, [], [], [], (), 1, [0], SECOND, 2 * SECOND, 0, open_sink)
 
     def note(begun: Begun) -> None:
-        assert live.order == Order.PREPARE
+        assert launcher.cells.order == Order.PREPARE
         told.append([(phase.name, phase.from_ns, phase.to_ns) for phase in begun.phases])
-        now[0] += LEAD_NS if len(told) == 1 else 0
+        launcher.at_ns += LEAD_NS if len(told) == 1 else 0
 
-    supervisor = Supervisor(plan, Nothing(), Interrupts(), lambda _: None, begins=note, now_ns=lambda: now[0])
-    start = supervisor._begin(live)
+    supervisor = Supervisor(
+        plan, launcher, FakeOffsets(), Interrupts(), lambda _: None, begins=note, now_ns=launcher.now_ns
+    )
+    start = supervisor._begin()
 
     assert start == 10 * SECOND + 2 * LEAD_NS
     assert told[-1] == [("warmup", start, start + SECOND), ("measure", start + SECOND, start + 3 * SECOND)]
     assert len(told) == 2
-    assert live.times() == (start, start + SECOND, start + 3 * SECOND, 0)
-    assert live.order == Order.GO
-    live.close()
+    assert launcher.cells.times() == (start, start + SECOND, start + 3 * SECOND, 0)
+    assert launcher.cells.order == Order.GO

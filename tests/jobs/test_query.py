@@ -71,7 +71,8 @@ class Bench:
 
 
 def read_all(bootstrap: str, topic: str) -> list[ck.Message]:
-    ends = Cluster(bootstrap, {}).log_ends(topic)
+    cluster = Cluster(bootstrap, {})
+    ends = cluster.offsets((topic,), cluster.partitions_of(topic) or 0).log_ends()
     consumer = ck.Consumer({"bootstrap.servers": bootstrap, "group.id": "none", "enable.auto.commit": False})
     consumer.assign([ck.TopicPartition(topic, partition, 0) for partition in range(len(ends))])
     found: list[ck.Message] = []

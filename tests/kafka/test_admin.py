@@ -34,7 +34,7 @@ def test_a_topic_is_there_and_serves_once_it_is_made_and_gone_once_it_is_deleted
     assert cluster.partitions_of(name) is None
 
     cluster.create_topic(name, 12, 1, {"retention.ms": 60_000, "unclean.leader.election.enable": False})
-    made, ends = cluster.partitions_of(name), cluster.log_ends(name)
+    made, ends = cluster.partitions_of(name), cluster.offsets((name,), 12).log_ends()
     cluster.delete_topic(name)
 
     assert made == 12
@@ -53,8 +53,9 @@ def test_a_topic_that_is_not_there_is_deleted_already(cluster: Cluster, name: st
 def test_looking_for_a_topic_does_not_make_it(cluster: Cluster, name: str) -> None:
     cluster.partitions_of(name)
 
-    with pytest.raises(BrokerError, match=f"topic {name} does not exist"):
-        cluster.log_ends(name)
+    with pytest.raises(BrokerError, match=f"log ends of topic {name} were not read: .*No leaders found"):
+        cluster.offsets((name,), 1).log_ends()
+    assert cluster.partitions_of(name) is None
 
 
 @pytest.mark.kafka
@@ -70,19 +71,28 @@ def test_log_offsets_are_those_of_each_partition(cluster: Cluster, broker: Embed
     cluster.create_topic(name, 3, 1)
     fill(broker, name, [3, 0, 5])
 
-    assert cluster.log_starts(name) == [0, 0, 0]
-    assert cluster.log_ends(name) == [3, 0, 5]
+    cluster.create_topic(f"{name}-2", 3, 1)
+    fill(broker, f"{name}-2", [0, 2, 0])
+    offsets = cluster.offsets((name, f"{name}-2"), 3)
+
+    assert offsets.log_starts() == [0] * 6
+    assert offsets.log_ends() == [3, 0, 5, 0, 2, 0]
+    assert offsets.at(1) == [0] * 6
+    assert offsets.at(1 << 42) == [3, 0, 5, 0, 2, 0]
 
 
 @pytest.mark.kafka
 def test_commits_are_read_back_and_missing_ones_are_unknown(cluster: Cluster, name: str) -> None:
     cluster.create_topic(name, 3, 1)
-    group = f"{name}-group"
-    assert cluster.committed(group, name) == [None, None, None]
+    groups = (f"{name}-other", f"{name}-group")
+    offsets = cluster.offsets((name,), 3, groups)
+    assert offsets.committed(1) == [None, None, None]
 
-    cluster.set_committed(group, name, [7, 0])
+    cluster.set_committed(groups[1], name, [7, 0])
 
-    assert cluster.committed(group, name) == [7, 0, None]
+    assert offsets.committed(1) == [7, 0, None]
+    assert offsets.committed(0) == [None, None, None]
+    offsets.close()
 
 
 @pytest.mark.kafka
@@ -110,7 +120,7 @@ def test_a_group_is_deleted_with_its_commits(cluster: Cluster, name: str) -> Non
     cluster.delete_group(name)
     cluster.delete_group(name)
 
-    assert cluster.committed(name, name) == [None]
+    assert cluster.offsets((name,), 1, (name,)).committed(0) == [None]
 
 
 @pytest.mark.kafka
@@ -141,7 +151,9 @@ def test_a_cluster_that_is_not_there_is_named_with_remedies(capfd: pytest.Captur
     with pytest.raises(BrokerError, match=r"127\.0\.0\.1:1 within 0\.3 s: .*Connection refused.*--client-config"):
         nowhere.reachable()
     with pytest.raises(BrokerError, match="topic t could not be looked up"):
-        nowhere.log_ends("t")
+        nowhere.partitions_of("t")
+    with pytest.raises(BrokerError, match="log ends of topic t were not read: "):
+        nowhere.offsets(("t",), 1).log_ends()
     with pytest.raises(BrokerError, match=r"offsets of group g could not be set: .*Waiting for coordinator"):
         nowhere.set_committed("g", "t", [0])
     with pytest.raises(BrokerError, match=r"no broker answers"):

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from streamgauge.domain import stamp
-from streamgauge.domain.blocks import ClientSpec, Outgoing
+from streamgauge.domain.blocks import ClientSpec, Outgoing, Place
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.consume.loop import Reading, rows
-from streamgauge.engine.fake import FakeConsumer, FakeLog, FakeProducer
-from streamgauge.engine.ports import ConsumerClient, ProducerClient
+from streamgauge.engine.fake import FakeLog, FakeProducer, FakeReader
+from streamgauge.engine.ports.clients import ProducerClient, Reader
 from streamgauge.engine.produce.compose import Composer, Recipe
-from streamgauge.kafka.clients.consumer import KafkaConsumer
 from streamgauge.kafka.clients.producer import KafkaProducer
+from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import consumer_faults, producer_faults
 from streamgauge.scenario import Setting
 
@@ -37,7 +37,7 @@ class Ground(Protocol):
         """A producer whose broker never answers."""
         ...
 
-    def consumer(self, *, in_header: bool = False) -> ConsumerClient:
+    def consumer(self, *, in_header: bool = False) -> Reader:
         """The only member of a new group that starts at the beginning."""
         ...
 
@@ -54,8 +54,8 @@ class FakeGround:
     def stuck_producer(self, limit: int) -> ProducerClient:
         return FakeProducer(self.log, ClientSpec("p", ("t",), {}), limit, stopped=lambda _now: True)
 
-    def consumer(self, *, in_header: bool = False) -> ConsumerClient:
-        return FakeConsumer(self.log, list(range(PARTITIONS)))
+    def consumer(self, *, in_header: bool = False) -> Reader:
+        return FakeReader(self.log, list(range(PARTITIONS)))
 
 
 @dataclass
@@ -84,7 +84,7 @@ class KafkaGround:
         }
         return KafkaProducer(ClientSpec("p", (self.topic,), settings))
 
-    def consumer(self, *, in_header: bool = False) -> ConsumerClient:
+    def consumer(self, *, in_header: bool = False) -> Reader:
         self.groups += 1
         settings: dict[str, Setting] = {
             "bootstrap.servers": self.bootstrap,
@@ -92,7 +92,7 @@ class KafkaGround:
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 1,
         }
-        return KafkaConsumer(ClientSpec("c", (self.topic,), settings, in_header))
+        return KafkaReader(ClientSpec("c", (self.topic,), settings, in_header))
 
 
 @pytest.fixture(
@@ -125,13 +125,13 @@ def listed(values: Any, count: int) -> list[Any]:
     return values if isinstance(values, list) else [values] * count
 
 
-def fates(client: ProducerClient, count: int) -> dict[str, list[Any]]:
-    """The fates of `count` messages, waited for in bounded time, as columns ordered by sequence."""
+def reports(client: ProducerClient, count: int) -> dict[str, list[Any]]:
+    """The reports of `count` messages, waited for in bounded time, as columns ordered by sequence."""
     known: list[dict[str, Any]] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
     while len(known) < count and monotonic_ns() < limit_ns:
         client.serve(0.05)
-        block, number = client.fates(1)
+        block, number = client.reports(1)
         columns = {
             name: values.tolist()
             if isinstance(values, np.ndarray)
@@ -145,7 +145,7 @@ def fates(client: ProducerClient, count: int) -> dict[str, list[Any]]:
     return {name: [row[name] for row in known] for name in known[0]} if known else {}
 
 
-def received(client: ConsumerClient, count: int) -> list[tuple[Any, Any, Any]]:
+def received(client: Reader, count: int) -> list[tuple[Any, Any, Any]]:
     """(sequence, partition, offset) of `count` messages that are ours and intact, waited for in bounded time."""
     found: list[tuple[Any, Any, Any]] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
@@ -155,7 +155,8 @@ def received(client: ConsumerClient, count: int) -> list[tuple[Any, Any, Any]]:
             continue
         block: Any = rows(fetched, Reading(TAG, 1), 0, monotonic_ns())
         assert block["intact"].tolist() == [1] * fetched.count
-        client.store([(0, partition, 1) for partition in np.unique(fetched.partition).tolist()])
+        assert client.commits
+        client.commits.store([(0, partition, 1) for partition in np.unique(fetched.partition).tolist()])
         found += zip(*(block[name].tolist() for name in ("seq", "partition", "offset")), strict=True)
     return found
 
@@ -168,7 +169,7 @@ def test_every_message_is_acknowledged_and_received_intact(ground: Ground, in_he
         block = compose(first, 100, in_header=in_header)
         refused = producer.send(block)
         assert (list(refused.no_room), list(refused.failed)) == ([], [])
-    told = fates(producer, 300)
+    told = reports(producer, 300)
 
     consumer = ground.consumer(in_header=in_header)
     got = received(consumer, 300)
@@ -185,7 +186,7 @@ def test_every_message_is_acknowledged_and_received_intact(ground: Ground, in_he
 
 
 def test_a_full_queue_refuses_and_loses_nothing(ground: Ground) -> None:
-    """What found no room is named by its place; what was taken waits for its fate."""
+    """What found no room is named by its place; what was taken waits for its report."""
     producer = ground.stuck_producer(10)
     block = compose(0, 25)
 
@@ -196,7 +197,7 @@ def test_a_full_queue_refuses_and_loses_nothing(ground: Ground) -> None:
     assert producer.room() == 0
     assert producer.queue_limit == producer.in_flight() == 10
     producer.abandon()
-    told = fates(producer, 10)
+    told = reports(producer, 10)
     assert told["seq"] == list(range(10))
     assert set(told["error"]) == {"_PURGE_QUEUE"}
     assert set(told["offset"]) == {-(1 << 63)}
@@ -204,7 +205,7 @@ def test_a_full_queue_refuses_and_loses_nothing(ground: Ground) -> None:
     producer.close()
 
 
-def test_fates_come_in_blocks(ground: Ground) -> None:
+def test_reports_come_in_blocks(ground: Ground) -> None:
     """Nothing before there are as many as asked for."""
     producer = ground.producer()
     producer.send(compose(0, 20, due=None))
@@ -212,10 +213,10 @@ def test_fates_come_in_blocks(ground: Ground) -> None:
     while producer.in_flight() and monotonic_ns() < limit_ns:
         producer.serve(0.05)
 
-    assert producer.fates(21) == ({}, 0)
-    told = fates(producer, 20)
+    assert producer.reports(21) == ({}, 0)
+    told = reports(producer, 20)
     assert set(told["due_ns"]) == {-(1 << 63)}
-    assert producer.fates(1) == ({}, 0)
+    assert producer.reports(1) == ({}, 0)
     producer.close()
 
 
@@ -223,7 +224,7 @@ def test_a_held_consumer_takes_nothing(ground: Ground) -> None:
     """Until it is let go, whether its partitions came before or after."""
     producer = ground.producer()
     producer.send(compose(0, 50))
-    fates(producer, 50)
+    reports(producer, 50)
     consumer = ground.consumer()
     consumer.hold(held=True)
     limit_ns = monotonic_ns() + PATIENCE_NS
@@ -244,7 +245,7 @@ def test_positions_follow_what_was_read(ground: Ground) -> None:
     producer = ground.producer()
     for first in range(0, 40, 10):
         producer.send(compose(first, 10))
-        fates(producer, 10)
+        reports(producer, 10)
     consumer = ground.consumer()
     received(consumer, 40)
 
@@ -252,6 +253,26 @@ def test_positions_follow_what_was_read(ground: Ground) -> None:
 
     assert [each[:2] for each in positions] == [(0, partition) for partition in range(PARTITIONS)]
     assert sum(position or 0 for _, _, position in positions) == 40
+    producer.close()
+    consumer.close()
+
+
+def test_a_commit_that_was_waited_for_is_answered(ground: Ground) -> None:
+    """Once, with how long it took; partitions that stay with the reader are taken from nobody."""
+    producer = ground.producer()
+    producer.send(compose(0, 20))
+    reports(producer, 20)
+    consumer, taken = ground.consumer(), list[Place]()
+    assert consumer.commits
+    consumer.commits.watch(taken.extend)
+    received(consumer, 20)
+    consumer.commits.commit(asynchronous=False)
+    answered = [each for each in consumer.commits.committed() if not each.asynchronous]
+
+    assert [each.error for each in answered] == [None]
+    assert (answered[0].took_ns or 0) > 0
+    assert [each for each in consumer.commits.committed() if not each.asynchronous] == []
+    assert taken == []
     producer.close()
     consumer.close()
 
@@ -270,7 +291,7 @@ def test_without_acknowledgements_neither_offset_nor_time_is_known(mock_cluster:
     producer = KafkaProducer(ClientSpec("p", ("t",), {"bootstrap.servers": mock_cluster, "acks": 0}))
     producer.send(compose(0, 10))
 
-    told = fates(producer, 10)
+    told = reports(producer, 10)
 
     assert set(told["error"]) == {None}
     assert set(told["offset"]) == set(told["acked_ns"]) == {None}
@@ -286,7 +307,7 @@ def test_foreign_messages_carry_no_stamp(mock_cluster: str) -> None:
         plain.produce("t", value, partition=0)
     plain.flush(10)
     settings = {"bootstrap.servers": mock_cluster, "group.id": "g", "auto.offset.reset": "earliest"}
-    consumer = KafkaConsumer(ClientSpec("c", ("t",), settings, stamp_in_header=None))
+    consumer = KafkaReader(ClientSpec("c", ("t",), settings, stamp_in_header=None))
     sizes: list[int] = []
     ours: list[bool] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
@@ -311,7 +332,7 @@ def test_where_nobody_told_where_the_stamps_are_each_message_tells(mock_cluster:
         plain.produce("t", value, headers=headers, partition=0)
     assert plain.flush(10) == 0
     settings = {"bootstrap.servers": mock_cluster, "group.id": "mixed", "auto.offset.reset": "earliest"}
-    consumer = KafkaConsumer(ClientSpec("c", ("t",), settings, stamp_in_header=None))
+    consumer = KafkaReader(ClientSpec("c", ("t",), settings, stamp_in_header=None))
     found: list[tuple[bool, bool, int]] = []
     limit_ns = monotonic_ns() + PATIENCE_NS
     while len(found) < 5 and monotonic_ns() < limit_ns:

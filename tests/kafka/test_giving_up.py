@@ -38,9 +38,9 @@ ASKED: dict[str, Callable[[Cluster], object]] = {
     "its version": lambda cluster: cluster.version(),
     "for a topic": lambda cluster: cluster.create_topic("t", 1, 1),
     "to delete a topic": lambda cluster: cluster.delete_topic("t"),
-    "for the ends of logs": lambda cluster: cluster.log_ends("t"),
+    "for the ends of logs": lambda cluster: cluster.offsets(("t",), 1).log_ends(),
     "to commit": lambda cluster: cluster.set_committed("g", "t", [0]),
-    "what is committed": lambda cluster: cluster.committed("g", "t"),
+    "what is committed": lambda cluster: cluster.offsets(("t",), 1, ("g",)).committed(0),
     "to delete a group": lambda cluster: cluster.delete_group("g"),
 }
 

@@ -39,7 +39,7 @@ def harming(own: EmbeddedBroker, harm: Callable[[], object], check: Callable[[],
     def has_committed() -> bool:
         # The topic may not be there yet.
         with contextlib.suppress(BrokerError):
-            return any(other.committed(TOPIC, TOPIC))
+            return any(other.offsets((TOPIC,), 12, (TOPIC,)).committed(0))
         return False
 
     def harm_and_check() -> None:
@@ -51,8 +51,7 @@ def harming(own: EmbeddedBroker, harm: Callable[[], object], check: Callable[[],
 
 
 def test_a_broker_that_dies_ends_it_at_once(own: EmbeddedBroker) -> None:
-    cluster = Cluster(own.bootstrap, {})
-    cluster.check = harming(own, own.kill, own.check)
+    cluster = Cluster(own.bootstrap, {}, check=harming(own, own.kill, own.check))
 
     with pytest.raises(BrokerError) as caught:
         prime(cluster, 3600)
@@ -64,7 +63,7 @@ def test_a_broker_that_dies_ends_it_at_once(own: EmbeddedBroker) -> None:
 
 def test_a_broker_that_is_paused_does_not_hold_it(own: EmbeddedBroker) -> None:
     """The user may end it at any time, and its clients are not waited for: they would close in minutes, or never."""
-    cluster, paused_ns = Cluster(own.bootstrap, {}), list[int]()
+    paused_ns = list[int]()
 
     def give_up() -> None:
         """A while after it: some commits are under way by then."""
@@ -76,12 +75,11 @@ def test_a_broker_that_is_paused_does_not_hold_it(own: EmbeddedBroker) -> None:
         until(lambda: psutil.Process(own.pid).status() == psutil.STATUS_STOPPED)
         paused_ns.append(monotonic_ns())
 
-    cluster.check = harming(own, pause, give_up)
+    cluster = Cluster(own.bootstrap, {}, check=harming(own, pause, give_up))
     with pytest.raises(Interrupted, match="enough"):
         prime(cluster, 3600)
     assert monotonic_ns() - paused_ns[0] < 10 * NS_PER_SECOND
 
-    cluster.check = lambda: None
-    cluster.timeout_seconds = 0.5
+    impatient = Cluster(own.bootstrap, {}, timeout_seconds=0.5)
     with pytest.raises(BrokerError, match="could not be primed: topic streamgauge-prime could not be made"):
-        prime(cluster, 0)
+        prime(impatient, 0)

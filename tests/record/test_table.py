@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.engine.fake import FakeTime
-from streamgauge.engine.ports import ConsumerClient
+from streamgauge.engine.ports.clients import Reader
 from streamgauge.record.table import NOTES, TableConsumer, batches, committed_rows
 
 
@@ -59,7 +59,7 @@ def seqs_of(reader: TableConsumer, limit: int = 1000) -> list[int]:
 
 
 def test_it_is_a_client_of_the_engine(tmp_path: Path) -> None:
-    client: ConsumerClient = consumer(tmp_path)
+    client: Reader = consumer(tmp_path)
     assert client.assigned() == 1
 
 

@@ -31,7 +31,7 @@ def ended(tmp_path: Path) -> Any:
     )  # fmt: skip
     write_facts(folder, facts, reserve=True)
     topics: Any = SimpleNamespace(scenario=SCENARIO, groups=(), reads=lambda _: [0])
-    plan: Any = SimpleNamespace(producers=[], cells=cells)
+    plan: Any = SimpleNamespace(producers=[])
     worker = WorkerFacts(name="producer-0", role="producer", number=0, exit_code=1, dropped_rows=7, next_seqs=[0])
     outcome = Outcome(workers=[worker], ending="failed", reasons=["producer-0 died: disk full"])
     done = conduct._Done(facts, plan, outcome, topics, Stands(5, [0], [3], {}))

@@ -8,9 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.folder.cells import KILLED, PREFIX, describe
+from streamgauge.domain.folder.cells import KILLED, PREFIX
 from streamgauge.domain.folder.facts import BrokerFacts, Phase, RunFacts, RunFolder, WorkerFacts
-from streamgauge.engine.live import ALIVE_AT, Cell, Live, Slot
+from streamgauge.engine.board import Cell, Slot
+from streamgauge.engine.ports.workers import BoardSpec
+from streamgauge.engine.supervise.local import LocalLauncher
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.facts import read_facts, write_facts
 from streamgauge.record.parts import hold
@@ -45,13 +47,13 @@ def folder(tmp_path: Path, memory: Path) -> RunFolder:
     return folder
 
 
-def make_cells(file: Path, run: Path) -> Live:
+def make_cells(file: Path, run: Path) -> LocalLauncher:
     """Cells of a run whose producer has taken up 17 messages; whoever has them lives."""
-    live = Live.create(1, 1, file=file)
-    live.slots[0, Slot.NEXT_SEQ] = 17
-    live.control[Cell.ALIVE_NS] = 2 * 10**9
-    live.describe(describe(str(run), ALIVE_AT, {0: live.place_of(0, Slot.NEXT_SEQ)}))
-    return live
+    launcher = LocalLauncher(file)
+    cells = launcher.board(BoardSpec(run, 1, 1, 1, {0: 0}))
+    cells.slots[0, Slot.NEXT_SEQ] = 17
+    cells.control[Cell.ALIVE_NS] = 2 * 10**9
+    return launcher
 
 
 @pytest.fixture
@@ -167,10 +169,9 @@ def test_sweeping_removes_what_is_nobodys(memory: Path) -> None:
 def test_cells_are_locked_as_long_as_anybody_has_them(folder: RunFolder, memory: Path) -> None:
     """A worker has the descriptor that it inherited, when the supervisor is gone."""
     file = memory / f"{PREFIX}2"
-    live = make_cells(file, folder.root)
-    inherited = os.dup(live.descriptor)
-    live.close()
-    del live
+    launcher = make_cells(file, folder.root)
+    inherited = os.dup(launcher._descriptor)
+    launcher.close()
     assert FolderLock.exclusive(file) is None
 
     os.close(inherited)

@@ -24,7 +24,7 @@ from streamgauge.cli.run import analyse
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
-from streamgauge.engine.live import memory_folder
+from streamgauge.engine.supervise.local import memory_folder
 from streamgauge.record.facts import read_facts
 
 SETTINGS: Final = (

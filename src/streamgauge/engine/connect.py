@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_INT64, ClientSpec
+from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.engine.live import Order, Slot
-from streamgauge.engine.ports import Sink
+from streamgauge.engine.board import Order, Slot
+from streamgauge.engine.ports.clients import ConnectionsClient
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.scenario.model.connections import Kind, Work
 from streamgauge.workload.pacing import ConstantPacer, Int64s
 
@@ -28,25 +29,6 @@ GRACE_NS: Final = NS_PER_SECOND
 """What is late when the load ends may for so long begin."""
 TICK_SECONDS: Final = 0.1
 """Between two blocks of rows, and two looks at what the supervisor wants."""
-
-
-class ConnectionsClient(Protocol):
-    """Makes, uses and closes connections; called by several threads, but never by two for the same held connection."""
-
-    def use(self, kind: Kind, number: int) -> tuple[int, str | None]:
-        """Carry out operation `number` of a kind, or use held connection `number`, made first where it is not there.
-
-        Returns when it was answered or failed, on the monotonic clock, and the name of the error if it failed; a held
-        connection that failed is closed. Bounded by `TIMEOUT_SECONDS`; raises nothing.
-        """
-        ...
-
-    def close(self) -> None:
-        """Close what is held."""
-        ...
-
-
-OpenConnections = Callable[[ClientSpec], ConnectionsClient]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +45,7 @@ class _Row:
 
 @dataclass(slots=True)
 class Connector:
-    """Carries out what is asked of connections. `slot` is its row of the shared cells.
+    """Carries out what is asked of connections. `slot` is its row of the board.
 
     Its threads hold the interpreter for some microseconds at a time and wait for the rest; no message is measured in
     its process.

@@ -14,9 +14,10 @@ from streamgauge.control.hysteresis import Hysteresis
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.engine.live import Cell, Live, Order, Slot
-from streamgauge.engine.ports import Sink
-from streamgauge.engine.produce.gate import OPEN, SHUT
+from streamgauge.engine.board import Cell, Order, Slot
+from streamgauge.engine.ports.rows import Sink
+from streamgauge.engine.ports.workers import Board
+from streamgauge.engine.produce.throttle import OPEN, SHUT
 from streamgauge.scenario.model.backpressure import Backpressure
 
 ROWS: Final = 256
@@ -35,7 +36,7 @@ class Controlled:
 
     policy: Backpressure
     producers: Mapping[int, int]
-    """Row in the shared cells of each producer, by its number."""
+    """Row on the board of each producer, by its number."""
     groups: tuple[tuple[int, ...], ...]
     """Of each group, the rows of its consumers."""
 
@@ -55,7 +56,7 @@ class ByLag:
     """Lets everything go, or nothing, by the lag that was sampled last."""
 
     state: Hysteresis
-    live: Live
+    board: Board
     rows: Sequence[int]
 
     def begin(self, _now_ns: int) -> list[Row]:
@@ -65,7 +66,7 @@ class ByLag:
 
     def turn(self, now_ns: int) -> list[Row]:
         """Decide by the last sample."""
-        sampled = self.live.control.item(Cell.LAG)
+        sampled = self.board.control.item(Cell.LAG)
         lag = None if sampled == NULL_INT64 else sampled
         self.state, reason = self.state.decide(lag)
         if reason is None:
@@ -74,7 +75,7 @@ class ByLag:
         return [(now_ns, None, None, SHUT if self.state.paused else None, None, lag, reason)]
 
     def _publish(self) -> None:
-        self.live.slots[list(self.rows), Slot.GRANTED] = SHUT if self.state.paused else OPEN
+        self.board.slots[list(self.rows), Slot.GRANTED] = SHUT if self.state.paused else OPEN
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ class ByCredit:
     """Grants what consumers made free."""
 
     credits: Credits
-    live: Live
+    board: Board
     controlled: Controlled
 
     def begin(self, now_ns: int) -> list[Row]:
@@ -99,7 +100,7 @@ class ByCredit:
         cells = self.controlled.producers
         for (number, row), before, after in zip(cells.items(), self.credits.granted, later.granted, strict=True):
             if before != after:
-                self.live.slots[row, Slot.GRANTED] = after
+                self.board.slots[row, Slot.GRANTED] = after
                 rows.append((now_ns, number, seen.processed, after, seen.outstanding, None, GRANT))
         self.credits = later
         return rows
@@ -107,7 +108,7 @@ class ByCredit:
     def _look(self) -> Seen:
         """What is seen now. Who has ended is asked first: what such a producer claimed is final."""
         rows = list(self.controlled.producers.values())
-        slots = self.live.slots
+        slots = self.board.slots
         dead = frozenset(np.flatnonzero(slots[rows, Slot.ENDED]).tolist())
         return Seen(
             processed=min(self._processed(group) for group in range(len(self.controlled.groups))),
@@ -121,8 +122,8 @@ class ByCredit:
 
         The topics were made by this run, so that offsets begin at 0; what others wrote into them does not count.
         """
-        frontiers = self.live.frontiers[list(self.controlled.groups[group])].max(axis=0)
-        return int(frontiers.sum() - self.live.foreign[group].sum())
+        frontiers = self.board.frontiers[list(self.controlled.groups[group])].max(axis=0)
+        return int(frontiers.sum() - self.board.foreign[group].sum())
 
 
 @dataclass(slots=True)
@@ -173,11 +174,11 @@ class Controller:
         self._waiting.clear()
 
 
-def policy_of(controlled: Controlled, live: Live) -> _Policy:
-    """The policy at work on the shared cells of a run."""
+def policy_of(controlled: Controlled, board: Board) -> _Policy:
+    """The policy at work on the board of a run."""
     asked = controlled.policy
     if asked.hysteresis:
         state = Hysteresis(asked.hysteresis.max_lag, asked.hysteresis.resume)
-        return ByLag(state, live, list(controlled.producers.values()))
+        return ByLag(state, board, list(controlled.producers.values()))
     assert asked.credit
-    return ByCredit(Credits.none(asked.credit.limit, len(controlled.producers)), live, controlled)
+    return ByCredit(Credits.none(asked.credit.limit, len(controlled.producers)), board, controlled)

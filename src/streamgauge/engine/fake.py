@@ -77,6 +77,30 @@ class FakeLog:
 
 
 @dataclass(slots=True)
+class FakeOffsets:
+    """Where every place stands, as a test says; each call for the ends takes the next of `moving`, if there is one."""
+
+    ends: list[int] = field(default_factory=list)
+    commits: list[list[int | None]] = field(default_factory=list)
+    """Of each group."""
+    moving: list[list[int]] = field(default_factory=list)
+
+    def log_starts(self) -> list[int]:
+        """Nothing is deleted here."""
+        return [0] * len(self.ends)
+
+    def log_ends(self) -> list[int]:
+        """The ends, which move as they are looked at."""
+        if self.moving:
+            self.ends = self.moving.pop(0)
+        return list(self.ends)
+
+    def committed(self, group: int) -> list[int | None]:
+        """What a group has committed; None where nobody said."""
+        return list(self.commits[group]) if group < len(self.commits) else [None] * len(self.ends)
+
+
+@dataclass(slots=True)
 class FakeProducer:
     """Spreads blocks over the partitions in turn; reports each message at the next `serve`.
 
@@ -122,7 +146,7 @@ class FakeProducer:
         elif timeout_seconds:
             self.sleep(timeout_seconds)
 
-    def fates(self, at_least: int) -> tuple[Block, int]:
+    def reports(self, at_least: int) -> tuple[Block, int]:
         """What was delivered since the last call."""
         count = self._fates
         if count < max(1, at_least):
@@ -231,29 +255,54 @@ def _rows(reports: list[_Report]) -> Block:
 
 
 @dataclass(slots=True)
-class FakeConsumer:
+class FakeCommits:
+    """Remembers what is stored; `asked` are the commits that were asked for: whether each was asynchronous."""
+
+    now_ns: Callable[[], int] = clock.monotonic_ns
+    sleep: Callable[[float], None] = clock.sleep_seconds
+    stored: dict[Place, int] = field(default_factory=dict)
+    asked: list[bool] = field(default_factory=list)
+    revoked: Callable[[Sequence[Place]], None] = lambda _places: None
+    _answered: list[Committed] = field(default_factory=list)
+
+    def watch(self, revoked: Callable[[Sequence[Place]], None]) -> None:
+        """Remember whom to call."""
+        self.revoked = revoked
+
+    def store(self, offsets: Sequence[tuple[int, int, int]]) -> None:
+        """Remember what may be committed."""
+        self.stored.update({(topic, partition): offset for topic, partition, offset in offsets})
+
+    def commit(self, *, asynchronous: bool) -> None:
+        """Take a millisecond, of which an asynchronous one takes none of the caller's."""
+        at_ns, took_ns = self.now_ns(), NS_PER_SECOND // 1_000
+        if not asynchronous:
+            self.sleep(took_ns / NS_PER_SECOND)
+        self.asked.append(asynchronous)
+        self._answered.append(Committed(at_ns, took_ns, asynchronous, None))
+
+    def committed(self) -> list[Committed]:
+        """Commits since the last call."""
+        out, self._answered = self._answered, []
+        return out
+
+
+@dataclass(slots=True)
+class FakeReader:
     """Reads the same partitions, `mine`, of each log from given offsets; further logs are further topics.
 
-    `reached` are the ends to tell of next, and `asked` the commits that were asked for: whether each was asynchronous.
+    `reached` are the ends to tell of next.
     """
 
     log: FakeLog
     mine: Sequence[int]
+    commits: FakeCommits | None = field(default_factory=FakeCommits)
     next_offset: dict[Place, int] = field(default_factory=dict)
-    stored: dict[Place, int] = field(default_factory=dict)
     held: bool = False
-    now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
     further: Sequence[FakeLog] = ()
     reached: list[tuple[int, int, int]] = field(default_factory=list)
-    asked: list[bool] = field(default_factory=list)
     _turn: int = -1
-    _answered: list[Committed] = field(default_factory=list)
-    _revoked: Callable[[Sequence[Place]], None] = lambda _places: None
-
-    def watch(self, revoked: Callable[[Sequence[Place]], None]) -> None:
-        """Remember whom to call."""
-        self._revoked = revoked
 
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """The next messages of a partition that has any, of one after the other."""
@@ -271,12 +320,16 @@ class FakeConsumer:
 
     def ends(self) -> list[tuple[int, int, int]]:
         """What a test says."""
-        out = list(self.reached)
-        self.reached.clear()
+        out, self.reached = self.reached, []
         return out
 
+    def positions(self) -> list[tuple[int, int, int | None]]:
+        """Next offset of each partition."""
+        places = product(range(1 + len(self.further)), self.mine)
+        return [(*place, self.next_offset.get(place, 0)) for place in places]
+
     def assigned(self) -> int:
-        """Partitions that this consumer has."""
+        """Partitions that this reader has."""
         return len(self.mine) * (1 + len(self.further))
 
     def hold(self, *, held: bool) -> None:
@@ -285,35 +338,9 @@ class FakeConsumer:
 
     def revoke(self, partitions: Sequence[int]) -> None:
         """Give partitions of the first topic to somebody else."""
-        self._revoked([(0, partition) for partition in partitions])
+        if self.commits:
+            self.commits.revoked([(0, partition) for partition in partitions])
         self.mine = [partition for partition in self.mine if partition not in partitions]
-
-    def store(self, offsets: Sequence[tuple[int, int, int]]) -> None:
-        """Remember what may be committed."""
-        self.stored.update({(topic, partition): offset for topic, partition, offset in offsets})
-
-    def commit(self, *, asynchronous: bool) -> None:
-        """Take a millisecond, of which an asynchronous one takes none of the caller's."""
-        at_ns, took_ns = self.now_ns(), NS_PER_SECOND // 1_000
-        if not asynchronous:
-            self.sleep(took_ns / NS_PER_SECOND)
-        self.asked.append(asynchronous)
-        self._answered.append(Committed(at_ns, took_ns, asynchronous, None))
-
-    def commits(self) -> list[Committed]:
-        """Commits since the last call."""
-        out = list(self._answered)
-        self._answered.clear()
-        return out
-
-    def positions(self) -> list[tuple[int, int, int | None]]:
-        """Next offset of each partition."""
-        places = product(range(1 + len(self.further)), self.mine)
-        return [(*place, self.next_offset.get(place, 0)) for place in places]
-
-    def errors(self) -> list[str]:
-        """Nothing goes wrong here."""
-        return []
 
     def statistics(self) -> tuple[Block, int]:
         """The rows of `client` since the last call, and their number."""

@@ -18,9 +18,11 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.events import EVENTS, Type
 from streamgauge.domain.query import Happened, Looked, News, Progress
-from streamgauge.engine.live import PROCESSES, Cell, Live, Order, Slot, State
+from streamgauge.engine.board import PROCESSES, Cell, Order, Slot, State
 from streamgauge.engine.observe.sample import INTERVAL_NS, Row, columns_of, process_row
-from streamgauge.engine.ports import Query, Sink
+from streamgauge.engine.ports.query import Query
+from streamgauge.engine.ports.rows import Sink
+from streamgauge.engine.ports.workers import Board
 from streamgauge.workload.pacing import Int64s
 
 STARTED, READY, LIMITED, ENDED, DIED, FAILED = "started", "ready", "limited", "ended", "died", "failed"
@@ -31,7 +33,7 @@ DETAIL_CHARACTERS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Sinks:
+class QuerySinks:
     """Where the rows of a query go."""
 
     query: Sink
@@ -48,7 +50,7 @@ class Hosting:
     topic: int
     """Number of the topic that it reads."""
     first_place: int
-    """Place of the first of its partitions in the shared cells."""
+    """Place of the first of its partitions on the board."""
     starts: tuple[int, ...]
     """Offset of each partition where it begins."""
     restarts: int
@@ -69,8 +71,8 @@ class QueryHost:
 
     query: Query
     hosting: Hosting
-    sinks: Sinks
-    live: Live
+    sinks: QuerySinks
+    board: Board
     row: int
     order: Callable[[], Order]
     ready: Callable[[], None]
@@ -123,7 +125,7 @@ class QueryHost:
         if not alive:
             self._gone()
             return
-        if self.live.control[Cell.STOP_QUERY] and not self._asked_to_stop:
+        if self.board.control[Cell.STOP_QUERY] and not self._asked_to_stop:
             self._asked_to_stop = True
             self.query.stop()
         if self.now_ns() - self._looked_ns >= INTERVAL_NS:
@@ -156,7 +158,7 @@ class QueryHost:
         self._over = True
         self._catch_up()
         self._publish_committed()
-        self.live.slots[self.row, Slot.STATE] = State.FLUSHED
+        self.board.slots[self.row, Slot.STATE] = State.FLUSHED
 
     def _gone(self) -> None:
         """It ended by itself: start it again, or give up."""
@@ -200,7 +202,7 @@ class QueryHost:
             for advance in each.advances:
                 ends[advance.partition] = max(advance.to_offset, ends[advance.partition])
             self._publish(ends)
-            self.live.slots[self.row, Slot.MESSAGES] += int(each.numbers.get("rows") or 0)
+            self.board.slots[self.row, Slot.MESSAGES] += int(each.numbers.get("rows") or 0)
             self._resize(each)
 
     def _resize(self, told: Progress) -> None:
@@ -219,21 +221,21 @@ class QueryHost:
 
     def _positions(self) -> list[int]:
         first = self.hosting.first_place
-        cells: list[int] = self.live.positions[self.row, first : first + len(self.hosting.starts)].tolist()
+        cells: list[int] = self.board.positions[self.row, first : first + len(self.hosting.starts)].tolist()
         return cells
 
     def _publish(self, ends: Sequence[int]) -> None:
         """Tell how far the query is: what is committed is processed."""
         first = self.hosting.first_place
         places = slice(first, first + len(ends))
-        cells: Int64s = np.maximum(self.live.positions[self.row, places], np.asarray(ends, np.int64))
-        self.live.positions[self.row, places] = cells
-        self.live.frontiers[self.row, places] = cells
+        cells: Int64s = np.maximum(self.board.positions[self.row, places], np.asarray(ends, np.int64))
+        self.board.positions[self.row, places] = cells
+        self.board.frontiers[self.row, places] = cells
 
     def _look(self) -> None:
         """Record what the query's processes use, and where a fault finds them."""
         found = self.query.processes()
-        cells = self.live.slots[self.row]
+        cells = self.board.slots[self.row]
         for place, name in enumerate(PROCESSES):
             cells[Slot.PROCESSES + place] = found.get(name, 0)
         rows = [row for name, pid in found.items() if (row := self._row(name, pid)) is not None]

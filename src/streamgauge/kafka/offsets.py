@@ -1,6 +1,5 @@
-"""Where every partition stands, asked often: one request for all of them, and none about what does not change."""
+"""Where every partition of some topics stands: one request for all of them, and none about what does not change."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -9,57 +8,71 @@ import confluent_kafka.admin
 from confluent_kafka import KafkaException, TopicPartition
 
 from streamgauge.domain.blocks import ClientSpec
-from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.asking import Asker
 from streamgauge.processes.patience import let_go
 
 # The module does not say which of its names are meant for others, so that mypy takes none of them.
 _admin: Final[Any] = confluent_kafka.admin
-_LOGGER: Final = logging.Logger("streamgauge.kafka.offsets")  # noqa: LOG001 - a broker that is gone shows in rows
-_LOGGER.addHandler(logging.NullHandler())
 
 
 class KafkaOffsets:
-    """Offsets of all partitions of some topics, each answer within `timeout_seconds` or a BrokerError."""
+    """Offsets of all partitions of some topics, and what groups have committed, in the order of their places.
 
-    def __init__(self, spec: ClientSpec, groups: Sequence[str], partitions: int, timeout_seconds: float) -> None:
-        self._timeout = timeout_seconds
-        self._places = [TopicPartition(topic, number) for topic in spec.topics for number in range(partitions)]
-        settings = dict(spec.settings)
-        self._admin: Any = _admin.AdminClient(settings, logger=_LOGGER)
-        # A consumer that never joins: the admin client can crash when asked about a group whose coordinator moves.
-        self._readers = [
-            ck.Consumer({**settings, "group.id": group, "enable.auto.commit": False}, logger=_LOGGER)
-            for group in groups
-        ]
+    Place = number of the topic x partitions + partition. Methods raise BrokerError where the cluster does not answer.
+    """
+
+    def __init__(self, asker: Asker, topics: Sequence[str], partitions: int, groups: Sequence[str] = ()) -> None:
+        self._asker = asker
+        self._places = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
+        self._topics = f"topic {topics[0]}" if len(topics) == 1 else f"{len(topics)} topics"
+        self._groups = groups
+        self._readers: dict[int, ck.Consumer] = {}
 
     def log_starts(self) -> list[int]:
         """Offset of the first message that is kept, in each place."""
-        return self._offsets(_admin.OffsetSpec.earliest(), "log starts")
+        return self._offsets("log starts", _admin.OffsetSpec.earliest())
 
     def log_ends(self) -> list[int]:
         """Offset of the next message to come, in each place."""
-        return self._offsets(_admin.OffsetSpec.latest(), "log ends")
+        return self._offsets("log ends", _admin.OffsetSpec.latest())
+
+    def at(self, epoch_ms: int) -> list[int]:
+        """Offset of the first message stamped at or after a time, in each place; the end where none is."""
+        found = self._offsets("offsets at a time", _admin.OffsetSpec.for_timestamp(epoch_ms))
+        return [end if offset < 0 else offset for offset, end in zip(found, self.log_ends(), strict=True)]
 
     def committed(self, group: int) -> list[int | None]:
         """Committed offset of a group in each place; None where there is none."""
-        try:
-            answer = self._readers[group].committed(self._places, timeout=self._timeout)
-        except KafkaException as error:
-            raise BrokerError(f"commits were not read: {error.args[0].str()}") from error
-        for place in answer:
-            if place.error is not None:
-                raise BrokerError(f"commits were not read: {place.error.str()}")
+        if group not in self._readers:
+            self._readers[group] = self._asker.consumer(self._groups[group])
+        ask = self._readers[group].committed
+
+        def once() -> list[TopicPartition]:
+            return checked(ask(self._places, timeout=self._asker.timeout_seconds))
+
+        answer = self._asker.patiently(f"commits of group {self._groups[group]} were not read", once)
         known = {(place.topic, place.partition): place.offset for place in answer}
         offsets = (known[place.topic, place.partition] for place in self._places)
         return [offset if offset >= 0 else None for offset in offsets]
 
     def close(self) -> None:
         """Let go of the clients."""
-        let_go([reader.close for reader in self._readers])
+        let_go([reader.close for reader in self._readers.values()])
 
-    def _offsets(self, spec: Any, what: str) -> list[int]:
-        try:
-            answer = self._admin.list_offsets(dict.fromkeys(self._places, spec), request_timeout=self._timeout)
-            return [int(answer[place].result().offset) for place in self._places]
-        except KafkaException as error:
-            raise BrokerError(f"{what} were not read: {error.args[0].str()}") from error
+    def _offsets(self, what: str, spec: Any) -> list[int]:
+        asked = dict.fromkeys(self._places, spec)
+        answer = self._asker.ask(f"{what} of {self._topics} were not read", self._asker.admin.list_offsets, asked)
+        return [int(answer[place].offset) for place in self._places]
+
+
+def open_offsets(spec: ClientSpec, groups: Sequence[str], partitions: int, timeout_seconds: float) -> KafkaOffsets:
+    """A client of its own that asks once each time: for who asks often, and takes no answer for an answer."""
+    return KafkaOffsets(Asker(spec.settings, timeout_seconds, 0), spec.topics, partitions, groups)
+
+
+def checked(places: list[TopicPartition]) -> list[TopicPartition]:
+    """The partitions of an answer as they are; raises the first error that one of them carries."""
+    for place in places:
+        if place.error is not None:
+            raise KafkaException(place.error)
+    return places

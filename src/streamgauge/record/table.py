@@ -6,7 +6,7 @@ is not part of it. A row is visible from the moment that its batch is noted.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.domain import clock, stamp
-from streamgauge.domain.blocks import Block, ClientSpec, Committed, Fetched, Place
+from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Place
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.stamp import Stamps
@@ -108,7 +108,7 @@ def _stamps(table: pa.Table) -> Stamps:
 
 @dataclass(slots=True)
 class TableConsumer:
-    """Reads a table as a consumer of the engine reads a topic; nothing is committed, and nobody takes it away."""
+    """Reads a table as a consumer of the engine reads a topic; nothing is committed."""
 
     spec: ClientSpec
     now_ns: Callable[[], int] = clock.monotonic_ns
@@ -118,9 +118,7 @@ class TableConsumer:
     _known: set[Path] = field(default_factory=set)
     _held: bool = False
     _stock: list[Fetched] = field(default_factory=list)
-
-    def watch(self, revoked: Callable[[Sequence[Place]], None]) -> None:
-        """Nobody else reads the table in this group."""
+    commits: None = None
 
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """The rows of the next file, at most `limit` of them."""
@@ -187,16 +185,6 @@ class TableConsumer:
         """Stop or let go the delivery of rows."""
         self._held = held
 
-    def store(self, offsets: Sequence[tuple[int, int, int]]) -> None:
-        """There is nothing to commit."""
-
-    def commit(self, *, asynchronous: bool) -> None:
-        """There is nothing to commit."""
-
-    def commits(self) -> list[Committed]:
-        """None: there is nothing to commit."""
-        return []
-
     def positions(self) -> list[tuple[int, int, int | None]]:
         """The next row."""
         waiting = sum(each.count for each in self._stock)
@@ -205,10 +193,6 @@ class TableConsumer:
     def statistics(self) -> tuple[Block, int]:
         """None: it has no client."""
         return {}, 0
-
-    def errors(self) -> list[str]:
-        """None so far."""
-        return []
 
     def close(self) -> None:
         """There is nothing to let go of."""

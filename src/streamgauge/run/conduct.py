@@ -21,8 +21,7 @@ from streamgauge.domain.folder.cells import PREFIX
 from streamgauge.domain.folder.facts import BrokerFacts, Numbered, RunFacts, RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.domain.text.secrets import without_secrets
-from streamgauge.engine.live import memory_folder
-from streamgauge.engine.observe.sample import Watched
+from streamgauge.engine.supervise.local import LocalLauncher, memory_folder
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.supervisor import Supervisor
 from streamgauge.kafka.admin import Cluster
@@ -80,17 +79,10 @@ class _Target:
     facts: BrokerFacts
     cluster: Cluster
     connection: Mapping[str, Setting]
-    watched: Sequence[Watched]
     ended: Callable[[], str | None]
     """Why the cluster is known to be gone."""
     broker: EmbeddedBroker | None = None
     """Where it is ours."""
-
-    def revive(self) -> int:
-        """Start the broker again; its process id."""
-        assert self.broker
-        self.broker.restart()
-        return self.broker.pid
 
 
 def conduct(
@@ -164,7 +156,7 @@ def _carry_out(
     write_facts(folder, facts)
     try:
         topics.begin()
-        record_stands(folder, topics, ask_stands(topics), "start")
+        record_stands(folder, topics, ask_stands(topics, topics.starts), "start")
     except StreamgaugeError as error:
         with contextlib.suppress(RecordError):
             reasons = [request.without_secrets(str(error))]
@@ -175,23 +167,21 @@ def _carry_out(
         identity,
         target.connection,
         folder.root,
-        target.watched,
+        [target.broker] if target.broker else [],
         pair=pair,
-        revive=target.revive if target.broker else None,
         starts=topics.starts,
         arrivals=request.arrivals,
-        cells=memory_folder() / f"{PREFIX}{secrets.token_hex(8)}",
     )
-    facts = facts.model_copy(update={"cells": str(plan.cells)})
+    cells = memory_folder() / f"{PREFIX}{secrets.token_hex(8)}"
+    facts = facts.model_copy(update={"cells": str(cells)})
 
     def note(begun: Begun) -> None:
         planned = {"phases": list(begun.phases), "workers": list(begun.workers)}
         write_facts(folder, facts.model_copy(update=planned), reserve=True)
 
-    outcome = Supervisor(plan, topics, interrupts, progress, watch, begins=note).conduct()
+    outcome = Supervisor(plan, LocalLauncher(cells), topics, interrupts, progress, watch, begins=note).conduct()
     if not interrupts.at_once:
         over(folder, _rows(outcome))
-    topics.query_ends = outcome.query_ends
     final = _ask_final(topics, outcome) if outcome.cluster_answers else None
     if final and plan.query:
         record_source(folder, scenario, plan.query.spec, topics, identity.tag, outcome)
@@ -210,7 +200,7 @@ def _rows(outcome: Outcome) -> int:
 def _ask_final(topics: Topics, outcome: Outcome) -> Stands | None:
     """The offsets without which no message can be called lost; a cluster that is gone cannot tell them."""
     try:
-        return ask_stands(topics)
+        return ask_stands(topics, topics.starts if outcome.query_ends is None else outcome.query_ends)
     except BrokerError as error:
         outcome.fail(f"log ends at the end of the run are not known: {error}")
     except Interrupted as error:
@@ -236,8 +226,8 @@ def _conclude(folder: RunFolder, request: Request, done: _Done) -> None:
         except RecordError as error:
             outcome.fail(f"supervisor: {error}; what was recorded is kept: {folder.analyse_again}")
     write_facts(folder, _ended(done.facts, outcome, request))
-    if done.plan.cells:
-        done.plan.cells.unlink(missing_ok=True)
+    if done.facts.cells:
+        Path(done.facts.cells).unlink(missing_ok=True)
 
 
 def _check_faults(request: Request) -> None:
@@ -292,7 +282,7 @@ def _target(request: Request, folder: RunFolder, interrupts: Interrupts, progres
         cluster = Cluster(request.bootstrap, request.connection, check=Waiting(interrupts, why=why))
         cluster.reachable()
         facts = BrokerFacts(embedded=False, bootstrap=request.bootstrap, version=cluster.version())
-        yield _Target(facts, cluster, {**request.connection, "bootstrap.servers": request.bootstrap}, (), lambda: None)
+        yield _Target(facts, cluster, {**request.connection, "bootstrap.servers": request.bootstrap}, lambda: None)
         return
     with start_broker(
         # Beside the rows, on a disk: the system's temporary folder may be memory, and would make a broker look fast.
@@ -318,10 +308,9 @@ def _target(request: Request, folder: RunFolder, interrupts: Interrupts, progres
 
 def _embedded(broker: EmbeddedBroker, interrupts: Interrupts) -> _Target:
     facts = BrokerFacts(embedded=True, bootstrap=broker.bootstrap, version=broker.version, processes=[broker.name])
-    watched = (Watched(broker.name, "broker", broker.pid),)
     connection = {"bootstrap.servers": broker.bootstrap}
     cluster = Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check, is_ours=True))
-    return _Target(facts, cluster, connection, watched, broker.how_ended, broker)
+    return _Target(facts, cluster, connection, broker.how_ended, broker)
 
 
 def _facts(

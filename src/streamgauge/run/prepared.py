@@ -8,6 +8,7 @@ from typing import Final
 from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.record.table import committed_rows
 from streamgauge.run.wiring import start_of
 from streamgauge.scenario import Scenario
@@ -18,7 +19,7 @@ STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
 
 @dataclass(slots=True)
 class Topics:
-    """The topics of the run and the groups that read them, as the supervisor asks for them.
+    """The topics of the run and the groups that read them, as the supervisor asks about them.
 
     Offsets of all topics stand in one list, in the order of the places: number of the topic x partitions + partition.
     """
@@ -34,8 +35,7 @@ class Topics:
     """The topics that this run made, and what the cluster calls each."""
     starts: list[int] = field(default_factory=list)
     """Offset of each partition of the source where a query begins."""
-    query_ends: list[int] | None = None
-    """How far the query is: of each partition of its source, the first offset that it is not done with."""
+    _offsets: KafkaOffsets | None = None
 
     def prepare(self, *, embedded: bool, allow_reset: bool) -> None:
         """Make the topics, or check those that are there; delete only what the user allowed to be deleted."""
@@ -104,9 +104,10 @@ class Topics:
                 self.cluster.set_committed(group, name, offsets)
 
     def _starts(self, name: str, start: str | int) -> list[int]:
+        offsets = self.cluster.offsets((name,), self.scenario.topic.partitions)
         if isinstance(start, int):
-            return self.cluster.offsets_at(name, start)
-        return self.cluster.log_starts(name) if start == "earliest" else self.cluster.log_ends(name)
+            return offsets.at(start)
+        return offsets.log_starts() if start == "earliest" else offsets.log_ends()
 
     def leave(self, outcome: Outcome) -> None:
         """Remove the groups, which were made for this run only."""
@@ -116,39 +117,29 @@ class Topics:
             except (BrokerError, Interrupted) as error:
                 outcome.reasons.append(f"group {group} was not removed: {error}")
 
+    @property
+    def offsets(self) -> KafkaOffsets:
+        """Who is asked; raises BrokerError where no answer can come."""
+        if reason := self.ended():
+            raise BrokerError(reason)
+        if self._offsets is None:
+            self._offsets = self.cluster.offsets(self._topics, self.scenario.topic.partitions, self.groups)
+        return self._offsets
+
     def log_starts(self) -> list[int]:
         """Log start offset of each place."""
-        self._check()
-        return self._with_table([each for name in self._topics for each in self.cluster.log_starts(name)], 0)
+        return self._with_table(self.offsets.log_starts(), 0)
 
     def log_ends(self) -> list[int]:
         """Log end offset of each place; of a table, how many rows it has."""
-        self._check()
-        rows = committed_rows(self.table) if self.table else 0
-        return self._with_table([each for name in self._topics for each in self.cluster.log_ends(name)], rows)
+        offsets, rows = self.offsets, committed_rows(self.table) if self.table else 0
+        return self._with_table(offsets.log_ends(), rows)
 
     def committed(self, group: int) -> list[int | None]:
-        """Committed offset of a group in each place; None where it reads nothing."""
-        self._check()
-        known: list[int | None] = [None] * self.scenario.places
-        if group >= len(self.groups):
-            ends = self.starts if self.query_ends is None else self.query_ends
-            known[: len(ends)] = ends
-            return known
-        if self.table:
-            return known
-        partitions = self.scenario.topic.partitions
-        for number in self.scenario.read_topics:
-            offsets = self.cluster.committed(self.groups[group], self.scenario.topic_names[number])
-            known[number * partitions : (number + 1) * partitions] = offsets
-        return known
+        """Committed offset of a group of consumers in each place; None where it reads nothing."""
+        return [None] * self.scenario.places if self.table else self.offsets.committed(group)
 
     def _with_table(self, offsets: list[int], rows: int) -> list[int]:
         """The offsets of all places, those of a table among them: it has one partition, and the others are empty."""
         missing = self.scenario.places - len(offsets)
         return [*offsets, rows, *([0] * (missing - 1))] if missing else offsets
-
-    def _check(self) -> None:
-        """Do not wait for an answer that cannot come."""
-        if reason := self.ended():
-            raise BrokerError(reason)

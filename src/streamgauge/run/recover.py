@@ -10,7 +10,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, RecordError, StreamgaugeError
 from streamgauge.domain.folder.cells import PREFIX, Claims, after_death, read_claims
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
-from streamgauge.engine.live import memory_folder
+from streamgauge.engine.supervise.local import memory_folder
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.facts import read_facts, write_facts
 from streamgauge.record.parts import close_left_open

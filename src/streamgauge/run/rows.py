@@ -13,9 +13,9 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError, Interrupted, RecordError
 from streamgauge.domain.folder.facts import Phase, RunFolder
 from streamgauge.domain.query import QuerySpec
-from streamgauge.engine.supervise.inject import Mark, block_of
+from streamgauge.engine.supervise.inject import FaultRow, block_of
 from streamgauge.engine.supervise.plan import Outcome
-from streamgauge.engine.supervise.supervisor import SUPERVISOR
+from streamgauge.engine.supervise.start import SUPERVISOR
 from streamgauge.jobs.oracles import Expected, oracle_of
 from streamgauge.kafka.reread import reread
 from streamgauge.record.parts import PartSink
@@ -39,11 +39,16 @@ class Stands:
     """By group."""
 
 
-def ask_stands(topics: Topics) -> Stands:
-    """Log starts, log ends and commits as they are now; raises BrokerError where the cluster does not answer."""
+def ask_stands(topics: Topics, done: Sequence[int]) -> Stands:
+    """Log starts, log ends and commits as they are now; raises BrokerError where the cluster does not answer.
+
+    `done` tells how far a query is: of each partition of its source, the first offset that it is not done with.
+    """
     starts, ends = topics.log_starts(), topics.log_ends()
-    groups = len(topics.groups) + (topics.scenario.pipeline is not None)
-    return Stands(clock.monotonic_ns(), starts, ends, {group: topics.committed(group) for group in range(groups)})
+    committed = {group: topics.committed(group) for group in range(len(topics.groups))}
+    if topics.scenario.pipeline:
+        committed[len(topics.groups)] = [*done, *[None] * (topics.scenario.places - len(done))]
+    return Stands(clock.monotonic_ns(), starts, ends, committed)
 
 
 def record_stands(folder: RunFolder, topics: Topics, stands: Stands, moment: str) -> None:
@@ -89,9 +94,9 @@ def record_changes(folder: RunFolder, scenario: Scenario, phases: Sequence[Phase
     if measure is None or any(folder.worker_events("faults", _CHANGES).glob("*.parquet")):
         return
     found = changes(scenario, measure.to_ns - measure.from_ns)
-    if marks := [Mark(*each._replace(at_ns=measure.from_ns + each.at_ns)) for each in found]:
-        with contextlib.closing(PartSink(folder, "faults", _CHANGES, {}, len(marks))) as sink:
-            sink.append(block_of(marks), len(marks))
+    if rows := [FaultRow(*each._replace(at_ns=measure.from_ns + each.at_ns)) for each in found]:
+        with contextlib.closing(PartSink(folder, "faults", _CHANGES, {}, len(rows))) as sink:
+            sink.append(block_of(rows), len(rows))
 
 
 def record_source(

@@ -1,6 +1,6 @@
 """The only place where the engine meets real clients and real files: from a scenario to a plan."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -11,9 +11,9 @@ import numpy as np
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, ClockPair
 from streamgauge.domain.errors import BadInput, Fault, WorkerError
+from streamgauge.engine.consume.buffer import ARGUMENTS
 from streamgauge.engine.consume.loop import Consuming, Reading
-from streamgauge.engine.consume.process import ARGUMENTS
-from streamgauge.engine.observe.sample import Watched
+from streamgauge.engine.ports.workers import Broker
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import Sending
 from streamgauge.engine.produce.stops import Flush, Transactions
@@ -26,10 +26,10 @@ from streamgauge.engine.worker.roles import (
     ProducerMember,
 )
 from streamgauge.kafka.clients.connections import KafkaConnections
-from streamgauge.kafka.clients.consumer import KafkaConsumer
 from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID, KafkaProducer
+from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import NO_SETTINGS, consumer_faults, producer_faults
-from streamgauge.kafka.offsets import KafkaOffsets
+from streamgauge.kafka.offsets import open_offsets
 from streamgauge.processes.functions import JOB_ARGUMENTS, ORACLE_ARGUMENTS, load_function
 from streamgauge.record.arrivals import read_arrivals
 from streamgauge.record.corpus import read_events
@@ -146,18 +146,16 @@ def plan_of(
     identity: Identity,
     connection: Settings,
     run: Path,
-    others: Sequence[Watched],
+    brokers: Sequence[Broker],
     *,
-    revive: Callable[[], int] | None = None,
     pair: ClockPair,
     starts: Sequence[int] = (),
     arrivals: Int64s | None = None,
-    cells: Path | None = None,
 ) -> Plan:
     """The plan that carries a scenario out on the cluster of `connection`.
 
-    `revive` starts a broker again that was killed. `starts` are the offsets where a query begins, one for each
-    partition; `arrivals` are those of a replay. `cells` is the file for the shared cells.
+    `brokers` are those of our own. `starts` are the offsets where a query begins, one for each partition; `arrivals`
+    are those of a replay.
     """
     load, consume, phases = scenario.load, scenario.consume, scenario.phases
     return Plan(
@@ -165,15 +163,13 @@ def plan_of(
         producers=[] if load is None else _producers(scenario, load, identity, connection, arrivals),
         consumers=[] if consume is None else _consumers(scenario, consume, identity, connection, run),
         connectors=_connectors(scenario, scenario.connections, identity, connection) if scenario.connections else [],
-        others=others,
-        revive=revive,
+        brokers=brokers,
         places=scenario.places,
         read_places=_read_places(scenario),
         warmup_ns=phases.warmup,
         measure_ns=phases.measure_ns,
         drain_ns=phases.drain,
         open_sink=open_sink,
-        cells=cells,
         start_at_ns=None if phases.start_at is None else epoch_ns(phases.start_at) - pair.wall_ns + pair.monotonic_ns,
         query=query_job(scenario, scenario.pipeline, identity.query, connection, run, starts)
         if scenario.pipeline
@@ -297,7 +293,7 @@ def _consumers(
                     topics=scenario.topic_names,
                     partitions=scenario.topic.partitions,
                     processing=consume.processing,
-                    in_hand=consume.in_hand,
+                    buffer=consume.in_hand,
                     commit=consume.commit,
                     per_second=consume.rate_per_consumer,
                     seed=scenario.seed,
@@ -310,7 +306,7 @@ def _consumers(
     credit = scenario.backpressure.credit if scenario.backpressure else None
     # Behind a pipeline it is the query that says what is done with.
     tells = credit is not None and scenario.pipeline is None
-    opens = TableConsumer if table else KafkaConsumer
+    opens = TableConsumer if table else KafkaReader
     parts = dealt(members, consume.processes)
     return [ConsumerJob(opens, part, hold=load is None, tells_progress=tells) for part in parts]
 
@@ -352,7 +348,7 @@ def _lag(scenario: Scenario, identity: Identity, connection: Settings) -> LagPla
     )
     every_ns = scenario.lag.every
     groups = () if is_table else identity.groups(scenario)
-    return LagPlan(KafkaOffsets, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
+    return LagPlan(open_offsets, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
 
 
 def _read_places(scenario: Scenario) -> list[int]:

@@ -1,19 +1,24 @@
 """When a consumer commits what it stored, and the rows that tell of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from streamgauge.domain.blocks import NULL_INT64, Block
-from streamgauge.engine.ports import ConsumerClient, Sink
+from streamgauge.engine.ports.clients import OffsetCommits
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.scenario.model.consume import Commit, CommitWay
 
 
 @dataclass(slots=True)
 class Committer:
-    """Commits for one consumer in one way; `auto` leaves it to the client, and `never` to nobody."""
+    """Commits for one consumer in one way; `auto` leaves it to the client, and `never` to nobody.
 
-    client: ConsumerClient
+    A reader without a group has no commits: then nothing is stored, and nothing committed.
+    """
+
+    commits: OffsetCommits | None
     way: CommitWay | Commit
     sink: Sink | None
     _since_ns: int
@@ -27,16 +32,18 @@ class Committer:
         """Find out who commits."""
         self._is_own = self.way not in {"auto", "never"}
 
-    def stored(self, messages: int, polls: int) -> None:
-        """So many more messages are stored, and with them so many polls are."""
-        self._messages += messages
-        self._polls += polls
+    def store(self, offsets: Sequence[tuple[int, int, int]], messages: int, polls: int) -> None:
+        """Store how far partitions are done with: so many more messages, and with them so many polls."""
+        if self.commits:
+            self.commits.store(offsets)
+            self._messages += messages
+            self._polls += polls
 
     def turn(self, now_ns: int) -> None:
         """Commit where it is time, and record what became of earlier commits."""
-        if self._is_own and (self._messages or self._polls) and self._is_time(now_ns):
+        if self._has_more and self._is_time(now_ns):
             self._commit(now_ns, asynchronous=isinstance(self.way, Commit) and self.way.asynchronous)
-        committed = self.client.commits()
+        committed = self.commits.committed() if self.commits else []
         if committed and self.sink:
             at_ns, took_ns, asynchronous, error = zip(*committed, strict=True)
             known = [NULL_INT64 if took is None else took for took in took_ns]
@@ -53,12 +60,18 @@ class Committer:
 
         Closing waits for a commit that is under way, in bounded time.
         """
-        if self._is_own and (self._messages or self._polls):
+        if self._has_more:
             self._commit(now_ns, asynchronous=not wait)
         self.turn(now_ns)
 
+    @property
+    def _has_more(self) -> bool:
+        """Whether something is stored that is ours to commit."""
+        return self._is_own and bool(self._messages or self._polls)
+
     def _commit(self, now_ns: int, *, asynchronous: bool) -> None:
-        self.client.commit(asynchronous=asynchronous)
+        if self.commits:
+            self.commits.commit(asynchronous=asynchronous)
         self._messages = self._polls = 0
         self._since_ns = now_ns
 

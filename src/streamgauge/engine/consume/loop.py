@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, Fetched, Place
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.engine.board import Latencies, Order, PollGap, Slot
+from streamgauge.engine.consume.buffer import Buffer
 from streamgauge.engine.consume.commit import Committer
-from streamgauge.engine.consume.process import InHand
 from streamgauge.engine.consume.receive import Reading as Reading
 from streamgauge.engine.consume.receive import rows as rows
-from streamgauge.engine.live import Latencies, Order, PollGap, Slot
-from streamgauge.engine.ports import ConsumerClient, Sink
+from streamgauge.engine.ports.clients import Reader
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.scenario.model.consume import Commit, CommitWay, Processing
 from streamgauge.workload.pacing import Int64s
 from streamgauge.workload.processing import NEVER, Allowance, Delays
@@ -70,7 +71,7 @@ class Consuming:
     partitions: int
     """Partitions of each of them."""
     processing: Processing | None = None
-    in_hand: int = 1000
+    buffer: int = 1000
     """Messages polled and not processed, at most."""
     commit: CommitWay | Commit = "auto"
     per_second: float | None = None
@@ -81,7 +82,7 @@ class Consuming:
 
 
 @dataclass(frozen=True, slots=True)
-class Sinks:
+class ConsumerSinks:
     """Where the rows of a consumer go."""
 
     received: Sink
@@ -91,7 +92,7 @@ class Sinks:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressCells:
     """Cells of the partitions of one consumer, in which a controller sees how far it is."""
 
     frontiers: Int64s
@@ -110,15 +111,15 @@ class Progress:
 
 @dataclass(slots=True)
 class Consumer:
-    """One consumer at work. `slot` and `positions` are its rows of the shared cells.
+    """One consumer at work. `slot` and `positions` are its rows of the board.
 
     `measure_ns` tells when the measure phase begins, 0 until that is known.
     """
 
-    client: ConsumerClient
+    reader: Reader
     reading: Reading
     consuming: Consuming
-    sinks: Sinks
+    sinks: ConsumerSinks
     slot: Int64s
     positions: Int64s
     latencies: Latencies
@@ -126,14 +127,14 @@ class Consumer:
     measure_ns: Callable[[], int] = lambda: 0
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
-    progress: Progress | None = None
+    progress: ProgressCells | None = None
     """Where a policy holds producers back by how far consumers are."""
     _poll_number: int = 0
     _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
     _gap: PollGap = field(init=False)
     _committer: Committer = field(init=False)
     _delays: Delays | None = None
-    _hand: InHand | None = None
+    _buffer: Buffer | None = None
     _allowance: Allowance | None = None
     _is_measured: bool = False
     _is_filling: bool = True
@@ -151,16 +152,17 @@ class Consumer:
         """Begin to watch the gaps between polls; load what the processing needs (WorkerError)."""
         how = self.consuming
         self._gap = PollGap(self.slot, self.now_ns())
-        self._committer = Committer(self.client, how.commit, self.sinks.commits, self.now_ns())
+        self._committer = Committer(self.reader.commits, how.commit, self.sinks.commits, self.now_ns())
         if how.processing:
             self._delays = Delays(how.processing, how.seed, how.who)
             told = None if self.progress is None else self.progress.frontiers
-            self._hand = InHand(
-                how.processing, how.in_hand, self._delays, how.topics, how.partitions, self.now_ns, told
+            self._buffer = Buffer(
+                how.processing, how.buffer, self._delays, how.topics, how.partitions, self.now_ns, told
             )
         if how.per_second is not None:
             self._allowance = Allowance(how.per_second)
-        self.client.watch(self._leave)
+        if commits := self.reader.commits:
+            commits.watch(self._leave)
 
     def run(self, until: Order) -> None:
         """Consume until the supervisor wants `until` or more."""
@@ -170,12 +172,12 @@ class Consumer:
     def turn(self, longest_ns: int) -> bool:
         """Do what is due; without anything to do wait, at most so long. Whether there was anything."""
         now_ns = self.now_ns()
-        hand = self._hand
-        if hand is None and self._allowance is None:
+        buffer = self._buffer
+        if buffer is None and self._allowance is None:
             return self._poll(now_ns, longest_ns, LIMIT) > 0
         did = False
-        if hand:
-            did, now_ns = self._process(hand, now_ns)
+        if buffer:
+            did, now_ns = self._process(buffer, now_ns)
         left_ns = self.due_ns - now_ns
         is_free = left_ns >= GUARD_NS
         if self._steps:
@@ -183,9 +185,9 @@ class Consumer:
             if is_free or now_ns >= again_ns:
                 self._steps.popleft()()
                 return True
-        elif hand and self._is_settling(hand, now_ns, left_ns):
+        elif buffer and self._is_settling(buffer, now_ns, left_ns):
             self._needed_ns = now_ns + OVERDUE_NS if is_free else now_ns
-            self._settle(hand, LARGE_BITE if not is_free else BITE if left_ns < NEAR_NS else LIMIT)
+            self._settle(buffer, LARGE_BITE if not is_free else BITE if left_ns < NEAR_NS else LIMIT)
             return True
         else:
             room, wanted_ns, needed_ns = self._plan(now_ns, left_ns)
@@ -199,7 +201,7 @@ class Consumer:
         return did
 
     def finish(self) -> None:
-        """Record what is known of what is in hand, ask for a last commit, and record the last polls."""
+        """Record what is known of what is buffered, ask for a last commit, and record the last polls."""
         self._give_up(None)
         self._committer.finish(self.now_ns(), wait=False)
         self._record_polls()
@@ -207,23 +209,23 @@ class Consumer:
     @property
     def due_ns(self) -> int:
         """When a message will be over; NEVER where none is being processed."""
-        return self._hand.due_ns if self._hand else NEVER
+        return self._buffer.due_ns if self._buffer else NEVER
 
-    def _process(self, hand: InHand, now_ns: int) -> tuple[bool, int]:
+    def _process(self, buffer: Buffer, now_ns: int) -> tuple[bool, int]:
         """Keep the deadlines that are near, for a while: whether there was one, and the time that it is now."""
         if not self._is_measured and (zero_ns := self.measure_ns()):
             self._is_measured = True
-            hand.begin(zero_ns)
-        did, end_ns = hand.turn(now_ns), now_ns + GUARD_NS
-        while now_ns < end_ns and (due_ns := hand.due_ns) - now_ns <= self._spin_ns:
+            buffer.begin(zero_ns)
+        did, end_ns = buffer.turn(now_ns), now_ns + GUARD_NS
+        while now_ns < end_ns and (due_ns := buffer.due_ns) - now_ns <= self._spin_ns:
             while (now_ns := self.now_ns()) < due_ns:
                 pass
-            did = hand.turn(now_ns) or did
+            did = buffer.turn(now_ns) or did
         return did, now_ns
 
-    def _is_settling(self, hand: InHand, now_ns: int, left_ns: int) -> bool:
+    def _is_settling(self, buffer: Buffer, now_ns: int, left_ns: int) -> bool:
         """Whether to record what is over now."""
-        count = len(hand.over.places)
+        count = len(buffer.over.places)
         if not count:
             return False
         waits_ns = now_ns - self._settled_ns
@@ -234,14 +236,14 @@ class Consumer:
     def _plan(self, now_ns: int, left_ns: int) -> tuple[int, int, int]:
         """How many messages the next poll may bring, when it is wanted, and when it is needed in spite of deadlines."""
         room, wanted_ns, margin_ns = LIMIT, self._polled_ns, 0
-        if hand := self._hand:
-            assigned = self.client.assigned()
-            room, hungers = self._room(hand, assigned, left_ns), hand.hungers(assigned)
+        if buffer := self._buffer:
+            assigned = self.reader.assigned()
+            room, hungers = self._room(buffer, assigned, left_ns), buffer.hungers(assigned)
             if not room or not (self._is_filling or hungers):
                 return 0, self._polled_ns + SERVE_NS, self._polled_ns + SERVE_NS
             if left_ns < NEAR_NS and not self._is_behind:
                 wanted_ns += QUIET_NS
-            if not hungers and hand.count > self.consuming.in_hand // 4:
+            if not hungers and buffer.count > self.consuming.buffer // 4:
                 margin_ns = OVERDUE_NS
         if self._allowance:
             room = min(room, self._allowance.room(now_ns))
@@ -249,16 +251,16 @@ class Consumer:
                 wanted_ns = min(self._polled_ns + SERVE_NS, max(wanted_ns, self._allowance.ready_ns))
         return room, wanted_ns, wanted_ns + margin_ns
 
-    def _room(self, hand: InHand, assigned: int, left_ns: int) -> int:
+    def _room(self, buffer: Buffer, assigned: int, left_ns: int) -> int:
         """How many messages there is room for; once there was little, polling begins again with half of it."""
-        if hand.takes_no_time:
+        if buffer.takes_no_time:
             return LIMIT
-        room = hand.room(assigned)
-        if room <= self.consuming.in_hand // 8:
+        room = buffer.room(assigned)
+        if room <= self.consuming.buffer // 8:
             self._is_filling = False
-        elif hand.count <= self.consuming.in_hand // 2:
+        elif buffer.count <= self.consuming.buffer // 2:
             self._is_filling = True
-        return min(room, LARGE_BITE if left_ns < GUARD_NS else BITE if hand.count else LIMIT)
+        return min(room, LARGE_BITE if left_ns < GUARD_NS else BITE if buffer.count else LIMIT)
 
     def _wait(self, now_ns: int, until_ns: int) -> None:
         """Wait, but not into the stretch before a deadline."""
@@ -275,9 +277,9 @@ class Consumer:
     def _poll(self, began_ns: int, timeout_ns: int, limit: int) -> int:
         """One poll and what follows from it; returns how many messages it brought."""
         self._gap.begin(began_ns)
-        hand = self._hand
-        room_of = hand.room_of(self.client.assigned()) if hand and not hand.takes_no_time else None
-        fetched = self.client.poll(timeout_ns / NS_PER_SECOND, limit, room_of)
+        buffer = self._buffer
+        room_of = buffer.room_of(self.reader.assigned()) if buffer and not buffer.takes_no_time else None
+        fetched = self.reader.poll(timeout_ns / NS_PER_SECOND, limit, room_of)
         received_ns = self.now_ns()
         self._gap.end(received_ns)
         count = fetched.count if fetched else 0
@@ -285,37 +287,37 @@ class Consumer:
         self._poll_number += 1
         if len(self._rows) >= POLL_ROWS:
             self._record_polls()
-        self.slot[Slot.ASSIGNED] = self.client.assigned()
+        self.slot[Slot.ASSIGNED] = self.reader.assigned()
         self._polled_ns, self._is_behind = received_ns, 0 < limit == count
         if self._allowance:
             self._allowance.take(count)
-        if hand is None or fetched is None or hand.takes_no_time:
+        if buffer is None or fetched is None or buffer.takes_no_time:
             self._take(fetched, received_ns)
         else:
             self._steps.append(partial(self._take, fetched, received_ns))
         return count
 
     def _take(self, fetched: Fetched | None, received_ns: int) -> None:
-        """Take what the last poll brought, in hand where it is processed, and count it."""
+        """Take what the last poll brought, buffered where it is processed, and count it."""
         if fetched:
             block = rows(fetched, self.reading, self._poll_number - 1, received_ns)
             cells = fetched.topic * self.consuming.partitions + fetched.partition
-            hand = self._hand
+            buffer = self._buffer
             if self.progress:
                 self._meet(self.progress, block, cells, fetched.offset)
-            if hand is None:
+            if buffer is None:
                 self._record(block, fetched, cells)
-            elif hand.takes_no_time:
-                self._record({**block, **self._done_at_once(hand, fetched.count)}, fetched, cells)
+            elif buffer.takes_no_time:
+                self._record({**block, **self._done_at_once(buffer, fetched.count)}, fetched, cells)
             else:
-                hand.take(block, fetched)
-                self.slot[Slot.IN_HAND] = hand.count
+                buffer.take(block, fetched)
+                self.slot[Slot.BUFFERED] = buffer.count
                 self.positions[cells] = fetched.offset + 1
             self.slot[Slot.MESSAGES] += fetched.count
             self.slot[Slot.BYTES] += int(fetched.size_bytes.sum())
             self.slot[Slot.OVER_NS] = received_ns
             self.latencies.take(received_ns, block["due_ns"], block["sent_ns"], fetched.count, received_ns)
-        for topic, partition, offset in self.client.ends():
+        for topic, partition, offset in self.reader.ends():
             self._end(topic, partition, offset)
         self._committer.turn(received_ns)
 
@@ -329,10 +331,9 @@ class Consumer:
         touched = np.unique(cells)
         offsets = zip(touched.tolist(), self.positions[touched].tolist(), strict=True)
         partitions = self.consuming.partitions
-        self.client.store([(*divmod(cell, partitions), offset) for cell, offset in offsets])
-        self._committer.stored(fetched.count, 1)
+        self._committer.store([(*divmod(cell, partitions), offset) for cell, offset in offsets], fetched.count, 1)
 
-    def _meet(self, progress: Progress, block: Block, cells: NDArray[Any], offsets: Int64s) -> None:
+    def _meet(self, progress: ProgressCells, block: Block, cells: NDArray[Any], offsets: Int64s) -> None:
         """Note messages that are not of this run, if there are any."""
         producers = block["producer"]
         if producers is None:
@@ -342,26 +343,25 @@ class Consumer:
         if foreign.any():
             progress.meet(cells[foreign], offsets[foreign])
 
-    def _done_at_once(self, hand: InHand, count: int) -> Block:
+    def _done_at_once(self, buffer: Buffer, count: int) -> Block:
         """Begin and end of the processing of messages that take no time."""
-        dropped, now_ns = hand.dropped(count), self.now_ns()
+        dropped, now_ns = buffer.dropped(count), self.now_ns()
         at_ns = now_ns if dropped is None else np.where(dropped, NULL_INT64, now_ns)
         return {"started_ns": at_ns, "processed_ns": at_ns}
 
-    def _settle(self, hand: InHand, most: int | None) -> None:
+    def _settle(self, buffer: Buffer, most: int | None) -> None:
         """Record what is over, at most so much of it, and then store how far that is, each a step."""
         self._settled_ns = self.now_ns()
-        if block := hand.settle(most):
+        if block := buffer.settle(most):
             self._steps.append(partial(self.sinks.received.append, block, len(block["offset"])))
-            self._steps.append(partial(self._get_on, hand, block))
+            self._steps.append(partial(self._get_on, buffer, block))
 
-    def _get_on(self, hand: InHand, block: Mapping[str, Any]) -> None:
+    def _get_on(self, buffer: Buffer, block: Mapping[str, Any]) -> None:
         """Store how far what is recorded goes."""
-        offsets, polls = hand.get_on(block)
-        self.client.store(offsets)
-        self._committer.stored(len(block["offset"]), polls)
+        offsets, polls = buffer.get_on(block)
+        self._committer.store(offsets, len(block["offset"]), polls)
         self._committer.turn(self._settled_ns)
-        self.slot[Slot.IN_HAND] = hand.count
+        self.slot[Slot.BUFFERED] = buffer.count
 
     def _finish_steps(self) -> None:
         while self._steps:
@@ -371,18 +371,17 @@ class Consumer:
         """The log ends here: what lies between the last message and this is none, and done with."""
         cell = topic * self.consuming.partitions + partition
         self.positions[cell] = max(int(self.positions[cell]), offset)
-        if self._hand is None or self._hand.end((topic, partition), offset):
-            self.client.store([(topic, partition, offset)])
-            self._committer.stored(0, 1)
+        if self._buffer is None or self._buffer.end((topic, partition), offset):
+            self._committer.store([(topic, partition, offset)], 0, 1)
 
     def _give_up(self, revoked: Sequence[Place] | None) -> None:
-        """Record what is in hand of these partitions, or of all, as what it is: not processed, and not stored."""
-        if hand := self._hand:
+        """Record what is buffered of these partitions, or of all, as what it is: not processed, and not stored."""
+        if buffer := self._buffer:
             self._finish_steps()
-            self._settle(hand, None)
+            self._settle(buffer, None)
             self._finish_steps()
-            hand.withdraw(revoked)
-            self._settle(hand, None)
+            buffer.withdraw(revoked)
+            self._settle(buffer, None)
             self._finish_steps()
 
     def _leave(self, revoked: Sequence[Place]) -> None:

@@ -4,7 +4,7 @@ A slot is no thread but a deadline in one heap: a message starts when its slot i
 observes that its time is over. Both are readings of the clock, and the next message of a slot starts with the reading
 that ended the one before. How late a message was ended is taken from the next one of its slot, so that lateness does
 not add up: delays are true on average, and a slot processes as many as it should. Messages are known by their places in
-the table of what is in hand.
+the table of the buffer.
 """
 
 from collections import Counter, deque

@@ -10,8 +10,10 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
-from streamgauge.engine.live import Cell, Live, Order
-from streamgauge.engine.ports import Offsets, Sink
+from streamgauge.engine.board import Cell, Order
+from streamgauge.engine.ports.clients import Offsets
+from streamgauge.engine.ports.rows import Sink
+from streamgauge.engine.ports.workers import Board
 from streamgauge.workload.pacing import Int64s
 
 STARTS_NS: Final = NS_PER_SECOND
@@ -25,7 +27,7 @@ class Sampled:
     """Who is sampled."""
 
     groups: tuple[tuple[int, ...], ...]
-    """Of each group, the rows of its consumers in the shared cells."""
+    """Of each group, the rows of its consumers on the board."""
     reads: tuple[tuple[int, ...], ...]
     """The places that each group reads."""
     own: int
@@ -41,7 +43,7 @@ class LagSampler:
 
     offsets: Offsets
     sampled: Sampled
-    live: Live
+    board: Board
     sink: Sink
     order: Callable[[], Order]
     now_ns: Callable[[], int] = clock.monotonic_ns
@@ -79,7 +81,7 @@ class LagSampler:
             places = self.sampled.reads[group]
             self._record(at_ns, group, places, starts, commits, self._positions(rows), ends, error)
         if not self.sampled.groups:
-            self._record(at_ns, None, range(self.live.shape[1]), starts, None, None, ends, error)
+            self._record(at_ns, None, range(self.board.positions.shape[1]), starts, None, None, ends, error)
 
     def _committed(self, group: int) -> Sequence[int | None]:
         if group < self.sampled.own:
@@ -89,7 +91,7 @@ class LagSampler:
 
     def _positions(self, rows: Sequence[int]) -> Int64s:
         """The next offset that anybody of a group reads in each place; 0 for a place that nobody has read."""
-        positions: Int64s = self.live.positions[list(rows)].max(axis=0)
+        positions: Int64s = self.board.positions[list(rows)].max(axis=0)
         return positions
 
     def _tell(self, committed: Sequence[Sequence[int | None]], ends: Sequence[int] | None) -> None:
@@ -98,7 +100,7 @@ class LagSampler:
             # Nothing was learnt: what was known stands.
             return
         lags = [self._lag(group, commits, ends) for group, commits in enumerate(committed)]
-        self.live.control[Cell.LAG] = (
+        self.board.control[Cell.LAG] = (
             NULL_INT64 if None in lags or not lags else max(lag for lag in lags if lag is not None)
         )
 

@@ -1,6 +1,5 @@
-"""Looks at a run while it runs: the shared cells, and what the workers' processes use."""
+"""Looks at a run while it runs: the board, and what the workers' processes use."""
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,32 +9,34 @@ from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.look import Held, Look, Stage, WorkerLook
-from streamgauge.engine.live import Cell, Live, Slot
-from streamgauge.engine.produce.gate import SHUT
+from streamgauge.engine.board import Cell, Slot
+from streamgauge.engine.ports.workers import Board
+from streamgauge.engine.produce.throttle import SHUT
 from streamgauge.scenario.model.backpressure import Backpressure
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One worker, or another process that takes part; `rows` are its rows of the shared cells."""
+    """One worker, or another process that takes part; `rows` are its rows of the board."""
 
     name: str
     role: str
     pid: int
     rows: tuple[int, ...] = ()
-    process: "subprocess.Popen[bytes] | None" = None
+    exit_code: int | None = None
+    """How it ended; None while it runs."""
 
     @property
     def alive(self) -> bool:
         """Whether it runs, or ended in order."""
-        return self.process is None or self.process.poll() in (None, 0)
+        return self.exit_code in (None, 0)
 
 
 @dataclass(slots=True)
 class Observer:
     """Takes looks at one run."""
 
-    live: Live
+    board: Board
     measure_ns: int
     """How long after its start a run measures."""
     backpressure: Backpressure | None = None
@@ -44,7 +45,7 @@ class Observer:
 
     def look(self, stage: Stage, observed: Sequence[Observed], now_ns: int) -> Look:
         """The run as it is now."""
-        start_ns = int(self.live.control[Cell.START_NS]) or None
+        start_ns = int(self.board.control[Cell.START_NS]) or None
         times = psutil.cpu_times()
         idle = times.idle + getattr(times, "iowait", 0.0)
         return Look(
@@ -52,13 +53,13 @@ class Observer:
             stage=stage,
             start_ns=start_ns,
             measure_ns=start_ns + self.measure_ns if start_ns else None,
-            end_ns=int(self.live.control[Cell.LOAD_END_NS]) or None,
+            end_ns=int(self.board.control[Cell.LOAD_END_NS]) or None,
             workers=[self._worker(each) for each in observed],
             ack=self._latencies(observed, "producer"),
             end_to_end=self._latencies(observed, "consumer"),
             idle_ns=round(idle * NS_PER_SECOND),
             cores=psutil.cpu_count() or 1,
-            lag=None if (lag := self.live.control.item(Cell.LAG)) == NULL_INT64 else lag,
+            lag=None if (lag := self.board.control.item(Cell.LAG)) == NULL_INT64 else lag,
             held=self._held(observed),
         )
 
@@ -67,7 +68,7 @@ class Observer:
         rows = [row for each in observed if each.role == "producer" for row in each.rows]
         if self.backpressure is None or not rows:
             return None
-        granted, claimed = (self.live.slots[rows, slot] for slot in (Slot.GRANTED, Slot.CLAIMED))
+        granted, claimed = (self.board.slots[rows, slot] for slot in (Slot.GRANTED, Slot.CLAIMED))
         if self.backpressure.hysteresis:
             return Held(self.backpressure.hysteresis.max_lag, paused=bool((granted == SHUT).all()))
         assert self.backpressure.credit
@@ -79,7 +80,7 @@ class Observer:
         look = WorkerLook(each.name, each.role, each.alive, cpu_ns=self._cpu_ns(each.pid))
         if not each.rows:
             return look
-        slots = self.live.slots[list(each.rows)]
+        slots = self.board.slots[list(each.rows)]
         slot = slots.sum(axis=0).tolist()
         sends = each.role == "producer"
         return WorkerLook(
@@ -104,5 +105,5 @@ class Observer:
 
     def _latencies(self, observed: Sequence[Observed], role: str) -> Int64s:
         rows = [row for each in observed if each.role == role for row in each.rows]
-        counts: Int64s = self.live.latencies[rows].sum(axis=0)
+        counts: Int64s = self.board.latencies[rows].sum(axis=0)
         return counts

@@ -7,8 +7,9 @@ from typing import Final
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import RecordError
-from streamgauge.engine.live import Order
-from streamgauge.engine.ports import Sink, TableReader
+from streamgauge.engine.board import Order
+from streamgauge.engine.ports.query import TableReader
+from streamgauge.engine.ports.rows import Sink
 
 NAP_NS: Final = 50 * NS_PER_MS
 """The order is looked at in between."""

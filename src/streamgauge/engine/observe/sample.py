@@ -10,8 +10,9 @@ import psutil
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, Block, Values
 from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
-from streamgauge.engine.live import Cell, Live, Order, Slot, gap_of_last_second
-from streamgauge.engine.ports import Sink
+from streamgauge.engine.board import Cell, Order, Slot, gap_of_last_second
+from streamgauge.engine.ports.rows import Sink
+from streamgauge.engine.ports.workers import Board
 from streamgauge.processes.cgroup.groups import Groups
 from streamgauge.processes.cgroup.quotas import Throttling
 
@@ -29,7 +30,7 @@ Row = tuple[str, str, dict[str, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A process to look at; `rows` are its rows of the shared cells, none for a process that is no worker."""
+    """A process to look at; `rows` are its rows of the board, none for a process that is no worker."""
 
     name: str
     role: str
@@ -42,7 +43,7 @@ class Sampler:
     """Looks every half second until the run is over."""
 
     watched: Sequence[Watched]
-    live: Live
+    board: Board
     sink: Sink
     order: Callable[[], Order]
     now_ns: Callable[[], int] = clock.monotonic_ns
@@ -78,7 +79,7 @@ class Sampler:
         except psutil.Error:
             return None
         if watched.rows and watched.role in _LOAD_ROLES:
-            slots = self.live.slots[list(watched.rows)]
+            slots = self.board.slots[list(watched.rows)]
             numbers["messages"] = int(slots[:, Slot.MESSAGES].sum())
             # Clients that share a process wait beside each other.
             numbers["blocked_ns"] = int(slots[:, Slot.BLOCKED_NS].max()) if watched.role == "producer" else None
@@ -87,7 +88,7 @@ class Sampler:
 
     def _living(self, watched: Watched) -> Watched:
         """The process that a broker is now: each of its lives has a name of its own."""
-        pid = self.live.control.item(Cell.BROKER)
+        pid = self.board.control.item(Cell.BROKER)
         if pid == 0:
             return watched
         if pid not in self._lives:

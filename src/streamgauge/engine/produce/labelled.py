@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamgauge.domain.blocks import Block
-from streamgauge.engine.ports import Sink
+from streamgauge.engine.ports.rows import Sink
 
 
 @dataclass(frozen=True, slots=True)

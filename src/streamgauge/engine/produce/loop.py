@@ -4,7 +4,7 @@ The schedule is absolute; whatever delays the loop makes messages late, never fe
 as fast as the client takes messages or, closed, the next batch when the last one is acknowledged.
 
 A producer does not wait by itself: `steps` yields what it waits for, so that a process can drive one producer, or
-several in turn (`engine.produce.turns`).
+several round robin (`engine.produce.round_robin`).
 """
 
 from collections.abc import Callable, Generator
@@ -17,13 +17,13 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import UNSENT
-from streamgauge.engine.live import Latencies, Order, PollGap, Slot, State
-from streamgauge.engine.ports import ProducerClient
+from streamgauge.engine.board import Latencies, Order, PollGap, Slot, State
+from streamgauge.engine.ports.clients import ProducerClient
 from streamgauge.engine.produce.compose import Composer
-from streamgauge.engine.produce.gate import LOOK_NS, Gate
 from streamgauge.engine.produce.schedule import Schedule
-from streamgauge.engine.produce.sent import SentRows, Sinks
+from streamgauge.engine.produce.sent import ProducerSinks, SentRows
 from streamgauge.engine.produce.stops import Batches, Flush, Transacted, Transactions
+from streamgauge.engine.produce.throttle import LOOK_NS, Throttle
 from streamgauge.workload.pacing import NEVER, Int64s, Pacer, count_before
 
 BLOCK: Final = 250
@@ -34,7 +34,7 @@ LARGEST_BLOCK: Final = max(BLOCK, UNPACED_BLOCK)
 UNPACED_ROOM: Final = 2_000
 """Without a schedule, a full queue is left alone until it has this much room, so that blocks stay whole."""
 RECORD_AT: Final = 128
-"""Fates are recorded in blocks of at least so many: a larger block would make the messages due meanwhile later."""
+"""Reports are recorded in blocks of at least so many: a larger block would make the messages due meanwhile later."""
 UNPACED_RECORD_AT: Final = 2_000
 """The same without a schedule, where nothing is due and large blocks cost less."""
 RECORD_IDLE_AT: Final = 16
@@ -108,18 +108,18 @@ def schedule_of(sending: Sending, pacer: Pacer, times: Times) -> tuple[Schedule,
 
 @dataclass(slots=True)
 class Producer:
-    """One producer at work. `slot` is its row of the shared cells; `order` tells what the supervisor wants."""
+    """One producer at work. `slot` is its row of the board; `order` tells what the supervisor wants."""
 
     client: ProducerClient
     composer: Composer
-    sinks: Sinks
+    sinks: ProducerSinks
     slot: Int64s
     latencies: Latencies
     order: Callable[[], Order]
     sending: Sending = field(default_factory=Sending)
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
-    gate: Gate | None = None
+    throttle: Throttle | None = None
     """What a policy lets go; None where everything may."""
     _seq: int = 0
     _stop_seq: int = NEVER
@@ -133,7 +133,7 @@ class Producer:
     _record_at: int = RECORD_AT
     _read: tuple[Block, int] | None = None
     _is_over: bool = False
-    """Whether nothing is sent any more, and every fate is final."""
+    """Whether nothing is sent any more, and every report is final."""
     _batches: Batches | None = field(init=False)
     _transacted: Transacted | None = field(init=False)
     _rows: SentRows = field(init=False)
@@ -152,13 +152,13 @@ class Producer:
             topics=self.composer.recipe.topics,
             resend=sending.resend,
             scheduled=sending.pacer is not None,
-            gate=self.gate,
+            throttle=self.throttle,
             transacted=self._transacted,
             now_ns=self.now_ns,
         )
 
     def run(self, times: Times) -> None:
-        """Send the load, flush, and record the fate of every message that was due."""
+        """Send the load, flush, and record what became of every message that was due."""
         for wait in self.steps(times):
             self.wait(wait)
 
@@ -234,10 +234,10 @@ class Producer:
 
     def _is_held(self, now_ns: int, schedule: Schedule | None = None) -> bool:
         """Whether a policy lets nothing go now; what is due is passed over where the source loses it."""
-        if self.gate is None or self.gate.room(now_ns):
+        if self.throttle is None or self.throttle.room(now_ns):
             return False
         if schedule and self.sending.drops_held:
-            self.gate.drop(self._pass_over(schedule, now_ns, min(BLOCK, self._stop_seq - self._seq)))
+            self.throttle.drop(self._pass_over(schedule, now_ns, min(BLOCK, self._stop_seq - self._seq)))
         self._serve(record_at=RECORD_IDLE_AT)
         return True
 
@@ -267,11 +267,11 @@ class Producer:
         room = self.client.room()
         if room < asked:
             room = yield from self._await_room(UNPACED_ROOM if due_ns is None else asked)
-        count = min(asked, room, self.gate.room(self.now_ns()) if self.gate else asked)
+        count = min(asked, room, self.throttle.room(self.now_ns()) if self.throttle else asked)
         if count <= 0:
             return 0
-        if self.gate:
-            self.gate.claim(count)
+        if self.throttle:
+            self.throttle.claim(count)
         # Before the first of them can be anywhere: whoever counts after a death must not count too few.
         self.slot[Slot.NEXT_SEQ] = self._seq + count
         seqs = np.arange(self._seq, self._seq + count, dtype=np.int64)
@@ -358,7 +358,7 @@ class Producer:
             self.sinks.batches.append(row, 1)
 
     def _is_awaited(self) -> bool:
-        """Whether there are messages whose fate is not known, those that are to be sent again included."""
+        """Whether there are messages without a report, those that are to be sent again included."""
         while self.sending.resend and self._record(1):
             pass
         return bool(self._rows.again) or self.client.in_flight() > 0
@@ -381,19 +381,19 @@ class Producer:
             self.sinks.transactions.append(row, 1)
 
     def _serve(self, timeout_seconds: float = 0.0, record_at: int | None = None) -> None:
-        """Serve delivery reports, and record the fates that they told once there are enough of them."""
+        """Serve delivery reports, and record them once there are enough."""
         self._gap.begin(self.now_ns())
         self.client.serve(timeout_seconds)
         self._gap.end(self.now_ns())
         self._record(record_at or self._record_at)
 
     def _record(self, at_least: int) -> int:
-        """Read the fates that are known, if there are so many, or write those read the last time; returns how many.
+        """Read the reports that came, if there are so many, or write those read the last time; returns how many.
 
         Not both at once: the messages that are due meanwhile wait for half as long.
         """
         if self._read is None:
-            block, count = self.client.fates(at_least)
+            block, count = self.client.reports(at_least)
             self._read = (block, count) if count else None
             return count
         block, count = self._read
@@ -402,7 +402,7 @@ class Producer:
         return count
 
     def _finish(self, drain_ns: int) -> Steps:
-        """Wait for the fates of all that is in flight; what has none by the limit is given up and recorded so."""
+        """Wait for the reports of all that is in flight; what has none by the limit is given up and recorded so."""
         over_ns = self.now_ns()
         self.slot[Slot.OVER_NS] = over_ns
         limit_ns = over_ns + drain_ns

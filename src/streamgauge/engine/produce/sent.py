@@ -1,4 +1,4 @@
-"""Rows of what a producer sent: the fate of every message, once. What failed and may be tried again waits for that."""
+"""Rows of what a producer sent: one for each message, once its report is final. What failed may be sent again first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from streamgauge.domain.blocks import NULL_INT64, Block, Refused
 from streamgauge.domain.fates import certainly_not_written
-from streamgauge.engine.live import Latencies, Slot
-from streamgauge.engine.ports import Sink
-from streamgauge.engine.produce.gate import Gate
+from streamgauge.engine.board import Latencies, Slot
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.produce.labelled import Labelled
 from streamgauge.engine.produce.stops import Transacted
+from streamgauge.engine.produce.throttle import Throttle
 from streamgauge.workload.pacing import Int64s
 
 Again = tuple[Int64s, Int64s | None, Sequence[str]]
@@ -20,7 +20,7 @@ Again = tuple[Int64s, Int64s | None, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sinks:
+class ProducerSinks:
     """Where the rows of a producer go; without a sink there are none of the kind."""
 
     sent: Sink
@@ -28,10 +28,10 @@ class Sinks:
     transactions: Sink | None = None
     attempts: Sink | None = None
 
-    def labelled(self, labels: Mapping[str, int]) -> "Sinks":
+    def labelled(self, labels: Mapping[str, int]) -> "ProducerSinks":
         """The same sinks, shared with others, for the rows of one producer."""
         who = {"producer": labels["producer"]}
-        return Sinks(
+        return ProducerSinks(
             sent=Labelled(self.sent, labels),
             batches=Labelled(self.batches, who) if self.batches else None,
             transactions=Labelled(self.transactions, who) if self.transactions else None,
@@ -43,7 +43,7 @@ class Sinks:
 class SentRows:
     """Writes the rows of one producer, and tells those who watch it and the policy that lets it go."""
 
-    sinks: Sinks
+    sinks: ProducerSinks
     slot: Int64s
     latencies: Latencies
     topics: Sequence[int]
@@ -52,7 +52,7 @@ class SentRows:
     """How often a message that failed is sent again."""
     scheduled: bool
     """Whether messages have due times."""
-    gate: Gate | None
+    throttle: Throttle | None
     transacted: Transacted | None
     now_ns: Callable[[], int]
     again: list[Again] = field(default_factory=list)
@@ -60,7 +60,7 @@ class SentRows:
     _attempts: dict[int, int] = field(default_factory=dict)
 
     def take(self, block: Block, count: int, *, may_try_again: bool) -> None:
-        """Take fates as the client tells them; without trying again all are final."""
+        """Take delivery reports; without trying again all are final."""
         if may_try_again and self.resend and block["error"] is not None:
             self._final(block, count)
         else:
@@ -73,9 +73,9 @@ class SentRows:
 
     def give_back(self, errors: Sequence[str | None]) -> None:
         """Tell the policy of messages that it let go and that failed."""
-        if self.gate and (failed := [error for error in errors if error is not None]):
+        if self.throttle and (failed := [error for error in errors if error is not None]):
             returned = sum(certainly_not_written(error) for error in failed)
-            self.gate.settle(returned=returned, ambiguous=len(failed) - returned)
+            self.throttle.settle(returned=returned, ambiguous=len(failed) - returned)
 
     def refuse(self, refused: Refused, seqs: Int64s, due_ns: Int64s | None) -> None:
         """Record the messages of a block that the client refused for good."""
@@ -88,11 +88,11 @@ class SentRows:
 
     def never(self, seqs: Int64s, due_ns: Int64s | None, errors: Sequence[str]) -> None:
         """Record messages that no client ever took."""
-        self.sinks.sent.append(self._with_fate(never_sent(seqs, due_ns, errors)), len(seqs))
+        self.sinks.sent.append(self._complete(never_sent(seqs, due_ns, errors)), len(seqs))
 
     def _known(self, block: Block, count: int) -> None:
-        """Write fates that are final, and tell those who watch."""
-        self.sinks.sent.append(self._with_fate(block), count)
+        """Write reports that are final, and tell those who watch."""
+        self.sinks.sent.append(self._complete(block), count)
         errors = block["error"]
         self.slot[Slot.KNOWN] += count
         if isinstance(errors, Sequence):
@@ -102,7 +102,7 @@ class SentRows:
         self.latencies.take(block["acked_ns"], block["due_ns"], block["sent_ns"], count, self.now_ns())
 
     def _final(self, block: Block, count: int) -> None:
-        """Write the fates that are final; messages that failed and may be sent again wait for their turn."""
+        """Write the reports that are final; messages that failed and may be sent again wait for their turn."""
         seqs, errors = np.asarray(block["seq"], np.int64), block["error"]
         assert isinstance(errors, Sequence)
         failed = [place for place, error in enumerate(errors) if error is not None]
@@ -135,14 +135,17 @@ class SentRows:
         places = np.asarray(block["seq"], np.int64) % len(self.topics)
         return {**block, "topic": np.array(self.topics, np.int32)[places]}
 
-    def _with_fate(self, block: Block) -> Block:
+    def _complete(self, block: Block) -> Block:
         """Rows of `sent` with the columns that vary from message to message only in some loads."""
         out = self._with_topic(block)
         if self.transacted is not None:
             out = {**out, "transaction": self.transacted.of(np.asarray(block["seq"], np.int64))}
-        if self.gate:
+        if self.throttle:
             sent = block["sent_ns"] is not None
-            out = {**out, "admitted_ns": self.gate.admitted_ns(np.asarray(block["seq"], np.int64)) if sent else None}
+            out = {
+                **out,
+                "admitted_ns": self.throttle.admitted_ns(np.asarray(block["seq"], np.int64)) if sent else None,
+            }
         return out
 
 

@@ -1,6 +1,5 @@
-"""Faults that are injected: which signal goes to whom, and when."""
+"""Faults that are injected: what is done to whom, and when; each is a row of `faults` as soon as it was done."""
 
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -8,12 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from streamgauge.domain.blocks import Block
-from streamgauge.scenario.model.faults import KILL, PAUSE, Injected
+from streamgauge.domain.errors import RecordError
+from streamgauge.engine.ports.rows import Sink
+from streamgauge.engine.ports.workers import Target
+from streamgauge.scenario.model.faults import KILL, Injected
 
 BEGIN, END = "begin", "end"
 
 
-class Mark(NamedTuple):
+class FaultRow(NamedTuple):
     """A row of `faults`."""
 
     at_ns: int
@@ -24,41 +26,45 @@ class Mark(NamedTuple):
     error: str | None = None
 
 
-def block_of(marks: Sequence[Mark]) -> Block:
-    """Their rows; there must be one."""
-    at_ns, *texts = zip(*marks, strict=True)
-    columns = {name: list(values) for name, values in zip(Mark._fields[1:], texts, strict=True)}
+def block_of(rows: Sequence[FaultRow]) -> Block:
+    """The rows as columns; there must be one."""
+    at_ns, *texts = zip(*rows, strict=True)
+    columns = {name: list(values) for name, values in zip(FaultRow._fields[1:], texts, strict=True)}
     return {"at_ns": np.array(at_ns, np.int64), **columns}
 
 
-class Target(NamedTuple):
-    """A process that a fault may be done to."""
+@dataclass(frozen=True, slots=True)
+class FaultLog:
+    """Writes down every fault as soon as it is done: whoever ends the supervisor must not hide what it did.
 
-    name: str
-    role: str
-    numbers: tuple[int, ...]
-    """Numbers of its clients; none for a process that is no worker."""
-    send: Callable[[int], None]
-    """Sends a signal; OSError where that is not possible."""
-    ended: Callable[[], bool]
-    revive: Callable[[], None] | None = None
-    """Starts it again after it was killed, where that can be done."""
+    `failed` is told why a row could not be written.
+    """
+
+    sink: Sink
+    failed: Callable[[str], None]
+
+    def note(self, row: FaultRow) -> None:
+        """Write one row."""
+        try:
+            self.sink.append(block_of([row]), 1)
+        except RecordError as error:
+            self.failed(f"a fault was not recorded: {error}")
+
+    def close(self) -> None:
+        """Nothing more is done to the run; what cannot be written stays in the open part."""
+        try:
+            self.sink.close()
+        except RecordError as error:
+            self.failed(str(error))
 
 
 class Step(NamedTuple):
-    """One signal that is to be sent."""
+    """The begin or the end of one fault."""
 
     at_ns: int
     """After the begin of the measure phase."""
     fault: Injected
     action: str
-
-    @property
-    def signal(self) -> int:
-        """Which signal."""
-        if self.fault.kind == KILL:
-            return signal.SIGKILL
-        return signal.SIGSTOP if self.action == BEGIN else signal.SIGCONT
 
 
 def steps(faults: Sequence[Injected]) -> list[Step]:
@@ -68,24 +74,18 @@ def steps(faults: Sequence[Injected]) -> list[Step]:
     return sorted(found, key=lambda step: (step.at_ns, step.action == BEGIN))
 
 
-def is_meant(fault: Injected, target: Target) -> bool:
-    """Whether a fault is done to this process: one of its clients is meant, or all of its role are."""
-    return target.role == fault.role and (fault.number is None or fault.number in target.numbers)
-
-
 @dataclass(slots=True)
 class Injector:
-    """Sends signals when they are due; `note` is told at once what was done."""
+    """Begins and ends faults when they are due; `note` is told at once what was done."""
 
     targets: Sequence[Target]
     now_ns: Callable[[], int]
-    note: Callable[[Mark], None]
-    _left: list[Step] = field(default_factory=list)
+    note: Callable[[FaultRow], None]
     killed: set[str] = field(default_factory=set)
-    """Names of the processes that were ended because the scenario asks for it."""
-    _paused: dict[str, Target] = field(default_factory=dict)
-    _down: dict[str, Target] = field(default_factory=dict)
-    """Killed, and to be started again."""
+    """Names of the targets that were killed because the scenario asks for it."""
+    _left: list[Step] = field(default_factory=list)
+    _begun: list[tuple[Injected, Target]] = field(default_factory=list)
+    """What has begun and is to end."""
 
     def plan(self, faults: Sequence[Injected]) -> None:
         """What is to be done during the measure phase."""
@@ -94,46 +94,36 @@ class Injector:
     def turn(self, measure_ns: int) -> None:
         """Do what is due by now."""
         while self._left and self.now_ns() >= measure_ns + self._left[0].at_ns:
-            step = self._left.pop(0)
+            _, fault, action = self._left.pop(0)
             for target in self.targets:
-                if is_meant(step.fault, target):
-                    self._do(step, target)
+                if fault.target in target.meant_by:
+                    self._do(fault, target, action)
 
     def release(self) -> None:
-        """Let everything go on that is still paused, start again what is to come back, and begin nothing more."""
+        """End everything that has begun, and begin nothing more."""
         self._left.clear()
-        for target in list(self._down.values()):
-            self._revive(target)
-        for target in list(self._paused.values()):
-            self._send(target, signal.SIGCONT, PAUSE, END)
+        while self._begun:
+            self._carry_out(*self._begun[0], END)
 
-    def _do(self, step: Step, target: Target) -> None:
-        if step.fault.kind == KILL and step.action == END:
-            self._revive(target)
-            return
+    def _do(self, fault: Injected, target: Target, action: str) -> None:
         if target.ended():
-            error = "the process has ended already"
-            self.note(Mark(self.now_ns(), step.fault.kind, target.name, step.action, error=error))
-            return
-        if step.fault.kind == KILL:
+            self._note(fault, target, action, "the process has ended already")
+        elif action == BEGIN or (fault, target) in self._begun:
+            self._carry_out(fault, target, action)
+
+    def _carry_out(self, fault: Injected, target: Target, action: str) -> None:
+        what, error = target.actions[fault.kind], None
+        if action == END:
+            self._begun.remove((fault, target))
+        elif fault.for_ is not None:
+            self._begun.append((fault, target))
+        if fault.kind == KILL and action == BEGIN:
             self.killed.add(target.name)
-            if step.fault.for_ is not None:
-                self._down[target.name] = target
-        self._send(target, step.signal, step.fault.kind, step.action)
-
-    def _revive(self, target: Target) -> None:
-        if self._down.pop(target.name, None) and target.revive:
-            target.revive()
-            self.note(Mark(self.now_ns(), KILL, target.name, END))
-
-    def _send(self, target: Target, number: int, kind: str, action: str) -> None:
-        error = None
         try:
-            target.send(number)
+            (what.begin if action == BEGIN else what.end)()
         except OSError as failure:
             error = failure.strerror or str(failure)
-        if number == signal.SIGSTOP:
-            self._paused[target.name] = target
-        else:
-            self._paused.pop(target.name, None)
-        self.note(Mark(self.now_ns(), kind, target.name, action, error=error))
+        self._note(fault, target, action, error)
+
+    def _note(self, fault: Injected, target: Target, action: str, error: str | None) -> None:
+        self.note(FaultRow(self.now_ns(), fault.kind, target.name, action, error=error))

@@ -1,13 +1,15 @@
 """What a run consists of, what its user may ask meanwhile, and how it went."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.folder.facts import Ending, Phase, WorkerFacts
 from streamgauge.engine.observe.sample import Watched
-from streamgauge.engine.ports import OpenOffsets, OpenSink
+from streamgauge.engine.ports.clients import OpenOffsets
+from streamgauge.engine.ports.rows import OpenSink
+from streamgauge.engine.ports.workers import Broker
 from streamgauge.engine.worker.roles import ConnectorJob, ConsumerJob, LookupJob, ProducerJob, QueryJob
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.faults import Injected
@@ -37,8 +39,8 @@ class Plan:
     """What each process that sends has to do."""
     consumers: Sequence[ConsumerJob]
     connectors: Sequence[ConnectorJob]
-    others: Sequence[Watched]
-    """Processes to look at that are no workers of this run."""
+    brokers: Sequence[Broker]
+    """Brokers of our own, which are looked at, and to which faults can be done."""
     places: int
     """Partitions of all topics together: place = number of the topic x partitions + partition."""
     read_places: Sequence[int]
@@ -48,8 +50,6 @@ class Plan:
     """How long the measure phase lasts at most."""
     drain_ns: int
     open_sink: OpenSink
-    cells: Path | None = None
-    """The file for the shared cells; None for one that nobody else finds."""
     start_at_ns: int | None = None
     """When the load is to begin, on the monotonic clock; None for at once."""
     until_drained: bool = False
@@ -62,10 +62,13 @@ class Plan:
     """None where lag is not sampled."""
     backpressure: Backpressure | None = None
     """What holds producers back; None for nothing."""
-    revive: Callable[[], int] | None = None
-    """Starts a broker again that was killed, and returns its process id; None where the cluster is not ours."""
     faults: Sequence[Injected] = ()
     """What is done to workers and brokers during the measure phase."""
+
+    @property
+    def others(self) -> list[Watched]:
+        """Processes to look at that are no workers of this run."""
+        return [Watched(each.name, "broker", each.pid) for each in self.brokers]
 
     @property
     def is_counted(self) -> bool:

@@ -10,9 +10,10 @@ from typing import Final
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import Block
 from streamgauge.domain.errors import RecordError
-from streamgauge.engine.consume.loop import Progress
-from streamgauge.engine.live import Latencies, Live, Order, Slot, State
-from streamgauge.engine.ports import OpenSink, Sink
+from streamgauge.engine.board import Latencies, Order, Slot, State
+from streamgauge.engine.consume.loop import ProgressCells
+from streamgauge.engine.ports.rows import OpenSink, Sink
+from streamgauge.engine.ports.workers import Board
 from streamgauge.engine.produce.loop import Times
 from streamgauge.workload.pacing import Int64s
 
@@ -26,33 +27,33 @@ class Context:
     name: str
     """Of the worker."""
     rows: tuple[int, ...]
-    """Its rows of the shared cells, one for each of its clients."""
+    """Its rows of the board, one for each of its clients."""
     run: Path
     open_sink: OpenSink
-    live: Live
+    board: Board
 
     @property
     def slots(self) -> list[Int64s]:
         """The cells of each of its clients."""
-        return [self.live.slots[row] for row in self.rows]
+        return [self.board.slots[row] for row in self.rows]
 
     def positions(self, place: int = 0) -> Int64s:
         """The positions of one of its clients."""
-        cells: Int64s = self.live.positions[self.rows[place]]
+        cells: Int64s = self.board.positions[self.rows[place]]
         return cells
 
-    def progress(self, place: int, group: int) -> Progress:
+    def progress(self, place: int, group: int) -> ProgressCells:
         """Where one of its clients tells how far it is."""
-        live = self.live
-        return Progress(live.frontiers[self.rows[place]], live.foreign[group], live.foreign_ends[group])
+        board = self.board
+        return ProgressCells(board.frontiers[self.rows[place]], board.foreign[group], board.foreign_ends[group])
 
     def latencies(self, place: int = 0) -> Latencies:
         """The cells for latencies of one of its clients."""
-        return Latencies(self.live.latencies[self.rows[place]], clock.monotonic_ns())
+        return Latencies(self.board.latencies[self.rows[place]], clock.monotonic_ns())
 
     def times(self) -> Times:
         """When the load begins, is measured and ends; all zero where the run ends before its load began."""
-        while (told := self.live.times()) is None and self.order() <= Order.GO:
+        while (told := self.board.times()) is None and self.order() <= Order.GO:
             clock.sleep_seconds(_LOOK_SECONDS)
         return Times(*(told or (0, 0, 0, 0)))
 
@@ -63,7 +64,7 @@ class Context:
 
     def order(self) -> Order:
         """What the supervisor wants now."""
-        return self.live.order
+        return self.board.order
 
     def ready(self) -> None:
         """Tell that the work can begin. What exists by now stays: the collector need not look at it again."""

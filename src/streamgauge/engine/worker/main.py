@@ -1,25 +1,24 @@
 """One worker: a process with one role, told by a specification what to do.
 
-Started as `python -c "from streamgauge.engine.worker.main import main; main()"` with a pickled `WorkerSpec` on standard
-input. It exchanges with the supervisor nothing but the shared cells.
+Started as `python -c "from streamgauge.engine.worker.main import main; main()"` with a pickled `Start` on standard
+input. It exchanges with the supervisor nothing but the cells of its board.
 """
 
 import logging
+import mmap
 import os
 import pickle
 import signal
 import sys
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import StreamgaugeError
-from streamgauge.engine.live import Live, Order, State
-from streamgauge.engine.ports import OpenSink
+from streamgauge.engine.board import Cells, Order, State, size_of
+from streamgauge.engine.ports.workers import Board, WorkerSpec
 from streamgauge.engine.worker.context import Context
-from streamgauge.engine.worker.roles import Job
 from streamgauge.processes.linux import set_timer_slack, when_orphaned
 
 TOLD_TO_ALL: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -28,42 +27,43 @@ _ORPHAN_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerSpec:
-    """Everything a worker process needs."""
+class Start:
+    """What a worker process is told by its parent."""
 
-    name: str
-    rows: tuple[int, ...]
-    """Its rows of the shared cells, one for each of its clients."""
-    run: Path
-    open_sink: OpenSink
-    job: Job
+    spec: WorkerSpec
     parent_pid: int
     descriptor: int
+    """Of the file with the cells, inherited."""
     shape: tuple[int, int, int]
-    """Workers, partitions and groups of the shared cells."""
+    """Clients, partitions and groups of the cells."""
+
+
+def map_cells(descriptor: int, shape: tuple[int, int, int]) -> Cells:
+    """The cells in a file, shared with all who map it."""
+    return Cells(mmap.mmap(descriptor, size_of(*shape)), *shape)
 
 
 def main() -> None:
     """Run the worker that standard input describes; exit code 1, with the reason left for the parent, if it fails."""
-    spec: WorkerSpec = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, through its own pipe
+    start: Start = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, through its own pipe
     for number in TOLD_TO_ALL:
         signal.signal(number, signal.SIG_IGN)
     # They were blocked until here, which children of ours need not inherit.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, TOLD_TO_ALL)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(message)s")
-    live = Live(spec.descriptor, *spec.shape)
+    spec, board = start.spec, map_cells(start.descriptor, start.shape)
     set_timer_slack()
     # Who is stopped by a fault cannot see that the parent dies.
     when_orphaned(signal.SIGCONT)
-    threading.Thread(target=_watch_parent, args=(spec.parent_pid, live), daemon=True).start()
-    context = Context(spec.name, spec.rows, spec.run, spec.open_sink, live)
+    threading.Thread(target=_watch_parent, args=(start.parent_pid, board), daemon=True).start()
+    context = Context(spec.name, spec.rows, spec.run, spec.open_sink, board)
     try:
         spec.job.run(context)
     except StreamgaugeError as error:
-        live.say(spec.rows[0], str(error))
+        board.say(spec.rows[0], str(error))
         sys.exit(1)
     except Exception as error:
-        live.say(spec.rows[0], f"{type(error).__name__}: {error}")
+        board.say(spec.rows[0], f"{type(error).__name__}: {error}")
         raise
     context.tell(State.DONE)
     # What a client still tries to say to a broker that is gone must not keep the process.
@@ -71,8 +71,8 @@ def main() -> None:
     os._exit(0)
 
 
-def _watch_parent(parent_pid: int, live: Live) -> None:
+def _watch_parent(parent_pid: int, board: Board) -> None:
     """End the run when the parent is gone: nobody else would."""
     while os.getppid() == parent_pid:
         clock.sleep_seconds(_ORPHAN_SECONDS)
-    live.give(Order.ABORT)
+    board.give(Order.ABORT)

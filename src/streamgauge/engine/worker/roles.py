@@ -10,32 +10,30 @@ import numpy as np
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Place
 from streamgauge.domain.query import QuerySpec
-from streamgauge.engine.connect import Connector, OpenConnections
-from streamgauge.engine.consume.loop import Consumer, Consuming, Reading, consume_all
-from streamgauge.engine.consume.loop import Sinks as ConsumerSinks
+from streamgauge.engine.board import Cell, Order
+from streamgauge.engine.connect import Connector
+from streamgauge.engine.consume.loop import Consumer, ConsumerSinks, Consuming, Reading, consume_all
 from streamgauge.engine.control import Controlled, Controller, policy_of
-from streamgauge.engine.live import Cell, Order
 from streamgauge.engine.observe.lag import LagSampler, Sampled
 from streamgauge.engine.observe.lookup import Lookups
 from streamgauge.engine.observe.sample import Sampler, Watched
-from streamgauge.engine.ports import (
-    ConsumerClient,
-    OpenConsumer,
+from streamgauge.engine.ports.clients import (
+    OpenConnections,
     OpenOffsets,
     OpenProducer,
-    OpenQuery,
+    OpenReader,
     ProducerClient,
-    Sink,
-    TableReader,
+    Reader,
 )
+from streamgauge.engine.ports.query import OpenQuery, TableReader
+from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.produce.compose import Composer, Recipe
-from streamgauge.engine.produce.gate import Gate
 from streamgauge.engine.produce.labelled import Labelled
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending
-from streamgauge.engine.produce.sent import Sinks
-from streamgauge.engine.produce.turns import run_together
-from streamgauge.engine.query import Hosting, QueryHost
-from streamgauge.engine.query import Sinks as QuerySinks
+from streamgauge.engine.produce.round_robin import run_round_robin
+from streamgauge.engine.produce.sent import ProducerSinks
+from streamgauge.engine.produce.throttle import Throttle
+from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
 from streamgauge.engine.worker.context import Context
 from streamgauge.scenario.model.connections import Work
 
@@ -56,7 +54,7 @@ class ProducerMember:
 
 @dataclass(frozen=True, slots=True)
 class ProducerJob:
-    """Send a load, by one producer or by several in turn."""
+    """Send a load, by one producer or by several round robin."""
 
     open_client: OpenProducer
     members: tuple[ProducerMember, ...]
@@ -77,12 +75,12 @@ class ProducerJob:
             if len(producers) == 1:
                 producers[0].run(times)
             else:
-                run_together(producers, times)
+                run_round_robin(producers, times)
             for producer in producers:
                 _record_statistics(told, producer.client)
 
     def _producer(
-        self, context: Context, place: int, member: ProducerMember, sinks: Sinks, stack: contextlib.ExitStack
+        self, context: Context, place: int, member: ProducerMember, sinks: ProducerSinks, stack: contextlib.ExitStack
     ) -> Producer:
         client = stack.enter_context(contextlib.closing(self.open_client(member.client)))
         labels = {"producer": member.number} | ({"topic": member.recipe.topics[0]} if not self._one_topic else {})
@@ -94,10 +92,10 @@ class ProducerJob:
             context.latencies(place),
             context.order,
             member.sending,
-            gate=Gate(context.slots[place]) if self.held_back else None,
+            throttle=Throttle(context.slots[place]) if self.held_back else None,
         )
 
-    def _sinks(self, context: Context, stack: contextlib.ExitStack) -> Sinks:
+    def _sinks(self, context: Context, stack: contextlib.ExitStack) -> ProducerSinks:
         """The sinks that the producers of this process share; what is the same in all rows is said once."""
         first, sending = self.members[0], self.members[0].sending
         who = {"producer": first.number} if len(self.members) == 1 else {}
@@ -108,7 +106,7 @@ class ProducerJob:
         def sink(kind: str, constants: Mapping[str, int | str | None], wanted: object) -> Sink | None:
             return stack.enter_context(context.sink(kind, constants)) if wanted else None
 
-        return Sinks(
+        return ProducerSinks(
             sent=stack.enter_context(context.sink("sent", {**who, **where, **absent})),
             batches=sink("batches", who, sending.flush),
             transactions=sink("transactions", who, sending.transactions),
@@ -134,9 +132,9 @@ class ConsumerMember:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerJob:
-    """Read topics, by one consumer or by several in turn."""
+    """Read topics, by one consumer or by several round robin."""
 
-    open_client: OpenConsumer
+    open_reader: OpenReader
     members: tuple[ConsumerMember, ...]
     hold: bool
     """Whether to take no message before the start: where a topic is already full."""
@@ -147,35 +145,36 @@ class ConsumerJob:
         """Consume until the run is over; at the end write the positions and leave the groups."""
         with contextlib.ExitStack() as stack:
             # Closed last: leaving the group may take its time, and by then the rows are safe.
-            clients = [
-                stack.enter_context(contextlib.closing(self.open_client(member.client))) for member in self.members
+            readers = [
+                stack.enter_context(contextlib.closing(self.open_reader(member.client))) for member in self.members
             ]
             sinks = self._sinks(context, stack)
             lag = stack.enter_context(context.sink("lag", {"moment": "final"}))
             told = stack.enter_context(context.sink("client", {}))
-            consumers = [self._consumer(context, place, client, sinks) for place, client in enumerate(clients)]
-            for client in clients:
-                client.hold(held=self.hold)
+            consumers = [self._consumer(context, place, reader, sinks) for place, reader in enumerate(readers)]
+            for reader in readers:
+                reader.hold(held=self.hold)
             context.ready()
             consume_all(consumers, Order.GO)
             if self.hold:
                 context.await_start()
-                for client in clients:
-                    client.hold(held=False)
+                for reader in readers:
+                    reader.hold(held=False)
             consume_all(consumers, Order.FINISH)
-            for consumer, client in zip(consumers, clients, strict=True):
+            for consumer, reader in zip(consumers, readers, strict=True):
                 consumer.finish()
-                # Leaving the group takes partitions away once more, when sinks are closed and all is told.
-                client.watch(_nobody_cares)
-                _record_statistics(told, client)
+                if reader.commits:
+                    # Leaving the group takes partitions away once more, when sinks are closed and all is told.
+                    reader.commits.watch(_nobody_cares)
+                _record_statistics(told, reader)
             if context.order() == Order.FINISH:
-                for member, client in zip(self.members, clients, strict=True):
-                    _record_positions(lag, member, client.positions())
+                for member, reader in zip(self.members, readers, strict=True):
+                    _record_positions(lag, member, reader.positions())
 
-    def _consumer(self, context: Context, place: int, client: ConsumerClient, sinks: ConsumerSinks) -> Consumer:
+    def _consumer(self, context: Context, place: int, reader: Reader, sinks: ConsumerSinks) -> Consumer:
         member = self.members[place]
         return Consumer(
-            client,
+            reader,
             member.reading,
             member.consuming,
             sinks if len(self.members) == 1 else _labelled(sinks, member),
@@ -183,7 +182,7 @@ class ConsumerJob:
             context.positions(place),
             context.latencies(place),
             context.order,
-            lambda: int(context.live.control[Cell.MEASURE_NS]),
+            lambda: int(context.board.control[Cell.MEASURE_NS]),
             progress=context.progress(place, member.group) if self.tells_progress else None,
         )
 
@@ -246,7 +245,7 @@ class SamplerJob:
         """Look until the run is over."""
         with context.sink("resources", {}) as sink:
             context.ready()
-            Sampler(self.watched, context.live, sink, context.order).run()
+            Sampler(self.watched, context.board, sink, context.order).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +265,7 @@ class LagJob:
             contextlib.closing(opened) as offsets,
             context.sink("lag", {"moment": "sample", "consumer": None}) as sink,
         ):
-            sampler = LagSampler(offsets, self.sampled, context.live, sink, context.order)
+            sampler = LagSampler(offsets, self.sampled, context.board, sink, context.order)
             sampler.sample()
             context.ready()
             sampler.run()
@@ -282,7 +281,7 @@ class ControllerJob:
         """Decide until the run is over."""
         policy = self.controlled.policy
         with context.sink("decisions", {"policy": policy.chosen[0]}) as sink:
-            controller = Controller(policy_of(self.controlled, context.live), policy.poll_ns, sink, context.order)
+            controller = Controller(policy_of(self.controlled, context.board), policy.poll_ns, sink, context.order)
             controller.begin()
             context.ready()
             controller.run()
@@ -302,7 +301,7 @@ class QueryJob:
         with contextlib.ExitStack() as stack:
             query = stack.enter_context(contextlib.closing(self.open_query(self.spec)))
             sinks = QuerySinks(*(stack.enter_context(context.sink(kind, {})) for kind in kinds))
-            QueryHost(query, self.hosting, sinks, context.live, context.rows[0], context.order, context.ready).run()
+            QueryHost(query, self.hosting, sinks, context.board, context.rows[0], context.order, context.ready).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,10 +320,7 @@ class LookupJob:
             lookups.run()
 
 
-Job = ProducerJob | ConsumerJob | ConnectorJob | QueryJob | LookupJob | LagJob | ControllerJob | SamplerJob
-
-
-def _record_statistics(told: Sink, client: ProducerClient | ConsumerClient) -> None:
+def _record_statistics(told: Sink, client: ProducerClient | Reader) -> None:
     """Write what a client said of itself."""
     block, count = client.statistics()
     if count:

@@ -1,4 +1,4 @@
-"""The producer of the engine over confluent-kafka: blocks in, fates out, librdkafka's words kept."""
+"""The producer of the engine over confluent-kafka: blocks in, delivery reports out, librdkafka's words kept."""
 
 import contextlib
 from array import array
@@ -46,7 +46,7 @@ _ANY: Final = -1
 
 
 class KafkaProducer:
-    """Sends blocks and tells the fate of every message by what its delivery report carries."""
+    """Sends blocks and reports what became of every message as rows of `sent`."""
 
     def __init__(self, spec: ClientSpec, metadata_seconds: float = _METADATA_SECONDS) -> None:
         self._worker = spec.worker
@@ -100,7 +100,7 @@ class KafkaProducer:
         """Serve delivery reports."""
         self._client.poll(timeout_seconds)
 
-    def fates(self, at_least: int) -> tuple[Block, int]:
+    def reports(self, at_least: int) -> tuple[Block, int]:
         """Rows of `sent` from the delivery reports served since the last call."""
         count = len(self._messages)
         if count < max(1, at_least):

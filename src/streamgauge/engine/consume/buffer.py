@@ -1,4 +1,4 @@
-"""Messages in hand: polled and not yet processed.
+"""The buffer of a consumer: messages polled and not yet processed.
 
 What is over becomes rows in blocks; of each partition it is known up to which offset all is over, in whatever order
 messages are.
@@ -23,7 +23,7 @@ from streamgauge.workload.processing import Delays
 ARGUMENTS: Final = ("value", "key")
 """What a user's function is called with."""
 SPARE: Final = 2_048
-"""Room for messages that are over and not recorded, beside those in hand."""
+"""Room for messages that are over and not recorded, beside those that are not over."""
 _OTHERS: Final = frozenset({"group", "consumer", "delivery_count", "started_ns", "processed_ns"})
 _COLUMNS: Final = {column.name: NULL[column.type] for column in RECEIVED.columns if column.name not in _OTHERS}
 _TOPIC, _PARTITION, _OFFSET, _POLL = map(list(_COLUMNS).index, ("topic", "partition", "offset", "poll"))
@@ -38,7 +38,7 @@ class Frontier:
     _next: int = 0
 
     def add(self, offsets: Sequence[int]) -> None:
-        """These are in hand, in rising order."""
+        """These are buffered, in rising order."""
         self._waiting.extend(offsets)
         self._next = offsets[-1] + 1
 
@@ -60,7 +60,7 @@ class Frontier:
         return self._waiting[0] if self._waiting else self._next
 
 
-class Progress(NamedTuple):
+class Storable(NamedTuple):
     """What more may be stored."""
 
     offsets: list[tuple[int, int, int]]
@@ -69,7 +69,7 @@ class Progress(NamedTuple):
     """Polls of which every message is over now."""
 
 
-class InHand:
+class Buffer:
     """The messages of one consumer from its poll to their row; at most `limit` of them are not over."""
 
     def __init__(
@@ -120,7 +120,7 @@ class InHand:
 
     @property
     def takes_no_time(self) -> bool:
-        """Whether messages would be over at once: nothing is in hand, and at present nothing takes time."""
+        """Whether messages would be over at once: nothing is buffered, and at present nothing takes time."""
         return len(self._free) == len(self._table) and self._delays.none and self._function is None
 
     def begin(self, zero_ns: int) -> None:
@@ -222,7 +222,7 @@ class InHand:
         self._free += over.places
         return block
 
-    def get_on(self, block: Mapping[str, Any]) -> Progress:
+    def get_on(self, block: Mapping[str, Any]) -> Storable:
         """What may be stored once these rows, which `settle` gave, are recorded."""
         cells = (block["topic"] * self._partitions + block["partition"]).tolist()
         touched = {}
@@ -237,10 +237,10 @@ class InHand:
             if not self._left_of_poll[poll]:
                 del self._left_of_poll[poll]
                 finished += 1
-        return Progress(offsets, finished)
+        return Storable(offsets, finished)
 
     def withdraw(self, revoked: Iterable[Place] | None = None) -> None:
-        """Give up what is in hand of these partitions, or of all: it is over, and nothing of it may be stored."""
+        """Give up what is buffered of these partitions, or of all: it is over, and nothing of it may be stored."""
         every = self._frontiers if revoked is None else [topic * self._partitions + place for topic, place in revoked]
         gone = set(every)
         topic, partition = self._table[:, _TOPIC], self._table[:, _PARTITION]

@@ -1,20 +1,10 @@
-"""Shared memory between the supervisor and its workers: counters, positions and flags, each with one writer.
+"""The board of a run: what its supervisor wants of workers, and what they count, as cells with one writer each.
 
-Every client has a row of its own, also where several share a process.
-
-A file in memory, mapped by every process, whose descriptor the workers inherit. Eight-byte stores are atomic, and no
-two processes write the same cell. The file of a run has a name, and tells at its end what its cells mean
-(`domain.folder.cells`): after the death of all of them, it still says how many messages were taken up.
+Every client has a row of its own, also where several share a process. Eight-byte stores are atomic, and no two
+processes write the same cell, so that nobody waits for anybody.
 """
 
-import contextlib
-import fcntl
-import mmap
-import os
-import tempfile
-from collections.abc import Iterator
 from enum import IntEnum
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -22,9 +12,7 @@ from numpy.typing import NDArray
 
 from streamgauge.domain.blocks import NULL_INT64, Values
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.look import BUCKETS, live_buckets
-from streamgauge.processes.disk import reserve
 
 
 class Order(IntEnum):
@@ -68,7 +56,7 @@ class Slot(IntEnum):
     MESSAGES = 1
     """Handed to the client, or received."""
     KNOWN = 2
-    """Producer: messages whose fate is known."""
+    """Producer: messages that are reported, as delivered or as failed."""
     BLOCKED_NS = 3
     """Producer: time spent waiting for room in the client's queue."""
     ASSIGNED = 4
@@ -80,12 +68,12 @@ class Slot(IntEnum):
     GAP_ODD_NS = 7
     """The same for the last odd second: a reader takes the second that is over."""
     FAILED = 8
-    """Producer: messages whose fate is that they failed, and those that the client refused."""
+    """Producer: messages reported as failed, and those that the client refused."""
     BYTES = 9
     """Bytes of value of the messages acknowledged, or received."""
     OVER_NS = 10
     """When the last message of a load was sent, or the last one received; 0 before any."""
-    IN_HAND = 11
+    BUFFERED = 11
     """Consumer: messages polled and not processed."""
     GRANTED = 12
     """Producer: how many messages it may have sent by now; written by the controller."""
@@ -101,7 +89,7 @@ class Slot(IntEnum):
     """Query: process ids of `PROCESSES`, one cell for each; 0 for one that is not there."""
     NEXT_SEQ = 22
     """Producer: the first sequence that it has not taken up. Rises before a message is handed to the client, and after
-    one that is passed over was recorded: each message below is in the rows, or its fate is unknown."""
+    one that is passed over was recorded: each message below is in the rows, or nobody knows what became of it."""
 
 
 class State(IntEnum):
@@ -111,7 +99,7 @@ class State(IntEnum):
     READY = 1
     RUNNING = 2
     FLUSHED = 3
-    """Producer: the load is over and every fate is known. Query: it has ended as it was told to."""
+    """Producer: the load is over and every message is reported. Query: it has ended as it was told to."""
     DONE = 4
 
 
@@ -121,58 +109,32 @@ _ORDERS: Final = tuple(Order)
 _TIMES: Final = (Cell.START_NS, Cell.MEASURE_NS, Cell.LOAD_END_NS, Cell.DRAIN_NS)
 _CELLS: Final = 16
 _SLOTS: Final = 24
-_ERROR_BYTES: Final = 512
+_REASON_BYTES: Final = 512
 COUNT_EVERY_NS: Final = NS_PER_SECOND // 10
 """Latencies are counted ten times a second."""
 
 
-class Live:
-    """The shared cells of one run with `workers` workers, `partitions` partitions and `groups` groups."""
+class Cells:
+    """The cells of one run with so many clients, partitions and groups, in memory that the caller provides."""
 
-    def __init__(self, descriptor: int, workers: int, partitions: int, groups: int = 1) -> None:
-        self.descriptor = descriptor
-        self.shape = (workers, partitions, groups)
-        self._map = mmap.mmap(descriptor, _size(*self.shape))
-        numbers = np.frombuffer(self._map, np.int64, _numbers(*self.shape))
-        grid = workers * partitions
-        widths = np.cumsum([_CELLS, workers * _SLOTS, workers * BUCKETS, grid, grid, groups * partitions])
+    def __init__(self, memory: Any, clients: int, partitions: int, groups: int = 1) -> None:
+        numbers = np.frombuffer(memory, np.int64, _numbers(clients, partitions, groups))
+        grid = clients * partitions
+        widths = np.cumsum([_CELLS, clients * _SLOTS, clients * BUCKETS, grid, grid, groups * partitions])
         control, slots, latencies, positions, frontiers, foreign, foreign_ends = np.split(numbers, widths)
         self.control: NDArray[np.int64] = control
-        self.slots: NDArray[np.int64] = slots.reshape(workers, _SLOTS)
-        self.latencies: NDArray[np.int64] = latencies.reshape(workers, BUCKETS)
-        """How many latencies of each worker fell into each live bucket: of acknowledgement, or end to end."""
-        self.positions: NDArray[np.int64] = positions.reshape(workers, partitions)
-        """Next offset that each worker would read in each place (topic x partitions + partition); 0 for never read."""
-        self.frontiers: NDArray[np.int64] = frontiers.reshape(workers, partitions)
-        """First offset that is not processed, as far as each worker knows, in each place; 0 for nothing processed."""
+        self.slots: NDArray[np.int64] = slots.reshape(clients, _SLOTS)
+        self.latencies: NDArray[np.int64] = latencies.reshape(clients, BUCKETS)
+        self.positions: NDArray[np.int64] = positions.reshape(clients, partitions)
+        self.frontiers: NDArray[np.int64] = frontiers.reshape(clients, partitions)
         self.foreign: NDArray[np.int64] = foreign.reshape(groups, partitions)
-        """Messages of others that each group met in each place, each offset once; written by who owns the partition."""
         self.foreign_ends: NDArray[np.int64] = foreign_ends.reshape(groups, partitions)
-        """Below which offset those are counted already."""
-        self._errors_at = numbers.nbytes
+        self._reasons = memoryview(memory)[numbers.nbytes : numbers.nbytes + clients * _REASON_BYTES]
 
     @classmethod
-    def create(cls, workers: int, partitions: int, groups: int = 1, file: Path | None = None) -> "Live":
-        """New cells, all zero, in an unnamed file, or in a new one of that name.
-
-        The file is locked as long as a process has its descriptor. Raises WorkerError where it cannot be made.
-        """
-        size = _size(workers, partitions, groups)
-        try:
-            with _unnamed() if file is None else _named(file) as descriptor:
-                # Cells that found no room in memory would end their writer with a signal.
-                reserve(descriptor, size)
-                return cls(os.dup(descriptor), workers, partitions, groups)
-        except OSError as error:
-            raise WorkerError(f"{file or memory_folder()}: no room for shared cells: {error.strerror}") from error
-
-    def place_of(self, row: int, slot: Slot) -> int:
-        """Where in the file a worker's cell stands, in bytes."""
-        return 8 * (_CELLS + row * _SLOTS + slot)
-
-    def describe(self, text: bytes) -> None:
-        """Write behind the cells what they mean to others."""
-        os.pwrite(self.descriptor, text, _size(*self.shape))
+    def new(cls, clients: int, partitions: int, groups: int = 1) -> "Cells":
+        """Cells of this process alone, all zero."""
+        return cls(bytearray(size_of(clients, partitions, groups)), clients, partitions, groups)
 
     def give_times(self, start_ns: int, measure_ns: int, load_end_ns: int, drain_ns: int) -> None:
         """Tell when the load begins, is measured and ends, and how long the drain may last; before the order to go."""
@@ -203,65 +165,38 @@ class Live:
         """Want this; an earlier, stronger order stands."""
         self.control[Cell.ORDER] = max(self.order, order)
 
-    def state(self, worker: int) -> State:
-        """How far a worker is."""
-        return State(int(self.slots[worker, Slot.STATE]))
+    def state(self, row: int) -> State:
+        """How far a client is."""
+        return State(int(self.slots[row, Slot.STATE]))
 
-    def say(self, worker: int, text: str) -> None:
+    def say(self, row: int, text: str) -> None:
         """Leave the reason why a worker failed; cut to what fits."""
-        data = text.encode()[: _ERROR_BYTES - 1]
-        at = self._errors_at + worker * _ERROR_BYTES
-        self._map[at : at + len(data)] = data
+        data = text.encode()[: _REASON_BYTES - 1]
+        at = row * _REASON_BYTES
+        self._reasons[at : at + len(data)] = data
 
-    def said(self, worker: int) -> str | None:
+    def said(self, row: int) -> str | None:
         """The reason that a worker left, if any."""
-        at = self._errors_at + worker * _ERROR_BYTES
-        return self._map[at : at + _ERROR_BYTES].rstrip(b"\0").decode(errors="replace") or None
+        at = row * _REASON_BYTES
+        return bytes(self._reasons[at : at + _REASON_BYTES]).rstrip(b"\0").decode(errors="replace") or None
 
-    def close(self) -> None:
-        """Close the descriptor; the memory goes with the last view of it."""
-        os.close(self.descriptor)
+
+def size_of(clients: int, partitions: int, groups: int) -> int:
+    """How many bytes such cells take."""
+    return 8 * _numbers(clients, partitions, groups) + clients * _REASON_BYTES
+
+
+def place_of(row: int, slot: Slot) -> int:
+    """Where in the memory a client's cell stands, in bytes."""
+    return 8 * (_CELLS + row * _SLOTS + slot)
+
+
+def _numbers(clients: int, partitions: int, groups: int) -> int:
+    return _CELLS + clients * (_SLOTS + BUCKETS + 2 * partitions) + 2 * groups * partitions
 
 
 ALIVE_AT: Final = 8 * Cell.ALIVE_NS
-"""Where in the file it stands when the supervisor was last alive, in bytes."""
-
-
-@contextlib.contextmanager
-def _unnamed() -> Iterator[int]:
-    memory = memory_folder()
-    with tempfile.TemporaryFile(dir=memory) as file:
-        yield file.fileno()
-
-
-@contextlib.contextmanager
-def _named(file: Path) -> Iterator[int]:
-    """A new file that is locked before anybody can find it by its name."""
-    draft = file.with_name(f"_{file.name}")
-    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        yield descriptor
-        draft.rename(file)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(descriptor)
-
-
-def memory_folder() -> Path:
-    """Where files are kept in memory; the folder for temporary files where the system has no such place."""
-    memory = Path("/dev/shm")  # noqa: S108 - names in it are made to be new
-    return memory if memory.is_dir() and os.access(memory, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
-
-
-def _numbers(workers: int, partitions: int, groups: int) -> int:
-    return _CELLS + workers * (_SLOTS + BUCKETS + 2 * partitions) + 2 * groups * partitions
-
-
-def _size(workers: int, partitions: int, groups: int) -> int:
-    return 8 * _numbers(workers, partitions, groups) + workers * _ERROR_BYTES
+"""Where in the memory it stands when the supervisor was last alive, in bytes."""
 
 
 class Latencies:

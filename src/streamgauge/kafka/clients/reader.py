@@ -1,17 +1,16 @@
-"""The consumer of the engine over confluent-kafka: blocks out, offsets stored when what they cover is done with."""
+"""The reader of the engine over confluent-kafka: blocks out, of partitions that a group gives it or of its own."""
 
 import contextlib
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
 import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from streamgauge.domain.blocks import Block, ClientSpec, Committed, Fetched, Place
-from streamgauge.domain.clock import monotonic_ns
+from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Place
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.clients.commits import KafkaCommits
 from streamgauge.kafka.clients.decode import Decoder
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.settings import Settings
@@ -19,11 +18,9 @@ from streamgauge.kafka.clients.statistics import Statistics
 from streamgauge.kafka.clients.stock import Left, Stock
 from streamgauge.processes.patience import let_go
 
-_NOTHING_STORED: Final = "_NO_OFFSET"
 
-
-class KafkaConsumer:
-    """A consumer of a group; offsets are stored only when the caller says that what they cover is done with."""
+class KafkaReader:
+    """A member of a group, or a reader of partitions of its own; what is done with is told to its `commits`."""
 
     def __init__(self, spec: ClientSpec) -> None:
         self._topics = spec.topics
@@ -33,29 +30,26 @@ class KafkaConsumer:
         self._places: set[Place] = set(spec.assigned or ())
         self._held = False
         self._withheld = False
-        self._is_lost = False
         self._incremental = _assigns_incrementally(spec.settings)
         self._errors: dict[str, None] = {}
-        self._revoked_to: Callable[[Sequence[Place]], None] = lambda _places: None
         self._revocations = 0
         self._stock = Stock()
         self._paused: set[Place] = set()
         self._sought: dict[Place, int] = {}
         self._ends: dict[Place, int] = {}
-        self._under_way: deque[int] = deque()
-        self._commits: list[Committed] = []
+        self.commits = KafkaCommits(spec.topics, self._places, self._note)
         self._statistics = Statistics(spec.worker, "consumer")
         settings = {
             **spec.settings,
             **self._statistics.settings,
             "enable.auto.offset.store": False,
             "error_cb": self._note,
-            "on_commit": self._committed,
+            "on_commit": self.commits.answered,
         }
         if spec.sees_ends:
             settings["enable.partition.eof"] = True
         try:
-            self._client = ck.Consumer(settings, logger=log)
+            self._client = self.commits.client = ck.Consumer(settings, logger=log)
             if spec.assigned is None:
                 wanted = spec.topics if spec.reads is None else [spec.topics[number] for number in spec.reads]
                 self._client.subscribe(
@@ -65,10 +59,6 @@ class KafkaConsumer:
                 self._client.assign(self._partitions(spec.assigned))
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error
-
-    def watch(self, revoked: Callable[[Sequence[Place]], None]) -> None:
-        """Call this, in a poll, before partitions go to others."""
-        self._revoked_to = revoked
 
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """Wait for one message, then take what is there: a call that waits for a whole block would add latency."""
@@ -100,40 +90,6 @@ class KafkaConsumer:
             self._client.assign(self._partitions(self._places))
         else:
             self._apply_hold(self._partitions(self._places))
-
-    def store(self, offsets: Sequence[tuple[int, int, int]]) -> None:
-        """Store offsets for the next commit."""
-        mine = [TopicPartition(self._topics[each[0]], *each[1:]) for each in offsets if each[:2] in self._places]
-        try:
-            self._client.store_offsets(offsets=mine)
-        except KafkaException as error:
-            # The partition went to another member meanwhile, which reads these messages again.
-            self._note(error.args[0])
-
-    def commit(self, *, asynchronous: bool) -> None:
-        """Commit what is stored."""
-        if self._is_lost:
-            return
-        began_ns = monotonic_ns()
-        if asynchronous:
-            self._under_way.append(began_ns)
-            self._client.commit(asynchronous=True)
-            return
-        error: KafkaError | None = None
-        try:
-            answers = self._client.commit(asynchronous=False) or []
-            error = next((answer.error for answer in answers if answer.error), None)
-        except KafkaException as raised:
-            error = raised.args[0]
-        self._answered(Committed(began_ns, monotonic_ns() - began_ns, False, error.name() if error else None))
-
-    def commits(self) -> list[Committed]:
-        """Commits that were answered since the last call."""
-        if not self._commits:
-            return []
-        out = list(self._commits)
-        self._commits.clear()
-        return out
 
     def positions(self) -> list[tuple[int, int, int | None]]:
         """Position of each partition of this consumer; where nothing was read, what is committed."""
@@ -250,7 +206,7 @@ class KafkaConsumer:
     def _revoked(self, _consumer: Any, partitions: list[TopicPartition]) -> None:
         places = list(map(self._place_of, partitions))
         # Offsets can still be stored and committed: the partitions go when this returns.
-        self._revoked_to(places)
+        self.commits.revoked(places)
         self._revocations += 1
         self._places.difference_update(places)
         self._paused.difference_update(places)
@@ -262,24 +218,13 @@ class KafkaConsumer:
 
     def _lost(self, consumer: Any, partitions: list[TopicPartition]) -> None:
         """Others have these partitions already: nobody takes a commit of them."""
-        self._is_lost = True
+        self.commits.is_lost = True
         self._revoked(consumer, partitions)
-        self._is_lost = False
+        self.commits.is_lost = False
 
     def _apply_hold(self, partitions: list[TopicPartition]) -> None:
         if partitions:
             (self._client.pause if self._held else self._client.resume)(partitions)
-
-    def _committed(self, error: KafkaError | None, _partitions: list[TopicPartition]) -> None:
-        """A commit that nobody waited for was answered: one of ours, in the order of the calls, or the client's own."""
-        now_ns = monotonic_ns()
-        began_ns = self._under_way.popleft() if self._under_way else None
-        took_ns = None if began_ns is None else now_ns - began_ns
-        self._answered(Committed(began_ns or now_ns, took_ns, True, error.name() if error else None))
-
-    def _answered(self, committed: Committed) -> None:
-        if committed.error != _NOTHING_STORED:
-            self._commits.append(committed)
 
     def _place(self, message: Any) -> Place:
         return self._numbers[message.topic()], message.partition()

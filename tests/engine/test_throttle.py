@@ -1,4 +1,4 @@
-"""What a policy lets go, and when that was seen; producers behind a gate, and slots that make up for lateness."""
+"""What a policy lets go, and when that was seen; producers behind a throttle, and slots that make up for lateness."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,13 +11,13 @@ from tests.engine.test_produce import Rows
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.fates import certainly_not_written
+from streamgauge.engine.board import Cells, Latencies, Order, Slot
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
-from streamgauge.engine.live import Latencies, Live, Order, Slot
 from streamgauge.engine.produce.compose import Composer, Recipe
-from streamgauge.engine.produce.gate import LOOK_NS, OPEN, SHUT, Gate
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
-from streamgauge.engine.produce.sent import Sinks
+from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.engine.produce.stops import Flush
+from streamgauge.engine.produce.throttle import LOOK_NS, OPEN, SHUT, Throttle
 from streamgauge.workload.pacing import constant
 
 START = 10 * NS_PER_SECOND
@@ -25,51 +25,48 @@ START = 10 * NS_PER_SECOND
 
 def test_a_gate_lets_go_what_was_granted_and_remembers_when() -> None:
     """Grants rise; what was claimed is counted before it is sent."""
-    live = Live.create(1, 1)
-    slot = live.slots[0]
-    gate = Gate(slot)
-    assert gate.room(5) == 0
+    board = Cells.new(1, 1)
+    slot = board.slots[0]
+    throttle = Throttle(slot)
+    assert throttle.room(5) == 0
     slot[Slot.GRANTED] = 10
-    assert gate.room(7) == 10
-    gate.claim(4)
+    assert throttle.room(7) == 10
+    throttle.claim(4)
     assert slot[Slot.CLAIMED] == 4
-    assert gate.room(8) == 6
+    assert throttle.room(8) == 6
     slot[Slot.GRANTED] = 12
-    assert gate.room(9) == 8
-    assert gate.admitted_ns(np.array([0, 3, 9, 10, 11])).tolist() == [7, 7, 7, 9, 9]
-    live.close()
+    assert throttle.room(9) == 8
+    assert throttle.admitted_ns(np.array([0, 3, 9, 10, 11])).tolist() == [7, 7, 7, 9, 9]
 
 
 def test_a_gate_that_was_shut_admits_from_where_it_stood() -> None:
     """Open, shut below what was claimed, open again: what comes after was let go when it was opened."""
-    live = Live.create(1, 1)
-    slot = live.slots[0]
-    gate = Gate(slot)
+    board = Cells.new(1, 1)
+    slot = board.slots[0]
+    throttle = Throttle(slot)
     slot[Slot.GRANTED] = OPEN
-    gate.room(1)
-    gate.claim(100)
+    throttle.room(1)
+    throttle.claim(100)
     slot[Slot.GRANTED] = SHUT
-    assert gate.room(2) == 0
+    assert throttle.room(2) == 0
     slot[Slot.GRANTED] = OPEN
-    assert gate.room(3) > 1 << 40
-    assert gate.admitted_ns(np.array([0, 99, 100, 5000])).tolist() == [1, 1, 3, 3]
-    live.close()
+    assert throttle.room(3) > 1 << 40
+    assert throttle.admitted_ns(np.array([0, 99, 100, 5000])).tolist() == [1, 1, 3, 3]
 
 
 def test_a_gate_forgets_only_what_is_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its memory is bounded, and the newer half of it is always there."""
     kept = 2_048
-    monkeypatch.setattr("streamgauge.engine.produce.gate.MOST_KEPT", kept)
-    live = Live.create(1, 1)
-    gate = Gate(live.slots[0])
+    monkeypatch.setattr("streamgauge.engine.produce.throttle.MOST_KEPT", kept)
+    board = Cells.new(1, 1)
+    throttle = Throttle(board.slots[0])
     count = kept * 3 + 10
     for number in range(1, count + 1):
-        live.slots[0, Slot.GRANTED] = number
-        gate.room(number * 10)
+        board.slots[0, Slot.GRANTED] = number
+        throttle.room(number * 10)
     recent = np.arange(count - kept // 2, count)
-    assert gate.admitted_ns(recent).tolist() == ((recent + 1) * 10).tolist()
-    assert len(gate._firsts) <= 2 * kept
-    live.close()
+    assert throttle.admitted_ns(recent).tolist() == ((recent + 1) * 10).tolist()
+    assert len(throttle._firsts) <= 2 * kept
 
 
 @pytest.mark.parametrize(
@@ -87,8 +84,8 @@ class Held:
     """A producer of 1,000 messages a second whose grants the test moves with the clock."""
 
     def __init__(self, grants: Callable[[int], int], *, rate: float | None = 1_000.0, **sending: Any) -> None:
-        self.rows, self.live = Rows(), Live.create(1, 4)
-        slot = self.live.slots[0]
+        self.rows, self.board = Rows(), Cells.new(1, 4)
+        slot = self.board.slots[0]
         time = FakeTime(START - NS_PER_SECOND)
 
         def now_ns() -> int:
@@ -103,9 +100,9 @@ class Held:
         recipe = Recipe(0, 7, "zeros", 64, 42, in_headers=False, scheduled=rate is not None, topics=(0,))
         pacer = None if rate is None else constant(rate, 0, 1)
         producer = Producer(
-            client, Composer(recipe, LARGEST_BLOCK), Sinks(self.rows, Rows(), None, Rows()), slot,
-            Latencies(self.live.latencies[0], START), lambda: Order.GO, replace(Sending(**sending), pacer=pacer),
-            now_ns, time.sleep, Gate(slot),
+            client, Composer(recipe, LARGEST_BLOCK), ProducerSinks(self.rows, Rows(), None, Rows()), slot,
+            Latencies(self.board.latencies[0], START), lambda: Order.GO, replace(Sending(**sending), pacer=pacer),
+            now_ns, time.sleep, Throttle(slot),
         )  # fmt: skip
         producer.run(Times(START, START, START + 4 * NS_PER_SECOND, NS_PER_SECOND))
         self.slot = slot

@@ -1,11 +1,11 @@
-"""The gate of one producer: how many messages it may send by now, and when it saw that it may."""
+"""What holds one producer back: how many messages it may send by now, and when it saw that it may."""
 
 from typing import Final
 
 import numpy as np
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.engine.live import Slot
+from streamgauge.engine.board import Slot
 from streamgauge.workload.pacing import NEVER, Int64s
 
 LOOK_NS: Final = NS_PER_MS // 2
@@ -15,7 +15,7 @@ MOST_KEPT: Final = 1 << 19
 policy decides a thousand times a second at most, and a message is in flight for no longer than the drain."""
 
 
-class Gate:
+class Throttle:
     """Reads what a policy granted, and claims it message by message; `slot` is the producer's row of shared cells.
 
     A policy grants a number of messages since the begin of the run. `NEVER` lets everything go; less than was claimed

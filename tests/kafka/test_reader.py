@@ -15,7 +15,7 @@ from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Committed, Fetched
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.clients import stock
-from streamgauge.kafka.clients.consumer import KafkaConsumer
+from streamgauge.kafka.clients.reader import KafkaReader
 
 PARTITIONS = 4
 PATIENCE_NS = 30_000_000_000
@@ -36,11 +36,11 @@ class Ground:
                 producer.produce(self.topics[topic], b"%d" % offset, b"key", partition)
             assert producer.flush(20) == 0
 
-    def member(self, group: str | None = None, **given: Any) -> KafkaConsumer:
+    def member(self, group: str | None = None, **given: Any) -> KafkaReader:
         """A consumer that its group gives partitions."""
         return self.consumer(group, assigned=None, **given)
 
-    def consumer(self, group: str | None = None, topics: int = 1, **given: Any) -> KafkaConsumer:
+    def consumer(self, group: str | None = None, topics: int = 1, **given: Any) -> KafkaReader:
         """A consumer of a group, its own where none is named, that reads all partitions of the first topics."""
         given = {"assigned": tuple(product(range(topics), range(PARTITIONS)))} | given
         settings = {
@@ -51,7 +51,7 @@ class Ground:
             "enable.auto.commit": False,
             **given.pop("settings", {}),
         }
-        return KafkaConsumer(ClientSpec("c", self.topics[:topics], settings, **given))
+        return KafkaReader(ClientSpec("c", self.topics[:topics], settings, **given))
 
     def committed(self, group: str, count: int = 1) -> list[int]:
         """Committed offsets of the first partitions of the first topic."""
@@ -88,7 +88,7 @@ def ground(request: pytest.FixtureRequest) -> Ground:
 
 
 def read(
-    consumer: KafkaConsumer, count: int, limit: int = 1000, room: Callable[[Place], int] | None = None
+    consumer: KafkaReader, count: int, limit: int = 1000, room: Callable[[Place], int] | None = None
 ) -> list[tuple[int, int, int]]:
     """(topic, partition, offset) of so many messages, waited for in bounded time."""
     found: list[tuple[int, int, int]] = []
@@ -104,7 +104,7 @@ def places_of(fetched: Fetched) -> list[tuple[int, int, int]]:
     return list(zip(topics, fetched.partition.tolist(), fetched.offset.tolist(), strict=True))
 
 
-def until(consumer: KafkaConsumer, reached: Callable[[], object]) -> None:
+def until(consumer: KafkaReader, reached: Callable[[], object]) -> None:
     """Poll for nothing until something is so, in bounded time."""
     limit_ns = monotonic_ns() + PATIENCE_NS
     while not reached() and monotonic_ns() < limit_ns:
@@ -112,10 +112,10 @@ def until(consumer: KafkaConsumer, reached: Callable[[], object]) -> None:
     assert reached()
 
 
-def answered(consumer: KafkaConsumer) -> list[Committed]:
+def answered(consumer: KafkaReader) -> list[Committed]:
     """The first commits that are answered."""
     limit_ns = monotonic_ns() + PATIENCE_NS
-    while not (told := consumer.commits()) and monotonic_ns() < limit_ns:
+    while not (told := consumer.commits.committed()) and monotonic_ns() < limit_ns:
         consumer.poll(0.02, 0)
     return told
 
@@ -135,8 +135,8 @@ def test_topics_have_their_numbers(ground: Ground) -> None:
     known = {each[:2]: each[2] for each in consumer.positions()}
     assert len(known) == 2 * PARTITIONS
     assert (known[0, 1], known[1, 1], known[1, 2], known[1, 3]) == (5, 3, 2, None)
-    consumer.store([(0, 1, 4), (1, 1, 3)])
-    consumer.commit(asynchronous=False)
+    consumer.commits.store([(0, 1, 4), (1, 1, 3)])
+    consumer.commits.commit(asynchronous=False)
     assert ground.committed("numbers-" + ground.topics[0], 2) == [-1001, 4]
     consumer.close()
 
@@ -159,8 +159,8 @@ def test_partitions_of_ones_own_are_read_from_what_is_committed(ground: Ground, 
         (0, 2, offset) for offset in range(7, 10)
     ]
     assert consumer.positions() == [(0, 0, 10), (0, 2, 10)]
-    consumer.store([(0, 0, 9), (0, 1, 5), (0, 2, 10)])
-    consumer.commit(asynchronous=False)
+    consumer.commits.store([(0, 0, 9), (0, 1, 5), (0, 2, 10)])
+    consumer.commits.commit(asynchronous=False)
     assert ground.committed(group, 3) == [9, 0, 10]
     assert consumer.errors() == []
     assert sorted(read(other, 10)) == [(0, 1, offset) for offset in range(10)]
@@ -175,27 +175,27 @@ def test_commits_are_told(ground: Ground) -> None:
     consumer = ground.consumer(group)
     began_ns = monotonic_ns()
     read(consumer, 30)
-    assert consumer.commits() == []
+    assert consumer.commits.committed() == []
 
-    consumer.store([(0, 0, 10)])
-    consumer.commit(asynchronous=False)
-    (committed,) = consumer.commits()
+    consumer.commits.store([(0, 0, 10)])
+    consumer.commits.commit(asynchronous=False)
+    (committed,) = consumer.commits.committed()
     assert began_ns < committed.at_ns < monotonic_ns()
     assert 0 < (committed.took_ns or 0) < monotonic_ns() - began_ns
     assert (committed.asynchronous, committed.error) == (False, None)
     assert ground.committed(group) == [10]
 
-    consumer.commit(asynchronous=False)
-    consumer.commit(asynchronous=True)
-    until(consumer, lambda: not consumer._under_way)
-    consumer.store([(0, 0, 20)])
-    consumer.commit(asynchronous=True)
+    consumer.commits.commit(asynchronous=False)
+    consumer.commits.commit(asynchronous=True)
+    until(consumer, lambda: not consumer.commits._under_way)
+    consumer.commits.store([(0, 0, 20)])
+    consumer.commits.commit(asynchronous=True)
     (committed,) = answered(consumer)
     assert (committed.asynchronous, committed.error, (committed.took_ns or 0) > 0) == (True, None, True)
     assert ground.committed(group) == [20]
 
-    consumer.store([(0, 0, 30)])
-    consumer.commit(asynchronous=True)
+    consumer.commits.store([(0, 0, 30)])
+    consumer.commits.commit(asynchronous=True)
     consumer.close()
     assert ground.committed(group) == [30]
 
@@ -206,7 +206,7 @@ def test_a_consumer_that_never_commits(ground: Ground) -> None:
     ground.fill((0, 0, 30))
     consumer = ground.consumer(group)
     read(consumer, 30)
-    consumer.store([(0, 0, 10)])
+    consumer.commits.store([(0, 0, 10)])
     consumer.close()
 
     assert ground.committed(group) == [-1001]
@@ -218,11 +218,11 @@ def test_commits_of_the_client_itself_are_told_too(ground: Ground) -> None:
     ground.fill((0, 0, 30))
     consumer = ground.consumer(group, settings={"enable.auto.commit": True, "auto.commit.interval.ms": 50})
     read(consumer, 30)
-    consumer.store([(0, 0, 10)])
+    consumer.commits.store([(0, 0, 10)])
 
     assert [each[1:] for each in answered(consumer)] == [(None, True, None)]
     assert ground.committed(group) == [10]
-    consumer.store([(0, 0, 20)])
+    consumer.commits.store([(0, 0, 20)])
     consumer.close()
     assert ground.committed(group) == [20]
 
@@ -365,10 +365,10 @@ def test_partitions_that_go_are_told_while_they_can_be_committed(
 
     def leave(places: Any) -> None:
         gone.extend(places)
-        first.store([(*place, 6) for place in places])
-        first.commit(asynchronous=False)
+        first.commits.store([(*place, 6) for place in places])
+        first.commits.commit(asynchronous=False)
 
-    first.watch(leave)
+    first.commits.watch(leave)
     second = ground.member(group)
     limit_ns = monotonic_ns() + PATIENCE_NS
     found: list[tuple[int, int, int]] = []
@@ -381,7 +381,7 @@ def test_partitions_that_go_are_told_while_they_can_be_committed(
     assert set(gone) == {(0, partition) for partition in range(PARTITIONS)}
     assert first.assigned() + second.assigned() == PARTITIONS
     assert sorted(found) == sorted((*place, offset) for place in taken for offset in range(6, 10))
-    assert [each.error for each in first.commits()] == [None]
+    assert [each.error for each in first.commits.committed()] == [None]
     first.close()
     second.close()
 

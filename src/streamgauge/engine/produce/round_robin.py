@@ -1,4 +1,4 @@
-"""Several producers in one process, each in its turn."""
+"""Several producers in one process, round robin."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -11,13 +11,13 @@ ROUND_NS: Final = 200_000
 """Between two rounds, where nobody has anything to do before."""
 
 
-def run_together(
+def run_round_robin(
     producers: Sequence[Producer],
     times: Times,
     now_ns: Callable[[], int] = clock.monotonic_ns,
     sleep: Callable[[float], None] = clock.sleep_seconds,
 ) -> None:
-    """Drive several producers in one process, each in its turn: none waits for another's reports."""
+    """Drive several producers in one process, round robin: none waits for another's reports."""
     at_work = [(producer, producer.steps(times), NOW) for producer in producers]
     while at_work:
         still = []

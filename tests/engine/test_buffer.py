@@ -1,4 +1,4 @@
-"""What is in hand, and the slots that process it: with every reading of the clock given."""
+"""What is buffered, and the slots that process it: with every reading of the clock given."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_INT64, Fetched
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import WorkerError
-from streamgauge.engine.consume.process import Frontier, InHand
+from streamgauge.engine.consume.buffer import Buffer, Frontier
 from streamgauge.engine.consume.receive import Reading, rows
 from streamgauge.scenario.model.consume import Processing
 from streamgauge.workload.processing import NEVER, Delays
@@ -21,10 +21,10 @@ MS = NS_PER_MS
 PARTITIONS = 4
 
 
-def in_hand(limit: int = 100, **processing: Any) -> InHand:
+def buffer_of(limit: int = 100, **processing: Any) -> Buffer:
     """Messages of two topics of four partitions."""
     model = Processing.model_validate(processing)
-    return InHand(model, limit, Delays(model, 42, (0,)), ("a", "b"), PARTITIONS, lambda: 0)
+    return Buffer(model, limit, Delays(model, 42, (0,)), ("a", "b"), PARTITIONS, lambda: 0)
 
 
 def fetched(*places: tuple[int, int, int]) -> Fetched:
@@ -44,9 +44,9 @@ def fetched(*places: tuple[int, int, int]) -> Fetched:
     )
 
 
-def take(hand: InHand, *places: tuple[int, int, int], poll: int = 0) -> None:
+def take(buffer: Buffer, *places: tuple[int, int, int], poll: int = 0) -> None:
     block = fetched(*places)
-    hand.take(rows(block, Reading(1, None), poll, 5), block)
+    buffer.take(rows(block, Reading(1, None), poll, 5), block)
 
 
 @dataclass
@@ -58,9 +58,9 @@ class Settled:
     polls: int
 
 
-def settle(hand: InHand) -> Settled | None:
-    block = hand.settle()
-    return Settled(block, *hand.get_on(block)) if block else None
+def settle(buffer: Buffer) -> Settled | None:
+    block = buffer.settle()
+    return Settled(block, *buffer.get_on(block)) if block else None
 
 
 def times(settled: Settled | None) -> list[tuple[int, int, int]]:
@@ -73,72 +73,72 @@ def times(settled: Settled | None) -> list[tuple[int, int, int]]:
 
 def test_one_slot_takes_one_message_after_the_other() -> None:
     """What is late is observed late; the next one begins with the same reading, and makes up for it."""
-    hand = in_hand(delay="4ms")
-    take(hand, (0, 0, 10), (0, 0, 11), (0, 1, 5))
-    turned = [hand.turn(at_ns) for at_ns in (1 * MS, 4 * MS, 5 * MS, 9 * MS + 500, 13 * MS - 1, 13 * MS)]
+    buffer = buffer_of(delay="4ms")
+    take(buffer, (0, 0, 10), (0, 0, 11), (0, 1, 5))
+    turned = [buffer.turn(at_ns) for at_ns in (1 * MS, 4 * MS, 5 * MS, 9 * MS + 500, 13 * MS - 1, 13 * MS)]
 
     assert turned == [True, False, True, True, False, True]
-    assert times(settle(hand)) == [(10, MS, 5 * MS), (11, 5 * MS, 9 * MS + 500), (5, 9 * MS + 500, 13 * MS)]
-    assert (hand.count, hand.due_ns) == (0, NEVER)
+    assert times(settle(buffer)) == [(10, MS, 5 * MS), (11, 5 * MS, 9 * MS + 500), (5, 9 * MS + 500, 13 * MS)]
+    assert (buffer.count, buffer.due_ns) == (0, NEVER)
 
 
 def test_lateness_does_not_add_up_and_a_stall_is_not_made_up_for() -> None:
     """Each delay is as asked on average; after a stall the next one still takes half its time."""
-    hand = in_hand(delay="4ms")
-    take(hand, *((0, 0, offset) for offset in range(20)))
-    hand.turn(0)
+    buffer = buffer_of(delay="4ms")
+    take(buffer, *((0, 0, offset) for offset in range(20)))
+    buffer.turn(0)
     now = 0
     for _ in range(10):
-        now = hand.due_ns + 300_000
-        hand.turn(now)
+        now = buffer.due_ns + 300_000
+        buffer.turn(now)
     assert now == 40 * MS + 300_000
-    hand.turn(now + 100 * MS)
-    assert hand.due_ns == now + 102 * MS
+    buffer.turn(now + 100 * MS)
+    assert buffer.due_ns == now + 102 * MS
 
 
 def test_each_partition_has_a_slot_of_its_own() -> None:
     """In order within a partition, side by side between them, those of two topics apart."""
-    hand = in_hand(delay="4ms", order="partitions")
-    take(hand, (0, 1, 10), (0, 1, 11), (1, 1, 10), (0, 2, 7))
+    buffer = buffer_of(delay="4ms", order="partitions")
+    take(buffer, (0, 1, 10), (0, 1, 11), (1, 1, 10), (0, 2, 7))
     for at_ns in (0, 4 * MS, 8 * MS):
-        hand.turn(at_ns)
+        buffer.turn(at_ns)
 
-    assert times(settle(hand)) == [(10, 0, 4 * MS), (7, 0, 4 * MS), (10, 0, 4 * MS), (11, 4 * MS, 8 * MS)]
+    assert times(settle(buffer)) == [(10, 0, 4 * MS), (7, 0, 4 * MS), (10, 0, 4 * MS), (11, 4 * MS, 8 * MS)]
 
 
 def test_slots_take_from_any_partition() -> None:
-    hand = in_hand(delay="4ms", order="slots", slots=2)
-    take(hand, *((0, 1, offset) for offset in range(5)))
+    buffer = buffer_of(delay="4ms", order="slots", slots=2)
+    take(buffer, *((0, 1, offset) for offset in range(5)))
     for at_ns in (0, 4 * MS, 8 * MS, 12 * MS):
-        hand.turn(at_ns)
+        buffer.turn(at_ns)
 
-    assert [each[2] // MS for each in times(settle(hand))] == [4, 4, 8, 8, 12]
+    assert [each[2] // MS for each in times(settle(buffer))] == [4, 4, 8, 8, 12]
 
 
 def test_without_a_delay_all_is_over_at_once() -> None:
     """After a change too, once those that began before it are."""
-    hand = in_hand(delay="4ms", changes=[{"at": "10ms"}])
-    hand.begin(0)
-    take(hand, *((0, 0, offset) for offset in range(50)))
-    hand.turn(8 * MS)
-    hand.turn(11 * MS)
-    assert (hand.count, hand.takes_no_time) == (50, False)
-    hand.turn(12 * MS)
+    buffer = buffer_of(delay="4ms", changes=[{"at": "10ms"}])
+    buffer.begin(0)
+    take(buffer, *((0, 0, offset) for offset in range(50)))
+    buffer.turn(8 * MS)
+    buffer.turn(11 * MS)
+    assert (buffer.count, buffer.takes_no_time) == (50, False)
+    buffer.turn(12 * MS)
 
-    assert times(settle(hand))[:2] == [(0, 8 * MS, 12 * MS), (1, 12 * MS, 12 * MS)]
-    assert (hand.count, hand.takes_no_time) == (0, True)
+    assert times(settle(buffer))[:2] == [(0, 8 * MS, 12 * MS), (1, 12 * MS, 12 * MS)]
+    assert (buffer.count, buffer.takes_no_time) == (0, True)
 
 
 def test_rows_are_those_that_were_received() -> None:
     """Every column comes out as it went in, and room is given back."""
-    hand = in_hand(limit=2, delay="1ms", order="slots", slots=8)
+    buffer = buffer_of(limit=2, delay="1ms", order="slots", slots=8)
     for poll in range(2_000):
-        assert hand.room(4) == 2
-        take(hand, (0, 3, poll), (1, 2, poll + 7), poll=poll)
-        assert hand.room(4) == 0
-        hand.turn(2 * poll * MS)
-        hand.turn((2 * poll + 1) * MS)
-        block: Any = settle(hand).block  # type: ignore[union-attr]
+        assert buffer.room(4) == 2
+        take(buffer, (0, 3, poll), (1, 2, poll + 7), poll=poll)
+        assert buffer.room(4) == 0
+        buffer.turn(2 * poll * MS)
+        buffer.turn((2 * poll + 1) * MS)
+        block: Any = settle(buffer).block  # type: ignore[union-attr]
         assert [block[name].tolist() for name in ("topic", "partition", "offset", "poll", "size_bytes")] == [
             [0, 1],
             [3, 2],
@@ -151,14 +151,14 @@ def test_rows_are_those_that_were_received() -> None:
 
 def test_offsets_get_on_only_when_all_below_is_over() -> None:
     """With two slots the second message may be over before the first; what is dropped is over at once."""
-    hand = in_hand(delay="0s", jitter="10ms", order="slots", slots=3)
-    take(hand, (0, 1, 10), (0, 1, 12), (1, 1, 3))
-    hand.turn(0)
+    buffer = buffer_of(delay="0s", jitter="10ms", order="slots", slots=3)
+    take(buffer, (0, 1, 10), (0, 1, 12), (1, 1, 3))
+    buffer.turn(0)
     stored: dict[tuple[int, int], int] = {}
     over: set[tuple[int, int]] = set()
     for at_ns in range(0, 11 * MS, MS // 10):
-        hand.turn(at_ns)
-        if settled := settle(hand):
+        buffer.turn(at_ns)
+        if settled := settle(buffer):
             block: Any = settled.block
             over |= set(zip(block["topic"].tolist(), block["offset"].tolist(), strict=True))
             stored |= {(topic, partition): offset for topic, partition, offset in settled.offsets}
@@ -185,12 +185,12 @@ def test_the_frontier_is_the_first_that_is_not_over(data: st.DataObject) -> None
 
 
 def test_what_is_dropped_is_over_and_was_never_begun() -> None:
-    hand = in_hand(delay="4ms", drop=0.5)
-    take(hand, *((0, 0, offset) for offset in range(40)))
-    first = times(settle(hand))
+    buffer = buffer_of(delay="4ms", drop=0.5)
+    take(buffer, *((0, 0, offset) for offset in range(40)))
+    first = times(settle(buffer))
     for at_ns in range(0, 200 * MS, 4 * MS):
-        hand.turn(at_ns)
-    rest = times(settle(hand))
+        buffer.turn(at_ns)
+    rest = times(settle(buffer))
 
     assert {each[1:] for each in first} == {(-1, -1)}
     assert 10 <= len(first) <= 30
@@ -201,46 +201,46 @@ def test_what_is_dropped_is_over_and_was_never_begun() -> None:
 @pytest.mark.parametrize("order", ["loop", "partitions"])
 def test_what_is_withdrawn_is_told_and_never_stored(order: str) -> None:
     """One that began keeps its begin; others go on."""
-    hand = in_hand(delay="4ms", order=order)
-    take(hand, (0, 0, 10), (0, 0, 11), (0, 1, 5))
-    hand.turn(MS)
-    hand.withdraw([(0, 0)])
-    settled = settle(hand)
+    buffer = buffer_of(delay="4ms", order=order)
+    take(buffer, (0, 0, 10), (0, 0, 11), (0, 1, 5))
+    buffer.turn(MS)
+    buffer.withdraw([(0, 0)])
+    settled = settle(buffer)
     assert settled is not None
     assert sorted(times(settled)) == [(10, MS, -1), (11, -1, -1)]
     assert settled.offsets == []
-    hand.turn(5 * MS)
-    hand.turn(9 * MS)
-    settled = settle(hand)
+    buffer.turn(5 * MS)
+    buffer.turn(9 * MS)
+    settled = settle(buffer)
 
     assert settled is not None
     assert settled.offsets == [(0, 1, 6)]
-    assert hand.count == 0
+    assert buffer.count == 0
 
 
 def test_a_partition_that_comes_back_begins_anew() -> None:
     """Its messages are delivered again, from where they were stored."""
-    hand = in_hand(delay="4ms")
-    take(hand, (0, 0, 10), (0, 0, 11))
-    hand.withdraw()
-    settle(hand)
-    take(hand, (0, 0, 10))
-    hand.turn(0)
-    hand.turn(4 * MS)
-    settled = settle(hand)
+    buffer = buffer_of(delay="4ms")
+    take(buffer, (0, 0, 10), (0, 0, 11))
+    buffer.withdraw()
+    settle(buffer)
+    take(buffer, (0, 0, 10))
+    buffer.turn(0)
+    buffer.turn(4 * MS)
+    settled = settle(buffer)
 
     assert settled is not None
     assert settled.offsets == [(0, 0, 11)]
 
 
 def test_polls_are_over_when_all_their_messages_are() -> None:
-    hand = in_hand(delay="1ms")
-    take(hand, (0, 0, 1), (0, 0, 2), poll=7)
-    take(hand, (0, 0, 3), poll=8)
+    buffer = buffer_of(delay="1ms")
+    take(buffer, (0, 0, 1), (0, 0, 2), poll=7)
+    take(buffer, (0, 0, 3), poll=8)
     finished = []
     for at_ns in (0, MS, 2 * MS, 3 * MS):
-        hand.turn(at_ns)
-        if settled := settle(hand):
+        buffer.turn(at_ns)
+        if settled := settle(buffer):
             finished.append(settled.polls)
 
     assert finished == [0, 1, 1]
@@ -248,39 +248,39 @@ def test_polls_are_over_when_all_their_messages_are() -> None:
 
 def test_room_is_shared_by_partitions_that_have_slots() -> None:
     """One partition that is ahead leaves the room of the others alone; each has room for one at least."""
-    hand = in_hand(limit=40, delay="1ms", order="partitions")
-    room_of = hand.room_of(4)
+    buffer = buffer_of(limit=40, delay="1ms", order="partitions")
+    room_of = buffer.room_of(4)
     assert room_of is not None
-    take(hand, *((0, 1, offset) for offset in range(10)))
-    hand.turn(0)
+    take(buffer, *((0, 1, offset) for offset in range(10)))
+    buffer.turn(0)
 
     assert [room_of((0, partition)) for partition in range(4)] == [10, 0, 10, 10]
-    assert hand.room(4) == 30
-    scarce = in_hand(limit=2, delay="1ms", order="partitions")
+    assert buffer.room(4) == 30
+    scarce = buffer_of(limit=2, delay="1ms", order="partitions")
     assert scarce.room(8) == 8
     assert scarce.room_of(8)((0, 0)) == 1  # type: ignore[misc]
-    assert in_hand(delay="1ms").room_of(4) is None
+    assert buffer_of(delay="1ms").room_of(4) is None
 
 
 @pytest.mark.parametrize(("order", "hungry"), [("loop", False), ("partitions", True), ("slots", True)])
 def test_a_slot_without_a_message_hungers(order: str, hungry: bool) -> None:
-    hand = in_hand(delay="1ms", order=order, **({"slots": 3} if order == "slots" else {}))
-    assert hand.hungers(2)
-    take(hand, (0, 0, 1), (0, 0, 2))
-    hand.turn(0)
+    buffer = buffer_of(delay="1ms", order=order, **({"slots": 3} if order == "slots" else {}))
+    assert buffer.hungers(2)
+    take(buffer, (0, 0, 1), (0, 0, 2))
+    buffer.turn(0)
 
-    assert hand.hungers(2) is hungry
+    assert buffer.hungers(2) is hungry
 
 
 def test_an_end_of_the_log_is_reached_when_all_before_is_over() -> None:
     """Behind the last message lies what is none."""
-    hand = in_hand(delay="1ms")
-    assert hand.end((1, 3), 17)
-    take(hand, (0, 0, 1))
-    assert not hand.end((0, 0), 5)
-    hand.turn(0)
-    hand.turn(MS)
-    settled = settle(hand)
+    buffer = buffer_of(delay="1ms")
+    assert buffer.end((1, 3), 17)
+    take(buffer, (0, 0, 1))
+    assert not buffer.end((0, 0), 5)
+    buffer.turn(0)
+    buffer.turn(MS)
+    settled = settle(buffer)
 
     assert settled is not None
     assert settled.offsets == [(0, 0, 5)]
@@ -301,12 +301,12 @@ def test_a_function_is_called_with_value_and_key() -> None:
     CALLED.clear()
     clock = iter(range(0, 1000 * MS, 2 * MS))
     model = Processing(function=f"{__name__}:handle")
-    hand = InHand(model, 100, Delays(model, 42, ()), ("a", "b"), PARTITIONS, lambda: next(clock))
-    take(hand, *((1, 2, offset) for offset in range(8, 14)))
-    assert hand.due_ns == 0
-    hand.turn(next(clock))
+    buffer = Buffer(model, 100, Delays(model, 42, ()), ("a", "b"), PARTITIONS, lambda: next(clock))
+    take(buffer, *((1, 2, offset) for offset in range(8, 14)))
+    assert buffer.due_ns == 0
+    buffer.turn(next(clock))
 
     assert CALLED == [(b"v8", b"k"), (b"v9", b"k"), (b"v10", b"k")]
-    assert times(settle(hand)) == [(8, 0, 2 * MS), (9, 2 * MS, 4 * MS), (10, 4 * MS, 6 * MS)]
+    assert times(settle(buffer)) == [(8, 0, 2 * MS), (9, 2 * MS, 4 * MS), (10, 4 * MS, 6 * MS)]
     with pytest.raises(WorkerError, match="handle failed for the message at b, partition 2, offset 13: Value"):
-        hand.turn(next(clock))
+        buffer.turn(next(clock))

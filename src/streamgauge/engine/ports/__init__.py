@@ -1,0 +1,1 @@
+"""What the engine needs from the outside, as small protocols: clients, sinks, queries, and where workers run."""

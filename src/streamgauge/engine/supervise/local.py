@@ -1,0 +1,144 @@
+"""Workers as processes of this machine, with cells in shared memory as their board.
+
+The cells are a file in memory, mapped by every process, whose descriptor the workers inherit. The file of a run has a
+name, and tells at its end what its cells mean (`domain.folder.cells`): after the death of all of them, it still says
+how many messages were taken up.
+"""
+
+import contextlib
+import fcntl
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from streamgauge.domain.errors import WorkerError
+from streamgauge.domain.folder.cells import describe
+from streamgauge.engine.board import ALIVE_AT, Cells, Slot, place_of, size_of
+from streamgauge.engine.ports.workers import BoardSpec, WorkerSpec
+from streamgauge.engine.worker.main import TOLD_TO_ALL, Start, map_cells
+from streamgauge.processes.disk import reserve
+
+_START: Final = "from streamgauge.engine.worker.main import main; main()"
+
+
+@dataclass(slots=True)
+class LocalLauncher:
+    """Starts processes that share a file in memory, a new one of the name `file`, or one that nobody else finds.
+
+    The file is locked as long as a process has its descriptor.
+    """
+
+    file: Path | None = None
+    _descriptor: int = -1
+    _shape: tuple[int, int, int] = (0, 0, 0)
+
+    def board(self, spec: BoardSpec) -> Cells:
+        """New cells, all zero, behind which stands whose they are; raises WorkerError where they cannot be made."""
+        self._shape = (spec.clients, spec.places, spec.groups)
+        size = size_of(*self._shape)
+        next_seqs_at = {number: place_of(row, Slot.NEXT_SEQ) for number, row in spec.producers.items()}
+        try:
+            with _unnamed() if self.file is None else _named(self.file) as descriptor:
+                # Cells that found no room in memory would end their writer with a signal.
+                reserve(descriptor, size)
+                os.pwrite(descriptor, describe(str(spec.run.absolute()), ALIVE_AT, next_seqs_at), size)
+                self._descriptor = os.dup(descriptor)
+        except OSError as error:
+            where = self.file or memory_folder()
+            raise WorkerError(f"{where}: no room for shared cells: {error.strerror}") from error
+        return map_cells(self._descriptor, self._shape)
+
+    def start(self, spec: WorkerSpec) -> "LocalProcess":
+        """Start a process and send it its specification; what it prints goes to a log of its name."""
+        with (spec.run / "logs" / f"{spec.name}.log").open("wb") as log, not_for_children():
+            process = subprocess.Popen(
+                [sys.executable, "-c", _START],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                pass_fds=(self._descriptor,),
+            )
+        if process.stdin:
+            with contextlib.suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(pickle.dumps(Start(spec, os.getpid(), self._descriptor, self._shape)))
+        return LocalProcess(process)
+
+    def close(self) -> None:
+        """Close the descriptor; the memory goes with the last view of it."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LocalProcess:
+    """A process that was started here."""
+
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self.process.pid
+
+    def poll(self) -> int | None:
+        """How it ended, negative for a signal; None while it lives."""
+        return self.process.poll()
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        self.process.send_signal(number)
+
+    def end(self) -> None:
+        """Kill it if it lives, and wait until it is gone."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def not_for_children() -> Iterator[None]:
+    """Let processes that are started meanwhile not hear what a terminal tells everyone: it is the parent's to decide.
+
+    They inherit what is blocked, so that there is no moment before they could say so themselves.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, TOLD_TO_ALL)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _unnamed() -> Iterator[int]:
+    with tempfile.TemporaryFile(dir=memory_folder()) as file:
+        yield file.fileno()
+
+
+@contextlib.contextmanager
+def _named(file: Path) -> Iterator[int]:
+    """A new file that is locked before anybody can find it by its name."""
+    draft = file.with_name(f"_{file.name}")
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield descriptor
+        draft.rename(file)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def memory_folder() -> Path:
+    """Where files are kept in memory; the folder for temporary files where the system has no such place."""
+    memory = Path("/dev/shm")  # noqa: S108 - names in it are made to be new
+    return memory if memory.is_dir() and os.access(memory, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())

@@ -1,0 +1,94 @@
+"""How the workers of a plan are started: those that carry the load, then those that watch them."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from streamgauge.domain.text.numbers import listed
+from streamgauge.engine.control import Controlled
+from streamgauge.engine.observe.lag import Sampled
+from streamgauge.engine.observe.sample import Watched
+from streamgauge.engine.ports.workers import BoardSpec, Job, Launcher, WorkerSpec
+from streamgauge.engine.supervise.plan import LagPlan, Plan
+from streamgauge.engine.supervise.workers import Worker, Workers, name_of, places_of
+from streamgauge.engine.worker.roles import ConsumerJob, ControllerJob, LagJob, ProducerJob, SamplerJob
+
+SUPERVISOR: Final = "supervisor"
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """Starts the workers of a plan; each gets the next rows of the board."""
+
+    plan: Plan
+    launcher: Launcher
+    workers: Workers
+
+    def start(self, others: Sequence[Watched]) -> None:
+        """Start all of them; `others` are processes to look at that are no workers."""
+        plan, workers = self.plan, self.workers
+        for role, job in load_jobs(plan):
+            self._start(role, job)
+        groups = tuple(tuple(rows) for _, rows in sorted(workers.rows_by_group().items()))
+        query = tuple(workers.rows("query"))
+        if plan.lag:
+            self._start("lag", self._lag_job(plan.lag, groups, query))
+        if plan.backpressure:
+            controlled = Controlled(plan.backpressure, producer_rows(plan), (query,) if query else groups)
+            self._start("controller", ControllerJob(controlled))
+        watched = [Watched(each.name, each.role, each.process.pid, each.rows) for each in workers.each]
+        watched.append(Watched(SUPERVISOR, SUPERVISOR, os.getpid()))
+        self._start("sampler", SamplerJob((*watched, *others)))
+
+    def _start(self, role: str, job: Job) -> None:
+        plan = self.plan
+        numbers = tuple(member.number for member in job.members) if isinstance(job, ProducerJob | ConsumerJob) else (0,)
+        first = sum(len(worker.rows) for worker in self.workers.each)
+        rows = tuple(range(first, first + len(numbers)))
+        name = name_of(role, numbers)
+        process = self.launcher.start(WorkerSpec(name, rows, plan.run, plan.open_sink, job))
+        self.workers.each.append(Worker(name, role, numbers, rows, job, process))
+
+    def _lag_job(self, asked: LagPlan, groups: tuple[tuple[int, ...], ...], query: tuple[int, ...]) -> LagJob:
+        groups = groups if asked.groups else ()
+        reads = (tuple(self.plan.read_places),) * len(groups)
+        if self.plan.query:
+            groups, reads = (*groups, query), (*reads, tuple(places_of(self.plan.query)))
+        sampled = Sampled(groups, reads, len(asked.groups), asked.partitions, asked.every_ns)
+        return LagJob(asked.open_offsets, asked.client, asked.groups, sampled, asked.timeout_seconds)
+
+
+def load_jobs(plan: Plan) -> list[tuple[str, Job]]:
+    """The role and the job of each worker that carries the load; producers come first."""
+    jobs: list[tuple[str, Job]] = [("producer", job) for job in plan.producers]
+    jobs += [("consumer", job) for job in plan.consumers]
+    jobs += [("connector", job) for job in plan.connectors]
+    jobs += [("query", plan.query)] if plan.query else []
+    return jobs + ([("lookup", plan.lookups)] if plan.lookups else [])
+
+
+def producer_rows(plan: Plan) -> dict[int, int]:
+    """The row of each producer, by its number."""
+    members = [member for job in plan.producers for member in job.members]
+    return {member.number: row for row, member in enumerate(members)}
+
+
+def board_of(plan: Plan) -> BoardSpec:
+    """The board that a plan needs."""
+    clients = sum(len(job.members) for job in plan.producers) + sum(len(job.members) for job in plan.consumers)
+    watching = sum(part is not None for part in (plan.query, plan.lookups, plan.lag, plan.backpressure))
+    groups = 2 + max((member.group for job in plan.consumers for member in job.members), default=0)
+    return BoardSpec(plan.run, clients + len(plan.connectors) + watching + 1, plan.places, groups, producer_rows(plan))
+
+
+def what_starts(plan: Plan) -> str:
+    """How many clients of each kind begin, in words."""
+    counts = {
+        "producer": sum(len(job.members) for job in plan.producers),
+        "consumer": sum(len(job.members) for job in plan.consumers),
+        "connector": len(plan.connectors),
+    }
+    begun = [f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count]
+    begun += [f"the query {plan.query.spec.job} ({plan.query.spec.engine})"] if plan.query else []
+    return f"starting {listed(begun)}"

@@ -1,0 +1,111 @@
+"""Requests to a cluster, waited for in bounded time and sent again while the cluster is not ready for them."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, Final, TypeVar
+
+import confluent_kafka as ck
+import confluent_kafka.admin
+from confluent_kafka import KafkaException
+
+from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.kafka.patience import patiently
+from streamgauge.processes.patience import Check, awaited, no_check
+from streamgauge.scenario import Setting
+
+_LOG_LINES: Final = 3
+# The module does not say which of its names are meant for others, so that mypy takes none of them.
+_admin: Final[Any] = confluent_kafka.admin
+
+_T = TypeVar("_T")
+
+
+class Asker:
+    """An admin client that asks: each answer comes within `timeout_seconds`, or a BrokerError says why it does not.
+
+    While the cluster is not ready a request is sent again, for `patience_seconds`; with 0 it is sent once, and what
+    goes wrong is told without what the client said before. `check` is asked some twenty times a second while an answer
+    is awaited; what it raises ends the waiting.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Setting], timeout_seconds: float, patience_seconds: float, check: Check = no_check
+    ) -> None:
+        self.timeout_seconds = timeout_seconds
+        self.check = check
+        self._patience_seconds = patience_seconds
+        self._settings = dict(settings)
+        self._said = _LastLines(_LOG_LINES if patience_seconds else 0)
+        self._logger = logging.Logger("streamgauge.kafka.asking")  # noqa: LOG001 - its lines are for our errors alone
+        self._logger.addHandler(self._said)
+        try:
+            self.admin: Any = _admin.AdminClient(self._settings, logger=self._logger)
+        except KafkaException as error:
+            raise BadInput.single("client settings", text_of(error), "See librdkafka's CONFIGURATION.md") from error
+
+    def ask(
+        self, what: str, send: Callable[..., dict[Any, Future[Any]]], asked: Any, *, gone: int | None = None
+    ) -> dict[Any, Any]:
+        """The answers to a request; none on the error `gone`. `what` tells in an error what could not be done."""
+
+        def once() -> dict[Any, Any]:
+            try:
+                answers = send(asked, request_timeout=self.timeout_seconds)
+                return {key: answer.result() for key, answer in answers.items()}
+            except KafkaException as error:
+                if error.args[0].code() == gone:
+                    return {}
+                raise
+
+        return self.patiently(what, once)
+
+    def patiently(self, what: str, once: Callable[[], _T]) -> _T:
+        """What `once` returns, tried again while the cluster is not ready for it."""
+        try:
+            return patiently(lambda: self.awaited(once), self._patience_seconds)
+        except KafkaException as error:
+            raise BrokerError(f"{what}: {self.why(error)}") from error
+
+    def awaited(self, call: Callable[[], _T]) -> _T:
+        """What a call returns, made in a thread of its own; but for who asks once, and waits for nothing else."""
+        return awaited(call, self.check) if self._patience_seconds else call()
+
+    def consumer(self, group: str) -> ck.Consumer:
+        """A client that knows a group without joining it.
+
+        The admin client could ask about a group's offsets too, but it dereferences null while a coordinator is on the
+        move, as after the birth of a cluster (librdkafka's issue 5040).
+        """
+        own: dict[str, Setting] = {"group.id": group, "enable.auto.commit": False}
+        if self._patience_seconds:
+            # A commit waits this long for a coordinator, and this long for its answer; closing waits for the commit.
+            patience_ms = max(10, int(self.timeout_seconds * 1000))
+            own |= {"session.timeout.ms": patience_ms, "socket.timeout.ms": patience_ms}
+        return ck.Consumer({**self._settings, **own}, logger=self._logger)
+
+    def why(self, error: KafkaException) -> str:
+        """What an error says, and what the client said last, where the reason often stands."""
+        # Brings what librdkafka has said to our logger.
+        self.admin.poll(0)
+        return "; ".join([text_of(error), *self._said.lines])
+
+
+class _LastLines(logging.Handler):
+    """Keeps the last things that librdkafka said; shows nothing."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.lines: deque[str] = deque(maxlen=count)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # What comes before names threads of librdkafka, what comes after differs from one attempt to the next.
+        text = record.getMessage().rpartition("]: ")[2].partition(" (after ")[0]
+        if text not in self.lines:
+            self.lines.append(text)
+
+
+def text_of(error: KafkaException) -> str:
+    """What an error says."""
+    return str(error.args[0].str())
