@@ -162,25 +162,8 @@ class LatencySection(Section):
     reasons: Reasons = Field(default_factory=dict)
 
 
-class ProducerDelay(Section):
-    """Schedule delay of one producer."""
-
-    producer: int
-    """Number of the producer."""
-    count: Count
-    """Messages that it sent."""
-    p50_ms: Number | None
-    """Median."""
-    p99_ms: Number | None
-    """99th percentile."""
-    p99_9_ms: Number | None
-    """99.9th percentile."""
-    max_ms: Number | None
-    """Longest."""
-
-
-class ScheduleDelaySection(Section):
-    """Schedule delay of all producers together, and of each."""
+class ScheduleDelay(Section):
+    """How late messages were sent."""
 
     count: Count
     """Messages sent on a schedule."""
@@ -192,5 +175,17 @@ class ScheduleDelaySection(Section):
     """99.9th percentile."""
     max_ms: Number | None
     """Longest."""
+
+
+class ProducerDelay(ScheduleDelay):
+    """Schedule delay of one producer."""
+
+    producer: int
+    """Number of the producer."""
+
+
+class ScheduleDelaySection(ScheduleDelay):
+    """Schedule delay of all producers together, and of each."""
+
     producers: list[ProducerDelay]
     """The same of each producer."""
