@@ -444,6 +444,17 @@ def test_a_table_that_cannot_be_read_is_one_clear_error(make: Make) -> None:
         assemble(folder)
 
 
+def test_a_table_of_another_version_that_makes_no_result_is_one_clear_error(make: Make) -> None:
+    """It may know kinds of faults that this one does not."""
+
+    def unheard_of(facts: Row, tables: Tables) -> None:
+        faulty(facts, tables)
+        tables["faults"][0]["kind"] = "mystery"
+
+    with pytest.raises(AnalysisError, match=r"makes no result: kind is not .*'burst'; analyse the run again"):
+        assemble(make(unheard_of))
+
+
 def test_a_folder_without_run_json_is_one_clear_error(make: Make) -> None:
     """Nothing can be said without the facts."""
     folder = make()

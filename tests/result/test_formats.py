@@ -121,9 +121,9 @@ def test_what_is_no_result_says_where(change: Row, kind: type[Exception], why: s
     assert str(caught.value) == why
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "5", True, -1, {"x": 1}])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "5", True, {"x": 1}])
 def test_a_number_is_a_number(value: Any) -> None:
-    """Finite, and not below zero where it counts."""
+    """Finite, and no text."""
     document = assemble(RunFolder(GOLDEN)).document()
     document["throughput"]["sent_per_second"] = value
 

@@ -44,10 +44,10 @@ def result_of(document: Any) -> Result:
     try:
         return Result.model_validate(upgraded(document) if isinstance(document, Mapping) else document)
     except ValidationError as error:
-        raise NotAResultError(_misfit(error)) from error
+        raise NotAResultError(misfit(error)) from error
 
 
-def _misfit(error: ValidationError) -> str:
+def misfit(error: ValidationError) -> str:
     """Where a document is not what the model says, in its outermost part that is not."""
     found = [(_where(each["loc"]), each) for each in error.errors(include_url=False, include_input=False)]
     where, first = min(found, key=lambda each: len(each[0]) - (each[1]["type"] == "missing"))
@@ -59,4 +59,4 @@ def _misfit(error: ValidationError) -> str:
 
 def _where(location: tuple[int | str, ...]) -> list[str]:
     """The path; what pydantic calls the choices of a number is no part of it."""
-    return [str(key) for key in location if key not in {"int", "float", "constrained-int", "constrained-float"}]
+    return [str(key) for key in location if key not in {"int", "float"}]

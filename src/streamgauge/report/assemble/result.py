@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pydantic import ValidationError
+
+from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble import backpressure, lag, piped, sections
 from streamgauge.report.assemble.connections import connections
@@ -11,6 +14,7 @@ from streamgauge.report.files import read_facts, rows_of, whole
 from streamgauge.result import FORMAT, Result
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.verdict import CheckResult, VerdictSection
+from streamgauge.result.reading import misfit
 from streamgauge.verdict import Check, valid
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
@@ -52,9 +56,16 @@ _LOOKED_AT: Final[Mapping[str, Mapping[str, str]]] = {"lag": {"scope": "group"}}
 def assemble(folder: RunFolder) -> Result:
     """The result of a run folder; a table that is missing leaves nulls, with the reason.
 
-    Raises AnalysisError where run.json or a table is there and cannot be read.
+    Raises AnalysisError where run.json or a table is there and cannot be read, or says what no result can say.
     """
     run = Evidence(read_facts(folder), _tables(folder))
+    try:
+        return _assembled(run)
+    except ValidationError as error:
+        raise AnalysisError(f"{folder.tables} makes no result: {misfit(error)}; analyse the run again") from error
+
+
+def _assembled(run: Evidence) -> Result:
     parts: dict[str, Any] = {
         "verdict": verdict(run),
         "throughput": sections.throughput(run),

@@ -200,7 +200,7 @@ def latency_lines(latency: LatencySection) -> list[LatencyLine]:
             lines += [line for kind, figures in kinds.items() for line in _both(words, kind, figures)]
     for name, words in _SINGLE.items():
         if figures := getattr(latency, name):
-            kind = _CLOCKS[figures.clock] if isinstance(figures, RecordAge) else ""
+            kind = _CLOCKS.get(figures.clock or "", "") if isinstance(figures, RecordAge) else ""
             lines.append(_latency_line(words, kind, figures))
     return lines or [_latency_line("poll", "", latency.poll)]
 

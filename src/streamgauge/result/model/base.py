@@ -6,15 +6,11 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 """A number as it was found: a whole one is not made a fraction."""
-Amount = Annotated[
-    Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)], WithJsonSchema({"type": "number", "minimum": 0})
-]
-Share = Annotated[
-    Annotated[int, Field(ge=0, le=1)] | Annotated[float, Field(ge=0, le=1)],
-    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),
-]
-Count = Annotated[int, Field(ge=0)]
-Text = Annotated[str, Field(min_length=1)]
+# Limits are for those who read: a figure that breaks one is shown as it is, and loses no result.
+Amount = Annotated[int | float, WithJsonSchema({"type": "number", "minimum": 0})]
+Share = Annotated[int | float, WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
+Count = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 0})]
+Text = Annotated[str, WithJsonSchema({"type": "string", "minLength": 1})]
 Reasons = Annotated[dict[str, Text], Field(description="Why a value is null, by its key.")]
 
 

@@ -111,10 +111,10 @@ class LatencyFigures(Section):
 class RecordAge(LatencyFigures):
     """Latency counted from the time that a record carries."""
 
-    clock: Literal["append", "create", "both"]
+    clock: Literal["append", "create", "both"] | None
     """Whose clock stamped the records: `append` the broker's, `create` that of their producers, `both` where topics
     differ."""
-    negative: Count
+    negative: Count | None
     """Records that were received before the time that they carry."""
     error_ms: Amount
     """What the time of a record is exact to."""
