@@ -1,6 +1,5 @@
 """What every benchmark needs: who measured on what, spreads, other people's tools as processes, rows of a run."""
 
-import json
 import os
 import shlex
 import statistics
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -28,6 +26,8 @@ from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.prime import prime
 from streamgauge.processes.jvm.java import find_java
 from streamgauge.record.facts import machine, read_facts, versions
+from streamgauge.result import Result
+from streamgauge.result.reading import parse_result
 from streamgauge.run.conduct import Request, conduct
 from streamgauge.run.scenario_file import load_scenario
 from streamgauge.run.trust import Trust
@@ -129,15 +129,14 @@ def run(scenario: str, bootstrap: str, *settings: str, watch: Callable[[Look], N
         yield Ran(folder, facts, cpu)
 
 
-def analysed(folder: RunFolder) -> dict[str, Any]:
+def analysed(folder: RunFolder) -> Result:
     """The result of a run; in a process of its own, so that its JVM is gone before the next row is measured."""
     command = [sys.executable, "-m", "streamgauge", "analyse", str(folder.root)]
     # A run that is not valid, or breaks an expectation, has an exit code of its own, and a result.
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not folder.result.exists():
         raise SystemExit(f"the analysis failed: {done.stderr}")
-    result: dict[str, Any] = json.loads(folder.result.read_bytes())
-    return result
+    return parse_result(folder.result.read_bytes())
 
 
 def fill(bootstrap: str, name: str, messages: int, *, seconds: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 from benchmarks.common import analysed, broker, call, heading, idle_share, run, topic, warm_page_cache
 from streamgauge.domain.text.numbers import UNKNOWN, significant, whole
@@ -29,8 +29,9 @@ from streamgauge.report.figures.compare import (
     sizes,
 )
 from streamgauge.report.figures.drawing.figure import Figure, Row
+from streamgauge.result import Result
+from streamgauge.result.reading import parse_result
 
-Result = Mapping[str, Any]
 Draw = Callable[[Sequence[Labelled]], Figure]
 
 NOTES: Final = """\
@@ -227,12 +228,12 @@ def _keep(result: Result, out: Path, row: str, number: int) -> None:
     """The first round of a row takes the place of all that were measured at another time."""
     for old in _files(out, row) if number == 0 else ():
         old.unlink()
-    (out / f"{row}.{number}.json").write_text(json.dumps(result, indent=2) + "\n")
+    (out / f"{row}.{number}.json").write_text(result.text() + "\n")
 
 
 def kept(out: Path, row: str) -> list[Result]:
     """The results of a row, one for each round; SystemExit where there are none."""
-    found = [json.loads(path.read_bytes()) for path in _files(out, row)]
+    found = [parse_result(path.read_bytes()) for path in _files(out, row)]
     if not found:
         raise SystemExit(f"{out} holds no result of {row}; measure it first")
     return found
@@ -257,20 +258,20 @@ def doubts(results: Mapping[str, Sequence[Result]]) -> list[str]:
         line
         for row, rounds in results.items()
         for number, result in enumerate(rounds)
-        for check in result["verdict"]["checks"]
-        if check["about"] == "instrument" and check["status"] == "fail"
-        for line in ("", f"{row}, round {number + 1}, is not valid: {check['name']}: {check['evidence']}")
+        for check in result.verdict.checks
+        if check.about == "instrument" and check.status == "fail"
+        for line in ("", f"{row}, round {number + 1}, is not valid: {check.name}: {check.evidence}")
     ]
 
 
 def _measured(row: str, kind: str, rounds: Sequence[Result]) -> tuple[str, ...]:
     rates = [f"{stage}_per_second" for stage in ("sent", "received")]
     latencies = [("ack", "p50"), ("ack", "p99"), *(("end_to_end", name) for name in ("p50", "p95", "p99", "p99_9"))]
-    valid = sum(result["verdict"]["valid"] is True for result in rounds)
+    valid = sum(result.verdict.valid is True for result in rounds)
     return (
         row,
         f"Streamgauge, {kind} time",
-        *(_spread([result["throughput"][rate] for result in rounds], whole) for rate in rates),
+        *(_spread([getattr(result.throughput, rate) for result in rounds], whole) for rate in rates),
         *(_latency(rounds, path, kind, name) for path, name in latencies),
         _spread([_peak(result) for result in rounds], whole),
         f"{valid} of {len(rounds)}",
@@ -283,14 +284,14 @@ def _published(known: Published) -> tuple[str, ...]:
 
 
 def _latency(rounds: Sequence[Result], path: str, kind: str, name: str) -> str:
-    found = [result["latency"][path][kind] or {} for result in rounds]
-    mark = "> " if any(f"{name}_hi_ms" in figures for figures in found) else ""
-    return mark + _spread([figures.get(f"{name}_ms") for figures in found], significant)
+    found = [getattr(result.latency, path).kinds[kind] for result in rounds]
+    mark = "> " if any(figures and figures.is_least(name) for figures in found) else ""
+    return mark + _spread([figures and figures.ms(name) for figures in found], significant)
 
 
 def _peak(result: Result) -> float | None:
     """The most messages outstanding at the end of a second of the measure phase."""
-    seconds = [row["outstanding"] for row in result["timeline"] if row["second"] >= 0]
+    seconds = [row.outstanding for row in result.timeline if row.second >= 0]
     return max((each for each in seconds if each is not None), default=None)
 
 
@@ -336,8 +337,8 @@ def drawn(group: Group, results: Mapping[str, Sequence[Result]], ratios_found: S
 
 def _middle(rounds: Sequence[Result]) -> Result:
     def tail(result: Result) -> float:
-        p99 = (result["latency"]["end_to_end"]["service"] or {}).get("p99_ms")
-        return float("inf") if p99 is None else float(p99)
+        service = result.latency.end_to_end.service
+        return float("inf") if service is None or service.p99_ms is None else service.p99_ms
 
     return sorted(rounds, key=tail)[len(rounds) // 2]
 

@@ -237,7 +237,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nexpect: {delivery.lost: .nan}\n", ("expect.delivery.lost: nan: not a number. Write a finite one",)),
     ("name: x\nexpect: {delivery: {lost: 0}}\n", ("expect.delivery: {'lost': 0}: not a single value. Write",)),
     ("name: x\nexpect: {delivery.lots: 0}\n", ("expect.delivery.lots: delivery has no `lots`. Did you mean `lost`?",)),
-    ("name: x\nexpect: {delivery: 0}\n", ("expect.delivery: is not a single value. Known here: measure, groups",)),
+    ("name: x\nexpect: {delivery: 0}\n", ("expect.delivery: is not a single value. Known here: sent, acked",)),
     ("name: x\nexpect: {latency.ack.p99_ms: <= 5}\n", ("latency.ack has no `p99_ms`. Known here: response, service",)),
     ("name: x\nexpect: {latency.ack.response.p98_ms: 5}\n", ("has no `p98_ms`. Did you mean `p9",)),
     ("name: x\nexpect: {timeline.first.second: 0}\n",
@@ -712,9 +712,9 @@ RESULTS: list[tuple[Callable[[RunFolder], object], tuple[str, ...]]] = [
     (_result(timeline=[{}]), ("is not a result of streamgauge: timeline.0 has no `second`", AGAIN)),
     (_result(latency={"ack": 5}), ("is not a result of streamgauge: latency has no `end_to_end`", AGAIN)),
     (_result(expectations=[5]), ("is not a result of streamgauge: expectations.0 is not object", AGAIN)),
-    (_result(verdict={"valid": "yes", "checks": []}), ("verdict.valid is not boolean or null", AGAIN)),
-    (_result(format=2), ("format 2 is newer than this version reads (1). Use a newer version",)),
-    (_result(format="1"), ("is not a result of streamgauge: format is not 1", AGAIN)),
+    (_result(verdict={"valid": "yes", "checks": []}), ("verdict.valid is not boolean", AGAIN)),
+    (_result(format=3), ("format 3 is newer than this version reads (2). Use a newer version",)),
+    (_result(format="1"), ("is not a result of streamgauge: format is not 2", AGAIN)),
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tools.reference import checks, commands, result
+from tools.reference import checks, commands
 from tools.reference.fields import default, form, limits
 from tools.reference.markdown import sentence, table
 from tools.reference.pages import FOLDER, pages
@@ -13,6 +13,7 @@ from tools.reference.schema import Field, Reader
 
 from streamgauge.domain.events import EVENTS, Schema
 from streamgauge.domain.tables.schemas import METRICS, TABLES
+from streamgauge.result.schema import json_schema
 from streamgauge.scenario import Scenario
 from streamgauge.verdict import RULES
 from streamgauge.verdict.exits import Exit
@@ -20,7 +21,7 @@ from streamgauge.verdict.rule import Rule
 
 ROOT = Path(__file__).parents[2]
 PAGES = pages()
-SCHEMAS: dict[str, Any] = {"scenario": Scenario.model_json_schema(), "result": result.schema()}
+SCHEMAS: dict[str, Any] = {"scenario": Scenario.model_json_schema(), "result": json_schema()}
 FIELDS = [(name, field) for name, schema in SCHEMAS.items() for field in Reader(schema).fields()]
 ROWS = [*EVENTS.values(), *TABLES.values()]
 COMMANDS = list(commands.commands())

@@ -17,9 +17,12 @@ from streamgauge.domain.tables.schemas import DELIVERY_COUNTS, METRICS, TABLES
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.report.assemble.result import assemble, write_result
 from streamgauge.report.figures import catalogue
+from streamgauge.report.figures.compare import Labelled
 from streamgauge.report.figures.drawing.figure import Figure, Source
 from streamgauge.report.figures.drawing.timeline import source_of
 from streamgauge.report.publish import tables_of
+from streamgauge.result import Result
+from streamgauge.result.reading import result_of
 from streamgauge.verdict import checks
 
 Row = dict[str, Any]
@@ -402,6 +405,32 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
         return {figure.name: figure for figure in catalogue.figures(assemble(folder), tables_of(folder, print))}
 
     return figures_of
+
+
+def told(folder: RunFolder) -> dict[str, Any]:
+    """The result of a run folder as its result.json says it."""
+    return assemble(folder).document()
+
+
+def altered(result: Result, path: str, value: Any) -> Result:
+    """The result with another value at a path; `...` takes the key away."""
+    document = result.document()
+    *way, last = path.split(".")
+    inner: Any = document
+    for step in way:
+        inner = inner[int(step) if isinstance(inner, list) else step]
+    inner[last] = value
+    if value is ...:
+        del inner[last]
+    return result_of(document)
+
+
+def but(run: Labelled, changes: Row) -> Labelled:
+    """The run with other values at these paths of its result."""
+    result = run.result
+    for path, value in changes.items():
+        result = altered(result, path, value)
+    return Labelled(run.label, result)
 
 
 def figure_of(folder: RunFolder, draw: Callable[[Source], Figure]) -> Figure:

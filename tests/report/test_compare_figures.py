@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 import vl_convert
 from benchmarks import references
-from tests.report.conftest import changed
+from tests.report.conftest import altered, but, changed, told
 
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import (
     Labelled,
@@ -32,6 +31,8 @@ from streamgauge.report.figures.compare import (
     sizes,
 )
 from streamgauge.report.figures.drawing.figure import Figure
+from streamgauge.result.model.pipeline import PipelineSection
+from streamgauge.result.reading import result_of
 from streamgauge.run.scenario_file import load_scenario
 
 Row = dict[str, Any]
@@ -49,7 +50,7 @@ OFFLINE: list[Row] = [
 def good(tmp_path_factory: pytest.TempPathFactory) -> Row:
     """The result of a healthy run with a warm-up, not to be changed."""
     warm = {"name": "warmup", "from_ns": -(10**9), "to_ns": 0}
-    return assemble(changed(tmp_path_factory.mktemp("good") / "run", lambda facts, _: facts["phases"].insert(0, warm)))
+    return told(changed(tmp_path_factory.mktemp("good") / "run", lambda facts, _: facts["phases"].insert(0, warm)))
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def run(good: Row) -> Run:
                     result["latency"][path][kind] = None
                 else:
                     result["latency"][path][kind] |= {f"{name}_ms": value for name, value in figures.items()}
-        return Labelled(label, result)
+        return Labelled(label, result_of(result))
 
     return made
 
@@ -74,12 +75,9 @@ def bursty(run: Run, label: str, outstanding: Sequence[float | None], measured: 
     """A run with bursts of 3 s in every 12 s; outstanding messages are those at the ends of the seconds from 0 on."""
     rate = {"burst": {"base": "5k/s", "burst": "15k/s", "for": "3s", "every": "12s"}}
     made = run(label, {"rate": rate})
-    second = made.result["timeline"][5]
-    made.result["timeline"][:] = [
-        {**second, "second": at, "outstanding": value} for at, value in enumerate(outstanding, start=0)
-    ]
-    made.result["throughput"]["measured_seconds"] = measured
-    return made
+    second = made.result.timeline[5].model_dump()
+    seconds = [{**second, "second": at, "outstanding": value} for at, value in enumerate(outstanding, start=0)]
+    return but(made, {"timeline": seconds, "throughput.measured_seconds": measured})
 
 
 def by_codec(run: Run) -> list[Labelled]:
@@ -160,8 +158,8 @@ def test_a_run_without_a_schedule_makes_all_be_compared_by_service_time(run: Run
     """Kinds are not mixed; acknowledgements that no run has do not count."""
     results = [run("10k/s", ack=None), run("max", ack=None)]
     assert "response time" in codecs(results).about
-    results[1].result["latency"]["end_to_end"]["response"]["p50_ms"] = None
-    results[0].result["latency"]["end_to_end"]["service"]["p99_ms"] = 3.25
+    results[1] = but(results[1], {"latency.end_to_end.response.p50_ms": None})
+    results[0] = but(results[0], {"latency.end_to_end.service.p99_ms": 3.25})
     figure = codecs(results)
     assert "service time" in figure.about
     assert [row["value"] for row in figure.data["codecs"]] == [3.25, 6.0]
@@ -179,7 +177,7 @@ def test_acknowledgements_are_compared_by_percentiles(run: Run) -> None:
 def test_sizes_are_placed_by_their_bytes(run: Run) -> None:
     """Those that are drawn have no place."""
     results = [*by_size(run), run("drawn", {"size": {"uniform": {"from": 1, "to": 9}}})]
-    results[0].result["throughput"]["sent_mb_per_second"] = None
+    results[0] = but(results[0], {"throughput.sent_mb_per_second": None})
     figure = sizes(results)
     assert [(row["run"], row["bytes"], row["rate"]) for row in figure.data["sizes_rate"]] == [("64", 64, 5.12)]
     assert [(row["run"], row["bytes"]) for row in figure.data["sizes_p99"]] == [("4096", 4096), ("64", 64)]
@@ -316,7 +314,8 @@ def test_two_results_of_one_name_are_a_fault(run: Run) -> None:
 def test_runs_are_compared_by_what_they_differ_in(run: Run) -> None:
     """Other words of the scenario do not count; runs that differ in more are another set."""
     of_codec = by_codec(run)
-    of_codec[1].result["run"]["scenario"] |= {"about": "another", "topic": {"name": "other", "partitions": 12}}
+    other = {"run.scenario.about": "another", "run.scenario.topic": {"name": "other", "partitions": 12}}
+    of_codec[1] = but(of_codec[1], other)
     elsewhere = run("elsewhere", {"client": {"compression.type": "gzip"}, "rate": "8k/s"})
     again = [run(f"again {number}", {"rate": "5k/s"}) for number in range(3)]
     figures = compare([*again, *of_codec, elsewhere, run("0", {"client": {"acks": 0}, "size": 100}), *by_size(run)])
@@ -345,8 +344,7 @@ def test_a_figure_that_cannot_be_drawn_is_left_out_of_a_comparison(run: Run) -> 
 
 def test_a_run_that_sends_nothing_is_compared_with_none(run: Run) -> None:
     """It has no load to differ in."""
-    silent = run("silent")
-    silent.result["run"]["scenario"]["load"] = "off"
+    silent = but(run("silent"), {"run.scenario.load": "off"})
     assert list(compare([silent, run("b")])) == ["baseline-timeline"]
 
 
@@ -384,11 +382,14 @@ def test_rows_are_chosen_by_their_names_or_by_their_group() -> None:
 def test_a_table_has_what_was_measured_beside_what_was_published(run: Run) -> None:
     """Several rounds by their median and range; what was not known in one of them is not known."""
     rounds = [run(str(p99), end_to_end={"p99": p99}).result for p99 in (7.0, 5.0, 6.0)]
-    rounds[1]["latency"]["end_to_end"]["service"]["p99_9_ms"] = None
-    rounds[1]["latency"]["end_to_end"]["response"]["p99_hi_ms"] = None
-    rounds[2]["verdict"]["valid"] = False
-    rounds[2]["timeline"][5]["outstanding"] = 900
-    rounds[2]["timeline"][0]["outstanding"] = 5_000
+    for number, path, value in (
+        (1, "latency.end_to_end.service.p99_9_ms", None),
+        (1, "latency.end_to_end.response.p99_hi_ms", None),
+        (2, "verdict.valid", False),
+        (2, "timeline.5.outstanding", 900),
+        (2, "timeline.0.outstanding", 5_000),
+    ):
+        rounds[number] = altered(rounds[number], path, value)
     head, rule, service, response, *published = references.table(
         references.chosen(["bench"])["baseline"], {"bench": rounds}
     )
@@ -406,13 +407,13 @@ def test_a_table_has_what_was_measured_beside_what_was_published(run: Run) -> No
 def test_a_result_that_is_not_valid_says_why(run: Run) -> None:
     """A trouble of what was measured is no doubt."""
     result = run("x").result
-    checks = result["verdict"]["checks"]
-    of_system = next(check for check in checks if check["about"] == "system")
-    of_instrument = next(check for check in checks if check["about"] == "instrument")
+    checks = result.verdict.checks
+    of_system = next(at for at, check in enumerate(checks) if check.about == "system")
+    of_instrument = next(at for at, check in enumerate(checks) if check.about == "instrument")
     assert references.doubts({"bench": [result]}) == []
-    for check in (of_system, of_instrument):
-        check["status"] = "fail"
-    why = f"{of_instrument['name']}: {of_instrument['evidence']}"
+    for at in (of_system, of_instrument):
+        result = altered(result, f"verdict.checks.{at}.status", "fail")
+    why = f"{checks[of_instrument].name}: {checks[of_instrument].evidence}"
     assert references.doubts({"bench": [run("y").result, result]}) == ["", f"bench, round 2, is not valid: {why}"]
 
 
@@ -499,8 +500,10 @@ def test_figures_are_of_the_round_in_the_middle(run: Run) -> None:
 def piped(run: Run, label: str, rate: str, engine: Row, p50: float) -> Labelled:
     """A run through a pipeline."""
     made = run(label, {"rate": rate}, end_to_end={"p50": p50, "p99": 4 * p50, "max": 9 * p50, "p99_99": None})
-    made.result["run"]["scenario"]["pipeline"] = {"engine": engine}
-    return Labelled(label, {**made.result, "pipeline": {"engine": next(iter(engine))}})
+    figures: Row = {**dict.fromkeys(PipelineSection.model_fields, 0), "groups": [], "stages": [], "events": []}
+    figures |= {"job": "pass", "does": "same", "engine": next(iter(engine)), "sink": "topic", "executors": []}
+    figures |= {"lookups": None, "reasons": {}}
+    return but(made, {"run.scenario.pipeline": {"engine": engine}, "pipeline": figures})
 
 
 def test_engines_are_compared_percentile_by_percentile_at_each_rate(run: Run) -> None:

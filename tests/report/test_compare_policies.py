@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import vl_convert
-from tests.report.conftest import recovered
+from tests.report.conftest import but, recovered
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.figures.compare import (
@@ -21,13 +21,19 @@ from streamgauge.report.figures.compare import (
     recoveries,
 )
 from streamgauge.report.figures.drawing.figure import Figure
+from streamgauge.result.model.pressure import BackpressureSection, LagSection
+from streamgauge.result.reading import result_of
 
 Row = dict[str, Any]
 Make = Callable[..., RunFolder]
 Run = Callable[..., Labelled]
 
-CREDIT: Row = {"policy": "credit", "limit": 5_000, "resume": None}
-TIGHT: Row = {"policy": "hysteresis", "limit": 5_000, "resume": 1_000}
+CREDIT: Row = {
+    **dict.fromkeys(BackpressureSection.model_fields), "policy": "credit", "limit": 5_000, "poll_ms": 1.0,
+    "decisions": 9, "reasons": {},
+}  # fmt: skip
+TIGHT: Row = CREDIT | {"policy": "hysteresis", "resume": 1_000}
+LAG: Row = {**dict.fromkeys(LagSection.model_fields), "samples": 0, "failed": 0, "groups": [], "reasons": {}}
 POLICIES: dict[str, Row] = {
     "credit": {"credit": {"limit": 5_000, "poll": "1ms"}},
     "hysteresis": {"hysteresis": {"max_lag": 5_000, "resume_lag": 1_000, "poll": "100ms"}},
@@ -54,10 +60,15 @@ def run(healthy: RunFolder) -> Run:
         for row in result["timeline"]:
             row["committed_lag"] = more.get("committed", 900)
             row["outstanding"] = more.get("outstanding", 40)
-        lag = {"committed": {"max": more.get("peak", 9_000)}, "outstanding": {"max": more.get("outstanding", 40)}}
-        return Labelled(label, result | {"backpressure": policy, "lag": lag, "recovery": more.get("recovery")})
+        lag = LAG | {"committed": peak(more.get("peak", 9_000)), "outstanding": peak(more.get("outstanding", 40))}
+        sections = {"backpressure": policy, "lag": lag, "recovery": more.get("recovery")}
+        return Labelled(label, result_of(result | sections))
 
     return made
+
+
+def peak(messages: int) -> Row:
+    return {"max": messages, "max_second": 0.0, "final": None, "mean": None}
 
 
 def several(run: Run) -> list[Labelled]:
@@ -71,7 +82,7 @@ def walk(node: object) -> Iterator[object]:
 
 
 def back(**more: Any) -> list[Row]:
-    return [recovered("outstanding", 2.25) | more]
+    return [recovered("outstanding", 2.25) | {"group": "g", "reasons": {}} | more]
 
 
 def test_every_figure_is_drawn_from_data_that_are_all_there(run: Run) -> None:
@@ -119,10 +130,8 @@ def test_policies_are_compared_second_by_second_with_their_limits(run: Run) -> N
 def test_a_lag_that_no_run_has_is_no_panel(run: Run) -> None:
     """As in results of older versions."""
     older = run("off")
-    older.result["timeline"][:] = [
-        {name: value for name, value in row.items() if name != "committed_lag"} for row in older.result["timeline"]
-    ]
-    figure = policy_timeline([older])
+    seconds = [row.model_dump(exclude={"committed_lag"}) for row in older.result.timeline]
+    figure = policy_timeline([but(older, {"timeline": seconds})])
     assert len(figure.spec()["vconcat"]) == 2
     assert "committed" not in json.dumps(figure.spec())
 
@@ -150,8 +159,8 @@ def test_without_a_free_run_there_is_no_utilisation(run: Run) -> None:
 def test_what_was_never_delivered_makes_a_tail_uncertain(run: Run) -> None:
     """And the share that was delivered smaller."""
     free = run("off")
-    free.result["latency"]["end_to_end"]["response"] |= {"p99_ms": 35_000.0, "p99_hi_ms": None}
-    free.result["delivery"]["delivered_once"] = free.result["delivery"]["sent"] // 4
+    tail = {f"latency.end_to_end.response.{name}": value for name, value in (("p99_ms", 35_000.0), ("p99_hi_ms", None))}
+    free = but(free, tail | {"delivery.delivered_once": (free.result.delivery.sent or 0) // 4})
     figure = policy_summary([free, run("credit", CREDIT)])
     assert [row["shown"] for row in figure.data["policy_summary_p99"]] == ["> 35,000", "6.00"]
     assert [row["shown"] for row in figure.data["policy_summary_delivered"]] == ["25 %", "100 %"]
@@ -203,18 +212,12 @@ def test_utilisation_is_measured_beside_a_model() -> None:
 
 
 def no_seconds(run: Run) -> list[Labelled]:
-    empty = run("a")
-    empty.result["timeline"].clear()
-    return [empty]
+    return [but(run("a"), {"timeline": []})]
 
 
 def nothing(run: Run) -> list[Labelled]:
-    empty = run("a")
-    for kind in ("response", "service"):
-        empty.result["latency"]["end_to_end"][kind] = None
-    empty.result["throughput"]["processed_per_second"] = None
-    empty.result["delivery"]["sent"] = 0
-    return [Labelled("a", {**empty.result, "lag": None})]
+    nulls = ("latency.end_to_end.response", "latency.end_to_end.service", "throughput.processed_per_second", "lag")
+    return [but(run("a"), {**dict.fromkeys(nulls), "delivery.sent": 0})]
 
 
 @pytest.mark.parametrize(
@@ -243,8 +246,7 @@ def test_nothing_to_compare_is_a_fault(draw: Callable[[Sequence[Any]], object]) 
 
 def test_runs_that_differ_in_their_policy_alone_are_compared_by_it(run: Run) -> None:
     """How often lag is sampled is no matter; another rate is."""
-    other = run("other", CREDIT)
-    other.result["run"]["scenario"]["load"] |= {"rate": "1/s"}
+    other = but(run("other", CREDIT), {"run.scenario.load.rate": "1/s"})
     figures = compare([*several(run), other])
     assert list(figures) == ["baseline-timeline", "policy-timeline", "policy-summary"]
     assert {row["series"] for row in figures["policy-timeline"].data["policies"]} == {"off", "tight", "credit"}

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import vl_convert
-from tests.report.conftest import Drawn, Make, figure_of
+from tests.report.conftest import Drawn, Make, altered, figure_of
 
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import catalogue, distribution, machine, over_time, partitions
@@ -167,12 +167,13 @@ def test_a_second_that_is_cut_has_no_rate(make: Make) -> None:
 def test_a_long_run_is_drawn_with_fewer_points(make: Make) -> None:
     """Rates by their mean, everything else by its worst; the figure says so."""
     result = assemble(make())
-    second = result["timeline"][5]
+    second = result.timeline[5].model_dump()
     seconds = 2 * MOST_POINTS
-    result["timeline"] = [
+    seen = [
         {**second, "second": at, "sent_per_second": 100.0 * (at % 2), "outstanding": at, "ack": _ack(at)}
         for at in range(seconds)
     ]
+    result = altered(result, "timeline", seen)
     rows = timeline(result, [])
     assert len(rows) == MOST_POINTS
     assert rows[1]["s"] == 2

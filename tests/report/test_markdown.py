@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from pydantic import BaseModel
 from tests.report.conftest import processing, transacting
 
 from streamgauge.domain.errors import AnalysisError
@@ -188,8 +189,11 @@ def structure(make: Make) -> Callable[[str], list[str]]:
 
 def _everywhere(part: Any, word: str) -> Any:
     """The result with the word in place of every text; the statuses alone are looked at, never shown."""
+    if isinstance(part, BaseModel):
+        texts = {name: value if name == "status" else _everywhere(value, word) for name, value in part}
+        return type(part).model_construct(part.model_fields_set, **texts)
     if isinstance(part, dict):
-        return {key: value if key == "status" else _everywhere(value, word) for key, value in part.items()}
+        return {key: _everywhere(value, word) for key, value in part.items()}
     if isinstance(part, list):
         return [_everywhere(each, word) for each in part]
     return word if isinstance(part, str) else part

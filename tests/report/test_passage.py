@@ -1,13 +1,11 @@
 """What people read of a pipeline: on the screen, in summary.md, in the report and its figures; and result.json."""
 
-import json
 from collections.abc import Callable
-from importlib import resources
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from tests.report.conftest import faulty
+from tests.report.conftest import faulty, told
 from tests.report.test_html import Page
 
 from streamgauge.domain.folder.facts import RunFolder
@@ -21,6 +19,8 @@ from streamgauge.report.pages import html, passage
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import to_markdown
 from streamgauge.report.pages.terminal import summary
+from streamgauge.result import Result
+from streamgauge.result.schema import json_schema
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -108,28 +108,27 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html, "bundle", lambda: "/* bundle */")
 
 
-def drawn(result: Row, tables: Tables) -> dict[str, Any]:
+def drawn(result: Result, tables: Tables) -> dict[str, Any]:
     return {figure.name: figure for figure in figures(result, tables)}
 
 
 @pytest.mark.parametrize("changes", [(piped,), (tabled,), (piped, faulty)])
 def test_the_section_is_as_its_schema_says(make: Make, changes: tuple[Any, ...]) -> None:
-    schema = json.loads((resources.files("streamgauge.report") / "result.schema.json").read_text(encoding="utf-8"))
-    result = assemble(make(*changes))
-    assert [error.message for error in Draft202012Validator(schema).iter_errors(result)] == []
+    result = told(make(*changes))
+    assert [error.message for error in Draft202012Validator(json_schema()).iter_errors(result)] == []
 
 
 def test_without_a_pipeline_there_is_no_section_and_it_is_said_why(make: Make) -> None:
     result = assemble(make())
-    assert result["pipeline"] is None
-    assert "stands between" in result["reasons"]["pipeline"]
+    assert result.pipeline is None
+    assert "stands between" in result.reasons["pipeline"]
     assert passage.in_short(result) == {}
     assert passage.facts(result) == []
     assert "Pipeline" not in to_markdown(result)
 
 
 def test_what_is_null_has_its_reason(make: Make) -> None:
-    found = assemble(make(piped))["pipeline"]
+    found = told(make(piped))["pipeline"]
     nulls = {name for name, value in found.items() if value is None}
     assert nulls == set(found["reasons"])
     assert found["reasons"]["lookups"] == "it writes no table"

@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import Callable
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.conftest import credited, fault, faulty, hysteresis, recovered
+from tests.report.conftest import credited, fault, faulty, hysteresis, recovered, told
 from tests.report.test_html import Page
 
 from streamgauge.domain.folder.facts import RunFolder
@@ -17,9 +16,10 @@ from streamgauge.report.pages import html, pressure, words
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import to_markdown
 from streamgauge.report.pages.terminal import summary
+from streamgauge.result import Result
+from streamgauge.result.reading import parse_result, result_of
 
 Row = dict[str, Any]
-Result = dict[str, Any]
 Make = Callable[..., RunFolder]
 
 EVIL = "</td><script>alert(1)</script>{{7*7}}"
@@ -34,9 +34,9 @@ LAG: Row = {
 }  # fmt: skip
 CREDIT: Row = {
     "policy": "credit", "limit": 5_000, "resume": None, "poll_ms": 1.0, "decisions": 900, "outstanding_max": 4_990,
-    "uncredited_max": 4_992, "max_second": 2.5, "within_limit": True, "pauses": None, "paused_s": None, "returned": 12,
-    "ambiguous": 3, "controller_died_second": None, "offered_per_second": 10_000.0, "admitted_per_second": 2_400.0,
-    "sent_per_second": 2_400.0, "processed_per_second": 2_390.0, "unsent": 76_000,
+    "credits_used_max": 4_992, "max_second": 2.5, "within_limit": True, "pauses": None, "paused_s": None,
+    "returned": 12, "ambiguous": 3, "controller_died_second": None, "offered_per_second": 10_000.0,
+    "admitted_per_second": 2_400.0, "sent_per_second": 2_400.0, "processed_per_second": 2_390.0, "unsent": 76_000,
     "throttle": {"count": 9, "mean_ms": 1.0, "p50_ms": 3_200.0, "p99_ms": 7_500.0, "p99_9_ms": 7_600.0, "max_ms": 9.5},
     "reasons": {},
 }  # fmt: skip
@@ -47,10 +47,11 @@ HYSTERESIS: Row = CREDIT | {
 }  # fmt: skip
 FAULTS = [fault(3.0, "pause", "consumer-0"), fault(5.0, "pause", "consumer-0", "end"), fault(7.0, "kill", "consumer-1")]
 FAULTS += [fault(8.0, "pause", "broker-1", error="no such process")]
+LAST: Row = {"cause": "kill", "target": "consumer-1", "detected_s": None, "group": "0", "reasons": {}}
 RECOVERY = [
     recovered("outstanding", 2.25) | {"group": "g", "detail": "4ms", "reasons": {}},
     recovered("committed_lag", 2.5) | {"group": None, "reasons": {}},
-    recovered("outstanding", None) | {"cause": "kill", "target": "consumer-1", "detected_s": None, "reasons": {}},
+    recovered("outstanding", None) | LAST,
 ]
 
 
@@ -63,10 +64,10 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def result(make: Make) -> Callable[..., Result]:
     """A result with these sections; the others that this is about are null."""
-    plain = assemble(make())
+    plain = told(make())
 
     def made(**sections: Any) -> Result:
-        return deepcopy({**plain, **dict.fromkeys(("lag", "backpressure", "faults", "recovery")), **sections})
+        return result_of({**plain, **dict.fromkeys(("lag", "backpressure", "faults", "recovery")), **sections})
 
     return made
 
@@ -81,9 +82,9 @@ def lines_of(result: Result) -> list[str]:
 
 def test_a_run_without_any_of_it_says_nothing(result: Callable[..., Result]) -> None:
     """Neither where the sections are null, nor in a result that was written before there were any."""
-    older = {name: section for name, section in result().items() if name not in {"lag", "backpressure", "faults"}}
-    del older["recovery"]
-    for each in (result(), older):
+    absent = {"lag", "backpressure", "faults", "recovery"}
+    older = {name: section for name, section in result().document().items() if name not in absent}
+    for each in (result(), result_of(older)):
         assert "Lag and backpressure" not in page(each)
         assert "Lag and backpressure" not in to_markdown(each)
         assert pressure.in_short(each) == {}
@@ -125,11 +126,11 @@ def test_hysteresis_has_pauses_and_no_bound(result: Callable[..., Result]) -> No
     [
         ({"within_limit": True}, "the bound held", "good"),
         (
-            {"within_limit": False, "uncredited_max": 5_001},
+            {"within_limit": False, "credits_used_max": 5_001},
             "5,001 of 5,000 credits in use at most: the bound was",
             "bad",
         ),
-        ({"within_limit": None, "uncredited_max": None}, "- of 5,000 credits", "doubt"),
+        ({"within_limit": None, "credits_used_max": None}, "- of 5,000 credits", "doubt"),
     ],
 )
 def test_a_bound_is_judged(result: Callable[..., Result], changes: Row, said: str, tone: str) -> None:
@@ -243,16 +244,17 @@ def test_a_summary_has_tables(result: Callable[..., Result]) -> None:
 
 def censored(result: Result) -> Result:
     """Of three messages in four nobody knows more than that they took longer."""
-    response = result["latency"]["end_to_end"]["response"]
+    document = result.document()
+    response = document["latency"]["end_to_end"]["response"]
     response |= {"censored": 300_000, "p50_ms": 31_000.0, "p50_hi_ms": None, "p99_ms": 35_200.0, "p99_hi_ms": None}
     response["delivered"] = {"p50_ms": 1_584.0, "p95_ms": 3_000.0, "p99_ms": 3_810.0, "p99_9_ms": None}
-    return result
+    return result_of(document)
 
 
 def test_percentiles_of_what_was_delivered_stand_beside_those_of_all(result: Callable[..., Result]) -> None:
     """With one sentence that says which of them is the honest one; on the screen the name has to do."""
     made = censored(result())
-    (line,) = [line for line in words.latency_lines(made["latency"]) if line.kind == words.DELIVERED_ONLY]
+    (line,) = [line for line in words.latency_lines(made.latency) if line.kind == words.DELIVERED_ONLY]
     assert (line.path, line.figures) == ("end-to-end", ("1,584", "3,810", "-", "18.0"))
     shown = lines_of(made)
     place = next(at for at, line in enumerate(shown) if line.startswith("end-to-end response"))
@@ -266,10 +268,10 @@ def test_percentiles_of_what_was_delivered_stand_beside_those_of_all(result: Cal
 
 
 def evil(result: Result) -> Result:
-    text = json.dumps(result)
+    text = result.text()
     for name in ("consumer-0", "consumers", "no such process", "4ms"):
-        text = text.replace(f'"{name}"', json.dumps(EVIL))
-    return dict(json.loads(text))
+        text = text.replace(f': "{name}"', f": {json.dumps(EVIL)}")
+    return parse_result(text.encode())
 
 
 def test_all_that_came_from_outside_is_escaped(result: Callable[..., Result]) -> None:

@@ -10,6 +10,7 @@ from tests.report.conftest import (
     SECONDS,
     Drawn,
     Make,
+    altered,
     credited,
     fault,
     faulty,
@@ -204,8 +205,7 @@ def test_without_a_schedule_something_is_always_waiting(make: Make, load_ends: f
             row |= {"due": None, "backlog": None}
 
     folder = make(unpaced)
-    result = assemble(folder)
-    result["throughput"]["measured_seconds"] = load_ends
+    result = altered(assemble(folder), "throughput.measured_seconds", load_ends)
     figures = {figure.name: figure for figure in catalogue.figures(result, tables_of(folder, print))}
     assert figures["admission"].data["admission_paused"] == spans
     assert {row["series"] for row in figures["admission"].data["admission"]} == {"admitted", "processed"}

@@ -17,11 +17,11 @@ from streamgauge.report import files
 from streamgauge.report.assemble.result import write_result
 from streamgauge.report.pages import html
 from streamgauge.report.pages.terminal import summary
-from streamgauge.report.publish import publish, result_of
+from streamgauge.report.publish import publish, read_result, result_of
+from streamgauge.result.schema import json_schema
 
 Make = Callable[..., RunFolder]
 GOLDEN = Path(__file__).parent / "golden"
-SCHEMA = Path(html.__file__).parents[1] / "result.schema.json"
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_terminal_markdown_html_and_json_say_the_same_numbers(make: Make, told: 
     result = write_result(folder)
     publish(folder, result, told.append)
     texts = [summary(result), folder.summary.read_text(), folder.report.read_text()]
-    assert json.loads(folder.result.read_text()) == result
+    assert json.loads(folder.result.read_text()) == result.document()
     for figure in ("10,000/s", "6.00", "18.0", "120,000", "2 of 2 held"):
         assert [figure in text for text in texts] == [True] * 3, figure
 
@@ -162,7 +162,7 @@ def change_result(**changes: Any) -> Callable[[RunFolder], object]:
         (lambda folder: folder.result.write_bytes(b"\xff\xfe\x00"), "cannot be read"),
         (lambda folder: folder.result.write_text("[]"), "is not a result of streamgauge"),
         (lambda folder: folder.result.write_text('{"format": 1}'), "is not a result of streamgauge"),
-        (change_result(format=2), "format 2 is newer than this version reads (1)"),
+        (change_result(format=3), "format 3 is newer than this version reads (2)"),
         (change_result(format="1"), "is not a result of streamgauge"),
         (change_result(latency=None), "is not a result of streamgauge"),
     ],
@@ -187,13 +187,13 @@ def test_what_an_older_version_left_is_still_reported(
     """From its tables, and from its result.json alone; the result keeps today's schema."""
     folder = RunFolder(tmp_path / "run")
     shutil.copytree(GOLDEN / made_by, folder.root)
-    before = json.loads(folder.result.read_text())
+    before = read_result(folder.result)
     if not tables:
         shutil.rmtree(folder.tables)
     result = result_of(folder, told.append)
-    jsonschema.validate(result, json.loads(SCHEMA.read_text()))
-    assert result["throughput"] == before["throughput"]
-    assert result["delivery"]["delivered_once"] == 1000
+    jsonschema.validate(result.document(), json_schema())
+    assert result.throughput == before.throughput
+    assert result.delivery.delivered_once == 1000
     written = names(publish(folder, result, told.append), folder)
     assert {"report.html", "summary.md"} <= written
     assert ("csv/latency.csv" in written) == tables

@@ -3,7 +3,6 @@
 import copy
 import json
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from tests.report.conftest import (
     latency,
     observing,
     processing,
+    told,
     transacting,
     used,
     waiting,
@@ -29,13 +29,14 @@ from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.tables.schemas import DELIVERY_COUNTS
 from streamgauge.report.assemble.result import TABLES, assemble, write_result
 from streamgauge.report.assemble.sections import OF_LAG
+from streamgauge.result.schema import json_schema
 from streamgauge.verdict.asked import CLOSED_LOOP
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 Make = Callable[..., RunFolder]
 
-SCHEMA: Any = json.loads((resources.files("streamgauge.report") / "result.schema.json").read_text(encoding="utf-8"))
+SCHEMA: Any = json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
@@ -94,7 +95,7 @@ def never_came(_facts: Row, tables: Tables) -> None:
 
 def throttled(_facts: Row, tables: Tables) -> None:
     """What a policy made messages wait."""
-    waits = {"throttle", "own_lateness"}
+    waits = {"throttle", "own_schedule_delay"}
     tables["latency"] = [row for row in tables["latency"] if row["metric"] not in waits]
     tables["latency"] += [latency(metric, 400.0) for metric in sorted(waits)]
 
@@ -114,7 +115,7 @@ def from_before(_facts: Row, tables: Tables) -> None:
     later = ("transactions", "attempts", "processing", "wire", "connections", "lag", "outstanding", "backpressure")
     for name in (*later, "faults", "recovery"):
         tables.pop(name, None)
-    unknown = {"batch", "since_record_time", "throttle", "own_lateness"}
+    unknown = {"batch", "since_record_time", "throttle", "own_schedule_delay"}
     tables["latency"] = [row for row in tables["latency"] if row["metric"] not in unknown]
 
 
@@ -165,7 +166,7 @@ KINDS = [
 @pytest.mark.parametrize("change", [None, *KINDS])
 def test_every_kind_of_run_makes_a_result_that_its_schema_allows(make: Make, change: Any) -> None:
     """Whatever is off, missing or broken; every null has its reason beside it, where the schema has a place for it."""
-    result = write_result(make(*([change] if change else [])))
+    result = write_result(make(*([change] if change else []))).document()
 
     VALIDATOR.validate(result)
     assert set(without_reasons(result)) == set()
@@ -187,7 +188,7 @@ def without_reasons(value: Any, path: str = "") -> list[str]:
 
 def test_a_folder_that_was_never_analysed_says_so(make: Make) -> None:
     """Nulls throughout, each with its reason, and no verdict."""
-    result = write_result(make(killed, judged=False))
+    result = write_result(make(killed, judged=False)).document()
 
     VALIDATOR.validate(result)
     assert result["verdict"] == {"valid": None, "checks": []}
@@ -196,20 +197,20 @@ def test_a_folder_that_was_never_analysed_says_so(make: Make) -> None:
     assert result["delivery"]["reasons"]["lost"] == "the table delivery is missing"
     assert result["throughput"]["reasons"]["sent_per_second"] == "the table throughput is missing"
     assert result["latency"]["ack"] == {"response": None, "service": None}
-    assert (result["timeline"], result["lateness"], result["resources"]["host"]) == ([], None, None)
-    assert [each["held"] for each in result["expectations"]] == [False, False]
+    assert (result["timeline"], result["schedule_delay"], result["resources"]["host"]) == ([], None, None)
+    assert [each["passed"] for each in result["expectations"]] == [False, False]
 
 
 def test_the_result_says_what_the_tables_say(make: Make) -> None:
     """A short healthy run, looked into here and there."""
-    result = assemble(make())
+    result = told(make())
 
-    assert result["format"] == 1
+    assert result["format"] == 2
     assert result["run"]["name"] == "baseline"
     assert result["verdict"]["valid"] is True
     assert result["throughput"] == {
         "measured_seconds": 10.0,
-        "asked_per_second": 10_000.0,
+        "target_per_second": 10_000.0,
         "sent_per_second": 10_000.0,
         "acked_per_second": 10_000.0,
         "received_per_second": 10_000.0,
@@ -226,15 +227,15 @@ def test_the_result_says_what_the_tables_say(make: Make) -> None:
     assert (result["delivery"]["acked"], result["delivery"]["measure"]["acked"]) == (120_000, 100_000)
     assert [group["group"] for group in result["delivery"]["groups"]] == ["g"]
     assert result["delivery"]["checked_share"] == 1.0
-    assert result["lateness"]["p99_ms"] == 0.09
-    assert [each["producer"] for each in result["lateness"]["producers"]] == [0, 1]
+    assert result["schedule_delay"]["p99_ms"] == 0.09
+    assert [each["producer"] for each in result["schedule_delay"]["producers"]] == [0, 1]
     assert result["expectations"] == [
-        {"path": "delivery.lost", "wanted": 0, "found": 0, "held": True, "reason": None},
+        {"path": "delivery.lost", "wanted": 0, "found": 0, "passed": True, "reason": None},
         {
             "path": "latency.end_to_end.response.p99_ms",
             "wanted": "<= 20",
             "found": 6.0,
-            "held": True,
+            "passed": True,
             "reason": None,
         },
     ]
@@ -242,7 +243,7 @@ def test_the_result_says_what_the_tables_say(make: Make) -> None:
 
 def test_resources_cover_the_measure_phase(make: Make) -> None:
     """Pauses of the warm-up are not among them."""
-    resources_ = assemble(make())["resources"]
+    resources_ = told(make())["resources"]
 
     assert [row["process"] for row in resources_["processes"]][-1] == "broker-1"
     assert (resources_["host"]["idle_share"], resources_["host"]["steal_share"]) == (0.381, 0.0012)
@@ -258,7 +259,7 @@ def test_the_timeline_has_every_second(make: Make) -> None:
     def errors(_facts: Row, tables: Tables) -> None:
         next(row for row in tables["throughput"] if row["second"] == 3).update(failed=2, unsent=5)
 
-    timeline = assemble(make(errors))["timeline"]
+    timeline = told(make(errors))["timeline"]
     figures = {"p50_ms": 3.0, "p99_ms": 6.0, "max_ms": 18.0}
 
     assert [window["second"] for window in timeline] == list(range(-2, 10))
@@ -292,7 +293,7 @@ def test_lag_is_that_of_the_group_that_is_furthest_behind(make: Make) -> None:
         tables["lag"] += [row for row in others if row["scope"] == "group"]
         tables["resources"].append(used("lag", "lag", 0.03))
 
-    lag = assemble(make(another_group))["lag"]
+    lag = told(make(another_group))["lag"]
 
     assert {name: lag[name] for name in ("every_ms", "samples", "failed", "failed_share", "cpu_cores")} == {
         "every_ms": 500.0, "samples": 24, "failed": 1, "failed_share": 1 / 24, "cpu_cores": 0.03,
@@ -309,10 +310,10 @@ def test_lag_is_that_of_the_group_that_is_furthest_behind(make: Make) -> None:
 
 def test_backpressure_shows_offered_admitted_sent_and_processed_apart(make: Make) -> None:
     """And for how long messages waited to be let go."""
-    result = assemble(make(credited, throttled))
+    result = told(make(credited, throttled))
     held = result["backpressure"]
 
-    assert (held["policy"], held["limit"], held["uncredited_max"], held["within_limit"]) == (
+    assert (held["policy"], held["limit"], held["credits_used_max"], held["within_limit"]) == (
         "credit",
         5_000,
         4_992,
@@ -328,7 +329,7 @@ def test_backpressure_shows_offered_admitted_sent_and_processed_apart(make: Make
 
 def test_the_timeline_tells_lag_second_by_second(make: Make) -> None:
     """The last sample of a second, and what is replayed at its end."""
-    window = assemble(make(credited))["timeline"][5]
+    window = told(make(credited))["timeline"][5]
 
     assert (window["second"], window["due_per_second"], window["admitted_per_second"]) == (3, 10_000.0, 2_500.0)
     assert (window["committed_lag"], window["position_lag"], window["time_lag_ms"]) == (1_300, 130, 600 / 2.4)
@@ -336,7 +337,7 @@ def test_the_timeline_tells_lag_second_by_second(make: Make) -> None:
 
 def test_recoveries_name_their_group_and_say_what_is_not_known(make: Make) -> None:
     """One that did not drain has no time to drain, and says so."""
-    result = assemble(make(faulty))
+    result = told(make(faulty))
 
     assert [row["time_to_drain_s"] for row in result["recovery"]] == [2.25, 2.5, None]
     assert result["recovery"][0]["group"] == "g"
@@ -347,14 +348,14 @@ def test_recoveries_name_their_group_and_say_what_is_not_known(make: Make) -> No
 
 def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
     """Null there means infinite, and says so."""
-    response = assemble(make(never_came))["latency"]["end_to_end"]["response"]
+    response = told(make(never_came))["latency"]["end_to_end"]["response"]
 
     assert (response["p99_ms"], response["p99_hi_ms"], response["p99_9_hi_ms"]) == (6.0, 8.0, None)
     assert response["reasons"] == {"p99_9_hi_ms": "the percentile lies among messages that were never delivered"}
     assert "p50_hi_ms" not in response
     # How good it looks when what never came vanishes stands beside it, and only there.
     assert response["delivered"] == {"p50_ms": 2.5, "p95_ms": 4.0, "p99_ms": 5.0, "p99_9_ms": 5.5}
-    assert "delivered" not in assemble(make(never_came))["latency"]["end_to_end"]["service"]
+    assert "delivered" not in told(make(never_came))["latency"]["end_to_end"]["service"]
 
 
 @pytest.mark.parametrize(
@@ -362,8 +363,8 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
     [
         (few, ("latency", "ack", "service", "p99_9_ms"), "needs 10,000 samples, has 9,999"),
         (as_fast_as_possible, ("latency", "ack", "response", "p50_ms"), "the load has no schedule"),
-        (as_fast_as_possible, ("throughput", "asked_per_second"), "the load is as fast as possible"),
-        (closed_loop, ("throughput", "asked_per_second"), CLOSED_LOOP),
+        (as_fast_as_possible, ("throughput", "target_per_second"), "the load is as fast as possible"),
+        (closed_loop, ("throughput", "target_per_second"), CLOSED_LOOP),
         (few, ("latency", "batch"), "the load does not wait for its reports"),
         (few, ("latency", "since_record_time"), "the run sends what it receives"),
         (few, ("transactions",), "the load has no transactions"),
@@ -378,9 +379,9 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
         (lagging, ("faults",), "nothing was done to the run"),
         (produce_only, ("processing",), "nobody consumes"),
         (consume_only, ("transactions",), "nothing is sent"),
-        (consume_only, ("lateness",), "nothing is sent"),
-        (as_fast_as_possible, ("lateness",), "the load has no schedule"),
-        (closed_loop, ("lateness",), CLOSED_LOOP),
+        (consume_only, ("schedule_delay",), "nothing is sent"),
+        (as_fast_as_possible, ("schedule_delay",), "the load has no schedule"),
+        (closed_loop, ("schedule_delay",), CLOSED_LOOP),
         (from_before, ("latency", "batch"), "the run was analysed by an older version"),
         (from_before, ("transactions",), "the table transactions is missing"),
         (without("latency"), ("latency", "poll"), "the table latency is missing"),
@@ -399,7 +400,7 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
 )
 def test_a_null_has_its_reason(make: Make, change: Any, path: tuple[str, ...], reason: str) -> None:
     """Unknown is null, and the section says why."""
-    section = assemble(make(change))
+    section = told(make(change))
     for key in path[:-1]:
         section = section[key]
 
@@ -416,7 +417,7 @@ def test_the_group_that_fared_worst_is_told(make: Make) -> None:
         tables["delivery"] += [run | {"group": 1, "lost": 3}, measure | {"group": 1, "lost": 0, "undelivered": 9}]
         measure["lost"] = 1
 
-    delivery = assemble(make(two_groups))["delivery"]
+    delivery = told(make(two_groups))["delivery"]
 
     assert (delivery["lost"], delivery["measure"]["lost"], delivery["measure"]["undelivered"]) == (3, 0, 9)
     assert [(group["group"], group["lost"]) for group in delivery["groups"]] == [("g", 0), ("h", 3)]
@@ -430,7 +431,7 @@ def test_the_file_is_the_result(make: Make) -> None:
 
     result = write_result(folder)
 
-    assert json.loads(folder.result.read_text()) == result
+    assert json.loads(folder.result.read_text()) == result.document()
     assert {path.name for path in folder.root.iterdir()} == before
 
 
@@ -441,6 +442,17 @@ def test_a_table_that_cannot_be_read_is_one_clear_error(make: Make) -> None:
 
     with pytest.raises(AnalysisError, match=r"latency\.parquet cannot be read: .*; analyse the run again"):
         assemble(folder)
+
+
+def test_a_table_of_another_version_that_makes_no_result_is_one_clear_error(make: Make) -> None:
+    """It may know kinds of faults that this one does not."""
+
+    def unheard_of(facts: Row, tables: Tables) -> None:
+        faulty(facts, tables)
+        tables["faults"][0]["kind"] = "mystery"
+
+    with pytest.raises(AnalysisError, match=r"makes no result: kind is not .*'burst'; analyse the run again"):
+        assemble(make(unheard_of))
 
 
 def test_a_folder_without_run_json_is_one_clear_error(make: Make) -> None:
@@ -493,7 +505,8 @@ OPTIONAL = {
     *UNDESCRIBED,
     ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
     ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
-    *(("latency", key) for key in ("batch", "flush_wait", "throttle", "own_lateness", "since_record_time", "reasons")),
+    *(("latency", key) for key in ("batch", "flush_wait", "throttle", "own_schedule_delay")),
+    ("latency", "since_record_time"), ("latency", "reasons"),
     *(
         (*account, count)
         for account in (("delivery",), ("delivery", "measure"), ("delivery", "groups", 0))
@@ -519,7 +532,7 @@ OPTIONAL = {
 
 def test_the_schema_misses_every_key_and_refuses_every_wrong_one(make: Make) -> None:
     """A key left out, a key too many and a value of a wrong type are each found, wherever they are."""
-    result = assemble(make(transacting, waiting, processing, connecting, credited, throttled, faulty, never_came))
+    result = told(make(transacting, waiting, processing, connecting, credited, throttled, faulty, never_came))
     # One of each list is as good as twelve, and quicker to validate some hundreds of times.
     result = _with_the_first_of_each(result)
     paths = [path for path in _paths(result) if path not in UNDESCRIBED]
@@ -536,8 +549,8 @@ def test_the_schema_misses_every_key_and_refuses_every_wrong_one(make: Make) -> 
 
 def test_the_schema_knows_the_words_of_the_domain() -> None:
     """Percentiles and classes of delivery are said once more in the schema, and are the same."""
-    latency = SCHEMA["$defs"]["latency"]
-    account = SCHEMA["$defs"]["account"]
+    latency = SCHEMA["$defs"]["LatencyFigures"]
+    account = SCHEMA["$defs"]["DeliveryCounts"]
 
     assert {f"{name}_ms" for name in PERCENTILES} <= set(latency["required"])
     assert [name for name in account["properties"] if name in DELIVERY_COUNTS] == list(DELIVERY_COUNTS)
@@ -555,7 +568,7 @@ def unreported(facts: Row, tables: Tables) -> None:
 
 def test_messages_of_unknown_fate_are_in_the_account(make: Make) -> None:
     """And what cannot be told of the measure phase says why."""
-    result = assemble(make(unreported))
+    result = told(make(unreported))
 
     VALIDATOR.validate(result)
     delivery = result["delivery"]
@@ -572,14 +585,14 @@ def test_a_count_that_nobody_can_make_says_why(make: Make) -> None:
         for row in tables["delivery"]:
             row.update(unaccounted=None, aborted_received=None)
 
-    reasons = assemble(make(change))["delivery"]["reasons"]
+    reasons = told(make(change))["delivery"]["reasons"]
     assert reasons["unaccounted"] == "how many were taken up is not known"
     assert reasons["aborted_received"] == "cannot be decided"
 
 
 def test_what_an_older_version_did_not_count_is_null_with_that_reason() -> None:
     """Tables without the column, or the row."""
-    result = assemble(RunFolder(Path(__file__).parent / "golden" / "format-1"))
+    result = told(RunFolder(Path(__file__).parent / "golden" / "format-1"))
 
     VALIDATOR.validate(result)
     assert set(without_reasons(result)) == set()

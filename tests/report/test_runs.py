@@ -28,6 +28,7 @@ HEALTHY = RunRow(
     held=2,
     expectations=2,
 )
+MET: Row = {"path": "delivery.lost", "wanted": 0, "found": 0, "passed": True, "reason": None}
 BARE = RunRow(id=ID, scenario="baseline", created="2026-01-01T12:00:00Z", ending="finished")
 
 
@@ -38,13 +39,13 @@ def contents(healthy: RunFolder) -> Contents:
 
 
 def changed(content: bytes, path: str, value: Any) -> bytes:
-    """The document with one value replaced; `...` takes it away."""
+    """The document with one value replaced, or some keys of an object; `...` takes it away."""
     document = json.loads(content)
     *way, last = path.split(".")
     inner = document
     for step in way:
         inner = inner[step]
-    inner[last] = value
+    inner[last] = {**inner[last], **value} if isinstance(value, dict) and last in inner else value
     if value is ...:
         del inner[last]
     return json.dumps(document).encode()
@@ -73,7 +74,7 @@ def test_a_row_tells_what_the_files_say(contents: Contents) -> None:
         ("delivery", {"lost": None, "undelivered": 3}, {"missing": 3}),
         ("delivery", {"lost": 2, "undelivered": 3}, {"missing": 5}),
         ("expectations", [], {"held": 0, "expectations": 0}),
-        ("expectations", [{"held": True}, {"held": False}], {"held": 1}),
+        ("expectations", [MET, MET | {"passed": False}], {"held": 1}),
         ("something", {"of": "a later version"}, {}),
     ],
 )
@@ -104,8 +105,8 @@ BROKEN = {
     "not text": (b"\xff\xfe\x00\x80", "cannot be read as JSON"),
     "too deep": (b"[" * 100_000, "cannot be read as JSON"),
     "a list": (b"[1]", "is not a JSON object"),
-    "a later format": (b'{"format": 2}', "has format 2; this version reads 1"),
-    "no format at all": (b'{"format": "x"}', "has format 'x'; this version reads 1"),
+    "a later format": (b'{"format": 3}', "has format 3; this version reads {}"),
+    "no format at all": (b'{"format": "x"}', "has format 'x'; this version reads {}"),
 }
 
 
@@ -115,9 +116,10 @@ def test_a_broken_file_is_one_row_that_says_so(contents: Contents, content: byte
     facts, result = contents
     lost: Row = {"scenario": None, "created": None, "ending": None}
 
-    assert run_row(ID, content, result) == replace(HEALTHY, **lost, verdict=NOT_READABLE, faults=(f"run.json {fault}",))
-    assert run_row(ID, facts, content) == replace(BARE, verdict=NOT_READABLE, faults=(f"result.json {fault}",))
-    assert run_row(ID, content, content).faults == (f"run.json {fault}", f"result.json {fault}")
+    of_facts, of_result = f"run.json {fault.format('1')}", f"result.json {fault.format('1 and 2')}"
+    assert run_row(ID, content, result) == replace(HEALTHY, **lost, verdict=NOT_READABLE, faults=(of_facts,))
+    assert run_row(ID, facts, content) == replace(BARE, verdict=NOT_READABLE, faults=(of_result,))
+    assert run_row(ID, content, content).faults == (of_facts, of_result)
 
 
 def test_a_file_that_lacks_something_names_it(contents: Contents) -> None:
@@ -127,8 +129,8 @@ def test_a_file_that_lacks_something_names_it(contents: Contents) -> None:
     assert run_row(ID, changed(facts, "broker.embedded", ...), None).faults == (
         f"run.json {said}: broker.embedded: Field required",
     )
-    assert (
-        run_row(ID, facts, changed(result, "latency.ack", 3)).faults[0].startswith(f"result.json {said}: latency.ack:")
+    assert run_row(ID, facts, changed(result, "latency.ack", 3)).faults == (
+        f"result.json {said}: latency.ack is not object",
     )
     assert run_row(ID, facts, changed(result, "throughput.sent_per_second", float("nan"))).faults
 

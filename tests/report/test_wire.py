@@ -38,7 +38,7 @@ ROWS = [
 def section(rows: list[Row] | None = ROWS, **scenario: Any) -> Any:
     facts = FACTS | {"scenario": FACTS["scenario"] | scenario}
     tables = {} if rows is None else {"wire": rows}
-    return wire(Evidence(RunFacts.model_validate(facts), tables))
+    return wire(Evidence(RunFacts.model_validate(facts), tables)).model_dump(exclude_unset=True)
 
 
 def test_producers_and_consumers_are_told_apart() -> None:

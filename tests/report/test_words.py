@@ -3,20 +3,33 @@
 import pytest
 
 from streamgauge.report.pages import words
+from streamgauge.result import Result
+from streamgauge.result.model.clients import ConnectionsOfKind, ConnectionsSection, WireOfRole, WireSection
+from streamgauge.result.model.delivery import DeliverySection, MissingMessage
+from streamgauge.result.model.resources import HostUsage, ResourcesSection
+
+NOTHING = Result.model_construct(missing=[], connections=None, wire=None, transactions=None, processing=None)
+
+
+def account(**counts: int) -> DeliverySection:
+    """A delivery with these counts, the others not known."""
+    return DeliverySection.model_construct(None, **{**dict.fromkeys(DeliverySection.model_fields), **counts})
 
 
 def test_what_few_runs_have_is_told_in_a_line_each() -> None:
     """Connections kind by kind, bytes on the wire; nothing where there is nothing."""
-    assert (
-        words.also({"connections": None, "wire": None, "transactions": None, "processing": None})
-        == words.also({})
-        == {}
+    assert words.also(NOTHING) == words.also(Result.model_construct(missing=[])) == {}
+    figures = {"target_per_second": 50.0, "per_second": 49.9, "p50_ms": 3.7, "p99_ms": 125.0}
+    kinds = ConnectionsSection.model_construct(
+        open=ConnectionsOfKind.model_construct(None, **figures, failed=2),
+        metadata=None,
+        hold_producer=ConnectionsOfKind.model_construct(None, **figures, failed=0),
+        reasons={"metadata": "none"},
     )
-    kind = {"asked_per_second": 50.0, "per_second": 49.9, "failed": 2, "p50_ms": 3.7, "p99_ms": 125.0}
-    kinds = {"open": kind, "metadata": None, "hold_producer": {**kind, "failed": 0}, "reasons": {"metadata": "none"}}
-    wire = {"producers": {"ratio": 3.625, "messages_per_request": 28.9}, "consumers": None}
+    sent = WireOfRole.model_construct(ratio=3.625, messages_per_request=28.9)
+    wire = WireSection.model_construct(producers=sent, consumers=None)
 
-    told = words.also({"connections": kinds, "wire": wire})
+    told = words.also(Result.model_construct(missing=[], connections=kinds, wire=wire))
 
     assert told == {
         "Connections": "open 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, 2 failed; "
@@ -27,12 +40,12 @@ def test_what_few_runs_have_is_told_in_a_line_each() -> None:
 
 def test_messages_that_did_not_come_back_are_named() -> None:
     """By producer and sequence, ten at most."""
-    lost = [{"class": "lost", "producer": seq % 2, "seq": seq} for seq in range(4)]
-    many = [{"class": "failed", "producer": 0, "seq": seq} for seq in range(12)]
+    lost = [MissingMessage.model_construct(class_="lost", producer=seq % 2, seq=seq) for seq in range(4)]
+    many = [MissingMessage.model_construct(class_="failed", producer=0, seq=seq) for seq in range(12)]
 
-    assert words.missing({"missing": []}) == ""
-    assert words.missing({"missing": lost}) == "lost of producer 0: 0, 2; lost of producer 1: 1, 3"
-    assert words.missing({"missing": many}).endswith("8, 9; more in the table problems")
+    assert words.missing(NOTHING) == ""
+    assert words.missing(Result.model_construct(missing=lost)) == "lost of producer 0: 0, 2; lost of producer 1: 1, 3"
+    assert words.missing(Result.model_construct(missing=many)).endswith("8, 9; more in the table problems")
 
 
 @pytest.mark.parametrize(
@@ -49,18 +62,19 @@ def test_messages_that_did_not_come_back_are_named() -> None:
 )
 def test_a_quota_is_told_of_where_it_was_used_up(quota: dict[str, float | None], expected: str) -> None:
     """Older results do not know of quotas."""
-    assert words.spare({"host": {"idle_share": 0.381, "steal_share": 0.0012, **quota}}) == expected
+    host = HostUsage.model_construct(None, idle_share=0.381, steal_share=0.0012, **quota)
+    assert words.spare(ResourcesSection.model_construct(host=host)) == expected
 
 
 def test_messages_without_a_report_are_told_with_the_other_troubles() -> None:
     """Once, and with what became of them; what is unaccounted for is as grave as what was lost."""
     counts = {"fate_unknown": 400, "fate_unknown_received": 150, "unacked_received": 150, "unknown": 250}
 
-    told = words.troubles(counts | {"unaccounted": 0})
+    told = words.troubles(account(**counts, unaccounted=0))
 
     assert [(str(each), each.grave) for each in told] == [
         ("250 undecided", False),
         ("150 received though not acknowledged", False),
         ("400 taken up and not reported", False),
     ]
-    assert [(str(each), each.grave) for each in words.troubles({"unaccounted": 3})] == [("3 unaccounted for", True)]
+    assert [(str(each), each.grave) for each in words.troubles(account(unaccounted=3))] == [("3 unaccounted for", True)]

@@ -13,6 +13,7 @@ def pages() -> dict[str, str]:
         "events.md": rows.events_page(),
         "exit-codes.md": exit_codes.page(),
         "result.md": result.page(),
+        "result.schema.json": result.schema_file(),
         "scenario.md": scenario.page(),
         "tables.md": rows.tables_page(),
     }

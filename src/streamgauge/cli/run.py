@@ -1,10 +1,8 @@
 """The commands `run`, `analyse` and `report`: conduct, analyse, show, exit code."""
 
-import json
 import os
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from typing import Any
 
 from streamgauge.cli.signals import noted
 from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
@@ -12,6 +10,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.disk import free_bytes
+from streamgauge.result import Result
 from streamgauge.run import archives
 from streamgauge.run.conduct import Request, conduct, left_in_vain
 from streamgauge.run.recover import alone, completed
@@ -107,8 +106,8 @@ def analyse(
             ) from error
         result = write_result(folder)
         _show(folder, result, progress, as_json=as_json, out=out, figures=figures)
-    held = all(each["held"] for each in result.get("expectations", []))
-    return exit_code(facts.ending, valid=bool(result["verdict"]["valid"]), expectations_held=held)
+    passed = all(each.passed for each in result.expectations)
+    return exit_code(facts.ending, valid=bool(result.verdict.valid), expectations_held=passed)
 
 
 def report(
@@ -123,7 +122,7 @@ def report(
 
 def _show(
     folder: RunFolder,
-    result: dict[str, Any],
+    result: Result,
     progress: Progress,
     *,
     as_json: bool,
@@ -137,4 +136,4 @@ def _show(
     try:
         publish(folder, result, progress, figures=figures)
     finally:
-        out(json.dumps(result, indent=2) if as_json else summary(result, folder.root))
+        out(result.text() if as_json else summary(result, folder.root))

@@ -1,13 +1,11 @@
 """All that a run folder has for people and their programs, written from result and tables; no broker, no Spark."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
 
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.report.assemble.result import FORMAT, assemble, keep_result
+from streamgauge.report.assemble.result import assemble, keep_result
 from streamgauge.report.csv_files import write_csv
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.drawing.figure import Row
@@ -15,12 +13,10 @@ from streamgauge.report.files import Unwritten, rows_of, whole
 from streamgauge.report.hlog import write_hlog
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import write_markdown
-from streamgauge.report.schema import misfit
+from streamgauge.result import Result
+from streamgauge.result.reading import NotAResultError, TooNewError, parse_result
 
-Result = dict[str, Any]
 Progress = Callable[[str], None]
-_LATER: Final[Mapping[str, Any]] = {"expectations": [], "lateness": None}
-"""Sections that a result may lack."""
 
 
 def result_of(folder: RunFolder, progress: Progress) -> Result:
@@ -59,17 +55,13 @@ def read_result(path: Path) -> Result:
     """A result.json that is there; raises BadInput where it cannot be shown."""
     where = str(path)
     try:
-        result = json.loads(path.read_bytes())
+        return parse_result(path.read_bytes())
+    except TooNewError as error:
+        raise BadInput.single(where, str(error), "Use a newer version of streamgauge") from error
+    except NotAResultError as error:
+        raise BadInput.single(where, f"is not a result of streamgauge: {error}", "Analyse the run again") from error
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput.single(where, f"cannot be read: {error}", "Analyse the run again") from error
-    version = result.get("format") if isinstance(result, dict) else None
-    if isinstance(version, int) and version > FORMAT:
-        what = f"format {version} is newer than this version reads ({FORMAT})"
-        raise BadInput.single(where, what, "Use a newer version of streamgauge")
-    whole_result = {**_LATER, **result} if isinstance(result, dict) else result
-    if wrong := misfit(whole_result):
-        raise BadInput.single(where, f"is not a result of streamgauge: {wrong}", "Analyse the run again")
-    return dict(whole_result)
 
 
 def publish(folder: RunFolder, result: Result, progress: Progress, *, figures: bool = False) -> list[Path]:

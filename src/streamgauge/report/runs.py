@@ -3,18 +3,20 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from rich.table import Table
 from rich.text import Text
 
 from streamgauge.domain.events import FORMAT_VERSION
 from streamgauge.domain.folder.facts import RunFacts
-from streamgauge.domain.text.numbers import UNKNOWN, per_second, significant, whole
-from streamgauge.report.assemble.result import FORMAT
+from streamgauge.domain.text.numbers import UNKNOWN, listed, per_second, significant, whole
 from streamgauge.report.pages.page import page, plain
 from streamgauge.report.pages.words import JUDGEMENTS
+from streamgauge.result import FORMAT, Result
+from streamgauge.result.model.delivery import DeliverySection
+from streamgauge.result.reading import NotAResultError, result_of
 
 NOT_ANALYSED: Final = "not analysed"
 NOT_READABLE: Final = "not readable"
@@ -50,74 +52,19 @@ class RunRow:
     """Why something of it cannot be read."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
-
-
-class _Verdict(_Part):
-    valid: bool | None
-
-
-class _Throughput(_Part):
-    received_per_second: float | None
-    sent_per_second: float | None
-
-
-class _Figures(_Part):
-    p50_ms: float | None
-    p50_hi_ms: float | None = None
-    p99_ms: float | None
-    p99_hi_ms: float | None = None
-
-    def is_least(self, name: str) -> bool:
-        """Whether an upper end is told, be it a number or null for infinite."""
-        return f"{name}_hi_ms" in self.model_fields_set
-
-
-class _Kinds(_Part):
-    response: _Figures | None
-
-
-class _Latency(_Part):
-    end_to_end: _Kinds
-    ack: _Kinds
-
-
-class _Delivery(_Part):
-    lost: int | None
-    undelivered: int | None
-
-
-class _Expectation(_Part):
-    held: bool
-
-
-class _Result(_Part):
-    """Of result.json what a row tells."""
-
-    verdict: _Verdict
-    throughput: _Throughput
-    latency: _Latency
-    delivery: _Delivery
-    expectations: list[_Expectation]
-
-
 class _UnreadableError(Exception):
     """A file does not say what it should; the text says why."""
-
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 def run_row(name: str, facts: bytes | None, result: bytes | None) -> RunRow:
     """The row of a run folder of this name, from the content of its run.json and result.json, None where missing."""
     row, faults = RunRow(name), []
     try:
-        row = _with_facts(row, _read(RunFacts, facts, FORMAT_VERSION))
+        row = _with_facts(row, _facts(facts))
     except _UnreadableError as error:
         faults.append(f"run.json {error}")
     try:
-        row = row if result is None else _with_result(row, _read(_Result, result, FORMAT))
+        row = row if result is None else _with_result(row, _result(result))
     except _UnreadableError as error:
         faults.append(f"result.json {error}")
     return replace(row, verdict=NOT_READABLE, faults=tuple(faults)) if faults else row
@@ -128,31 +75,46 @@ def newest_last(rows: Sequence[RunRow]) -> list[RunRow]:
     return sorted(rows, key=lambda row: (row.created or "", row.id))
 
 
-def _read(model: type[Model], content: bytes | None, known: int) -> Model:
-    """The content as the model; raises _UnreadableError, also for a format that this version does not know."""
+def _facts(content: bytes | None) -> RunFacts:
+    """What run.json says; raises _UnreadableError, also for a format that this version does not know."""
     if content is None:
         raise _UnreadableError("is missing")
+    document = _document(content, (FORMAT_VERSION,))
     try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise _UnreadableError("cannot be read as JSON") from error
-    if not isinstance(document, dict):
-        raise _UnreadableError("is not a JSON object")
-    if document.get("format", known) != known:
-        raise _UnreadableError(f"has format {document['format']!r}; this version reads {known}")
-    try:
-        return model.model_validate(document)
+        return RunFacts.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise _UnreadableError(f"does not say what it should: {where}: {first['msg']}") from error
 
 
+def _result(content: bytes) -> Result:
+    """What result.json says; raises _UnreadableError, also for a format that this version does not know."""
+    document = _document(content, range(1, FORMAT + 1))
+    try:
+        return result_of(document)
+    except NotAResultError as error:
+        raise _UnreadableError(f"does not say what it should: {error}") from error
+
+
+def _document(content: bytes, known: Sequence[int]) -> dict[str, Any]:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise _UnreadableError("cannot be read as JSON") from error
+    if not isinstance(document, dict):
+        raise _UnreadableError("is not a JSON object")
+    if document.get("format", known[-1]) not in known:
+        readable = listed([str(each) for each in known])
+        raise _UnreadableError(f"has format {document['format']!r}; this version reads {readable}")
+    return document
+
+
 def _with_facts(row: RunRow, facts: RunFacts) -> RunRow:
     return replace(row, scenario=facts.name, created=facts.created, ending=facts.ending)
 
 
-def _with_result(row: RunRow, result: _Result) -> RunRow:
+def _with_result(row: RunRow, result: Result) -> RunRow:
     rates = {"received": result.throughput.received_per_second, "sent": result.throughput.sent_per_second}
     rate_of = next((stage for stage, rate in rates.items() if rate is not None), None)
     row = replace(
@@ -161,7 +123,7 @@ def _with_result(row: RunRow, result: _Result) -> RunRow:
         rate_of=rate_of,
         per_second=rates[rate_of] if rate_of else None,
         missing=_missing(result.delivery),
-        held=sum(each.held for each in result.expectations),
+        held=sum(each.passed for each in result.expectations),
         expectations=len(result.expectations),
     )
     responses = {"end-to-end": result.latency.end_to_end.response, "ack": result.latency.ack.response}
@@ -178,7 +140,7 @@ def _with_result(row: RunRow, result: _Result) -> RunRow:
     return row
 
 
-def _missing(delivery: _Delivery) -> int | None:
+def _missing(delivery: DeliverySection) -> int | None:
     """What is known to be missing; that nothing is can be said only where both counts are known."""
     known = [count for count in (delivery.lost, delivery.undelivered) if count is not None]
     return sum(known) if len(known) == 2 or any(known) else None

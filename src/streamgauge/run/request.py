@@ -19,7 +19,7 @@ from streamgauge.kafka.client_config import read_client_config
 from streamgauge.processes.jvm.java import Java, find_java
 from streamgauge.processes.scratch import scratch_faults
 from streamgauge.record.facts import read_facts
-from streamgauge.report.schema import expectation_faults
+from streamgauge.result.schema import expectation_faults
 from streamgauge.run.conduct import Request
 from streamgauge.run.scenario_file import read_scenario
 from streamgauge.run.trust import Trust, check_trust, trust_of, wrong_folders

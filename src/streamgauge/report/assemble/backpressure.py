@@ -2,14 +2,10 @@
 
 from typing import Final
 
-from streamgauge.report.assemble.sections import Section, with_reasons
+from streamgauge.report.assemble.sections import Values, made
+from streamgauge.result.model.pressure import BackpressureSection, FaultAction, RecoveryScore, ThrottleWait
 from streamgauge.verdict.evidence import Evidence, Row
 
-_OF_POLICY: Final = (
-    "policy", "limit", "resume", "poll_ms", "decisions", "outstanding_max", "uncredited_max", "max_second",
-    "within_limit", "pauses", "paused_s", "returned", "ambiguous", "controller_died_second",
-)  # fmt: skip
-_OF_THROTTLE: Final = ("count", "mean_ms", "p50_ms", "p99_ms", "p99_9_ms", "max_ms")
 _OF_CREDIT: Final = frozenset({"within_limit", "returned", "ambiguous"})
 _OF_HYSTERESIS: Final = frozenset({"resume", "pauses", "paused_s"})
 _WHY_NOT: Final = {
@@ -30,16 +26,16 @@ _WHY_NOT_RECOVERED: Final = {
 }
 
 
-def backpressure(run: Evidence) -> Section | None:
+def backpressure(run: Evidence) -> BackpressureSection | None:
     """What the policy that holds producers back did; null without a policy."""
     row = run.one("backpressure")
     if row is None:
         return None
-    out: Section = {name: row[name] for name in _OF_POLICY}
-    out |= _rates(run)
     throttle = run.latency("throttle")
-    out["throttle"] = {name: throttle[name] for name in _OF_THROTTLE} if throttle.get("count") else None
-    return with_reasons(out, lambda key: _why(row, key))
+    waited = ThrottleWait.model_validate(throttle) if throttle.get("count") else None
+    known = {**row, "credits_used_max": row["uncredited_max"], **_rates(run), "throttle": waited}
+    out = {name: known[name] for name in BackpressureSection.model_fields if name in known}
+    return made(BackpressureSection, out, lambda key: _why(row, key))
 
 
 def _why(row: Row, key: str) -> str:
@@ -50,7 +46,7 @@ def _why(row: Row, key: str) -> str:
     return _WHY_NOT.get(key, "it cannot be told from the rows")
 
 
-def _rates(run: Evidence) -> Section:
+def _rates(run: Evidence) -> Values:
     """Offered, admitted, sent and processed: four rates of one measure phase, and what was never sent of it."""
     row, seconds = run.measured, run.measured_seconds
     names = {"offered": "due", "sent": "sent", "processed": "processed"}
@@ -72,16 +68,16 @@ def _admitted_per_second(run: Evidence) -> float | None:
     return float(last["admitted"] - first["admitted"]) / float(last["second"] - first["second"])
 
 
-def faults(run: Evidence) -> list[Section] | None:
+def faults(run: Evidence) -> list[FaultAction] | None:
     """What the scenario did to the run, as it was carried out; null where that was nothing."""
-    return [dict(row) for row in run.rows("faults")] or None
+    return [FaultAction.model_validate(row) for row in run.rows("faults")] or None
 
 
-def recovery(run: Evidence) -> list[Section] | None:
+def recovery(run: Evidence) -> list[RecoveryScore] | None:
     """How the run came back from each cause that was over; null where there was none."""
     names = {group.id: group.name for group in run.facts.groups}
     rows = [{**row, "group": names.get(row["group"])} for row in run.rows("recovery")]
-    return [with_reasons(row, _why_not_recovered) for row in rows] or None
+    return [made(RecoveryScore, row, _why_not_recovered) for row in rows] or None
 
 
 def _why_not_recovered(key: str) -> str:

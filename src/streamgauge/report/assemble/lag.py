@@ -5,7 +5,8 @@ from typing import Any, Final, NamedTuple
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.text.quantities import parse_duration_ns
-from streamgauge.report.assemble.sections import Section, with_reasons
+from streamgauge.report.assemble.sections import Values, made
+from streamgauge.result.model.pressure import GroupLags, LagSection
 from streamgauge.verdict.asked import part
 from streamgauge.verdict.evidence import Evidence, Row
 
@@ -23,7 +24,7 @@ class _Point(NamedTuple):
     """The most within the interval that ends there."""
 
 
-def lag(run: Evidence) -> Section | None:
+def lag(run: Evidence) -> LagSection | None:
     """Lag of the group that is furthest behind, and of each of several; null where nothing is known of it."""
     samples, replayed = run.matching("lag", scope="group"), run.rows("outstanding")
     if not samples and not replayed:
@@ -31,12 +32,12 @@ def lag(run: Evidence) -> Section | None:
     found = dict.fromkeys(row["group"] for row in (*samples, *replayed))
     groups = {group: _of_group(run, group, samples, replayed) for group in found}
     names = {group.id: group.name for group in run.facts.groups}
-    out: Section = _sampler(run, samples)
+    out = _sampler(run, samples)
     out |= {name: _worst([each[name] for each in groups.values()]) for name in _QUANTITIES}
     several = groups if len(groups) > 1 else {}
     told = [{"group": names.get(group, str(group)), **each} for group, each in several.items()]
-    out["groups"] = [with_reasons(each, lambda key: _why(samples, key)) for each in told]
-    return with_reasons(out, lambda key: _why(samples, key))
+    out["groups"] = [made(GroupLags, each, lambda key: _why(samples, key)) for each in told]
+    return made(LagSection, out, lambda key: _why(samples, key))
 
 
 def _why(samples: Sequence[Row], key: str) -> str:
@@ -45,7 +46,7 @@ def _why(samples: Sequence[Row], key: str) -> str:
     return _NOT_REPLAYED
 
 
-def _sampler(run: Evidence, samples: Sequence[Row]) -> Section:
+def _sampler(run: Evidence, samples: Sequence[Row]) -> Values:
     """What was asked of the sampler, how often it answered, and what it cost."""
     first = samples[0]["group"] if samples else None
     asked = [row for row in samples if row["group"] == first]
@@ -65,7 +66,7 @@ def _every_ms(run: Evidence) -> float | None:
     return None if every is None else parse_duration_ns(every) / NS_PER_MS
 
 
-def _of_group(run: Evidence, group: int | None, samples: Sequence[Row], replayed: Sequence[Row]) -> Section:
+def _of_group(run: Evidence, group: int | None, samples: Sequence[Row], replayed: Sequence[Row]) -> Values:
     mine, rows = ([row for row in each if row["group"] == group] for each in (samples, replayed))
     is_exact = any(row["outstanding_max"] is not None for row in rows)
     outstanding = _figures(run, _points(rows, "outstanding", "outstanding_max"))
@@ -88,7 +89,7 @@ def _points(rows: Iterable[Row], name: str, most: str | None = None) -> list[_Po
     ]
 
 
-def _figures(run: Evidence, points: Sequence[_Point]) -> Section | None:
+def _figures(run: Evidence, points: Sequence[_Point]) -> Values | None:
     """Figures of the measure phase, and the last value of the run; null where no value is known in it."""
     ends = run.measured_seconds or 0.0
     measured = [point for point in points if 0 <= point.second <= ends]
@@ -103,15 +104,15 @@ def _figures(run: Evidence, points: Sequence[_Point]) -> Section | None:
     }
 
 
-def _worst(found: Iterable[Section | None]) -> Section | None:
+def _worst(found: Iterable[Values | None]) -> Values | None:
     """That of the group with the largest maximum."""
     known = [each for each in found if each is not None]
     return max(known, key=lambda each: float(each["max" if "max" in each else "max_ms"]), default=None)
 
 
-def by_second(run: Evidence) -> Mapping[int, Section]:
+def by_second(run: Evidence) -> Mapping[int, Values]:
     """What is known of lag in each second: its last sample, and the replay at its end; the worst of all groups."""
-    found: dict[int, Section] = {}
+    found: dict[int, Values] = {}
     groups = {row["group"] for row in run.rows("lag")}
     for group in groups:
         last: dict[int, Row] = {}
@@ -130,7 +131,7 @@ def by_second(run: Evidence) -> Mapping[int, Section]:
     return found
 
 
-def _note(second: Section, row: Mapping[str, Any], *names: str) -> None:
+def _note(second: Values, row: Mapping[str, Any], *names: str) -> None:
     """Remember the largest of each value; one that is not known leaves it unknown."""
     for name in names:
         known = (second.get(name, row[name]), row[name])

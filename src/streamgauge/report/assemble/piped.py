@@ -2,18 +2,17 @@
 
 from typing import Final
 
-from streamgauge.report.assemble.sections import Section, with_reasons
+from streamgauge.report.assemble.sections import made
+from streamgauge.result.model.pipeline import (
+    PipelineEvent,
+    PipelineExecutor,
+    PipelineGroup,
+    PipelineLookups,
+    PipelineSection,
+    PipelineStage,
+)
 from streamgauge.verdict.evidence import Evidence, Row
 
-_OF_STAGE: Final = (
-    "stage", "from", "to", "count", "mean_ms", "min_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms", "share", "error_ms",
-    "null_count", "reason",
-)  # fmt: skip
-_OF_GROUP: Final = ("expected", "dropped", "unexpected", "duplicated_at_source", "duplicated_by_pipeline")
-_OF_EXECUTOR: Final = (
-    "start", "executor", "tasks", "failed_tasks", "task_ms", "gc_ms", "gc_share", "busy_cores", "cpu_cores",
-    "memory_bytes",
-)  # fmt: skip
 _WHY_NOT: Final = {
     "down_s": "it never died, or never came back",
     "unexpected": "only a job that lets some messages out, and has an oracle, can have any",
@@ -31,30 +30,30 @@ _WHY_NOT: Final = {
 _NO_BATCH: Final = "no batch with messages began in the measure phase"
 
 
-def pipeline(run: Evidence) -> Section | None:
+def pipeline(run: Evidence) -> PipelineSection | None:
     """What the pipeline did; null without one."""
     row = run.one("pipeline")
     if row is None:
         return None
     names = {group.id: group.name for group in run.facts.groups}
-    groups = [_of_group(each, names) for each in run.matching("through", scope="run")]
     lookups = run.one("lookups", scope="measure") or run.one("lookups", scope="run")
-    out: Section = {
+    out = {
         **row,
-        "groups": groups,
-        "stages": [{name: each[name] for name in _OF_STAGE} for each in run.rows("waterfall")],
-        "life": [dict(each) for each in run.rows("query")],
-        "executors": [
-            {name: each[name] for name in _OF_EXECUTOR} for each in run.matching("executors", scope="measure")
-        ],
-        "lookups": lookups and {name: value for name, value in lookups.items() if name != "scope"},
+        "committed_lag": row["behind"],
+        "groups": [_of_group(each, names) for each in run.matching("through", scope="run")],
+        "stages": [PipelineStage.model_validate(each) for each in run.rows("waterfall")],
+        "events": [PipelineEvent.model_validate({**each, "event": each["what"]}) for each in run.rows("query")],
+        "executors": [PipelineExecutor.model_validate(each) for each in run.matching("executors", scope="measure")],
+        "lookups": lookups and PipelineLookups.model_validate(lookups),
     }
-    return with_reasons(out, lambda key: _why(row, key))
+    del out["behind"]
+    return made(PipelineSection, out, lambda key: _why(row, key))
 
 
-def _of_group(row: Row, names: dict[int, str]) -> Section:
-    out: Section = {"group": names.get(row["group"], str(row["group"])), **{name: row[name] for name in _OF_GROUP}}
-    return with_reasons(out, lambda key: _WHY_NOT.get(key, "it cannot be told from the rows"))
+def _of_group(row: Row, names: dict[int, str]) -> PipelineGroup:
+    out = {name: row[name] for name in PipelineGroup.model_fields if name in row}
+    out["group"] = names.get(row["group"], str(row["group"]))
+    return made(PipelineGroup, out, lambda key: _WHY_NOT.get(key, "it cannot be told from the rows"))
 
 
 def _why(row: Row, key: str) -> str:

@@ -1,20 +1,23 @@
 """result.json: everything a run has to say, put together from run.json and the gold tables."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pydantic import ValidationError
+
+from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble import backpressure, lag, piped, sections
 from streamgauge.report.assemble.connections import connections
 from streamgauge.report.assemble.wire import wire
 from streamgauge.report.files import read_facts, rows_of, whole
-from streamgauge.scenario.expectations import expectations
+from streamgauge.result import FORMAT, Result
+from streamgauge.result.model.run import RunSection
+from streamgauge.result.model.verdict import CheckResult, VerdictSection
+from streamgauge.result.reading import misfit
 from streamgauge.verdict import Check, valid
 from streamgauge.verdict.evidence import Evidence, Row
-
-FORMAT: Final = 1
-"""Version of result.json; what is added later does not change it."""
+from streamgauge.verdict.expectations import expectations
 
 TABLES: Final = (
     "throughput",
@@ -50,20 +53,24 @@ _LOOKED_AT: Final[Mapping[str, Mapping[str, str]]] = {"lag": {"scope": "group"}}
 """Rows that are enough of a table which may have millions."""
 
 
-def assemble(folder: RunFolder) -> dict[str, Any]:
+def assemble(folder: RunFolder) -> Result:
     """The result of a run folder; a table that is missing leaves nulls, with the reason.
 
-    Raises AnalysisError where run.json or a table is there and cannot be read.
+    Raises AnalysisError where run.json or a table is there and cannot be read, or says what no result can say.
     """
     run = Evidence(read_facts(folder), _tables(folder))
-    result: dict[str, Any] = {
-        "format": FORMAT,
-        "run": run.facts.model_dump(mode="json", exclude={"format", "cells"}),
+    try:
+        return _assembled(run)
+    except ValidationError as error:
+        raise AnalysisError(f"{folder.tables} makes no result: {misfit(error)}; analyse the run again") from error
+
+
+def _assembled(run: Evidence) -> Result:
+    parts: dict[str, Any] = {
         "verdict": verdict(run),
-        "expectations": [],
         "throughput": sections.throughput(run),
         "latency": sections.latencies(run),
-        "lateness": sections.lateness(run),
+        "schedule_delay": sections.schedule_delay(run),
         "delivery": sections.delivery(run),
         "missing": sections.missing_messages(run),
         "transactions": sections.transactions(run),
@@ -78,30 +85,33 @@ def assemble(folder: RunFolder) -> dict[str, Any]:
         "resources": sections.resources(run),
         "timeline": sections.timeline(run, lag.by_second(run)),
     }
-    result["reasons"] = {name: sections.why_absent(run, name) for name, section in result.items() if section is None}
+    parts["reasons"] = {name: sections.why_absent(run, name) for name, section in parts.items() if section is None}
+    facts = RunSection.model_validate(run.facts.model_dump(mode="json", exclude={"format", "cells"}))
+    result = Result(format=FORMAT, run=facts, expectations=[], **parts)
     wanted = run.facts.scenario.get("expect")
-    if isinstance(wanted, Mapping):
-        result["expectations"] = [each.as_result() for each in expectations(result, wanted)]
-    return result
+    if not isinstance(wanted, Mapping):
+        return result
+    return result.model_copy(update={"expectations": expectations(result.document(), wanted)})
 
 
-def write_result(folder: RunFolder) -> dict[str, Any]:
+def write_result(folder: RunFolder) -> Result:
     """Write result.json, whole or not at all, as it follows from run.json and tables; returns the result."""
     result = assemble(folder)
     keep_result(folder, result)
     return result
 
 
-def keep_result(folder: RunFolder, result: Mapping[str, Any]) -> None:
+def keep_result(folder: RunFolder, result: Result) -> None:
     """Write a result as result.json, whole or not at all; raises AnalysisError where it cannot be written."""
     with whole(folder.result) as unfinished:
-        unfinished.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        unfinished.write_text(result.text() + "\n", encoding="utf-8")
 
 
-def verdict(run: Evidence) -> dict[str, Any]:
+def verdict(run: Evidence) -> VerdictSection:
     """The checks as the pipeline left them; `valid` is null where it left none."""
     rows = run.rows("verdict")
-    return {"valid": valid([Check(**row) for row in rows]) if rows else None, "checks": [dict(row) for row in rows]}
+    judged = valid([Check(**row) for row in rows]) if rows else None
+    return VerdictSection(valid=judged, checks=[CheckResult.model_validate(row) for row in rows])
 
 
 def _tables(folder: RunFolder) -> dict[str, list[Row]]:

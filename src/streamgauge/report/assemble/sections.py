@@ -1,16 +1,23 @@
 """The parts of result.json: what the tables say, selected and named. Counts are divided by durations, no more."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.percentiles import INFINITE, NOTHING, PERCENTILES, SAMPLES_NEEDED, too_few
 from streamgauge.domain.tables.schemas import DELIVERED_PERCENTILES, DELIVERY_COUNTS
+from streamgauge.result.model.base import Section
+from streamgauge.result.model.clients import ProcessingSection
+from streamgauge.result.model.delivery import DeliverySection, MissingMessage, TransactionsSection
+from streamgauge.result.model.latency import LatencyFigures, LatencySection, RecordAge, ScheduleDelaySection
+from streamgauge.result.model.resources import CollectorPauses, ConsumerPolls, HostUsage, ProcessUsage, ResourcesSection
+from streamgauge.result.model.throughput import ThroughputSection, TimelineSecond
 from streamgauge.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED, Pace, is_on
 from streamgauge.verdict.checks.record import RECORD_TIME_MS
 from streamgauge.verdict.evidence import Evidence, Row, worst_group
 
-Section = dict[str, Any]
+Values = dict[str, Any]
+Made = TypeVar("Made", bound=Section)
 
 BYTES_PER_MB: Final = 1e6
 NO_LOAD: Final = "nothing is sent"
@@ -27,15 +34,19 @@ _MOMENTS: Final = ("min_ms", "mean_ms", "stddev_ms", "variance_ms2", "mad_ms")
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
 _SINCE_RECORD_TIME: Final = "since_record_time"
-_LATER: Final = ("batch", "flush_wait", "throttle", "own_lateness", _SINCE_RECORD_TIME)
-"""Latencies that few runs have."""
+_LATER: Final = {
+    "batch": "batch",
+    "flush_wait": "flush_wait",
+    "throttle": "throttle",
+    "own_schedule_delay": "own_lateness",
+    _SINCE_RECORD_TIME: _SINCE_RECORD_TIME,
+}
+"""Latencies that few runs have, and their metrics."""
 _LATER_COUNTS: Final = frozenset(
     {"aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_received", "unaccounted"}
 )
 """Counts that the first version did not know."""
 OF_LAG: Final = ("admitted_per_second", "committed_lag", "position_lag", "time_lag_ms")
-_OF_TRANSACTIONS: Final = ("count", "per_second", "messages", "mean_messages", "p50_ms", "p99_ms", "max_ms")
-_OF_PROCESSING: Final = ("processed", "unprocessed", "mean_ms", "p50_ms", "p99_ms", "max_ms", "asked_ms")
 
 
 def missing(table: str) -> str:
@@ -43,18 +54,18 @@ def missing(table: str) -> str:
     return f"the table {table} is missing"
 
 
-def throughput(run: Evidence) -> Section:
+def throughput(run: Evidence) -> ThroughputSection:
     """Rates of the measure phase, each by the clock of its own event; MB are 10^6 bytes of value."""
     row, seconds = run.measured, run.measured_seconds
-    out: Section = {"measured_seconds": seconds, "asked_per_second": run.asked_per_second}
+    out: Values = {"measured_seconds": seconds, "target_per_second": run.asked_per_second}
     out |= _rates(run, row, seconds)
     for name in ("sent", "received"):
         rate = _rate(run, row, f"{name}_bytes", seconds)
         out[f"{name}_mb_per_second"] = None if rate is None else rate / BYTES_PER_MB
-    return with_reasons(out, lambda key: _why_no_rate(run, key))
+    return made(ThroughputSection, out, lambda key: _why_no_rate(run, key))
 
 
-def _rates(run: Evidence, row: Row | None, seconds: float | None) -> Section:
+def _rates(run: Evidence, row: Row | None, seconds: float | None) -> Values:
     return {f"{name}_per_second": _rate(run, row, name, seconds) for name in _RATES}
 
 
@@ -66,31 +77,37 @@ def _rate(run: Evidence, row: Row | None, name: str, seconds: float | None) -> f
 
 def _why_no_rate(run: Evidence, key: str) -> str | None:
     stage = key.partition("_")[0]
-    if stage in {"asked", *_SENDING} and not run.sends:
+    if stage in {"target", *_SENDING} and not run.sends:
         return NO_LOAD
-    if stage == "asked" and not run.has_schedule:
+    if stage == "target" and not run.has_schedule:
         return CLOSED_LOOP if run.pace is Pace.CLOSED else "the load is as fast as possible"
-    if stage not in {"measured", "asked", *_SENDING} and not run.consumes:
+    if stage not in {"measured", "target", *_SENDING} and not run.consumes:
         return NO_CONSUMERS
-    if stage != "asked" and run.measured is None:
+    if stage != "target" and run.measured is None:
         return missing("throughput")
     return None
 
 
-def latencies(run: Evidence) -> Section:
+def latencies(run: Evidence) -> LatencySection:
     """Every latency of the measure phase; null where its table is missing."""
     paths = {path: {kind: _latency_of(run, f"{path}_{kind}") for kind in _KINDS} for path in _PATHS}
-    singles = {"poll": _latency_of(run, "poll"), **{name: _only_present(run, name) for name in _LATER}}
-    return with_reasons({**paths, **singles}, lambda metric: _why_no_latency(run, metric))
+    singles = {
+        "poll": _latency_of(run, "poll"),
+        **{name: _only_present(run, metric) for name, metric in _LATER.items()},
+    }
+    found = {**paths, **singles}
+    return made(LatencySection, found, lambda name: _why_no_latency(run, _LATER.get(name, name)))
 
 
-def _only_present(run: Evidence, metric: str) -> Section | None:
+def _only_present(run: Evidence, metric: str) -> LatencyFigures | None:
     """A latency that few runs have; null where this one has it not."""
     found = None if run.latency(metric).get("reason") else _latency_of(run, metric)
-    return found | _of_record_time(run) if found and metric == _SINCE_RECORD_TIME else found
+    if found is None or metric != _SINCE_RECORD_TIME:
+        return found
+    return RecordAge.model_validate(found.model_dump(exclude_unset=True) | _of_record_time(run))
 
 
-def _of_record_time(run: Evidence) -> Section:
+def _of_record_time(run: Evidence) -> Values:
     """Whose clock the time of records was read from, and how far it may be off."""
     row = run.latency(_SINCE_RECORD_TIME)
     error = f"a record's time is exact to {RECORD_TIME_MS:g} ms"
@@ -105,14 +122,14 @@ def _why_no_latency(run: Evidence, metric: str) -> str:
     return str(run.latency(metric).get("reason") or OLDER)
 
 
-def _latency_of(run: Evidence, metric: str) -> Section | None:
+def _latency_of(run: Evidence, metric: str) -> LatencyFigures | None:
     row = run.latency(metric)
     return latency(row, run.matching("cdf", metric=metric)) if row else None
 
 
-def latency(row: Row, cdf: Iterable[Row]) -> Section:
-    """One latency object: moments of what was delivered, percentiles as intervals where messages never came."""
-    out: Section = {name: row[name] for name in ("count", "censored", "selected_by", *_MOMENTS)}
+def latency(row: Row, cdf: Iterable[Row]) -> LatencyFigures:
+    """One latency: moments of what was delivered, percentiles as intervals where messages never came."""
+    out: Values = {name: row[name] for name in ("count", "censored", "selected_by", *_MOMENTS)}
     for name in PERCENTILES:
         out[f"{name}_ms"] = row[f"{name}_ms"]
         if row[f"{name}_censored"]:
@@ -120,8 +137,8 @@ def latency(row: Row, cdf: Iterable[Row]) -> Section:
     if row["censored"] and row["delivered_p50_ms"] is not None:
         out["delivered"] = {f"{name}_ms": row[f"delivered_{name}_ms"] for name in DELIVERED_PERCENTILES}
     out["max_ms"] = row["max_ms"]
-    out["cdf"] = [{"le_ms": point["le_ms"], "share": point["share"]} for point in cdf]
-    return with_reasons(out, lambda key: _why_no_figure(row, key))
+    out["cdf"] = list(cdf)
+    return made(LatencyFigures, out, lambda key: _why_no_figure(row, key))
 
 
 def _why_no_figure(row: Row, key: str) -> str:
@@ -136,16 +153,16 @@ def _why_no_figure(row: Row, key: str) -> str:
     return too_few(needed, population) if population < needed else "no message was delivered"
 
 
-def lateness(run: Evidence) -> Section | None:
+def schedule_delay(run: Evidence) -> ScheduleDelaySection | None:
     """How late producers sent, all together and each; null where the load has no schedule or nothing was measured."""
     together = run.one("lateness", producer=None)
     if together is None:
         return None
-    each = [dict(row) for row in run.rows("lateness") if row["producer"] is not None]
-    return {**{name: value for name, value in together.items() if name != "producer"}, "producers": each}
+    each = [row for row in run.rows("lateness") if row["producer"] is not None]
+    return ScheduleDelaySection.model_validate({**together, "producers": each})
 
 
-def delivery(run: Evidence) -> Section:
+def delivery(run: Evidence) -> DeliverySection:
     """What became of the messages: of the whole run, of the measure phase, and of every group."""
     rows = run.matching("delivery", scope="run")
     groups = [row for row in rows if row.get("group") is not None]
@@ -154,12 +171,12 @@ def delivery(run: Evidence) -> Section:
     out = _account(run, worst)
     out["measure"] = _account(run, worst and run.one("delivery", scope="measure", group=worst["group"]))
     out["groups"] = [{"group": names.get(row["group"], str(row["group"])), **_account(run, row)} for row in groups]
-    return out
+    return DeliverySection.model_validate(out)
 
 
-def _account(run: Evidence, row: Row | None) -> Section:
+def _account(run: Evidence, row: Row | None) -> Values:
     known = row or {}
-    out: Section = {name: known.get(name) for name in (*DELIVERY_COUNTS, "checked", "negative_latencies")}
+    out: Values = {name: known.get(name) for name in (*DELIVERY_COUNTS, "checked", "negative_latencies")}
     checked, received = known.get("checked"), known.get("received")
     out["checked_share"] = checked / received if checked is not None and received else None
     return with_reasons(out, lambda key: _why_no_count(run, row, key))
@@ -181,38 +198,36 @@ def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
     return "no checksum was verified" if key in {"corrupt", "checked", "checked_share"} else "cannot be decided"
 
 
-def transactions(run: Evidence) -> Section | None:
+def transactions(run: Evidence) -> TransactionsSection | None:
     """How the transactions that ended in the measure phase did, by outcome; null where there are none."""
     rows = run.matching("transactions", scope="measure")
-    return {row["outcome"]: _select(row, *_OF_TRANSACTIONS) for row in rows} or None
+    return TransactionsSection.model_validate({row["outcome"]: row for row in rows}) if rows else None
 
 
-def processing(run: Evidence) -> Section | None:
+def processing(run: Evidence) -> ProcessingSection | None:
     """How long consumers took to process: all together, each, and while each of the delays was asked for."""
-    together = run.one("processing", consumer=None, phase=None)
+    rows = [{**row, "target_ms": row["asked_ms"]} for row in run.rows("processing")]
+    together = next((row for row in rows if row["consumer"] is None and row["phase"] is None), None)
     if together is None:
         return None
-    each = [row for row in run.rows("processing") if row["consumer"] is not None]
-    phases = [row for row in run.rows("processing") if row["phase"] is not None]
-    return {
-        **_select(together, *_OF_PROCESSING, "busy_share"),
-        "consumers": [_select(row, "consumer", *_OF_PROCESSING, "busy_share") for row in each],
-        "phases": [_select(row, "phase", *_OF_PROCESSING) for row in phases],
-    }
+    each = [row for row in rows if row["consumer"] is not None]
+    phases = [row for row in rows if row["phase"] is not None]
+    return ProcessingSection.model_validate({**together, "consumers": each, "phases": phases})
 
 
 def why_absent(run: Evidence, section: str) -> str:
     """Why a whole section is null."""
+    table = "lateness" if section == "schedule_delay" else section
     reasons = (
         (section == "connections" and not is_on(run.facts.scenario, section), "the scenario asks for none"),
         (section == "pipeline" and not is_on(run.facts.scenario, "pipeline"), NOT_PIPED),
         (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
         (section == "processing" and not run.consumes, NO_CONSUMERS),
-        (section in {"lateness", "transactions"} and not run.sends, NO_LOAD),
-        (section not in run.tables, missing(section)),
+        (section in {"schedule_delay", "transactions"} and not run.sends, NO_LOAD),
+        (table not in run.tables, missing(table)),
         (section == "processing" and not run.is_processing, "consumers do no processing"),
-        (section == "lateness" and run.pace is Pace.CLOSED, CLOSED_LOOP),
-        (section == "lateness" and not run.has_schedule, "the load has no schedule"),
+        (section == "schedule_delay" and run.pace is Pace.CLOSED, CLOSED_LOOP),
+        (section == "schedule_delay" and not run.has_schedule, "the load has no schedule"),
         (section == "transactions" and not run.rows(section), "the load has no transactions"),
         (section == "lag", "lag was not sampled, and a run that does not send and receive has nothing outstanding"),
         (section == "faults", "nothing was done to the run"),
@@ -221,48 +236,37 @@ def why_absent(run: Evidence, section: str) -> str:
     return next((reason for holds, reason in reasons if holds), NOTHING)
 
 
-def missing_messages(run: Evidence) -> list[Section]:
+def missing_messages(run: Evidence) -> list[MissingMessage]:
     """The first messages of each class that did not come back, by name; `delivery` counts them all."""
     topics = {topic.id: topic.name for topic in run.facts.topics}
-    named = ("producer", "seq", "partition", "offset", "error")
     return [
-        {"class": name, "topic": topics.get(row["topic"]), **_select(row, *named)}
+        MissingMessage.model_validate({**row, "topic": topics.get(row["topic"])})
         for name in MISSING
         for row in run.matching("problems", **{"class": name})[:NAMED]
     ]
 
 
-def resources(run: Evidence) -> Section:
+def resources(run: Evidence) -> ResourcesSection:
     """What processes and host used in the measure phase, pauses of the collector, and how consumers polled."""
     used = run.matching("resources", scope="measure")
-    names = ("process", "role", "cpu_cores", "cpu_us_per_message", "rss_bytes", "messages", "blocked_share")
     host = next((row for row in used if row["role"] == "host"), None)
-    return {
-        "processes": [_select(row, *names, "poll_gap_ms") for row in used if row["role"] != "host"],
-        "host": host and _select(host, "cpu_cores", "idle_share", "steal_share", "rss_bytes") | _throttled(host),
-        "garbage_collection": _pauses(run),
-        "polls": [dict(row) for row in run.rows("polls")],
-    }
+    return ResourcesSection(
+        processes=[ProcessUsage.model_validate(row) for row in used if row["role"] != "host"],
+        host=None if host is None else HostUsage.model_validate(host),
+        garbage_collection=_pauses(run),
+        polls=[ConsumerPolls.model_validate(row) for row in run.rows("polls")],
+    )
 
 
-def _throttled(host: Row) -> Section:
-    """How a CPU quota stopped the workers; null also where an older version analysed the run."""
-    return {name: host.get(name) for name in ("throttled_share", "throttled_periods_share")}
-
-
-def _select(row: Row, *names: str) -> Section:
-    return {name: row[name] for name in names}
-
-
-def _pauses(run: Evidence) -> Section | None:
+def _pauses(run: Evidence) -> CollectorPauses | None:
     """Pauses of embedded brokers; null where there are no such brokers to look at."""
     if "gc" not in run.tables or not run.facts.broker.processes:
         return None
     pauses = run.pauses_ms()
-    return {"pauses": len(pauses), "total_ms": sum(pauses), "longest_ms": max(pauses, default=None)}
+    return CollectorPauses(pauses=len(pauses), total_ms=sum(pauses), longest_ms=max(pauses, default=None))
 
 
-def timeline(run: Evidence, lag: Mapping[int, Section]) -> list[Section]:
+def timeline(run: Evidence, lag: Mapping[int, Values]) -> list[TimelineSecond]:
     """One object for each second of the run, warm-up (negative) and drain included; `lag` is what is known of it."""
     by_window: dict[int, dict[str, Row]] = {}
     for row in run.matching("latency", scope="window"):
@@ -271,22 +275,23 @@ def timeline(run: Evidence, lag: Mapping[int, Section]) -> list[Section]:
     return [_window(run, row, by_window.get(row["second"], {}), lag.get(row["second"], {})) for row in windows]
 
 
-def _window(run: Evidence, row: Row, metrics: Mapping[str, Row], lag: Section) -> Section:
+def _window(run: Evidence, row: Row, metrics: Mapping[str, Row], lag: Values) -> TimelineSecond:
     seconds = (row["duration_ns"] or 0) / NS_PER_SECOND
-    out: Section = {"second": row["second"], **_rates(run, row, seconds)}
+    out: Values = {"second": row["second"], **_rates(run, row, seconds), **{name: lag.get(name) for name in OF_LAG}}
     for path in ("ack", "end_to_end"):
-        out[path] = {kind: _window_latency(metrics.get(f"{path}_{kind}")) for kind in _KINDS}
+        out[path] = {kind: metrics.get(f"{path}_{kind}") for kind in _KINDS}
     out["outstanding"] = row["outstanding"]
     out["errors"] = row["failed"] + row["unsent"] if run.sends else None
     out["due_per_second"] = row["due"] / seconds if run.has_schedule and seconds else None
-    return out | {name: lag.get(name) for name in OF_LAG}
+    return TimelineSecond.model_validate(out)
 
 
-def _window_latency(row: Row | None) -> Section | None:
-    return None if row is None else _select(row, "p50_ms", "p99_ms", "max_ms")
+def made(kind: type[Made], out: Values, why: Callable[[str], str | None]) -> Made:
+    """The section with these values, and a reason for each of its nulls."""
+    return kind.model_validate(with_reasons(out, why))
 
 
-def with_reasons(out: Section, why: Callable[[str], str | None]) -> Section:
+def with_reasons(out: Values, why: Callable[[str], str | None]) -> Values:
     """The section with a reason for each of its nulls."""
     nulls = [key for key, value in out.items() if value is None]
     out["reasons"] = {key: why(key) or NOTHING for key in nulls}

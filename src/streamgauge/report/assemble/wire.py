@@ -1,24 +1,13 @@
 """The section `wire` of result.json: what clients sent and received on the wire, and how much of it were messages."""
 
-from typing import Any, Final
+from typing import Final
 
-from streamgauge.report.assemble.sections import NO_CONSUMERS, NO_LOAD, Section, missing
+from streamgauge.report.assemble.sections import NO_CONSUMERS, NO_LOAD, Values, made, missing
+from streamgauge.result.model.clients import WireOfRole, WireSection, WireTraffic
 from streamgauge.verdict.evidence import Evidence, Row
 
 NOT_TOLD: Final = "no client told anything of itself"
 
-_OF_ALL: Final = (
-    "messages",
-    "message_bytes",
-    "wire_bytes",
-    "ratio",
-    "requests",
-    "retries",
-    "messages_per_request",
-    "rtt_ms",
-    "rtt_p99_ms",
-    "throttle_ms",
-)
 _OF_PRODUCERS: Final = ("batch_messages", "batch_bytes", "queue_ms")
 _WHY: Final = {
     "ratio": "nothing went over the wire",
@@ -29,38 +18,27 @@ _WHY: Final = {
 _NO_BATCH: Final = "no batch was sent in the seconds looked at"
 
 
-def wire(run: Evidence) -> Section:
+def wire(run: Evidence) -> WireSection:
     """What producers sent and what consumers received; null, with the reason, where there are none or none told it."""
-    out: Section = {
-        "producers": _of_role(run, "producer", (*_OF_ALL, *_OF_PRODUCERS)),
-        "consumers": _of_role(run, "consumer", _OF_ALL),
-    }
     roles = {"producers": (run.sends, NO_LOAD), "consumers": (run.consumes, NO_CONSUMERS)}
+    found = {name: _of_role(run, name.removesuffix("s")) for name in roles}
     not_told = NOT_TOLD if "wire" in run.tables else missing("wire")
-    out["reasons"] = {
-        name: not_told if plays else without for name, (plays, without) in roles.items() if out[name] is None
-    }
-    return out
+    return made(WireSection, found, lambda name: not_told if roles[name][0] else roles[name][1])
 
 
-def _of_role(run: Evidence, role: str, names: tuple[str, ...]) -> Section | None:
+def _of_role(run: Evidence, role: str) -> WireOfRole | None:
     """All of a role together and each: of the measure phase, or of the run where that was too short to look twice."""
     for scope in ("measure", "run"):
-        rows = run.matching("wire", scope=scope, role=role)
+        rows = [_known(row) for row in run.matching("wire", scope=scope, role=role)]
         together = next((row for row in rows if row["worker"] is None), None)
         if together is not None:
-            figures = _figures(together, names)
-            nulls = [name for name, value in figures.items() if value is None]
-            return {
-                "scope": scope,
-                **figures,
-                "workers": [
-                    {"worker": row["worker"], **_figures(row, names)} for row in rows if row["worker"] is not None
-                ],
-                "reasons": {name: _WHY.get(name, _NO_BATCH) for name in nulls},
-            }
+            figures = {name: value for name, value in together.items() if name != "worker"}
+            workers = [row for row in rows if row["worker"] is not None]
+            return made(WireOfRole, {**figures, "workers": workers}, lambda name: _WHY.get(name, _NO_BATCH))
     return None
 
 
-def _figures(row: Row, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: row[name] for name in names}
+def _known(row: Row) -> Values:
+    """What clients of the role can tell: consumers have no batches."""
+    absent = () if row["role"] == "producer" else _OF_PRODUCERS
+    return {name: row[name] for name in (*WireTraffic.model_fields, "scope", "worker") if name not in absent}

@@ -110,7 +110,7 @@ def pauses(source: Source, rows: Sequence[Row]) -> Sequence[Row]:
         return []
     spans: list[dict[str, float]] = []
     for before, after in pairwise(rows):
-        if not _paused(before, after, source.result["throughput"]["measured_seconds"] or 0.0):
+        if not _paused(before, after, source.result.throughput.measured_seconds or 0.0):
             continue
         begins, ends = (round(float(row["second"]), 2) for row in (before, after))
         if spans and spans[-1]["to"] == begins:

@@ -167,6 +167,6 @@ def _colors(rows: Sequence[Row]) -> alt.Color:
 
 def _why(source: Source) -> str:
     """Why there is nothing to draw."""
-    latencies = source.result["latency"]
-    counted = any((latencies[path][kind] or {}).get("count") for path in PATHS for kind in KINDS)
+    latencies = source.result.latency
+    counted = any(each and each.count for path in PATHS for each in getattr(latencies, path).kinds.values())
     return _NOT_ANALYSED if counted else "there is no latency in this run"

@@ -39,7 +39,7 @@ def worst_partition(source: Source) -> Figure:
     name, title = "partition-lag", "Lag of the partition that is furthest behind"
     about = "Committed lag of the worst partition at each sample, and what each would have if all had the same. Where "
     about += "the two part, load or consumers are not spread evenly."
-    partitions = sum(topic["partitions"] or 0 for topic in source.result["run"]["topics"])
+    partitions = sum(topic.partitions or 0 for topic in source.result.run.topics)
     lines = []
     for at, (group, suffix) in enumerate(_groups(source)):
         rows = source.rows("lag", scope="group", group=group)
@@ -95,7 +95,7 @@ def lag_points(source: Source, table: str, column: str, group: int | None) -> li
 def _groups(source: Source) -> list[tuple[int | None, str]]:
     """The groups that have lags, each with what its lines are called by where there are several."""
     found = dict.fromkeys(row["group"] for table in ("lag", "outstanding") for row in source.rows(table))
-    names = {group["id"]: group["name"] for group in source.result["run"]["groups"]}
+    names = {group.id: group.name for group in source.result.run.groups}
     several = len(found) > 1
     return [(group, f", {names.get(group, group)}" if several else "") for group in found]
 

@@ -59,7 +59,7 @@ def pauses(source: Source) -> Figure:
     about = "A broker answers nobody while its collector stops it: compare with the peaks of latency."
     found = [row for row in source.rows("gc") if row["second"] is not None]
     if not found:
-        embedded = source.result["run"]["broker"]["embedded"]
+        embedded = source.result.run.broker.embedded
         missing = "there was no pause" if embedded else "only embedded brokers can be looked at"
         return Figure(name, title, about, missing=missing)
     rows = [
@@ -83,8 +83,8 @@ def pauses(source: Source) -> Figure:
 
 def _processes(source: Source) -> list[str]:
     """Processes in the order of the result, the whole machine first."""
-    resources = source.result["resources"]
-    return ["host"] * bool(resources["host"]) + [row["process"] for row in resources["processes"]]
+    resources = source.result.resources
+    return ["host"] * bool(resources.host) + [row.process for row in resources.processes]
 
 
 def _used(rows: Sequence[Row]) -> list[Row]:

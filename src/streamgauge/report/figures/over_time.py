@@ -143,10 +143,10 @@ def _present(source: Source, names: Sequence[str]) -> list[str]:
 
 
 def _nothing(source: Source, why: str) -> str:
-    return why if source.result["timeline"] else "there is no second to show"
+    return why if source.result.timeline else "there is no second to show"
 
 
 def _points(source: Source) -> str:
     """What a point is where it is not one second."""
-    seconds = seconds_per_point(len(source.result["timeline"]))
+    seconds = seconds_per_point(len(source.result.timeline))
     return "" if seconds == 1 else f" Each point stands for {seconds} s: rates by their mean, the rest by its worst."

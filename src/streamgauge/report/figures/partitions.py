@@ -66,7 +66,7 @@ def latency(source: Source) -> Figure:
 
 def _partition(row: Row, source: Source) -> str:
     """The number of a partition, and its topic where there are several."""
-    topics = {topic["id"]: topic["name"] for topic in source.result["run"]["topics"]}
+    topics = {topic.id: topic.name for topic in source.result.run.topics}
     number = str(row["partition"])
     return f"{topics.get(row['topic'], row['topic'])} {number}" if len(topics) > 1 else number
 

@@ -13,11 +13,15 @@ from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
-from streamgauge.report.figures.drawing.figure import Figure, Row
+from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.figures.drawing.theme import page_config, sized
 from streamgauge.report.pages import passage, pressure, words
-
-Result = Mapping[str, Any]
+from streamgauge.result import Result
+from streamgauge.result.model.delivery import DeliverySection
+from streamgauge.result.model.latency import LatencyPair
+from streamgauge.result.model.resources import ProcessUsage
+from streamgauge.result.model.throughput import ThroughputSection
+from streamgauge.result.model.verdict import ExpectationResult
 
 BYTES_PER_MIB: Final = 1 << 20
 _TEMPLATE: Final = "html.j2"
@@ -27,19 +31,19 @@ _HEADLINES: Final = {"end_to_end": "End-to-end", "ack": "Acknowledgement"}
 
 def to_html(result: Result, figures: Sequence[Figure]) -> str:
     """The report of one result. Everything that came from outside is escaped."""
-    run, verdict, delivery, resources = (result[name] for name in ("run", "verdict", "delivery", "resources"))
+    run, verdict, delivery, resources = result.run, result.verdict, result.delivery, result.resources
     drawn = [figure for figure in figures if figure.missing is None]
-    latencies = words.latency_lines(result["latency"])
+    latencies = words.latency_lines(result.latency)
     text: str = _template().render(
         run=run,
-        judgement=words.JUDGEMENTS[verdict["valid"]],
-        tone=_TONES[verdict["valid"]],
+        judgement=words.JUDGEMENTS[verdict.valid],
+        tone=_TONES[verdict.valid],
         ending=words.ending(run),
-        counted=words.checks_counted(verdict["checks"]),
-        troubled=words.troubled_checks(verdict["checks"]),
-        checks=verdict["checks"],
+        counted=words.checks_counted(verdict.checks),
+        troubled=words.troubled_checks(verdict.checks),
+        checks=verdict.checks,
         what=words.what_was_run(run),
-        where=words.on_what(run, result["throughput"]["measured_seconds"]),
+        where=words.on_what(run, result.throughput.measured_seconds),
         cards=cards(result),
         latencies=latencies,
         why_censored=words.WHY_CENSORED.replace("`", "") if words.is_censored(latencies) else "",
@@ -47,7 +51,7 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         well=words.went_well(delivery),
         troubles=words.troubles(delivery),
         clean=words.no_troubles(delivery),
-        groups=delivery["groups"],
+        groups=delivery.groups,
         also=words.also(result),
         piped=passage.facts(result),
         passages=_passages(result),
@@ -55,12 +59,12 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         sampling=pressure.sampling(result),
         held_back=_held_back(result),
         more_faults=pressure.more_faults(result),
-        expectations=[{**each, "said": words.found(each)} for each in result["expectations"]],
-        processes=[_process(row) for row in resources["processes"]],
+        expectations=[(each, words.found(each)) for each in result.expectations],
+        processes=[_process(row) for row in resources.processes],
         spare=[line for line in (words.spare(resources), words.pauses(resources)) if line],
         figures=figures,
-        scenario=yaml.safe_dump(run["scenario"], sort_keys=False, allow_unicode=True),
-        machine=_flat(run["machine"]),
+        scenario=yaml.safe_dump(run.scenario, sort_keys=False, allow_unicode=True),
+        machine=_flat(run.machine),
         specs=_script({figure.name: _drawing(figure) for figure in drawn}),
         data=_script(_columns(drawn)),
         # The code of a library; nothing in it comes from outside.
@@ -81,33 +85,32 @@ class Card:
 
 def cards(result: Result) -> list[Card]:
     """What a busy person needs: throughput, the tail, what became of the messages, whether it was expected."""
-    latencies = [card for path in _HEADLINES if (card := _latency_card(path, result["latency"][path]))]
-    expected = [_expected_card(result["expectations"])] if result["expectations"] else []
-    return [_rate_card(result["throughput"]), *latencies, _delivery_card(result["delivery"]), *expected]
+    latencies = [card for path in _HEADLINES if (card := _latency_card(path, getattr(result.latency, path)))]
+    expected = [_expected_card(result.expectations)] if result.expectations else []
+    return [_rate_card(result.throughput), *latencies, _delivery_card(result.delivery), *expected]
 
 
-def _rate_card(throughput: Result) -> Card:
+def _rate_card(throughput: ThroughputSection) -> Card:
     """The last stage that the run has."""
-    stage = next((name for name in reversed(words.STAGES) if throughput[f"{name}_per_second"] is not None), None)
-    if stage is None:
+    rates = {stage: rate for stage, key in words.STAGES.items() if (rate := getattr(throughput, key)) is not None}
+    if not rates:
         return Card("Throughput", UNKNOWN, "nothing was measured")
-    asked = throughput["asked_per_second"]
+    stage, asked = list(rates)[-1], throughput.target_per_second
     parts = [f"asked {per_second(asked)}" if asked is not None else "", words.megabytes(throughput) or ""]
-    return Card(f"Throughput, {stage}", per_second(throughput[f"{stage}_per_second"]), ", ".join(filter(None, parts)))
+    return Card(f"Throughput, {stage}", per_second(rates[stage]), ", ".join(filter(None, parts)))
 
 
-def _latency_card(path: str, kinds: Result) -> Card | None:
+def _latency_card(path: str, pair: LatencyPair) -> Card | None:
     """Response time, or service time where there is no schedule."""
-    for kind in ("response", "service"):
-        figures = kinds[kind]
-        if figures and figures["p99_ms"] is not None:
-            mark = "> " if "p99_hi_ms" in figures else ""
-            small = f"p50 {significant(figures['p50_ms'])}, max {milliseconds(figures['max_ms'])}; {kind} time"
-            return Card(f"{_HEADLINES[path]} p99", mark + milliseconds(figures["p99_ms"]), small)
+    for kind, figures in pair.kinds.items():
+        if figures and figures.p99_ms is not None:
+            mark = "> " if figures.is_least("p99") else ""
+            small = f"p50 {significant(figures.p50_ms)}, max {milliseconds(figures.max_ms)}; {kind} time"
+            return Card(f"{_HEADLINES[path]} p99", mark + milliseconds(figures.p99_ms), small)
     return None
 
 
-def _delivery_card(delivery: Result) -> Card:
+def _delivery_card(delivery: DeliverySection) -> Card:
     troubles = words.troubles(delivery)
     grave = [each for each in troubles if each.grave]
     small = ", ".join(str(each) for each in words.went_well(delivery))
@@ -115,11 +118,11 @@ def _delivery_card(delivery: Result) -> Card:
         return Card("Delivery", str((grave or troubles)[0]), small, "bad" if grave else "doubt")
     if not small:
         return Card("Delivery", UNKNOWN, "not known", "doubt")
-    return Card("Delivery", "none lost" if delivery["lost"] == 0 else "no trouble found", small, "good")
+    return Card("Delivery", "none lost" if delivery.lost == 0 else "no trouble found", small, "good")
 
 
-def _expected_card(expectations: Sequence[Result]) -> Card:
-    broken = [each["path"] for each in expectations if not each["held"]]
+def _expected_card(expectations: Sequence[ExpectationResult]) -> Card:
+    broken = [each.path for each in expectations if not each.passed]
     small = f"broken: {', '.join(broken)}" if broken else "as the scenario states them"
     return Card("Expectations", words.held(expectations), small, "bad" if broken else "good")
 
@@ -159,16 +162,16 @@ def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> 
     return Grid([heads[column] for column in kept], cells, sum(column < numbers for column in kept))
 
 
-def _process(row: Row) -> dict[str, str]:
-    per_message, memory = row["cpu_us_per_message"], row["rss_bytes"]
+def _process(row: ProcessUsage) -> dict[str, str]:
+    per_message, memory = row.cpu_us_per_message, row.rss_bytes
     return {
-        "process": row["process"],
-        "cores": UNKNOWN if row["cpu_cores"] is None else f"{row['cpu_cores']:.2f}",
+        "process": row.process,
+        "cores": UNKNOWN if row.cpu_cores is None else f"{row.cpu_cores:.2f}",
         "us_per_message": UNKNOWN if per_message is None else significant(per_message),
         "memory": UNKNOWN if memory is None else f"{memory / BYTES_PER_MIB:,.0f} MiB",
-        "messages": whole(row["messages"]),
-        "blocked": percent(row["blocked_share"]),
-        "gap": milliseconds(row["poll_gap_ms"]),
+        "messages": whole(row.messages),
+        "blocked": percent(row.blocked_share),
+        "gap": milliseconds(row.poll_gap_ms),
     }
 
 

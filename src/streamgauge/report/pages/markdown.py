@@ -1,14 +1,19 @@
 """The result as Markdown, for a pull request: the verdict first, then what was measured, then what was run on what."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import per_second, significant
 from streamgauge.report.files import whole
 from streamgauge.report.pages import passage, pressure, words
-from streamgauge.report.pages.words import Result
+from streamgauge.result import Result
+from streamgauge.result.model.delivery import DeliverySection
+from streamgauge.result.model.latency import LatencySection
+from streamgauge.result.model.resources import ResourcesSection
+from streamgauge.result.model.throughput import ThroughputSection
+from streamgauge.result.model.verdict import CheckResult, ExpectationResult
 
 GIB: Final = 1 << 30
 
@@ -31,14 +36,14 @@ def to_markdown(result: Result) -> str:
     """The result as text; whatever is not a word of ours is escaped."""
     sections = [
         *_verdict(result),
-        *_throughput(result["throughput"]),
-        *_latency(result["latency"]),
-        *_delivery(result["delivery"]),
+        *_throughput(result.throughput),
+        *_latency(result.latency),
+        *_delivery(result.delivery),
         *_also(result),
         *_passage(result),
         *_pressure(result),
-        *_resources(result["resources"]),
-        *_expected(result["expectations"]),
+        *_resources(result.resources),
+        *_expected(result.expectations),
         *_what_was_run(result),
     ]
     return "\n\n".join(filter(None, sections)) + "\n"
@@ -50,29 +55,29 @@ def escaped(text: object) -> str:
 
 
 def _verdict(result: Result) -> Iterator[str]:
-    verdict, run = result["verdict"], result["run"]
-    yield f"## {words.JUDGEMENTS[verdict['valid']]}: {escaped(run['name'])}, {escaped(words.ending(run))}"
-    yield f"Checks: {words.checks_counted(verdict['checks']) or 'none was made'}."
-    troubled = words.troubled_checks(verdict["checks"])
+    verdict, run = result.verdict, result.run
+    yield f"## {words.JUDGEMENTS[verdict.valid]}: {escaped(run.name)}, {escaped(words.ending(run))}"
+    yield f"Checks: {words.checks_counted(verdict.checks) or 'none was made'}."
+    troubled = words.troubled_checks(verdict.checks)
     yield _table(("", "check", "about", "seen", "what to do"), (_check(each) for each in troubled))
 
 
-def _check(check: Result) -> Sequence[str]:
-    status = "**fail**" if check["status"] == "fail" else check["status"]
-    return (status, *(escaped(check[name]) for name in ("name", "about", "evidence", "advice")))
+def _check(check: CheckResult) -> Sequence[str]:
+    status = "**fail**" if check.status == "fail" else check.status
+    return (status, *(escaped(each) for each in (check.name, check.about, check.evidence, check.advice)))
 
 
-def _throughput(throughput: Result) -> Iterator[str]:
+def _throughput(throughput: ThroughputSection) -> Iterator[str]:
     yield "### Throughput"
     rows = [
-        (stage, per_second(throughput[key]), escaped(throughput["reasons"].get(key, "")))
-        for stage, key in ((stage, f"{stage}_per_second") for stage in words.STAGES)
+        (stage, per_second(getattr(throughput, key)), escaped(throughput.reasons.get(key, "")))
+        for stage, key in words.STAGES.items()
     ]
     data = words.megabytes(throughput)
     yield _table(("stage", "rate:", ""), [*rows, ("data", data, "")] if data else rows)
 
 
-def _latency(latency: Result) -> Iterator[str]:
+def _latency(latency: LatencySection) -> Iterator[str]:
     yield "### Latency, ms"
     lines = words.latency_lines(latency)
     heads = (f"{head}:" for head in words.FIGURE_HEADS)
@@ -83,7 +88,7 @@ def _latency(latency: Result) -> Iterator[str]:
         yield words.WHY_CENSORED if words.is_censored(lines) else _INTERVAL
 
 
-def _delivery(delivery: Result) -> Iterator[str]:
+def _delivery(delivery: DeliverySection) -> Iterator[str]:
     yield "### Delivery"
     rows = [(each.words, each.count) for each in words.went_well(delivery)]
     troubles = words.troubles(delivery)
@@ -131,14 +136,14 @@ def _escaped(rows: Rows) -> Rows:
     return ([escaped(cell) for cell in row] for row in rows)
 
 
-def _resources(resources: Result) -> Iterator[str]:
+def _resources(resources: ResourcesSection) -> Iterator[str]:
     yield "### Resources"
-    rows = [(role, f"{used} cores") for role, used in words.cores(resources["processes"])]
+    rows = [(role, f"{used} cores") for role, used in words.cores(resources.processes)]
     rows += [("machine", words.spare(resources)), ("garbage collection", words.pauses(resources))]
     yield _table(("", "used"), [row for row in rows if row[1]]) or "Not known."
 
 
-def _expected(expectations: Sequence[Result]) -> Iterator[str]:
+def _expected(expectations: Sequence[ExpectationResult]) -> Iterator[str]:
     if not expectations:
         return
     yield f"### Expected: {words.held(expectations)}"
@@ -146,26 +151,26 @@ def _expected(expectations: Sequence[Result]) -> Iterator[str]:
     yield _table(names, (_expectation(each) for each in expectations))
 
 
-def _expectation(each: Result) -> Sequence[str]:
-    found = each["found"] if each["reason"] is None else each["reason"]
-    return (*map(escaped, (each["path"], each["wanted"], found)), "yes" if each["held"] else "**no**")
+def _expectation(each: ExpectationResult) -> Sequence[str]:
+    found = each.found if each.reason is None else each.reason
+    return (*map(escaped, (each.path, each.wanted, found)), "yes" if each.passed else "**no**")
 
 
 def _what_was_run(result: Result) -> Iterator[str]:
-    run = result["run"]
+    run = result.run
     yield "### What was run"
     facts = {
         "Scenario": words.what_was_run(run),
-        "Run": words.on_what(run, result["throughput"]["measured_seconds"]),
-        "Machine": _machine(run["machine"]),
-        "Versions": ", ".join(f"{name} {version}" for name, version in run["versions"].items()),
-        "Command": " ".join(run["command"]),
-        "Folder": f"{run['id']}, {run['created']}",
+        "Run": words.on_what(run, result.throughput.measured_seconds),
+        "Machine": _machine(run.machine),
+        "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
+        "Command": " ".join(run.command),
+        "Folder": f"{run.id}, {run.created}",
     }
     yield "\n".join(f"- {label}: {escaped(text)}" for label, text in facts.items() if text)
 
 
-def _machine(machine: Result) -> str:
+def _machine(machine: Mapping[str, Any]) -> str:
     cores, memory = machine.get("cores"), machine.get("memory_bytes")
     known = (
         machine.get("processor"),

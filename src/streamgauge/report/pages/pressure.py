@@ -1,13 +1,13 @@
 """The words of lag, backpressure, faults and recovery, which all reports share: from the result alone."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
-
-Result = Mapping[str, Any]
+from streamgauge.result import Result
+from streamgauge.result.model.pressure import BackpressureSection, LagFigures, Lags, RecoveryScore, TimeLagFigures
 
 IN_SHORT: Final = 3
 """Recoveries that are told where there is little room."""
@@ -37,42 +37,40 @@ def in_short(result: Result) -> dict[str, str]:
 
 
 def _lag_in_short(result: Result) -> str:
-    lag = result.get("lag") or {}
+    lag = result.lag
     # Position lag says little that the others do not.
-    known = {words: lag.get(key) for key, words in (("committed", "committed"), ("outstanding", "outstanding"))}
-    told = {words: each for words, each in known.items() if each and each["max"] is not None}
-    return "; ".join(
-        f"{words} at most {whole(each['max'])}, last {whole(each['final'])}" for words, each in told.items()
-    )
+    known = {"committed": lag.committed, "outstanding": lag.outstanding} if lag else {}
+    told = {words: each for words, each in known.items() if each and each.max is not None}
+    return "; ".join(f"{words} at most {whole(each.max)}, last {whole(each.final)}" for words, each in told.items())
 
 
 def _policy_in_short(result: Result) -> str:
-    policy = result.get("backpressure")
+    policy = result.backpressure
     if not policy:
         return ""
-    parts = [f"{_limits(policy)}: {_most(policy)}", _pauses(policy) if policy["pauses"] is not None else ""]
-    parts.append(f"admitted {per_second(policy['admitted_per_second'])} of {per_second(policy['offered_per_second'])}")
-    if policy["controller_died_second"] is not None:
-        parts.append(f"the controller died at {significant(policy['controller_died_second'])} s")
+    parts = [f"{_limits(policy)}: {_most(policy)}", _pauses(policy) if policy.pauses is not None else ""]
+    parts.append(f"admitted {per_second(policy.admitted_per_second)} of {per_second(policy.offered_per_second)}")
+    if policy.controller_died_second is not None:
+        parts.append(f"the controller died at {significant(policy.controller_died_second)} s")
     return "; ".join(filter(None, parts))
 
 
-def _most(policy: Result) -> str:
+def _most(policy: BackpressureSection) -> str:
     """How much there was at most, of what the policy limits, and whether it did."""
-    if policy["policy"] != "credit":
-        return f"at most {whole(policy['outstanding_max'])} outstanding"
-    held = {True: ", the bound held", False: ", the bound was broken", None: ""}[policy["within_limit"]]
-    return f"at most {whole(policy['uncredited_max'])} in use{held}"
+    if policy.policy != "credit":
+        return f"at most {whole(policy.outstanding_max)} outstanding"
+    held = {True: ", the bound held", False: ", the bound was broken", None: ""}[policy.within_limit]
+    return f"at most {whole(policy.credits_used_max)} in use{held}"
 
 
-def _limits(policy: Result) -> str:
-    resume = f"/{whole(policy['resume'])}" if policy["resume"] is not None else ""
-    return f"{policy['policy']} {whole(policy['limit'])}{resume}"
+def _limits(policy: BackpressureSection) -> str:
+    resume = f"/{whole(policy.resume)}" if policy.resume is not None else ""
+    return f"{policy.policy} {whole(policy.limit)}{resume}"
 
 
-def _pauses(policy: Result) -> str:
-    pauses = f"{whole(policy['pauses'])} pause{'' if policy['pauses'] == 1 else 's'}"
-    return f"{pauses}, {significant(policy['paused_s'])} s in all"
+def _pauses(policy: BackpressureSection) -> str:
+    pauses = f"{whole(policy.pauses)} pause{'' if policy.pauses == 1 else 's'}"
+    return f"{pauses}, {significant(policy.paused_s)} s in all"
 
 
 def _duration(ms: float | None) -> str:
@@ -83,23 +81,21 @@ def _duration(ms: float | None) -> str:
 
 
 def _faults_in_short(result: Result) -> str:
-    faults = result.get("faults") or []
-    begun = Counter(row["kind"] for row in faults if row["action"] == "begin" and row["error"] is None)
-    failed = sum(row["error"] is not None for row in faults)
+    faults = result.faults or []
+    begun = Counter(row.kind for row in faults if row.action == "begin" and row.error is None)
+    failed = sum(row.error is not None for row in faults)
     told = [f"{count} x {kind}" for kind, count in begun.items()]
     return ", ".join([*told, *([f"{failed} could not be done"] if failed else [])])
 
 
 def _recovery_in_short(result: Result) -> str:
-    judged = [row for row in result.get("recovery") or [] if row["quantity"] == "outstanding"]
-    told = [
-        f"{row['cause']} of {row['target']}: {_drained(row)}, peak {whole(row['peak'])}" for row in judged[:IN_SHORT]
-    ]
+    judged = [row for row in result.recovery or [] if row.quantity == "outstanding"]
+    told = [f"{row.cause} of {row.target}: {_drained(row)}, peak {whole(row.peak)}" for row in judged[:IN_SHORT]]
     return "; ".join(told) + (f"; {len(judged) - IN_SHORT} more in the report" if len(judged) > IN_SHORT else "")
 
 
-def _drained(row: Result) -> str:
-    took = row["time_to_drain_s"]
+def _drained(row: RecoveryScore) -> str:
+    took = row.time_to_drain_s
     return "not drained" if took is None else f"drained in {significant(took)} s"
 
 
@@ -114,36 +110,36 @@ class Fact:
 
 def policy(result: Result) -> list[Fact]:
     """What the policy was, whether it held, and what it cost; nothing without a policy."""
-    found = result.get("backpressure")
+    found = result.backpressure
     if not found:
         return []
-    facts = [Fact("Policy", f"{_rule(found)}; decided every {milliseconds(found['poll_ms'])}"), _peak(found)]
-    if found["pauses"] is not None:
+    facts = [Fact("Policy", f"{_rule(found)}; decided every {milliseconds(found.poll_ms)}"), _peak(found)]
+    if found.pauses is not None:
         facts.append(Fact("Pauses", _pauses(found)))
     facts += [Fact("Load", _load(found)), Fact("Throttle wait", _throttle(found))]
-    if found["policy"] == "credit":
+    if found.policy == "credit":
         facts.append(_credits(found))
-    if found["controller_died_second"] is not None:
-        text = f"died at {significant(found['controller_died_second'])} s; nothing was decided from then on"
+    if found.controller_died_second is not None:
+        text = f"died at {significant(found.controller_died_second)} s; nothing was decided from then on"
         facts.append(Fact("Controller", text, "bad"))
     return facts
 
 
-def _rule(found: Result) -> str:
-    if found["policy"] == "credit":
-        return f"credit: at most {whole(found['limit'])} messages sent and not processed"
-    resume = f", go on below {whole(found['resume'])}" if found["resume"] is not None else ""
-    return f"hysteresis: producers pause above a committed lag of {whole(found['limit'])}{resume}"
+def _rule(found: BackpressureSection) -> str:
+    if found.policy == "credit":
+        return f"credit: at most {whole(found.limit)} messages sent and not processed"
+    resume = f", go on below {whole(found.resume)}" if found.resume is not None else ""
+    return f"hysteresis: producers pause above a committed lag of {whole(found.limit)}{resume}"
 
 
-def _peak(found: Result) -> Fact:
+def _peak(found: BackpressureSection) -> Fact:
     """Credit bounds what is uncredited, and the rows say whether it did; hysteresis bounds nothing."""
-    at = "" if found["max_second"] is None else f" at {significant(found['max_second'])} s"
-    outstanding = f"{whole(found['outstanding_max'])} messages outstanding{at}"
-    if found["policy"] != "credit":
+    at = "" if found.max_second is None else f" at {significant(found.max_second)} s"
+    outstanding = f"{whole(found.outstanding_max)} messages outstanding{at}"
+    if found.policy != "credit":
         return Fact("Peak", f"{outstanding}, exact to the message")
-    bound = f"{whole(found['uncredited_max'])} of {whole(found['limit'])} credits in use at most"
-    said, tone = _HELD[found["within_limit"]]
+    bound = f"{whole(found.credits_used_max)} of {whole(found.limit)} credits in use at most"
+    said, tone = _HELD[found.within_limit]
     return Fact("Peak", f"{outstanding}; {bound}: {said}", tone)
 
 
@@ -154,78 +150,78 @@ _HELD: Final = {
 }
 
 
-def _load(found: Result) -> str:
-    rates = {name: found[f"{name}_per_second"] for name in ("offered", "admitted", "sent", "processed")}
+def _load(found: BackpressureSection) -> str:
+    rates = {name: getattr(found, f"{name}_per_second") for name in ("offered", "admitted", "sent", "processed")}
     told = [f"{name} {per_second(rate)}" for name, rate in rates.items() if rate is not None]
-    unsent = f"; {whole(found['unsent'])} messages were due and never sent" if found["unsent"] else ""
+    unsent = f"; {whole(found.unsent)} messages were due and never sent" if found.unsent else ""
     return (", ".join(told) or UNKNOWN) + unsent
 
 
-def _throttle(found: Result) -> str:
+def _throttle(found: BackpressureSection) -> str:
     """From due to admitted: a stage of the response time that no client sees."""
-    wait = found["throttle"]
+    wait = found.throttle
     if not wait:
-        return (found.get("reasons") or {}).get("throttle") or UNKNOWN
+        return found.reasons.get("throttle", UNKNOWN)
     names = {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"}
-    return ", ".join(f"{words} {_duration(wait[f'{name}_ms'])}" for name, words in names.items())
+    return ", ".join(f"{words} {_duration(getattr(wait, f'{name}_ms'))}" for name, words in names.items())
 
 
-def _credits(found: Result) -> Fact:
-    returned = f"{whole(found['returned'])} of sends that failed came back"
-    ambiguous = f"{whole(found['ambiguous'])} of sends whose fate nobody knows did not"
-    return Fact("Credits", f"{returned}; {ambiguous}", "doubt" if found["ambiguous"] else "")
+def _credits(found: BackpressureSection) -> Fact:
+    returned = f"{whole(found.returned)} of sends that failed came back"
+    ambiguous = f"{whole(found.ambiguous)} of sends whose fate nobody knows did not"
+    return Fact("Credits", f"{returned}; {ambiguous}", "doubt" if found.ambiguous else "")
 
 
 def lags(result: Result) -> list[Sequence[str]]:
     """Rows under LAG_HEADS: three lags and the age of the oldest message, of each group."""
-    lag = result.get("lag")
+    lag = result.lag
     if not lag:
         return []
-    several = lag["groups"] or [{**lag, "group": ""}]
-    return [row for each in several for row in _lags_of(each)]
+    several: dict[str, Lags] = {each.group: each for each in lag.groups}
+    return [row for group, each in (several or {"": lag}).items() for row in _lags_of(group, each)]
 
 
-def _lags_of(group: Result) -> list[Sequence[str]]:
-    known = {words: each for key, words in _LAGS.items() if (each := group[key])}
-    rows = [_lag_row(group["group"], words, each, "", whole) for words, each in known.items()]
-    if age := group["time_lag"]:
-        rows.append(_lag_row(group["group"], "time lag", age, "_ms", _duration))
+def _lags_of(group: str, lags: Lags) -> list[Sequence[str]]:
+    known = {words: each for key, words in _LAGS.items() if (each := getattr(lags, key))}
+    rows = [_lag_row(group, words, each, "", whole) for words, each in known.items()]
+    if age := lags.time_lag:
+        rows.append(_lag_row(group, "time lag", age, "_ms", _duration))
     return rows
 
 
-def _lag_row(group: str, words: str, each: Result, unit: str, shown: Any) -> Sequence[str]:
-    figures = [shown(each[f"{name}{unit}"]) for name in ("max", "mean", "final")]
-    return (group, words, figures[0], significant(each["max_second"]), *figures[1:])
+def _lag_row(group: str, words: str, each: LagFigures | TimeLagFigures, unit: str, shown: Any) -> Sequence[str]:
+    figures = [shown(getattr(each, f"{name}{unit}")) for name in ("max", "mean", "final")]
+    return (group, words, figures[0], significant(each.max_second), *figures[1:])
 
 
 def sampling(result: Result) -> str:
     """How lag was sampled, and what that cost; empty where it was not."""
-    lag = result.get("lag")
-    if not lag or not lag["samples"]:
+    lag = result.lag
+    if not lag or not lag.samples:
         return ""
-    cost = f", {lag['cpu_cores']:.2f} cores" if lag["cpu_cores"] is not None else ""
-    failed = f"{whole(lag['failed'])} failed ({percent(lag['failed_share'])})" if lag["failed"] else "none failed"
-    every = f", one every {_duration(lag['every_ms'])}" if lag["every_ms"] is not None else ""
-    return f"{whole(lag['samples'])} samples{every}, {failed}{cost}"
+    cost = f", {lag.cpu_cores:.2f} cores" if lag.cpu_cores is not None else ""
+    failed = f"{whole(lag.failed)} failed ({percent(lag.failed_share)})" if lag.failed else "none failed"
+    every = f", one every {_duration(lag.every_ms)}" if lag.every_ms is not None else ""
+    return f"{whole(lag.samples)} samples{every}, {failed}{cost}"
 
 
 def recoveries(result: Result) -> list[Sequence[str]]:
     """Rows under RECOVERY_HEADS, one for each cause, quantity and group."""
-    return [_recovery(row) for row in result.get("recovery") or []]
+    return [_recovery(row) for row in result.recovery or []]
 
 
-def _recovery(row: Result) -> Sequence[str]:
-    group = f" of {row['group']}" if row["group"] is not None else ""
+def _recovery(row: RecoveryScore) -> Sequence[str]:
+    group = f" of {row.group}" if row.group is not None else ""
     return (
-        f"{row['cause']} {row['detail'] or ''}".strip(),
-        row["target"],
-        f"{_QUANTITIES.get(row['quantity'], row['quantity'])}{group}",
-        _seconds(row["detected_s"]),
-        UNKNOWN if row["peak"] is None else f"{whole(row['peak'])} at {_seconds(row['peak_second'])}",
-        "not drained" if row["time_to_drain_s"] is None else _seconds(row["time_to_drain_s"]),
-        per_second(row["drain_rate_per_second"]),
-        *(_duration(row[f"p99_{name}_ms"]) for name in ("before", "during", "after")),
-        significant(row["latency_debt_ms_s"]),
+        f"{row.cause} {row.detail or ''}".strip(),
+        row.target,
+        f"{_QUANTITIES.get(row.quantity, row.quantity)}{group}",
+        _seconds(row.detected_s),
+        UNKNOWN if row.peak is None else f"{whole(row.peak)} at {_seconds(row.peak_second)}",
+        "not drained" if row.time_to_drain_s is None else _seconds(row.time_to_drain_s),
+        per_second(row.drain_rate_per_second),
+        *(_duration(getattr(row, f"p99_{name}_ms")) for name in ("before", "during", "after")),
+        significant(row.latency_debt_ms_s),
     )
 
 
@@ -235,14 +231,13 @@ def _seconds(value: float | None) -> str:
 
 def faults(result: Result) -> list[Sequence[str]]:
     """Rows under FAULT_HEADS, the first of them where there are many."""
-    rows = (result.get("faults") or [])[:MOST_FAULTS]
+    rows = (result.faults or [])[:MOST_FAULTS]
     return [
-        (significant(row["second"]), row["kind"], row["target"], row["action"], row["detail"] or "", row["error"] or "")
-        for row in rows
+        (significant(row.second), row.kind, row.target, row.action, row.detail or "", row.error or "") for row in rows
     ]
 
 
 def more_faults(result: Result) -> str:
     """How many faults are not listed; empty where all are."""
-    left = len(result.get("faults") or []) - MOST_FAULTS
+    left = len(result.faults or []) - MOST_FAULTS
     return f"{whole(left)} more are in the table faults." if left > 0 else ""

@@ -11,7 +11,12 @@ from rich.text import Text
 from streamgauge.domain.text.numbers import UNKNOWN, per_second
 from streamgauge.report.pages import passage, pressure, words
 from streamgauge.report.pages.page import console_of
-from streamgauge.report.pages.words import Result
+from streamgauge.result import Result
+from streamgauge.result.model.delivery import DeliverySection
+from streamgauge.result.model.latency import LatencySection
+from streamgauge.result.model.resources import ResourcesSection
+from streamgauge.result.model.throughput import ThroughputSection
+from streamgauge.result.model.verdict import ExpectationResult
 
 GAP: Final = 2
 
@@ -28,7 +33,7 @@ def summary(result: Result, folder: Path | None = None, *, colour: bool | None =
     with console.capture() as captured:
         console.print(screen(result))
         # A path is there to be copied: it is never broken.
-        files = str(folder or result["run"]["id"])
+        files = str(folder or result.run.id)
         widest = max(len(label) for label, _ in _sections(result))
         console.print(Text.assemble((f"{'Files':<{widest + GAP}}", "bold"), (files, "dim")), soft_wrap=True)
     return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
@@ -45,25 +50,25 @@ def screen(result: Result) -> RenderableType:
 
 
 def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
-    run, seconds = result["run"], result["throughput"]["measured_seconds"]
+    run, seconds = result.run, result.throughput.measured_seconds
     yield "Run", Text(f"{words.what_was_run(run)}\n{words.on_what(run, seconds)}")
-    yield "Throughput", Text(_throughput(result["throughput"]))
+    yield "Throughput", Text(_throughput(result.throughput))
     yield "", ""
-    yield "Latency, ms", _latency(result["latency"])
+    yield "Latency, ms", _latency(result.latency)
     yield "", ""
-    yield "Delivery", _delivery(result["delivery"])
+    yield "Delivery", _delivery(result.delivery)
     for label, told in (words.also(result) | passage.in_short(result) | pressure.in_short(result)).items():
         yield label, Text(told)
-    yield "Resources", Text(_resources(result["resources"]))
-    if result["expectations"]:
-        yield "Expected", _expected(result["expectations"])
+    yield "Resources", Text(_resources(result.resources))
+    if result.expectations:
+        yield "Expected", _expected(result.expectations)
 
 
 def _headline(result: Result) -> Text:
-    verdict, run = result["verdict"], result["run"]
-    judgement = (words.JUDGEMENTS[verdict["valid"]], _JUDGEMENT_STYLES[verdict["valid"]])
-    line = Text.assemble(judgement, "  ", (run["name"], "bold"), f", {words.ending(run)}")
-    counts = words.checks_counted(verdict["checks"])
+    verdict, run = result.verdict, result.run
+    judgement = (words.JUDGEMENTS[verdict.valid], _JUDGEMENT_STYLES[verdict.valid])
+    line = Text.assemble(judgement, "  ", (run.name, "bold"), f", {words.ending(run)}")
+    counts = words.checks_counted(verdict.checks)
     return line.append(f"; checks: {counts}" if counts else "; no check was made", style="dim")
 
 
@@ -73,23 +78,23 @@ def _troubled_checks(result: Result) -> Iterator[RenderableType]:
     for _ in range(3):
         grid.add_column(no_wrap=True)
     grid.add_column()
-    for check in words.troubled_checks(result["verdict"]["checks"]):
-        style = _STYLES[check["status"]]
-        seen = Text(f"{check['evidence']}\n").append(check["advice"], style="dim")
-        about = Text(check["about"], style="dim")
-        grid.add_row(Text(f"  {check['status']}", style=style), Text(check["name"], style=style), about, seen)
+    for check in words.troubled_checks(result.verdict.checks):
+        style = _STYLES[check.status]
+        seen = Text(f"{check.evidence}\n").append(check.advice, style="dim")
+        about = Text(check.about, style="dim")
+        grid.add_row(Text(f"  {check.status}", style=style), Text(check.name, style=style), about, seen)
     if grid.row_count:
         yield ""
         yield grid
 
 
-def _throughput(throughput: Result) -> str:
-    known = [(stage, rate) for stage in words.STAGES if (rate := throughput[f"{stage}_per_second"]) is not None]
+def _throughput(throughput: ThroughputSection) -> str:
+    known = [(stage, rate) for stage, key in words.STAGES.items() if (rate := getattr(throughput, key)) is not None]
     parts = [*(f"{stage} {per_second(rate)}" for stage, rate in known), words.megabytes(throughput)]
     return "   ".join(filter(None, parts)) or UNKNOWN
 
 
-def _latency(latency: Result) -> RenderableType:
+def _latency(latency: LatencySection) -> RenderableType:
     """A path is named once, in the first of its lines."""
     table = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "right", "right", "right", "right", "left"):
@@ -103,7 +108,7 @@ def _latency(latency: Result) -> RenderableType:
     return table
 
 
-def _delivery(delivery: Result) -> Text:
+def _delivery(delivery: DeliverySection) -> Text:
     """The account in words: what went well, then every class of trouble that is not empty."""
     out = Text(", ".join(map(str, words.went_well(delivery))) or "not known")
     troubles = words.troubles(delivery)
@@ -114,17 +119,17 @@ def _delivery(delivery: Result) -> Text:
     return out.append(f"\n{none}" if none else "")
 
 
-def _resources(resources: Result) -> str:
+def _resources(resources: ResourcesSection) -> str:
     """CPU by role, what the machine had to spare, pauses of the collector."""
-    cores = ", ".join(f"{role} {used}" for role, used in words.cores(resources["processes"]))
+    cores = ", ".join(f"{role} {used}" for role, used in words.cores(resources.processes))
     spare = words.spare(resources)
     machine = ", ".join(filter(None, [spare and f"machine {spare}", words.pauses(resources)]))
     return "\n".join(filter(None, [cores and f"cores: {cores}", machine])) or UNKNOWN
 
 
-def _expected(expectations: Sequence[Result]) -> Text:
+def _expected(expectations: Sequence[ExpectationResult]) -> Text:
     out = Text(words.held(expectations))
     for each in expectations:
-        if not each["held"]:
-            out.append(f"\n{each['path']} wanted {each['wanted']}: {words.found(each)}", style="bold red")
+        if not each.passed:
+            out.append(f"\n{each.path} wanted {each.wanted}: {words.found(each)}", style="bold red")
     return out

@@ -13,8 +13,15 @@ from streamgauge.domain.text.numbers import (
     significant,
     whole,
 )
+from streamgauge.result import Result
+from streamgauge.result.model.clients import ConnectionsOfKind
+from streamgauge.result.model.delivery import DeliverySection
+from streamgauge.result.model.latency import LatencyFigures, LatencySection, RecordAge
+from streamgauge.result.model.resources import ProcessUsage, ResourcesSection
+from streamgauge.result.model.run import RunSection
+from streamgauge.result.model.throughput import ThroughputSection
+from streamgauge.result.model.verdict import CheckResult, ExpectationResult
 
-Result = Mapping[str, Any]
 NAMED: Final = 10
 """Messages that are named where there is little room."""
 
@@ -24,7 +31,13 @@ FEW_WORKERS: Final = 4
 JUDGEMENTS: Final = {True: "VALID", False: "NOT VALID", None: "NOT JUDGED"}
 GRAVEST_FIRST: Final = ("fail", "warn", "unknown")
 """The statuses of checks that did not pass."""
-STAGES: Final = ("asked", "sent", "acked", "received")
+STAGES: Final = {
+    "asked": "target_per_second",
+    "sent": "sent_per_second",
+    "acked": "acked_per_second",
+    "received": "received_per_second",
+}
+"""Rates by what they are called, and their keys."""
 PERCENTILES: Final = ("p50", "p99", "p99_9", "max")
 """The figures of a latency that are shown."""
 FIGURE_HEADS: Final = tuple(name.replace("_", ".") for name in PERCENTILES)
@@ -81,25 +94,25 @@ _GRAVE: Final = frozenset(
 )
 
 
-def ending(run: Result) -> str:
+def ending(run: RunSection) -> str:
     """How the run ended."""
-    return run["ending"] or "without an end"
+    return run.ending or "without an end"
 
 
-def checks_counted(checks: Sequence[Result]) -> str:
+def checks_counted(checks: Sequence[CheckResult]) -> str:
     """How many checks passed, failed and so on; empty where there are none."""
-    counts = {status: sum(check["status"] == status for check in checks) for status in _STATUS_WORDS}
+    counts = {status: sum(check.status == status for check in checks) for status in _STATUS_WORDS}
     return ", ".join(f"{count} {_STATUS_WORDS[status]}" for status, count in counts.items() if count)
 
 
-def troubled_checks(checks: Sequence[Result]) -> list[Result]:
+def troubled_checks(checks: Sequence[CheckResult]) -> list[CheckResult]:
     """What did not pass, the gravest first."""
-    return [check for status in GRAVEST_FIRST for check in checks if check["status"] == status]
+    return [check for status in GRAVEST_FIRST for check in checks if check.status == status]
 
 
-def what_was_run(run: Result) -> str:
+def what_was_run(run: RunSection) -> str:
     """The scenario in one line."""
-    scenario = run["scenario"]
+    scenario = run.scenario
     load, consume, topic = scenario.get("load"), scenario.get("consume"), scenario.get("topic")
     chain = []
     if isinstance(load, Mapping):
@@ -108,15 +121,13 @@ def what_was_run(run: Result) -> str:
     pipeline = scenario.get("pipeline")
     through = int(isinstance(pipeline, Mapping))
     if isinstance(topic, Mapping):
-        chain.append(f"{_each(len(run['topics']) - through, 'topics')}{topic.get('partitions', UNKNOWN)} partitions")
+        chain.append(f"{_each(len(run.topics) - through, 'topics')}{topic.get('partitions', UNKNOWN)} partitions")
     if isinstance(pipeline, Mapping):
         chain.append(f"{_named(pipeline.get('job'))} ({_named(pipeline.get('engine'))})")
     if isinstance(consume, Mapping):
         processing = consume.get("processing")
         slow = f", {_processing(processing)}" if isinstance(processing, Mapping) else ""
-        chain.append(
-            f"{_each(len(run['groups']) - through, 'groups')}{consume.get('consumers', UNKNOWN)} consumers{slow}"
-        )
+        chain.append(f"{_each(len(run.groups) - through, 'groups')}{consume.get('consumers', UNKNOWN)} consumers{slow}")
     return " -> ".join(chain)
 
 
@@ -147,7 +158,7 @@ def _said(about: object) -> str:
     return f"of {len(about)}" if isinstance(about, list) else str(about)
 
 
-def _processing(processing: Result) -> str:
+def _processing(processing: Mapping[str, Any]) -> str:
     delay, jitter = processing.get("delay"), processing.get("jitter")
     if processing.get("function"):
         return "each message through a function"
@@ -155,18 +166,18 @@ def _processing(processing: Result) -> str:
     return f"{delay}{spread} a message"
 
 
-def on_what(run: Result, measured_seconds: float | None) -> str:
+def on_what(run: RunSection, measured_seconds: float | None) -> str:
     """How long was measured, and on which broker."""
-    broker = run["broker"]
-    where = "embedded broker" if broker["embedded"] else broker["bootstrap"]
-    version = f" {broker['version']}" if broker["version"] else ""
+    broker = run.broker
+    where = "embedded broker" if broker.embedded else broker.bootstrap
+    version = f" {broker.version}" if broker.version else ""
     measured = f"measured {measured_seconds:.3g} s" if measured_seconds else "nothing was measured"
     return f"{measured}, Kafka{version}, {where}"
 
 
-def megabytes(throughput: Result) -> str | None:
+def megabytes(throughput: ThroughputSection) -> str | None:
     """How many bytes a second were sent, or received where nothing was sent; None where there is no such figure."""
-    rate = throughput["sent_mb_per_second"] or throughput["received_mb_per_second"]
+    rate = throughput.sent_mb_per_second or throughput.received_mb_per_second
     return f"{significant(rate)} MB/s" if rate else None
 
 
@@ -180,30 +191,27 @@ class LatencyLine:
     reason: str = ""
 
 
-def latency_lines(latency: Result) -> list[LatencyLine]:
+def latency_lines(latency: LatencySection) -> list[LatencyLine]:
     """One line for each latency that the run has, or could have; of polls where it has none of messages."""
     lines = []
     for path, words in _PATHS.items():
-        kinds = {kind: latency[path][kind] for kind in ("response", "service")}
-        if any(figures and figures["p50_ms"] is not None for figures in kinds.values()):
+        kinds = getattr(latency, path).kinds
+        if any(figures and figures.p50_ms is not None for figures in kinds.values()):
             lines += [line for kind, figures in kinds.items() for line in _both(words, kind, figures)]
     for name, words in _SINGLE.items():
-        if figures := latency.get(name):
-            lines.append(_latency_line(words, _CLOCKS.get(figures.get("clock"), ""), figures))
-    return lines or [_latency_line("poll", "", latency["poll"])]
+        if figures := getattr(latency, name):
+            kind = _CLOCKS.get(figures.clock or "", "") if isinstance(figures, RecordAge) else ""
+            lines.append(_latency_line(words, kind, figures))
+    return lines or [_latency_line("poll", "", latency.poll)]
 
 
-def _both(path: str, kind: str, figures: Result | None) -> list[LatencyLine]:
+def _both(path: str, kind: str, figures: LatencyFigures | None) -> list[LatencyLine]:
     """A latency, and beside one that is censored what it would look like if messages that never came did not count."""
     line = _latency_line(path, kind, figures)
-    delivered = figures and figures.get("delivered")
-    if not figures or not delivered:
+    if not figures or not figures.delivered:
         return [line]
-    known = {**delivered, "max_ms": figures["max_ms"]}
-    return [
-        line,
-        LatencyLine(path, DELIVERED_ONLY, tuple(significant(known.get(f"{name}_ms")) for name in PERCENTILES)),
-    ]
+    known = {**dict(figures.delivered), "max_ms": figures.max_ms}
+    return [line, LatencyLine(path, DELIVERED_ONLY, tuple(significant(known[f"{name}_ms"]) for name in PERCENTILES))]
 
 
 def is_censored(lines: Sequence[LatencyLine]) -> bool:
@@ -211,15 +219,14 @@ def is_censored(lines: Sequence[LatencyLine]) -> bool:
     return any(line.kind == DELIVERED_ONLY for line in lines)
 
 
-def _latency_line(path: str, kind: str, figures: Result | None) -> LatencyLine:
+def _latency_line(path: str, kind: str, figures: LatencyFigures | None) -> LatencyLine:
     """Marked with `>` where messages that never came may make it more."""
     if figures is None:
         return LatencyLine(path, kind, (UNKNOWN,) * len(PERCENTILES))
-    marks = ("> " if f"{name}_hi_ms" in figures else "" for name in PERCENTILES)
-    cells = tuple(mark + significant(figures[f"{name}_ms"]) for mark, name in zip(marks, PERCENTILES, strict=True))
-    lacking = next((name for name in PERCENTILES if figures[f"{name}_ms"] is None), None)
+    cells = tuple(("> " if figures.is_least(name) else "") + significant(figures.ms(name)) for name in PERCENTILES)
+    lacking = next((name for name in PERCENTILES if figures.ms(name) is None), None)
     # What follows a colon explains the reason, at more length than a line has.
-    return LatencyLine(path, kind, cells, figures["reasons"].get(f"{lacking}_ms", "").partition(": ")[0])
+    return LatencyLine(path, kind, cells, figures.reasons.get(f"{lacking}_ms", "").partition(": ")[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,21 +241,22 @@ class Account:
         return f"{self.count} {self.words}"
 
 
-def went_well(delivery: Result) -> list[Account]:
+def went_well(delivery: DeliverySection) -> list[Account]:
     """How far messages got, as far as that is known."""
-    good = {"received": "received"} if delivery["sent"] is None else _GOOD
-    return [Account(whole(delivery[name]), words) for name, words in good.items() if delivery[name] is not None]
+    good = {"received": "received"} if delivery.sent is None else _GOOD
+    counts = {words: getattr(delivery, name) for name, words in good.items()}
+    return [Account(whole(count), words) for words, count in counts.items() if count is not None]
 
 
-def troubles(delivery: Result) -> list[Account]:
+def troubles(delivery: DeliverySection) -> list[Account]:
     """Every class of trouble that is not empty."""
-    found = {name: words for name, words in _TROUBLES.items() if delivery.get(name)}
-    return [Account(whole(delivery[name]), words, name in _GRAVE) for name, words in found.items()]
+    found = {name: count for name in _TROUBLES if (count := getattr(delivery, name))}
+    return [Account(whole(count), _TROUBLES[name], name in _GRAVE) for name, count in found.items()]
 
 
-def no_troubles(delivery: Result) -> str:
+def no_troubles(delivery: DeliverySection) -> str:
     """Which troubles are known to be none; empty where that is not known of any."""
-    empty = [words for name, words in _TROUBLES_IN_SHORT.items() if delivery[name] == 0]
+    empty = [words for name, words in _TROUBLES_IN_SHORT.items() if getattr(delivery, name) == 0]
     return f"none {listed(empty, 'or')}" if empty else ""
 
 
@@ -267,71 +275,68 @@ def also(result: Result) -> dict[str, str]:
 def missing(result: Result) -> str:
     """The first messages that did not come back, by producer and sequence; empty where none is missing."""
     by_producer: dict[str, list[str]] = {}
-    named = result.get("missing") or []
+    named = result.missing
     for each in named[:NAMED]:
-        producer = "of nobody known" if each["producer"] is None else f"of producer {each['producer']}"
-        seq = UNKNOWN if each["seq"] is None else str(each["seq"])
-        by_producer.setdefault(f"{each['class']} {producer}", []).append(seq)
+        producer = "of nobody known" if each.producer is None else f"of producer {each.producer}"
+        seq = UNKNOWN if each.seq is None else str(each.seq)
+        by_producer.setdefault(f"{each.class_} {producer}", []).append(seq)
     told = "; ".join(f"{who}: {', '.join(seqs)}" for who, seqs in by_producer.items())
     return f"{told}; more in the table problems" if len(named) > NAMED else told
 
 
 def connections(result: Result) -> str:
     """What became of connections, kind by kind; empty where there were none."""
-    kinds = result.get("connections") or {}
     told = []
-    for kind, each in kinds.items():
-        if kind == "reasons" or not each:
+    for kind, each in result.connections or ():
+        if not isinstance(each, ConnectionsOfKind):
             continue
-        asked = f" of {per_second(each['asked_per_second'])}" if each["asked_per_second"] is not None else ""
-        failed = f"{whole(each['failed'])} failed" if each["failed"] else "none failed"
-        times = f"p50 {milliseconds(each['p50_ms'])}, p99 {milliseconds(each['p99_ms'])}"
-        told.append(f"{kind.replace('_', ' ')} {per_second(each['per_second'])}{asked}, {times}, {failed}")
+        asked = f" of {per_second(each.target_per_second)}" if each.target_per_second is not None else ""
+        failed = f"{whole(each.failed)} failed" if each.failed else "none failed"
+        times = f"p50 {milliseconds(each.p50_ms)}, p99 {milliseconds(each.p99_ms)}"
+        told.append(f"{kind.replace('_', ' ')} {per_second(each.per_second)}{asked}, {times}, {failed}")
     return "; ".join(told)
 
 
 def wire(result: Result) -> str:
     """What producers put on the wire for the bytes of their messages; empty where nobody counted."""
-    sent = (result.get("wire") or {}).get("producers")
-    if not sent or sent["ratio"] is None:
+    sent = result.wire and result.wire.producers
+    if not sent or sent.ratio is None:
         return ""
-    messages = sent["messages_per_request"]
+    messages = sent.messages_per_request
     each = f", {significant(messages)} messages a request" if messages is not None else ""
-    return f"{significant(sent['ratio'])} bytes of messages for a byte sent{each}"
+    return f"{significant(sent.ratio)} bytes of messages for a byte sent{each}"
 
 
 def transactions(result: Result) -> str:
     """How transactions ended, and how long they took; empty where there were none."""
-    ended = result.get("transactions")
+    ended = result.transactions
     if not ended:
         return ""
-    told = [f"{whole(each['count'])} {outcome}" for outcome, each in ended.items() if each["count"]]
-    took = ended["committed"]
-    rate = (
-        f", {per_second(took['per_second'])} of {significant(took['mean_messages'])} messages" if took["count"] else ""
-    )
-    times = f", p50 {milliseconds(took['p50_ms'])}, max {milliseconds(took['max_ms'])}" if took["count"] else ""
+    told = [f"{whole(each.count)} {outcome}" for outcome, each in ended if each.count]
+    took = ended.committed
+    rate = f", {per_second(took.per_second)} of {significant(took.mean_messages)} messages" if took.count else ""
+    times = f", p50 {milliseconds(took.p50_ms)}, max {milliseconds(took.max_ms)}" if took.count else ""
     return f"{', '.join(told) or 'none'}{rate}{times}"
 
 
 def processing(result: Result) -> str:
     """What consumers did with messages, beside what they were asked to; empty where they did nothing."""
-    done = result.get("processing")
+    done = result.processing
     if not done:
         return ""
-    asked = f" (asked {milliseconds(done['asked_ms'])})" if done["asked_ms"] is not None else ""
-    left = f", {whole(done['unprocessed'])} not processed" if done["unprocessed"] else ""
-    busy = f", busy {percent(done['busy_share'])} of the time" if done["busy_share"] is not None else ""
-    return f"{whole(done['processed'])} in {milliseconds(done['mean_ms'])} each{asked}{left}{busy}"
+    asked = f" (asked {milliseconds(done.target_ms)})" if done.target_ms is not None else ""
+    left = f", {whole(done.unprocessed)} not processed" if done.unprocessed else ""
+    busy = f", busy {percent(done.busy_share)} of the time" if done.busy_share is not None else ""
+    return f"{whole(done.processed)} in {milliseconds(done.mean_ms)} each{asked}{left}{busy}"
 
 
-def cores(processes: Sequence[Result]) -> list[tuple[str, str]]:
+def cores(processes: Sequence[ProcessUsage]) -> list[tuple[str, str]]:
     """Each role, in the number that there are of it, and the cores that it used."""
     return [told for role in ("producer", "consumer", "broker") if (told := _cores(processes, role))]
 
 
-def _cores(processes: Sequence[Result], role: str) -> tuple[str, str] | None:
-    used = [row["cpu_cores"] for row in processes if row["role"] == role and row["cpu_cores"] is not None]
+def _cores(processes: Sequence[ProcessUsage], role: str) -> tuple[str, str] | None:
+    used = [row.cpu_cores for row in processes if row.role == role and row.cpu_cores is not None]
     if not used:
         return None
     if len(used) > FEW_WORKERS:
@@ -339,27 +344,27 @@ def _cores(processes: Sequence[Result], role: str) -> tuple[str, str] | None:
     return f"{role}{'s' if len(used) > 1 else ''}", " + ".join(f"{each:.2f}" for each in used)
 
 
-def spare(resources: Result) -> str:
+def spare(resources: ResourcesSection) -> str:
     """What the machine had to spare, and what it did not get; empty where that is not known."""
-    host = resources["host"]
+    host = resources.host
     if not host:
         return ""
-    told = f"{percent(host['idle_share'])} idle, {percent(host['steal_share'])} stolen"
-    stopped = host["throttled_periods_share"] if host.get("throttled_share") else None
+    told = f"{percent(host.idle_share)} idle, {percent(host.steal_share)} stolen"
+    stopped = host.throttled_periods_share if host.throttled_share else None
     return told if stopped is None else f"{told}, a CPU quota used up in {percent(stopped)} of the time"
 
 
-def pauses(resources: Result) -> str:
+def pauses(resources: ResourcesSection) -> str:
     """Pauses of the brokers' collectors; empty where there was nothing to look at."""
-    seen = resources["garbage_collection"]
-    return f"{whole(seen['pauses'])} GC pauses, longest {milliseconds(seen['longest_ms'])}" if seen else ""
+    seen = resources.garbage_collection
+    return f"{whole(seen.pauses)} GC pauses, longest {milliseconds(seen.longest_ms)}" if seen else ""
 
 
-def held(expectations: Sequence[Result]) -> str:
+def held(expectations: Sequence[ExpectationResult]) -> str:
     """How many expectations held."""
-    return f"{sum(each['held'] for each in expectations)} of {len(expectations)} held"
+    return f"{sum(each.passed for each in expectations)} of {len(expectations)} held"
 
 
-def found(expectation: Result) -> str:
+def found(expectation: ExpectationResult) -> str:
     """What was found in place of what was wanted, or why nothing was."""
-    return expectation["reason"] or f"found {expectation['found']}"
+    return expectation.reason or f"found {expectation.found}"

@@ -53,7 +53,7 @@ def compare(results: Sequence[Labelled], offline: Sequence[Row] = ()) -> dict[st
         *(baseline_timeline(found) for found in (steady,) if found),
         *(draw(found) for name, draw in _SETTINGS.items() if (found := differing(runs, name))),
         *(draw(found) for draw in (policy_timeline, policy_summary) if (found := by_policy(runs))),
-        *(draw(runs) for draw in (recoveries, cdfs) if any(run.result.get("recovery") for run in runs)),
+        *(draw(runs) for draw in (recoveries, cdfs) if any(run.result.recovery for run in runs)),
         engines(runs),
         *(draw(found) for draw in (burst_timeline, burst_summary) for found in (bursty,) if found),
         *(compression(found) for found in (offline,) if found),

@@ -17,7 +17,7 @@ _NAMES: Final = (*PERCENTILES, "max")
 
 def _by_engine(results: Sequence[Labelled]) -> list[Labelled]:
     """The runs with a pipeline and one rate, if they have several engines; none otherwise."""
-    piped = [run for run in results if run.result.get("pipeline") and isinstance(run.load.get("rate"), str)]
+    piped = [run for run in results if run.result.pipeline and isinstance(run.load.get("rate"), str)]
     return piped if len({_engine_of(run) for run in piped}) > 1 else []
 
 

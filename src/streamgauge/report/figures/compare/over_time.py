@@ -141,7 +141,7 @@ _POWERS: Final = [10**power for power in range(10)]
 def _peaks(run: Labelled) -> dict[str, float]:
     """Peaks and troughs of one run, as far as it has them."""
     # What is outstanding is counted at the end of each second.
-    counted = [(row["second"] + 1, row["outstanding"]) for row in run.result["timeline"]]
+    counted = [(row.second + 1, row.outstanding) for row in run.result.timeline]
 
     def within(after: float, until: float) -> list[float]:
         return [value for at, value in counted if value is not None and after < at <= min(until, run.measured_seconds)]

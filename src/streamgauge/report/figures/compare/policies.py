@@ -63,19 +63,19 @@ def _seconds(run: Labelled) -> list[Row]:
 
 def _limits(run: Labelled) -> list[Row]:
     """The limits of a policy, in the panel of what it limits."""
-    policy = run.result.get("backpressure")
+    policy = run.result.backpressure
     if not policy:
         return []
-    if policy["policy"] == "credit":
+    if policy.policy == "credit":
         return [
             {
                 "panel": "outstanding",
                 "series": run.label,
                 "resumes": False,
-                **limit(f"{run.label}: limit", policy["limit"]),
+                **limit(f"{run.label}: limit", policy.limit),
             }
         ]
-    found = {"max_lag": policy["limit"], "resume_lag": policy["resume"]}
+    found = {"max_lag": policy.limit, "resume_lag": policy.resume}
     return [
         {
             "panel": "committed_lag",
@@ -184,19 +184,19 @@ def _named(name: str, panel: str) -> str:
 
 def _peaks(run: Labelled) -> list[Row]:
     """The largest of two lags; what is zero has no place on a logarithmic scale."""
-    lag = run.result.get("lag") or {}
-    found = {words: lag.get(key) for words, key in (("outstanding", "outstanding"), ("committed lag", "committed"))}
+    lag = run.result.lag
+    found = {"outstanding": lag.outstanding, "committed lag": lag.committed} if lag else {}
     return [
-        {"run": run.label, "series": words, **sized(each["max"], whole(each["max"]))}
+        {"run": run.label, "series": words, **sized(each.max, whole(each.max))}
         for words, each in found.items()
-        if each and each["max"]
+        if each and each.max
     ]
 
 
 def _utilisations(results: Sequence[Labelled]) -> list[Row]:
     """Rates of processing as shares of that of the first run without a policy."""
-    processed = {run.label: run.result["throughput"]["processed_per_second"] for run in results}
-    free = next((run.label for run in results if run.result.get("backpressure") is None), None)
+    processed = {run.label: run.result.throughput.processed_per_second for run in results}
+    free = next((run.label for run in results if run.result.backpressure is None), None)
     capacity = None if free is None else processed[free]
     return [
         {"run": label, "series": "utilisation", **sized(rate / capacity, percent(rate / capacity))}
@@ -206,7 +206,7 @@ def _utilisations(results: Sequence[Labelled]) -> list[Row]:
 
 
 def _delivered(run: Labelled) -> list[Row]:
-    delivered, sent = (run.result["delivery"][name] for name in ("delivered_once", "sent"))
+    delivered, sent = run.result.delivery.delivered_once, run.result.delivery.sent
     if delivered is None or not sent:
         return []
     return [{"run": run.label, "series": "delivered", **sized(delivered / sent, percent(delivered / sent))}]

@@ -57,7 +57,7 @@ def recoveries(results: Sequence[Labelled]) -> Figure:
 
 
 def _first_cause(run: Labelled) -> Row | None:
-    return next(iter(judged(run.result.get("recovery") or [])), None)
+    return next(iter(judged([dict(row) for row in run.result.recovery or ()])), None)
 
 
 def _since(run: Labelled, cause: Row) -> list[Row]:
@@ -93,10 +93,11 @@ def cdfs(results: Sequence[Labelled]) -> Figure:
     about = f"End-to-end {kind} time, on a logarithmic scale. Messages that never came count as well: a line that ends "
     about += "below 100 % leaves out as many."
     rows = [
-        {"ms": point["le_ms"], "series": run.label, "share": rounded(point["share"])}
+        {"ms": point.le_ms, "series": run.label, "share": rounded(point.share)}
         for run in runs
-        for point in (run.result["latency"]["end_to_end"][kind] or {}).get("cdf", ())
-        if point["le_ms"] > 0
+        for figures in (run.result.latency.end_to_end.kinds[kind],)
+        for point in (figures.cdf if figures else ())
+        if point.le_ms > 0
     ]
     if not rows:
         return Figure(name, title, about, missing="none of the runs has such a latency")

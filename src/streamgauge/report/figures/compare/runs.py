@@ -10,8 +10,10 @@ from typing import Any, Final
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.text.numbers import listed, significant
 from streamgauge.domain.text.quantities import parse_duration_ns
-from streamgauge.report.figures.drawing.figure import Result, Row, rounded
+from streamgauge.report.figures.drawing.figure import Row, rounded
 from streamgauge.report.figures.drawing.timeline import KINDS
+from streamgauge.result import Result
+from streamgauge.result.model.latency import LatencyFigures, LatencyPair
 
 SETTINGS: Final[Mapping[str, Sequence[str]]] = {
     "codec": ("compression.type", "compression.codec", "compression.level"),
@@ -36,8 +38,7 @@ class Labelled:
     @property
     def scenario(self) -> Mapping[str, Any]:
         """The scenario as it was carried out."""
-        scenario: Mapping[str, Any] = self.result["run"]["scenario"]
-        return scenario
+        return self.result.run.scenario
 
     @property
     def load(self) -> Mapping[str, Any]:
@@ -48,7 +49,7 @@ class Labelled:
     @property
     def measured_seconds(self) -> float:
         """How long was measured, as it was meant: a phase may end some microseconds late."""
-        return round(self.result["throughput"]["measured_seconds"] or 0.0, 2)
+        return round(self.result.throughput.measured_seconds or 0.0, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +120,17 @@ def _without(part: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 
 def kind_of(results: Sequence[Labelled], *paths: str) -> str:
     """Response time where every run that has such a latency has it, else service time: no figure mixes them."""
-    having = [
-        run.result["latency"][path]
-        for run in results
-        for path in paths
-        if any(_has(run.result["latency"][path][kind]) for kind in KINDS)
-    ]
-    return KINDS[0] if all(_has(kinds[KINDS[0]]) for kinds in having) else KINDS[1]
+    having = [pair for run in results for path in paths if any(map(_has, (pair := _pair(run, path)).kinds.values()))]
+    return KINDS[0] if all(_has(pair.response) for pair in having) else KINDS[1]
 
 
-def _has(figures: Result | None) -> bool:
-    return figures is not None and figures["p50_ms"] is not None
+def _pair(run: Labelled, path: str) -> LatencyPair:
+    pair: LatencyPair = getattr(run.result.latency, path)
+    return pair
+
+
+def _has(figures: LatencyFigures | None) -> bool:
+    return figures is not None and figures.p50_ms is not None
 
 
 def percentile(run: Labelled, path: str, kind: str, name: str) -> Row | None:
@@ -137,13 +138,13 @@ def percentile(run: Labelled, path: str, kind: str, name: str) -> Row | None:
 
     Messages that never came make a percentile an interval; one without end is drawn up to twice its begin.
     """
-    figures = run.result["latency"][path][kind] or {}
-    ms = figures.get(f"{name}_ms")
+    figures = _pair(run, path).kinds[kind]
+    ms = figures.ms(name) if figures else None
     # What is zero has no place on a logarithmic scale.
-    if ms is None or ms <= 0:
+    if figures is None or ms is None or ms <= 0:
         return None
-    censored = f"{name}_hi_ms" in figures
-    top = (figures[f"{name}_hi_ms"] or 2 * ms) if censored else ms
+    censored = figures.is_least(name)
+    top = (figures.high_ms(name) or 2 * ms) if censored else ms
     return {"value": rounded(ms), "top": rounded(top), "shown": ("> " if censored else "") + significant(ms)}
 
 

@@ -50,9 +50,9 @@ def _tails(results: Sequence[Labelled], name: str, title: str, setting: str) -> 
     if not rows:
         return Figure(name, title, about, missing=_NO_LATENCY)
     sent = [
-        {setting: run.label, "series": "sent", "rate": rounded(rate)}
+        {setting: run.label, "series": "sent", "rate": rounded(sent_per_second)}
         for run in results
-        if (rate := run.result["throughput"]["sent_per_second"]) is not None
+        if (sent_per_second := run.result.throughput.sent_per_second) is not None
     ]
     present = {row["series"] for row in (*rows, *sent)}
     colors = {"ack p99": "orange", "end-to-end p99": "blue", "sent": "violet"}
@@ -104,9 +104,9 @@ def sizes(results: Sequence[Labelled]) -> Figure:
     about = f"MB of value sent a second, and p99 of the end-to-end {kind} time, on the right. Scales are logarithmic."
     plain = [(size, run) for run in results if isinstance(size := run.load.get("size"), int) and size]
     rates = [
-        {"run": run.label, "bytes": size, "series": "MB/s", "rate": rounded(rate)}
+        {"run": run.label, "bytes": size, "series": "MB/s", "rate": rounded(sent_mb)}
         for size, run in plain
-        if (rate := run.result["throughput"]["sent_mb_per_second"])
+        if (sent_mb := run.result.throughput.sent_mb_per_second)
     ]
     tails = [
         {"run": run.label, "bytes": size, "series": _TAILS["end_to_end"], **found}

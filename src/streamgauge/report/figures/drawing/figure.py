@@ -7,9 +7,9 @@ from typing import Any, Final
 import altair as alt
 
 from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.result import Result
 
 Row = Mapping[str, Any]
-Result = Mapping[str, Any]
 
 TIMELINE: Final = "timeline"
 PHASES: Final = "phases"

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from streamgauge.report.figures.drawing.figure import Result, Row, Source, rounded
+from streamgauge.report.figures.drawing.figure import Row, Source, rounded
 from streamgauge.report.figures.drawing.marks import marks_of
+from streamgauge.result import Result
+from streamgauge.result.model.throughput import TimelineSecond
 
 MOST_POINTS: Final = 1_900
 """Longer runs are drawn with at most so many points: half an hour, warm-up and drain included, has one a second."""
@@ -37,7 +39,7 @@ def timeline(result: Result, latencies: Iterable[Row]) -> list[Row]:
     """One row for each second: `s`, rates, counts and latencies under the names that legends show."""
     late = {row["second"]: row for row in latencies if (row["metric"], row["scope"]) == ("lateness", "window")}
     edges = _edges(result)
-    rows = [_row(result, second, late.get(second["second"], {}), edges) for second in result["timeline"]]
+    rows = [_row(result, second, late.get(second.second, {}), edges) for second in result.timeline]
     step = seconds_per_point(len(rows))
     return [_merged(rows[at : at + step]) for at in range(0, len(rows), step)]
 
@@ -49,7 +51,7 @@ def seconds_per_point(seconds: int) -> int:
 
 def phases(result: Result) -> list[Row]:
     """Warm-up and drain, as spans of seconds."""
-    spans = {phase["name"]: (phase["from_ns"], phase["to_ns"]) for phase in result["run"]["phases"]}
+    spans = {phase.name: (phase.from_ns, phase.to_ns) for phase in result.run.phases}
     if "measure" not in spans:
         return []
     zero = spans["measure"][0]
@@ -62,28 +64,26 @@ def phases(result: Result) -> list[Row]:
 
 def _edges(result: Result) -> tuple[float, ...]:
     """From which second to which one the run lasted, as far as it is known; the seconds at its edges are cut."""
-    phases = result["run"]["phases"]
-    zero = next((phase["from_ns"] for phase in phases if phase["name"] == "measure"), None)
+    phases = result.run.phases
+    zero = next((phase.from_ns for phase in phases if phase.name == "measure"), None)
     if zero is None:
         return ()
-    edges = [(phase[edge] - zero) / 1e9 for phase in phases for edge in ("from_ns", "to_ns")]
+    edges = [(edge - zero) / 1e9 for phase in phases for edge in (phase.from_ns, phase.to_ns)]
     return min(edges), max(edges)
 
 
-def _row(result: Result, second: Row, late: Row, edges: tuple[float, ...]) -> Row:
-    throughput = result["throughput"]
-    loading = second["second"] < (throughput["measured_seconds"] or 0)
-    row: dict[str, Any] = {"s": second["second"], "asked": throughput["asked_per_second"] if loading else None}
+def _row(result: Result, second: TimelineSecond, late: Row, edges: tuple[float, ...]) -> Row:
+    throughput = result.throughput
+    loading = second.second < (throughput.measured_seconds or 0)
+    row: dict[str, Any] = {"s": second.second, "asked": throughput.target_per_second if loading else None}
     # A second that is cut has no rate: what came in its last 33 ms, or did not, says nothing of a second.
-    is_cut = any(second["second"] < edge < second["second"] + 1 for edge in edges)
-    row |= {name: None if is_cut else rounded(second[f"{name}_per_second"]) for name in RATES[1:]}
-    row |= {"outstanding": second["outstanding"], "errors": second["errors"]}
-    # Results of older versions have no lag.
-    row |= {"committed_lag": second.get("committed_lag")}
+    is_cut = any(second.second < edge < second.second + 1 for edge in edges)
+    row |= {name: None if is_cut else rounded(getattr(second, f"{name}_per_second")) for name in RATES[1:]}
+    row |= {"outstanding": second.outstanding, "errors": second.errors, "committed_lag": second.committed_lag}
     for path, words in PATHS.items():
         for kind in KINDS:
-            figures = second[path][kind] or {}
-            row |= {f"{words} {kind} {name}": rounded(figures.get(f"{name}_ms")) for name in FIGURES}
+            figures = getattr(getattr(second, path), kind)
+            row |= {f"{words} {kind} {name}": rounded(getattr(figures, f"{name}_ms", None)) for name in FIGURES}
     return row | {f"lateness {name}": rounded(late.get(f"{name}_ms")) for name in FIGURES}
 
 

@@ -1,0 +1,44 @@
+"""Checks and expectations."""
+
+from typing import Literal
+
+from streamgauge.result.model.base import Section, Text
+
+
+class CheckResult(Section):
+    """One check."""
+
+    name: Text
+    """Name of the check."""
+    about: Literal["instrument", "system"]
+    """Only checks of the instrument may make a run invalid."""
+    status: Literal["pass", "warn", "fail", "unknown"]
+    """`unknown` where evidence is missing."""
+    evidence: Text
+    """What was seen: numbers with units."""
+    advice: str
+    """What to do about it; empty when it passed."""
+
+
+class VerdictSection(Section):
+    """May these numbers be believed, and what did the measured system do."""
+
+    valid: bool | None
+    """Whether no check of the instrument failed; null where the run was not judged."""
+    checks: list[CheckResult]
+    """The checks that apply to the run, in the order in which they are shown."""
+
+
+class ExpectationResult(Section):
+    """One expectation of the scenario, and what was found."""
+
+    path: str
+    """Path into this document, like `delivery.lost`."""
+    wanted: str | int | float | bool
+    """The value or bound that the scenario says."""
+    found: str | int | float | bool | None
+    """The value at that path; null where there is none."""
+    passed: bool
+    """Whether it passed; null never does."""
+    reason: str | None
+    """Why there was nothing to compare, or why it has failed; null otherwise."""

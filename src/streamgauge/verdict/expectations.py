@@ -1,0 +1,80 @@
+"""Whether a result is what its scenario expects: at each path a value, or one within a bound."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from streamgauge.result.formats import current_path
+from streamgauge.result.model.verdict import ExpectationResult
+from streamgauge.scenario.expectations import Bound, Plain, kind_of, parse_bound
+
+_KINDS: Final = ("number", "truth", "str", "NoneType")
+_UNIT: Final = "_ms"
+_HIGH_END: Final = "_hi_ms"
+
+
+def expectations(document: Mapping[str, Any], expect: Mapping[str, Any]) -> list[ExpectationResult]:
+    """Every expectation, judged against a result; a path that leads nowhere or to null has failed.
+
+    A scenario of an older version may name a path of format 1.
+    """
+    return [_judge(document, current_path(path), wanted) for path, wanted in expect.items()]
+
+
+def _judge(document: Mapping[str, Any], path: str, wanted: Any) -> ExpectationResult:
+    try:
+        bound = parse_bound(wanted)
+        parent, found = _at(document, path)
+    except (ValueError, LookupError) as error:
+        return _failed(path, wanted, reason=str(error.args[0]))
+    if found is None:
+        return _failed(path, wanted, reason=_why_null(parent, path))
+    if not bound.holds(found):
+        return _failed(path, wanted, found)
+    met = ExpectationResult(path=path, wanted=wanted, found=found, passed=True, reason=None)
+    return _at_high_end(parent, met, bound)
+
+
+def _at_high_end(parent: object, met: ExpectationResult, bound: Bound) -> ExpectationResult:
+    """A percentile that is an interval keeps below a bound only if its high end does; null there is infinite."""
+    key = met.path.rsplit(".", 1)[-1].removesuffix(_UNIT) + _HIGH_END
+    if not (bound.is_above and met.path.endswith(_UNIT) and isinstance(parent, Mapping) and key in parent):
+        return met
+    high = parent[key]
+    if high is not None and bound.holds(high):
+        return met
+    reason = f"with the messages that never came it may be as high as {'infinite' if high is None else high}"
+    return _failed(met.path, met.wanted, met.found, reason)
+
+
+def _at(document: Mapping[str, Any], path: str) -> tuple[object, Plain]:
+    """What a dotted path leads to, and what holds it; LookupError with the reason where it leads to no single value."""
+    place: Any = document
+    parent: Any = None
+    walked: list[str] = []
+    for key in path.split("."):
+        if place is None:
+            raise LookupError(_why_null(parent, ".".join(walked)))
+        parent, place = place, _step(place, key, ".".join(walked) or "the result")
+        walked.append(key)
+    if kind_of(place) not in _KINDS:
+        raise LookupError("is not a single value; name one below it")
+    return parent, place
+
+
+def _step(place: object, key: str, where: str) -> Any:
+    if isinstance(place, Mapping) and key in place:
+        return place[key]
+    if isinstance(place, Sequence) and not isinstance(place, str) and key.isdecimal() and int(key) < len(place):
+        return place[int(key)]
+    raise LookupError(f"{where} has no `{key}`")
+
+
+def _why_null(parent: object, path: str) -> str:
+    reasons = parent.get("reasons") if isinstance(parent, Mapping) else None
+    key = path.rsplit(".", 1)[-1]
+    return str(reasons[key]) if isinstance(reasons, Mapping) and key in reasons else f"{path} is not known"
+
+
+def _failed(path: str, wanted: Any, found: Plain = None, reason: str | None = None) -> ExpectationResult:
+    shown = wanted if isinstance(wanted, str | int | float) else str(wanted)
+    return ExpectationResult(path=path, wanted=shown, found=found, passed=False, reason=reason)
