@@ -4,17 +4,9 @@ from collections import Counter
 
 import pytest
 
-from streamgauge.delivery.audit import (
-    MESSAGE_CLASSES,
-    Audit,
-    Measure,
-    Received,
-    Sent,
-    audit,
-    remains,
-    unaccounted,
-)
-from streamgauge.delivery.ends import Lag, LostBlock
+from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, audit, unaccounted
+from streamgauge.delivery.ends import LostBlock, remains
+from streamgauge.delivery.rows import Lag, Measure, Received, Sent
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED, UNSENT
 
 ALWAYS = Measure(0, 1_000_000)

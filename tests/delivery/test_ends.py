@@ -2,7 +2,8 @@
 
 import pytest
 
-from streamgauge.delivery.ends import Dead, End, Lag, LostBlock, ends, members, missing
+from streamgauge.delivery.ends import Dead, End, LostBlock, ends, members, missing
+from streamgauge.delivery.rows import Lag
 
 ENDED = End(start=10, position=50, end=60)
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from streamgauge.delivery.audit import Audit, Measure, Received, Sent
-from streamgauge.delivery.ends import Lag, LostBlock
-from streamgauge.delivery.through import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPECTED, Passage, Stood, through
+from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPECTED, Audit, audit
+from streamgauge.delivery.ends import LostBlock
+from streamgauge.delivery.rows import Lag, Measure, Passage, Received, Sent, Stood
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED, SUBSET, Does
 
@@ -30,9 +30,8 @@ def told(
     does: Does = "same",
     **more: Any,
 ) -> Audit:
-    return through(
-        [sent], received, [query, read], appended, replace(SAME, does=does), 0, Measure(0, 100), **more
-    )  # fmt: skip
+    passage = replace(SAME, does=does)
+    return audit([sent], received, [query, read], 0, Measure(0, 100), passage=passage, appended=appended, **more)
 
 
 def counted(found: Audit) -> dict[str, int]:
@@ -105,7 +104,7 @@ def test_a_message_that_came(received: list[Received], changes: dict[str, Any], 
 def test_a_message_of_unknown_fate_was_sent_when_the_stamp_of_what_came_out_says() -> None:
     """That decides its phase."""
     for measure, wanted in ((Measure(0, 11), 0), (Measure(11, 12), 1)):
-        found = through([SILENT], [GOT], [QUERY, READ], (STOOD,), SAME, 0, measure)
+        found = audit([SILENT], [GOT], [QUERY, READ], 0, measure, passage=SAME, appended=(STOOD,))
         assert found.measure["fate_unknown"] == wanted
 
 
@@ -121,7 +120,7 @@ def test_order_is_that_within_one_partition_of_source_and_of_sink() -> None:
     orders = {(1, 0, 2): 1, (2, 0, 1): 0, (0, 1, 2): 0}
     for order, wanted in orders.items():
         received = [GOT._replace(seq=seq, offset=place) for place, seq in enumerate(order)]
-        found = through(sent, received, [QUERY, READ], (), SAME, 0, Measure(0, 100))
+        found = audit(sent, received, [QUERY, READ], 0, Measure(0, 100), passage=SAME)
         assert found.run["reordered"] == wanted, order
 
 

@@ -4,9 +4,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from streamgauge.delivery.audit import Measure, Received, Sent
-from streamgauge.delivery.ends import Lag
-from streamgauge.delivery.through import Passage, Stood
+from streamgauge.delivery.rows import Lag, Measure, Passage, Received, Sent, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED
 from streamgauge.scenario.model.pipeline import SAME, SUBSET, Does
 

@@ -15,23 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from streamgauge.delivery.audit import (
-    MESSAGE_CLASSES,
-    Audit,
-    Measure,
-    Received,
-    Sent,
-    audit,
-    either,
-    remains,
-    shown_by_stamps,
-    unaccounted,
-)
-from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
+from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, audit, either, shown_by_stamps, unaccounted
+from streamgauge.delivery.ends import reached, remains
+from streamgauge.delivery.rows import Lag, Measure, Received, Sent
 from streamgauge.domain.events import ABORTED, COMMITTED, EVENTS, FATE_UNKNOWN, UNDECIDED
 from streamgauge.pipeline.audit import accounts, unsettled
-from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED, Findings, findings, judgement
-from streamgauge.pipeline.audit.audit import remains as spark_remains
+from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED, Findings, findings
+from streamgauge.pipeline.audit.ends import judgement
+from streamgauge.pipeline.audit.ends import remains as spark_remains
 from streamgauge.pipeline.audit.repeats import repeats
 from streamgauge.pipeline.read import silver
 from streamgauge.pipeline.read.schemas import arrow_schema
@@ -242,7 +233,7 @@ def found_by_spark(
     messages, deliveries = silver_of(spark, all_of_them)
     lag = [row for history in all_of_them for row in lag_of(history, reads)]
     left = spark_remains(spark, deliveries, lag, dead) if dead else None
-    judged = judgement(spark, ends(lag, left), left or NOBODY_DIED)
+    judged = judgement(spark, reached(lag, GROUPS, left))
     return findings(
         messages.cache(),
         deliveries,

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.pipeline.metrics.buckets import bucket
 from streamgauge.pipeline.metrics.histogram import By, Counts, Value, histogram, packed

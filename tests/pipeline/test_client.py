@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain.events import CLIENT
 from streamgauge.domain.tables.schemas import WIRE
 from streamgauge.pipeline.machine.client import wire

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.tables.schemas import CONNECTIONS_BY_KIND

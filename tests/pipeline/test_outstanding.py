@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from tests.pipeline.histories import EVERY, FROM, GROUPS, MS, TO, History, Told
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.pressure.outstanding import MOST_INTERVALS, NEVER, Grid, oldest
 from streamgauge.pipeline.read.silver import Span

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain.events import EVENTS, RESOURCES
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.machine.gc import pauses

@@ -11,12 +11,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 from tests.pipeline.passages import DEAD, GROUPS, MEASURE, SINK, Passed
 
-from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit
-from streamgauge.delivery.through import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPECTED, through
+from streamgauge.delivery import audit as definition
+from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DROPPED, MESSAGE_CLASSES, UNEXPECTED, Audit
+from streamgauge.delivery.ends import reached
 from streamgauge.domain.events import ABORTED, EVENTS
-from streamgauge.pipeline.audit import audit, unsettled
-from streamgauge.pipeline.audit import through as spark_through
-from streamgauge.pipeline.audit.through import Findings
+from streamgauge.pipeline.audit import audit, source, unsettled
+from streamgauge.pipeline.audit.audit import Findings
+from streamgauge.pipeline.audit.ends import judgement, remains
 from streamgauge.pipeline.read import silver
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED, SUBSET
@@ -54,26 +55,28 @@ def found_by_spark(
     sent = unsettled.with_shown(sent, unsettled.shown(sent, at_source, DataFrame.cache, sized=True))
     messages = silver.messages(sent, MEASURE, ended).cache()
     of_groups = [row for row in run.lag if row.topic == SINK]
-    left = audit.remains(spark, deliveries, of_groups, dead) if dead else None
-    return spark_through.findings(
+    left = remains(spark, deliveries, of_groups, dead) if dead else None
+    found = audit.findings(
         messages,
         deliveries.cache(),
-        frame(spark, "appended", run.appended) if read else None,
-        run.passage,
         GROUPS,
-        spark_through.judgement(spark, run.lag, run.passage, GROUPS, left),
+        judgement(spark, reached(run.lag, GROUPS, left, run.passage)),
         DataFrame.cache,
         all_sound=all_sound,
         transactional=True,
         unsettled=run.troubled,
+        passage=run.passage,
+        appended=frame(spark, "appended", run.appended) if read else None,
     )
+    assert found is not None
+    return found
 
 
 def defined(run: Passed, group: int, dead: frozenset[int], *, read: bool = True) -> Audit:
     appended = run.appended if read else []
-    return through(
-        run.sent, run.received, run.lag, appended, run.passage, group, MEASURE, dead, run.outcomes
-    )  # fmt: skip
+    return definition.audit(
+        run.sent, run.received, run.lag, group, MEASURE, dead, run.outcomes, passage=run.passage, appended=appended
+    )
 
 
 def counts_of(
@@ -85,7 +88,7 @@ def counts_of(
     for row in rows:
         tally[group, row["class"]]["all"] += 1
         tally[group, row["class"]]["measured"] += bool(row["measured"])
-    told = spark_through.told(tally)
+    told = source.told(tally)
     counts = Counter({name: each["measured" if measured else "all"] for (_, name), each in told.items()})
     counts[DROPPED] = (dropped or {}).get("measure" if measured else "run", 0)
     if run.does != AGGREGATE:
@@ -126,9 +129,9 @@ def test_the_spark_audit_agrees_with_the_definition(spark: SparkSession, case: s
             known = +Counter({name: wanted[name] for name in (*FOUND, DROPPED) if name in wanted})
             assert counts_of(run, classes, found.dropped, group, measured=measured) == known, (group, measured)
         named = {
-            (row["producer"], row["seq"]): row["class"].replace(spark_through.UNTOLD, "unknown")
+            (row["producer"], row["seq"]): row["class"].replace(source.UNTOLD, "unknown")
             for row in classes
-            if row["group"] == group and row["class"].replace(spark_through.UNTOLD, "unknown") in MESSAGE_CLASSES
+            if row["group"] == group and row["class"].replace(source.UNTOLD, "unknown") in MESSAGE_CLASSES
         }
         assert all(named.get(stamp[1:], "delivered_once") == name for stamp, name in said.classes.items())
         mine = [row for row in run.received if row.group == group and row.stamp]

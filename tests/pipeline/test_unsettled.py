@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.pipeline.test_run import M0, M1, PHASES, SECOND, TIMES, Ints, Messages, Row, Writer, row, rows
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.pipeline.pressure.backpressure import backpressure_rows
 from streamgauge.pipeline.pressure.outstanding import Grid, Outstanding

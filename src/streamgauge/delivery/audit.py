@@ -1,110 +1,33 @@
 """What became of every message: the definition, in plain Python, of what `pipeline.audit.audit` computes on any scale.
 
-A *message* is a row of `sent`; its stamp is (topic, producer, seq), and no two messages have the same stamp or were
-acknowledged at the same offset. A *delivery* is a row of `received`; a group is audited by its own deliveries alone.
-A message of an aborted transaction is acknowledged like any other, and not meant to be delivered. A message of unknown
-fate was taken up by a producer that died before it could report it: it may have been sent, and it may be in the log.
+A group is audited by its own deliveries alone. A message of an aborted transaction is acknowledged like any other, and
+not meant to be delivered. A message of unknown fate was taken up by a producer that died before it could report it: it
+may have been sent, and it may be in the log. Through a pipeline under test, a message is looked for in the sink; how
+far the query had come is told in offsets of the source, how far a group had read in those of the sink.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple, cast
 
-from streamgauge.delivery.ends import NOBODY_DIED, Dead, End, Lag, Lane, LostBlock, ends, missing, starts
-from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED, UNSENT
+from streamgauge.delivery.ends import Reached, reached, remains
+from streamgauge.delivery.order import reordered
+from streamgauge.delivery.rows import Lag, Measure, Outcomes, Passage, Place, Received, Sent, Stamp, Stood
+from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNSENT
 
+DUPLICATED = "duplicate_producer"
+"""The class of messages that were received from several offsets, whoever wrote them twice."""
 NEVER_DELIVERED = ("undelivered", "lost", "expired", "unknown")
-MESSAGE_CLASSES = ("delivered_once", "duplicate_producer", "duplicate_consumer", *NEVER_DELIVERED)
+MESSAGE_CLASSES = ("delivered_once", DUPLICATED, "duplicate_consumer", *NEVER_DELIVERED)
 """Every acknowledged message that was to be received is in exactly one of these: it was not aborted, and is in a
 partition that the group reads."""
-
-Stamp = tuple[int, int, int]
-"""Topic, producer, sequence."""
-Place = tuple[int, int, int]
-"""Topic, partition, offset."""
-Outcomes = Mapping[tuple[int, int], str]
-"""How the transactions of each producer ended; one that is not there is undecided."""
-
-
-class Sent(NamedTuple):
-    """What the audit needs of a row of `sent`."""
-
-    topic: int
-    producer: int
-    seq: int
-    partition: int | None
-    offset: int | None
-    due_ns: int | None
-    sent_ns: int | None
-    error: str | None
-    transaction: int | None = None
-
-    @property
-    def stamp(self) -> Stamp:
-        """What identifies the message."""
-        return (self.topic, self.producer, self.seq)
-
-    @property
-    def place(self) -> Place | None:
-        """Where it was acknowledged, if that is known."""
-        return None if self.partition is None or self.offset is None else (self.topic, self.partition, self.offset)
-
-    def outcome(self, outcomes: Outcomes) -> str:
-        """How its transaction ended; without a transaction it needs no commit."""
-        if self.transaction is None:
-            return COMMITTED
-        return outcomes.get((self.producer, self.transaction), UNDECIDED)
-
-
-class Received(NamedTuple):
-    """What the audit needs of a row of `received`."""
-
-    topic: int
-    group: int
-    consumer: int
-    poll: int
-    producer: int | None
-    seq: int | None
-    partition: int
-    offset: int
-    due_ns: int | None
-    sent_ns: int | None
-    received_ns: int
-    intact: bool | None
-
-    @property
-    def stamp(self) -> Stamp | None:
-        """The stamp that it carries; None when it is not one of this run."""
-        return None if self.producer is None or self.seq is None else (self.topic, self.producer, self.seq)
-
-    @property
-    def sound(self) -> bool:
-        """Whether its stamp may be trusted: there is one, and no checksum contradicts it."""
-        return self.stamp is not None and self.intact is not False
-
-    @property
-    def place(self) -> Place:
-        """Where it was read."""
-        return (self.topic, self.partition, self.offset)
-
-    @property
-    def order(self) -> tuple[int, int, int, int, int]:
-        """What comes first when deliveries are put in order."""
-        return (self.received_ns, self.consumer, self.poll, self.partition, self.offset)
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """The measure phase, [from_ns, to_ns)."""
-
-    from_ns: int
-    to_ns: int
-
-    def covers(self, time_ns: int | None) -> bool:
-        """Whether a time lies in it."""
-        return time_ns is not None and self.from_ns <= time_ns < self.to_ns
+AT_SOURCE, BY_PIPELINE = "duplicated_at_source", "duplicated_by_pipeline"
+"""Of the messages that came from several places in the sink: those that stood twice in the source, and the others."""
+DROPPED, UNEXPECTED = "dropped", "unexpected"
+"""Acknowledged messages that were not to come out of a pipeline, and those of them that came."""
+TOLD_BY_OUTPUTS = ("received", "foreign", "unrecorded")
+"""What can be counted where an output stands for several messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +57,16 @@ class Counts:
         self.measured[name] += self.measure.covers(time_ns)
 
 
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """What the source of a pipeline says of a stamp."""
+
+    stands: int
+    """At how many offsets of the source it stands."""
+    expected: bool | None
+    """Whether the message is to come out; of several copies, whether one of them is. None where nobody says."""
+
+
 def audit(
     sent: Sequence[Sent],
     received: Sequence[Received],
@@ -143,6 +76,8 @@ def audit(
     dead: frozenset[int] = frozenset(),
     outcomes: Outcomes = MappingProxyType({}),
     reads: frozenset[int] | None = None,
+    passage: Passage | None = None,
+    appended: Sequence[Stood] = (),
 ) -> Audit:
     """What became of every message for `group`; `dead` are the numbers of the consumers that died in it.
 
@@ -150,36 +85,69 @@ def audit(
     `reads` are the partitions that consumers are told to read, where they are told; the others have no rows in `lag`.
     A message belongs to the measure phase by its due time, or by its sent time where it has no due time; a delivery
     likewise by its stamp, or by the time it was received; foreign and unrecorded ones always by that.
+    With a `passage`, `appended` are the rows of its source as it was read after the drain, and there are the counts
+    AT_SOURCE, BY_PIPELINE, DROPPED and UNEXPECTED besides.
     """
-    sent = shown_by_stamps(sent, received)
-    deliveries = sorted((row for row in received if row.group == group), key=lambda row: row.order)
+    came = [row if passage is None else passage.as_sent(row) for row in received]
+    deliveries = sorted((row for row in came if row.group == group), key=lambda row: row.order)
+    sent = shown_by_stamps(sent, came)
     by_stamp = {message.stamp: message for message in sent}
+    counts = Counts(measure)
+    for row in unrecorded(deliveries, by_stamp):
+        counts.add("unrecorded", row.received_ns)
+    if passage is not None and passage.joins:
+        return of_outputs(deliveries, counts, passage)
     by_place = {place: message for message in sent if message.error is None and (place := message.place)}
-    owners = {row: owner(row, by_stamp, by_place) for row in deliveries}
+    owners = {row: owner(row, by_stamp, by_place if passage is None else None) for row in deliveries}
     of_message: dict[Stamp, list[Received]] = defaultdict(list)
     for row, message in owners.items():
         if message:
             of_message[message.stamp].append(row)
-    left = remains(deliveries, lag, group, dead) if dead else None
-    judge = Judge(ends(lag, left), left or NOBODY_DIED, group)
-    counts = Counts(measure)
-    unwanted = {message.stamp: why for message in sent if (why := why_unwanted(message, outcomes, reads))}
+    says = oracles(sent, appended, passage)
+    unwanted = {each.stamp: why for each in sent if (why := why_unwanted(each, outcomes, reads, says[each.stamp]))}
+    judge = Judge.of_run(lag, received, group, dead, passage)
     classes = {
-        message.stamp: judge.of(message, of_message[message.stamp], decided=message.outcome(outcomes) == COMMITTED)
-        for message in sent
-        if message.error is None and message.stamp not in unwanted
+        each.stamp: judge.of(each, of_message[each.stamp], decided=is_decided(each, outcomes, says[each.stamp]))
+        for each in sent
+        if each.error is None and each.stamp not in unwanted
     }
-    for message in sent:
-        name = classes.get(message.stamp) or unwanted.get(message.stamp)
-        for counted in names_of(message, name, was_received=bool(of_message[message.stamp])):
-            counts.add(counted, either(message.due_ns, message.sent_ns))
+    for each in sent:
+        name = classes.get(each.stamp) or unwanted.get(each.stamp)
+        for counted in names_of(each, name, says[each.stamp], was_received=bool(of_message[each.stamp])):
+            counts.add(counted, either(each.due_ns, each.sent_ns))
     count_deliveries(deliveries, owners, counts)
-    for row in unrecorded(deliveries, by_stamp):
-        counts.add("unrecorded", row.received_ns)
-    for row in reordered(deliveries):
+    for row in reordered(deliveries, None if passage is None else by_stamp):
         counts.add("reordered", selected_ns(row))
-    timed = frozenset(row for row in first_timed(owners) if row.stamp is None or unwanted.get(row.stamp) != ABORTED)
-    return Audit(classes, counts.all, counts.measured, timed)
+    timed = (row for row in first_timed(owners) if row.stamp is None or unwanted.get(row.stamp) != ABORTED)
+    return Audit(classes, counts.all, counts.measured, as_received(timed, passage))
+
+
+def of_outputs(deliveries: Sequence[Received], counts: Counts, passage: Passage) -> Audit:
+    """Where an output stands for several messages, nobody can tell which of them came; every output is timed."""
+    count_deliveries(deliveries, dict.fromkeys(deliveries), counts)
+    run, measured = ({name: each[name] for name in TOLD_BY_OUTPUTS} for each in (counts.all, counts.measured))
+    return Audit({}, run, measured, as_received((row for row in deliveries if row.stamp), passage))
+
+
+def as_received(rows: Iterable[Received], passage: Passage | None) -> frozenset[Received]:
+    """Deliveries with the topic that they were read from."""
+    return frozenset(row if passage is None else row._replace(topic=passage.sink) for row in rows)
+
+
+def oracles(sent: Iterable[Sent], appended: Iterable[Stood], passage: Passage | None) -> dict[Stamp, Oracle]:
+    """What the source says of each message; where a pipeline drops none, all of them are to come out."""
+    drops = passage is not None and passage.drops
+    rows: dict[Stamp | None, list[bool | None]] = defaultdict(list)
+    for row in appended:
+        rows[row.stamp].append(row.expected)
+    said = {message.stamp: rows.get(message.stamp, []) for message in sent}
+    return {stamp: Oracle(len(each), _any(each) if drops else True) for stamp, each in said.items()}
+
+
+def _any(said: Sequence[bool | None]) -> bool | None:
+    if True in said:
+        return True
+    return None if None in said or not said else False
 
 
 def shown_by_stamps(sent: Iterable[Sent], received: Iterable[Received]) -> list[Sent]:
@@ -193,21 +161,32 @@ def shown_by_stamps(sent: Iterable[Sent], received: Iterable[Received]) -> list[
     return [message._replace(sent_ns=shown[message.stamp]) if message.stamp in shown else message for message in sent]
 
 
-def why_unwanted(message: Sent, outcomes: Outcomes, reads: frozenset[int] | None) -> str | None:
-    """Why an acknowledged message is not to be received: `aborted` or `unread`; None where it is."""
+def why_unwanted(message: Sent, outcomes: Outcomes, reads: frozenset[int] | None, oracle: Oracle) -> str | None:
+    """Why an acknowledged message is not to be received: `aborted`, `unread` or DROPPED; None where it is."""
     if message.error is not None:
         return None
     if message.outcome(outcomes) == ABORTED:
         return ABORTED
-    return "unread" if reads is not None and message.partition not in {None, *reads} else None
+    if reads is not None and message.partition not in {None, *reads}:
+        return "unread"
+    return DROPPED if oracle.expected is False else None
 
 
-def names_of(message: Sent, name: str | None, *, was_received: bool) -> Iterator[str]:
+def is_decided(message: Sent, outcomes: Outcomes, oracle: Oracle) -> bool:
+    """Whether it is known that an acknowledged message, if it is not unwanted, is to be received."""
+    return message.outcome(outcomes) == COMMITTED and oracle.expected is not None
+
+
+def names_of(message: Sent, name: str | None, oracle: Oracle, *, was_received: bool) -> Iterator[str]:
     """What a message is counted as: what it is, and whether it came although it should not have."""
     if name is not None:
         yield name
     if was_received and name == ABORTED:
         yield "aborted_received"
+    if was_received and name == DROPPED:
+        yield UNEXPECTED
+    if name == DUPLICATED and oracle.stands:
+        yield AT_SOURCE if oracle.stands > 1 else BY_PIPELINE
     if was_received and message.error not in {None, UNSENT}:
         yield "unacked_received"
     if message.error == FATE_UNKNOWN:
@@ -215,17 +194,18 @@ def names_of(message: Sent, name: str | None, *, was_received: bool) -> Iterator
         yield "fate_unknown_received" if was_received else "unknown"
 
 
-def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Place, Sent]) -> Sent | None:
+def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Place, Sent] | None) -> Sent | None:
     """The message that a row is a delivery of; None when it is nobody's.
 
     A sound stamp says it. Without one (checksum wrong, stamp unreadable) the message acknowledged at that offset does;
-    with a wrong checksum and no such message, the stamp, provided that nobody knows its message's offset.
+    with a wrong checksum and no such message, the stamp, provided that nobody knows its message's offset. Through a
+    pipeline an offset says nothing of a message (`by_place` is None), and the stamp is all that there is.
     """
-    if row.sound:
-        return by_stamp.get(cast("Stamp", row.stamp))
+    named = by_stamp.get(row.stamp) if row.stamp else None
+    if row.sound or by_place is None:
+        return named
     if row.place in by_place:
         return by_place[row.place]
-    named = by_stamp.get(row.stamp) if row.stamp else None
     return named if named and named.offset is None else None
 
 
@@ -233,82 +213,36 @@ def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Place
 class Judge:
     """Tells the class of an acknowledged message from its deliveries."""
 
-    ends: Mapping[Lane, End]
-    dead: Dead
+    reached: Reached
     group: int
+
+    @classmethod
+    def of_run(
+        cls,
+        lag: Sequence[Lag],
+        received: Iterable[Received],
+        group: int,
+        dead: frozenset[int],
+        passage: Passage | None,
+    ) -> "Judge":
+        """From the rows of a run."""
+        mine = (row for row in received if row.group == group)
+        left = remains(mine, lag if passage is None else passage.at_sink(lag), group, dead) if dead else None
+        return cls(reached(lag, [group], left, passage), group)
 
     def of(self, message: Sent, deliveries: Sequence[Received], *, decided: bool = True) -> str:
         """One of MESSAGE_CLASSES; several offsets outweigh several deliveries of one.
 
-        Where its transaction is not `decided`, nobody can tell whether a message should have come.
+        Where it is not `decided` that a message was to come, that it did not says nothing.
         """
         if len({row.place for row in deliveries}) > 1:
-            return "duplicate_producer"
+            return DUPLICATED
         if len(deliveries) > 1:
             return "duplicate_consumer"
         if deliveries:
             return "delivered_once"
-        if not decided:
-            return "unknown"
-        mine = [end for lane, end in self.ends.items() if lane[:2] == (self.group, message.topic)]
         lane = (self.group, message.topic, -1 if message.partition is None else message.partition)
-        all_read_out = bool(mine) and all(end.read_out for end in mine)
-        return missing(message.offset, self.ends.get(lane), self.dead.blocks.get(lane, ()), all_read_out=all_read_out)
-
-
-def remains(deliveries: Iterable[Received], lag: Iterable[Lag], group: int, dead: frozenset[int]) -> Dead:
-    """What the consumers in `dead` leave behind in every partition that `lag` knows.
-
-    The lost block of a dead consumer begins above the highest offset that it recorded, or where the group began to
-    read if it recorded none, and ends below the next offset that another consumer recorded.
-    """
-    read: dict[Lane, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for row in deliveries:
-        read[row.group, row.topic, row.partition][row.consumer].append(row.offset)
-    rows = list(lag)
-    lanes = {(row.group, row.topic, row.partition) for row in rows if row.group == group} | set(read)
-    begun = starts(rows)
-    highest = {lane: max(max(offsets) for offsets in by.values()) for lane, by in read.items()}
-    blocks = {
-        lane: tuple(_lost_block(read[lane], consumer, begun.get(lane, 0) - 1) for consumer in sorted(dead))
-        for lane in lanes
-    }
-    return Dead(highest, blocks)
-
-
-def _lost_block(read: Mapping[int, Sequence[int]], consumer: int, before: int) -> LostBlock:
-    above = max(read.get(consumer, ()), default=before)
-    later = [offset for offsets in read.values() for offset in offsets if offset > above]
-    return LostBlock(above, min(later, default=None))
-
-
-def reordered(deliveries: Iterable[Received]) -> list[Received]:
-    """Deliveries whose sequence is below one at a smaller offset of the same producer and partition.
-
-    Sound stamps only; an offset that was received again counts once (its first delivery), and a message that stands at
-    several offsets counts only at the lowest (partition, offset).
-    """
-    at: dict[Stamp, Received] = {}
-    for row in deliveries:
-        if row.sound and row.stamp and (row.stamp not in at or row.place < at[row.stamp].place):
-            at[row.stamp] = row
-    lanes: dict[tuple[int, int, int | None], list[Received]] = defaultdict(list)
-    for row in sorted(at.values(), key=lambda row: (row.place, row.seq)):
-        lanes[row.topic, row.partition, row.producer].append(row)
-    return [row for lane in lanes.values() for row in falling(lane)]
-
-
-def falling(lane: Iterable[Received]) -> list[Received]:
-    """Of deliveries in the order of their offsets, those whose sequence is below an earlier one."""
-    found: list[Received] = []
-    highest: int | None = None
-    for row in lane:
-        if row.seq is None:
-            continue
-        if highest is not None and row.seq < highest:
-            found.append(row)
-        highest = row.seq if highest is None else max(highest, row.seq)
-    return found
+        return self.reached.missing(lane, message.offset) if decided else "unknown"
 
 
 def count_deliveries(deliveries: Iterable[Received], owners: Mapping[Received, Sent | None], counts: Counts) -> None:

@@ -1,28 +1,14 @@
-"""Where each partition ended for each group: what decides whether a message that nobody received is lost.
+"""How far partitions were read for each group: what decides whether a message that nobody received is lost.
 
 Both the definition (`delivery.audit`) and the Spark form of it (`pipeline.audit.audit`) judge by these.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-Lane = tuple[int, int, int]
-"""Group, topic, partition."""
-
-
-class Lag(NamedTuple):
-    """What the audit needs of a row of `lag`."""
-
-    moment: str
-    topic: int
-    group: int
-    consumer: int | None
-    partition: int
-    start: int | None
-    committed: int | None
-    position: int | None
-    end: int | None
+from streamgauge.delivery.rows import Lag, Lane, Passage, Received
 
 
 class End(NamedTuple):
@@ -113,25 +99,34 @@ def members(
     }
 
 
+def remains(deliveries: Iterable[Received], lag: Iterable[Lag], group: int, dead: frozenset[int]) -> Dead:
+    """What the consumers in `dead` leave behind in every partition that `lag` knows.
+
+    The lost block of a dead consumer begins above the highest offset that it recorded, or where the group began to
+    read if it recorded none, and ends below the next offset that another consumer recorded.
+    """
+    read: dict[Lane, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row in deliveries:
+        read[row.group, row.topic, row.partition][row.consumer].append(row.offset)
+    rows = list(lag)
+    lanes = {(row.group, row.topic, row.partition) for row in rows if row.group == group} | set(read)
+    begun = starts(rows)
+    highest = {lane: max(max(offsets) for offsets in by.values()) for lane, by in read.items()}
+    blocks = {
+        lane: tuple(_lost_block(read[lane], consumer, begun.get(lane, 0) - 1) for consumer in sorted(dead))
+        for lane in lanes
+    }
+    return Dead(highest, blocks)
+
+
+def _lost_block(read: Mapping[int, Sequence[int]], consumer: int, before: int) -> LostBlock:
+    above = max(read.get(consumer, ()), default=before)
+    later = [offset for offsets in read.values() for offset in offsets if offset > above]
+    return LostBlock(above, min(later, default=None))
+
+
 def _highest(a: int | None, b: int | None) -> int | None:
     return max((value for value in (a, b) if value is not None), default=None)
-
-
-def missing(offset: int | None, end: End | None, blocks: Iterable[LostBlock], *, all_read_out: bool) -> str:
-    """The class of an acknowledged message that the group never received.
-
-    `all_read_out` says whether the group read every partition of the topic to its end: only then is a message whose
-    offset nobody knows (acks 0) lost, and not merely unknown.
-    """
-    if offset is None:
-        return "lost" if all_read_out else "unknown"
-    if end is None or end.start is None or end.position is None or end.end is None:
-        return "unknown"
-    if offset < end.start:
-        return "expired"
-    if end.position <= offset < end.end:
-        return "undelivered"
-    return "unknown" if any(offset in block for block in blocks) else "lost"
 
 
 def query_ends(rows: Iterable[Lag], query: int) -> dict[Lane, End]:
@@ -149,4 +144,60 @@ def all_read_out(found: Mapping[Lane, End], dead: Dead, group: int, topic: int) 
     return bool(mine) and all(
         end.read_out and all(block.is_empty(end.end) for block in dead.blocks.get(lane, ()))
         for lane, end in mine.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far each group had come in the partitions that were sent to; through a pipeline, how far its query had."""
+
+    ends: Mapping[Lane, End]
+    blocks: Mapping[Lane, tuple[LostBlock, ...]]
+    """What dead consumers of a group may have taken with them."""
+    sink_read: Mapping[int, bool]
+    """Whether a group read all of the sink, that is of what a query passed on; true where no query stands between."""
+
+    def read_out(self, group: int, topic: int) -> bool:
+        """Whether a group is known to have received all of a topic that there was to receive."""
+        mine = [end for lane, end in self.ends.items() if lane[:2] == (group, topic)]
+        return bool(mine) and all(end.read_out for end in mine) and self.sink_read[group]
+
+    def missing(self, lane: Lane, offset: int | None) -> str:
+        """The class of an acknowledged message that the group never received."""
+        group, topic, _ = lane
+        blocks, all_read_out = self.blocks.get(lane, ()), self.read_out(group, topic)
+        return missing(offset, self.ends.get(lane), blocks, all_read_out=all_read_out, sink_read=self.sink_read[group])
+
+
+def missing(
+    offset: int | None, end: End | None, blocks: Iterable[LostBlock], *, all_read_out: bool, sink_read: bool = True
+) -> str:
+    """The class of an acknowledged message that the group never received.
+
+    `all_read_out` says whether the group received all of the topic that there was: only then is a message whose offset
+    nobody knows (acks 0) lost, and not merely unknown. Where a query passed it on, it is lost only if all of the sink
+    was read, too (`sink_read`).
+    """
+    if offset is None:
+        return "lost" if all_read_out else "unknown"
+    if end is None or end.start is None or end.position is None or end.end is None:
+        return "unknown"
+    if offset < end.start:
+        return "expired"
+    if end.position <= offset < end.end:
+        return "undelivered"
+    return "lost" if sink_read and not any(offset in block for block in blocks) else "unknown"
+
+
+def reached(rows: Iterable[Lag], groups: Sequence[int], dead: Dead | None, passage: Passage | None = None) -> Reached:
+    """How far each group had come, by the rows of `lag`; `dead` is given where one of its consumers died."""
+    rows = list(rows)
+    if passage is None:
+        return Reached(ends(rows, dead), (dead or NOBODY_DIED).blocks, dict.fromkeys(groups, True))
+    at_sink = ends(passage.at_sink(rows), dead)
+    at_source = {lane[1:]: end for lane, end in query_ends(rows, passage.query).items() if lane[1] == passage.source}
+    return Reached(
+        {(group, *place): end for group in groups for place, end in at_source.items()},
+        {},
+        {group: all_read_out(at_sink, dead or NOBODY_DIED, group, passage.sink) for group in groups},
     )

@@ -15,14 +15,14 @@ from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.pipeline.audit import (
     accounts,
     attempts,
-    audit,
     judging,
     repeats,
-    through,
+    source,
     transactions,
     unsettled,
 )
-from streamgauge.pipeline.audit.through import Findings
+from streamgauge.pipeline.audit.audit import Findings
+from streamgauge.pipeline.columns import DELIVERY
 from streamgauge.pipeline.metrics import (
     batches,
     latency,
@@ -154,7 +154,7 @@ class Questions:
             )
             ages = self._ages(never, [name for name in self.censored_metrics if name not in ACK])
         if self.knows.passage is not None:
-            classes, found = through.problems(classes), through.told(found)
+            classes, found = source.problems(classes), source.told(found)
         problems = accounts.problems(classes).toArrow().to_pylist()
         return Received(Sums(summed), counted, ages, found, problems, findings.dropped, staged)
 
@@ -262,8 +262,7 @@ class Questions:
         timed = F.lit(True) if len(self.knows.groups) < 2 else F.expr(f"group = {self.knows.timed_group}")
         if untimed is None or untimed.isEmpty():
             return deliveries.withColumn("timed", timed)
-        key = [name.strip("`") for name in audit.DELIVERY]
-        joined = deliveries.join(untimed.withColumn("untimed", F.lit(True)), key, "left")
+        joined = deliveries.join(untimed.withColumn("untimed", F.lit(True)), [*DELIVERY], "left")
         return joined.withColumn("timed", F.col("untimed").isNull() & timed)
 
     def _ages(self, rows: DataFrame, metrics: Sequence[str]) -> pa.Table | None:
@@ -355,7 +354,7 @@ def _piped(questions: Questions, sent: Sent, received: Received, counts: Counts)
     kinds = ("progress", "advances", "query", "executors", "lookups", "resources")
     events = {kind: bronze.columns(kind).to_pylist() if knows.piped else [] for kind in kinds}
     marks = judging.marks_of(bronze, knows) if knows.piped else []
-    through_ = through.rows(
+    through_ = source.rows(
         knows.passage,
         knows.groups if knows.loads else (),
         received.found,

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.delivery.audit import MESSAGE_CLASSES
 from streamgauge.domain.tables.schemas import DELIVERY_COUNTS
 from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED
-from streamgauge.pipeline.audit.through import LOSS
+from streamgauge.pipeline.audit.source import LOSS
 from streamgauge.pipeline.metrics.sums import Sums
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.silver import (
@@ -43,7 +43,7 @@ def class_counts(classes: DataFrame) -> DataFrame:
 
 def problems(classes: DataFrame) -> DataFrame:
     """Rows of `problems`: the first findings of each class, in the order of their messages."""
-    order = "topic, producer, seq, partition, `offset`"
+    order = "topic, producer, seq, partition, offset"
     shown = " ".join(f"when '{name}' then '{count}'" for name, count in _SHOWN_AS.items())
     return (
         classes.where("class != 'delivered_once'")
@@ -51,7 +51,7 @@ def problems(classes: DataFrame) -> DataFrame:
         .selectExpr("*", f"row_number() over (partition by class order by {order}) as turn")
         .where(f"turn <= {PROBLEMS_PER_CLASS}")
         .orderBy("class", "turn")
-        .selectExpr("class", "group", "topic", "producer", "seq", "partition", "`offset`", "due_ns", "error")
+        .selectExpr("class", "group", "topic", "producer", "seq", "partition", "offset", "due_ns", "error")
     )
 
 
@@ -60,7 +60,7 @@ def never_settled(messages: DataFrame) -> DataFrame:
     name = f"case fate when {NEVER_SENT} then 'unsent' when {UNSETTLED} then 'fate_unknown' else 'failed' end"
     return messages.where("error is not null").selectExpr(
         f"{name} as class", "cast(null as int) as group", "topic", "producer", "seq",
-        "partition", "`offset`", "due_ns", "sent_ns", "error", "(selected & 1) = 1 as measured",
+        "partition", "offset", "due_ns", "sent_ns", "error", "(selected & 1) = 1 as measured",
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 
 Row = dict[str, Any]
 _MESSAGE = ["topic", "producer", "seq"]

@@ -6,11 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from streamgauge.delivery.ends import NOBODY_DIED, Lag, ends
-from streamgauge.delivery.through import Passage
-from streamgauge.pipeline.audit import audit, through
-from streamgauge.pipeline.audit.audit import Keep
-from streamgauge.pipeline.audit.through import Findings
+from streamgauge.delivery.ends import reached
+from streamgauge.delivery.rows import Lag
+from streamgauge.pipeline.audit.audit import Findings, Keep, findings
+from streamgauge.pipeline.audit.ends import judgement, remains
 from streamgauge.pipeline.pressure import lag
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
@@ -35,45 +34,19 @@ def judged(
     spark: SparkSession, bronze: Bronze, knows: Knowledge, messages: DataFrame, deliveries: DataFrame, keep: Keep
 ) -> Findings | None:
     """What the audit finds in a run that is both sent to and read from; None when there is nothing to find."""
-    rows = marks_of(bronze, knows)
-    if knows.passage is not None:
-        return _through(spark, bronze, knows, knows.passage, rows, messages, deliveries, keep)
-    dead = audit.remains(spark, deliveries, rows, knows.dead) if knows.dead else None
-    found = audit.findings(
+    rows, passage = marks_of(bronze, knows), knows.passage
+    read = rows if passage is None else passage.at_sink(rows)
+    dead = remains(spark, deliveries, read, knows.dead) if knows.dead else None
+    return findings(
         messages,
         deliveries,
         knows.groups,
-        audit.judgement(spark, ends(rows, dead), dead or NOBODY_DIED),
+        judgement(spark, reached(rows, knows.groups, dead, passage)),
         keep,
         all_sound=knows.all_sound,
         transactional=knows.transactional,
         unsettled=knows.unsettled,
-        reads=knows.reads,
-    )
-    return None if found is None else Findings(found.classes, found.untimed, None)
-
-
-def _through(
-    spark: SparkSession,
-    bronze: Bronze,
-    knows: Knowledge,
-    passage: Passage,
-    rows: Sequence[Lag],
-    messages: DataFrame,
-    deliveries: DataFrame,
-    keep: Keep,
-) -> Findings:
-    of_groups = [row for row in rows if row.group != passage.query and row.topic == passage.sink]
-    dead = audit.remains(spark, deliveries, of_groups, knows.dead) if knows.dead else None
-    return through.findings(
-        messages,
-        deliveries,
-        bronze.frame(spark, "appended") if bronze.rows("appended") else None,
-        passage,
-        knows.groups,
-        through.judgement(spark, rows, passage, knows.groups, dead),
-        keep,
-        all_sound=knows.all_sound,
-        transactional=knows.transactional,
-        unsettled=knows.unsettled,
+        reads=knows.reads if passage is None else None,
+        passage=passage,
+        appended=bronze.frame(spark, "appended") if passage is not None and bronze.rows("appended") else None,
     )

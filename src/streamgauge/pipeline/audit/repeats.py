@@ -5,40 +5,40 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.pipeline.audit import audit
-from streamgauge.pipeline.audit.audit import DELIVERY, FIRST, MEASURED, OF_DELIVERY, Keep
-from streamgauge.pipeline.audit.through import Findings
+from streamgauge.pipeline.audit.audit import FIRST, OF_DELIVERY, Findings, Keep
+from streamgauge.pipeline.audit.words import MEASURED
+from streamgauge.pipeline.columns import DELIVERY, LANE, OFFSET, WORD
 
 
 def repeated(deliveries: DataFrame, keep: Keep, *, all_sound: bool) -> Findings:
     """What is found in a run that only receives."""
     again = repeats(deliveries, keep)
     found = [again.classes, *([] if all_sound else [corrupt(deliveries)])]
-    return Findings(keep(reduce(DataFrame.union, found)), again.untimed, None)
+    return Findings(keep(reduce(DataFrame.union, found)), again.untimed)
 
 
-def repeats(deliveries: DataFrame, keep: Keep) -> audit.Findings:
-    """What is found in a run that only receives: each offset that a group received again, measured by its first
-    delivery; the others are not timed.
+def repeats(deliveries: DataFrame, keep: Keep) -> Findings:
+    """Each offset that a group received again, measured by its first delivery; the others are not timed.
 
     Without messages to compare with, the offset alone identifies what was received.
     """
-    key = ["group", "topic", "partition"]
-    words = deliveries.selectExpr(*key, "`offset`", "shiftright(`offset`, 6) as word").groupBy(*key, "word")
-    doubtful = words.agg(
-        F.expr("count(*) as copies"), F.expr("bit_or(shiftleft(1L, cast(`offset` & 63 as int))) as got")
-    ).where("copies != bit_count(got)")
-    rows = deliveries.withColumn("word", F.expr("shiftright(`offset`, 6)"))
-    rows = rows.join(keep(doubtful.select(*key, "word")), [*key, "word"], "leftsemi")
+    word = "shiftright(offset, 6) as word"
+    doubtful = (
+        deliveries.selectExpr(*LANE, OFFSET, word)
+        .groupBy(*LANE, WORD)
+        .agg(F.expr("count(*) as copies"), F.expr("bit_or(shiftleft(1L, cast(offset & 63 as int))) as got"))
+        .where("copies != bit_count(got)")
+    )
+    rows = deliveries.selectExpr("*", word)
+    rows = rows.join(keep(doubtful.select(*LANE, WORD)), [*LANE, WORD], "leftsemi")
+    place = "partition by group, topic, partition, offset"
     turns = rows.selectExpr(
-        "*",
-        f"row_number() over (partition by group, topic, partition, `offset` order by {FIRST}) as turn",
-        "count(*) over (partition by group, topic, partition, `offset`) as copies",
+        "*", f"row_number() over ({place} order by {FIRST}) as turn", f"count(*) over ({place}) as copies"
     )
     again = turns.where("turn = 1 and copies > 1")
-    return audit.Findings(
+    return Findings(
         again.selectExpr("'duplicate_consumer' as class", *OF_DELIVERY, MEASURED),
-        turns.where("turn > 1").selectExpr(*DELIVERY),
+        turns.where("turn > 1").select(*DELIVERY),
     )
 
 

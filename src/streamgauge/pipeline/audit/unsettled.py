@@ -13,10 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.pipeline.audit.audit import Keep
+from streamgauge.pipeline.columns import STAMP
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.scenario.model.pipeline import AGGREGATE
 
-_STAMP: Final = ["topic", "producer", "seq"]
 _IS_UNSETTLED: Final = f"error is not null and error = '{FATE_UNKNOWN}'"
 _NEXT: Final = pa.schema([("producer", pa.int32()), ("next_seq", pa.int64())])
 
@@ -33,15 +33,15 @@ def shown(sent: DataFrame, deliveries: DataFrame, keep: Keep, *, sized: bool) ->
     rows = keep(sent.where(_IS_UNSETTLED))
     stamps = (
         deliveries.where("sound")
-        .join(rows.select(*_STAMP), _STAMP, "leftsemi")
-        .groupBy(*_STAMP)
+        .join(rows.select(*STAMP), [*STAMP], "leftsemi")
+        .groupBy(*STAMP)
         .agg(F.expr("min(sent_ns) as shown_ns"), F.expr("min(size_bytes) as shown_bytes"))
     )
     known = {"sent_ns": "coalesce(sent_ns, shown_ns)"}
     if sized:
         known["size_bytes"] = "coalesce(size_bytes, shown_bytes)"
     columns = (f"{known.get(name, f'`{name}`')} as `{name}`" for name in sent.columns)
-    return keep(rows.join(stamps, _STAMP, "left").selectExpr(*columns))
+    return keep(rows.join(stamps, [*STAMP], "left").selectExpr(*columns))
 
 
 def with_shown(sent: DataFrame, unsettled: DataFrame | None) -> DataFrame:

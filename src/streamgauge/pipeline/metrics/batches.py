@@ -6,7 +6,7 @@ Between two batches lies a round trip to the broker, so they are few.
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.pipeline.metrics.spans import Spans
 from streamgauge.pipeline.read.silver import ticks
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.metrics.spans import Spans

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.latency.percentiles import Buckets, Moments, summarise

@@ -137,12 +137,12 @@ def _passed(offsets: DataFrame, *, wanted: bool) -> DataFrame:
         return offsets.withColumn("frontier_ns", F.expr("cast(null as bigint)"))
     lane = ", ".join(_LANE)
     rows = offsets.selectExpr(
-        "*", f"coalesce(done_ns, {NEVER}L) as over_ns", f"shiftright(`offset`, {BLOCK_BITS}) as block"
+        "*", f"coalesce(done_ns, {NEVER}L) as over_ns", f"shiftright(offset, {BLOCK_BITS}) as block"
     )
     earlier = f"partition by {lane} order by block rows between unbounded preceding and 1 preceding"
     blocks = rows.groupBy(*_LANE, "block").agg(F.expr("max(over_ns) as top"))
     before = blocks.selectExpr(*_LANE, "block", f"max(top) over ({earlier}) as earlier_ns")
-    within = f"max(over_ns) over (partition by {lane}, block order by `offset` rows unbounded preceding)"
+    within = f"max(over_ns) over (partition by {lane}, block order by offset rows unbounded preceding)"
     # `greatest` passes the null over that stands before the first block.
     return rows.join(F.broadcast(before), [*_LANE, "block"]).selectExpr(
         *(f"`{name}`" for name in offsets.columns), f"nullif(greatest(earlier_ns, {within}), {NEVER}L) as frontier_ns"

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from streamgauge.delivery.audit import Measure
-from streamgauge.delivery.through import Passage
+from streamgauge.delivery.rows import Measure, Passage
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.domain.folder.facts import RunFacts

@@ -11,7 +11,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.delivery.audit import Measure
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain import events
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
@@ -58,7 +58,7 @@ def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = Non
         acked = f"""case when transaction is null or outcome = '{events.COMMITTED}' then {ACKED}
             when outcome = '{events.ABORTED}' then {ABORTED} else {UNDECIDED} end"""
     return sent.selectExpr(
-        "topic", "producer", "seq", "partition", "`offset`", "due_ns", "sent_ns", "size_bytes", "error",
+        "topic", "producer", "seq", "partition", "offset", "due_ns", "sent_ns", "size_bytes", "error",
         "if(error is null, acked_ns, null) as acked_ns",
         "if(admitted_ns is null, null, greatest(admitted_ns, due_ns)) as let_go_ns",
         f"""case when error is null then {acked} when error = '{UNSENT}' then {NEVER_SENT}
@@ -97,7 +97,7 @@ def deliveries(
         received = received.withColumn("intact", F.expr("cast(null as boolean)"))
     return received.selectExpr(
         *(["append_ms"] if piped is not None else []),
-        "topic", "group", "consumer", "poll", "producer", "seq", "partition", "`offset`", "due_ns", "sent_ns",
+        "topic", "group", "consumer", "poll", "producer", "seq", "partition", "offset", "due_ns", "sent_ns",
         "received_ns", "started_ns", "processed_ns", "size_bytes", "intact", f"{recorded} as recorded_ns",
         f"{processed} as processed",
         "producer is not null and seq is not null and coalesce(intact, true) as sound",

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from streamgauge.delivery.audit import Measure
-from streamgauge.delivery.ends import Lag, query_ends
+from streamgauge.delivery.ends import query_ends
+from streamgauge.delivery.rows import Lag, Measure
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.tables.query import QUERY_BATCHES

@@ -125,7 +125,7 @@ def _mono(wall_ms: str, ahead_ns: int) -> str:
 
 def _source(appended: DataFrame, ahead_ns: int) -> DataFrame:
     """Columns producer, seq, source_partition, source_offset and source_ns: where each stamp stands first."""
-    at = f"struct(coalesce(append_ms, {_FURTHEST}L) as at, partition, `offset`, append_ms)"
+    at = f"struct(coalesce(append_ms, {_FURTHEST}L) as at, partition, offset, append_ms)"
     return (
         appended.where("producer is not null and seq is not null")
         .groupBy("producer", "seq")
@@ -134,7 +134,7 @@ def _source(appended: DataFrame, ahead_ns: int) -> DataFrame:
             "producer",
             "seq",
             "stood.partition as source_partition",
-            "stood.`offset` as source_offset",
+            "stood.offset as source_offset",
             f"{_mono('stood.append_ms', ahead_ns)} as {_COLUMNS[SOURCE]}",
         )
     )
