@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from streamgauge.control.simulation import TICK_NS, Model, Sticky, model_of
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.quantities import (
     format_duration,
     parse_count,
@@ -125,9 +125,8 @@ class _Faults(list[Fault]):
             return None
         try:
             return read(text)
-        except ValueError as error:
-            what, _, mend = str(error).partition("; ")
-            self.append(Fault(option, f"{shown(option, text)}: {what}", mend[:1].upper() + mend[1:]))
+        except BadValue as error:
+            self.append(error.at(option, shown(option, text)))
             return None
 
     def choice(self, option: str, text: str | None, known: Sequence[str]) -> None:
@@ -241,17 +240,17 @@ def _moments(changes: Sequence[str], faults: _Faults) -> list[_Moment]:
 
 
 def _moment(text: str) -> _Moment:
-    """`8s:rate=5k/s,capacity=16k/s`; ValueError with the remedy for anything else."""
+    """`8s:rate=5k/s,capacity=16k/s`; BadValue for anything else."""
     at, colon, rest = text.partition(":")
     pairs = [each.partition("=") for each in rest.split(",")]
     said = {key.strip(): value.strip() for key, _, value in pairs}
     if not colon or not all(value for _, _, value in pairs) or not said.keys() <= {"rate", "capacity", "delay"}:
-        raise ValueError("not a change; write a time and rate, capacity or delay, like 8s:capacity=16k/s")
+        raise BadValue("not a change", "Write a time and rate, capacity or delay, like 8s:capacity=16k/s")
     if {"capacity", "delay"} <= said.keys():
-        raise ValueError("capacity and delay say the same; write one of them")
+        raise BadValue("capacity and delay say the same", "Write one of them")
     at_ns = parse_duration_ns(at.strip())
     if at_ns == 0:
-        raise ValueError("changes what was not there yet; write a later time, or --rate and --capacity")
+        raise BadValue("changes what was not there yet", "Write a later time, or --rate and --capacity")
     return _Moment(at_ns, said)
 
 
@@ -310,22 +309,22 @@ def _delay_at(moment: _Moment, slots: int, faults: _Faults) -> str:
 
 
 def _delay(capacity: str, slots: int) -> str:
-    """What a message takes where so many slots together process `capacity`; ValueError with the remedy."""
+    """What a message takes where so many slots together process `capacity`; BadValue."""
     try:
         rate = parse_rate_per_second(capacity)
-    except ValueError as error:
-        raise ValueError("not a rate; write messages a second like 4k/s") from error
+    except BadValue as error:
+        raise BadValue("not a rate", "Write messages a second like 4k/s") from error
     if rate == 0:
-        raise ValueError("no capacity at all; write one like 4k/s")
+        raise BadValue("no capacity at all", "Write one like 4k/s")
     return format_duration(round(slots * NS_PER_SECOND / rate))
 
 
 def _sticky(text: str) -> Sticky:
-    """`10ms` or `25`; ValueError with the remedy."""
+    """`10ms` or `25`; BadValue."""
     if text.strip()[-1:].isdecimal():
         messages = parse_count(text)
         if messages == 0:
-            raise ValueError("no message at all; write a number like 25, or a time like 10ms")
+            raise BadValue("no message at all", "Write a number like 25, or a time like 10ms")
         return Sticky(messages=messages)
     return Sticky(lasts_ns=parse_duration_ns(text))
 
@@ -333,7 +332,7 @@ def _sticky(text: str) -> Sticky:
 def _between_lines(text: str) -> int:
     every_ns = parse_duration_ns(text)
     if every_ns < TICK_NS:
-        raise ValueError(f"less than {format_duration(TICK_NS)}; write a longer time")
+        raise BadValue(f"less than {format_duration(TICK_NS)}", "Write a longer time")
     return every_ns
 
 

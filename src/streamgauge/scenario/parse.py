@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import shown
 from streamgauge.scenario.contradictions import contradictions
@@ -98,35 +98,31 @@ def _fault(detail: ErrorDetails) -> Fault:
         kind = "invalid_key"
     where = ".".join(path) or "scenario"
     given = shown(where, detail["input"])
+    error = detail.get("ctx", {}).get("error")
+    return error.at(where, given) if isinstance(error, BadValue) else Fault(where, *_said(kind, path, given, detail))
+
+
+def _said(kind: str, path: list[str], given: str, detail: ErrorDetails) -> tuple[str, str]:
+    """What is wrong and what mends it, for a kind of error that pydantic finds by itself."""
+    what, mend = detail["msg"].removeprefix("Input ").removeprefix("String "), _allowed(path)
     match kind:
         case "extra_forbidden":
-            what, mend = "no such key", _did_you_mean(path)
-        case "model_type" | "dict_type":
-            what, mend = f"{given}: not a mapping", f"Write it as `{path[-1]}: {{key: value}}`"
+            return "no such key", _did_you_mean(path)
         case "missing":
-            what, mend = "is missing", "Add it"
+            return "is missing", "Add it"
         case "invalid_key":
-            what, mend = "a key must be a text", _QUOTES
+            return "a key must be a text", _QUOTES
+        case "model_type" | "dict_type":
+            what, mend = "not a mapping", f"Write it as `{path[-1]}: {{key: value}}`"
         case "string_type":
-            what, mend = f"{given}: should be a text", _QUOTES
+            what, mend = "should be a text", _QUOTES
         case "string_pattern_mismatch":
-            what, mend = f"{given}: not in a form that is allowed here", _allowed(path)
+            what = "not in a form that is allowed here"
         case "int_type" | "int_parsing" | "int_from_float":
-            what, mend = f"{given}: should be a whole number", _allowed(path)
+            what = "should be a whole number"
         case "bool_type":
-            what, mend = f"{given}: should be true or false", _allowed(path)
-        case _:
-            what, mend = _in_its_own_words(detail["msg"])
-            what, mend = f"{given}: {what}", mend or _allowed(path)
-    return Fault(where, what, mend)
-
-
-def _in_its_own_words(message: str) -> tuple[str, str]:
-    """What is wrong and, where it is said, what mends it, from pydantic or from a validator of ours."""
-    for begin in ("Value error, ", "Input ", "String "):
-        message = message.removeprefix(begin)
-    what, _, mend = message.partition("; ")
-    return what, mend[:1].upper() + mend[1:]
+            what = "should be true or false"
+    return f"{given}: {what}", mend
 
 
 def _is_shown(step: int | str) -> bool:
