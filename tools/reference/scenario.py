@@ -45,7 +45,7 @@ def page() -> str:
 
 def forms() -> list[tuple[str, str, str, str]]:
     """How durations, sizes and rates are written."""
-    duration = f"A number and a unit; 0 needs none. At most {format_duration(MAX_DURATION_NS)}."
+    duration = f"A number and a unit; a number alone is seconds. At most {format_duration(MAX_DURATION_NS)}."
     size = "Bytes, or a number and a unit in any case."
     rate = "A number, a factor in any case, and `/s`, `/m`, `/min` or `/h`; without, `/s`. `max`: as fast as possible."
     count = "A whole number, or a number and a factor in any case."

@@ -27,7 +27,7 @@ SIZE_BYTES = {
 }
 RATE_FACTOR = {"": 1, "k": 10**3, "m": 10**6}
 _NUMBER = r"(\d+(?:_\d+)*(?:\.\d+)?)"
-_DURATION = re.compile(rf"\s*{_NUMBER}\s*([a-zµ]+)\s*")
+_DURATION = re.compile(rf"\s*{_NUMBER}\s*([a-zµ]*)\s*")
 _SIZE = re.compile(rf"\s*{_NUMBER}\s*([a-z]*)\s*", re.IGNORECASE)
 _COUNT = re.compile(rf"\s*{_NUMBER}\s*([km]?)\s*", re.IGNORECASE)
 _RATE = re.compile(rf"\s*{_NUMBER}\s*([km]?)\s*(?:/\s*(s|m|min|h))?\s*", re.IGNORECASE)
@@ -36,19 +36,16 @@ MAX_DURATION_NS = 7 * 24 * DURATION_NS["h"]
 
 
 def parse_duration_ns(text: object) -> int:
-    """The duration in ns that `30s`, `1.5s`, `800us`, `2m` or `0` says.
-
-    Raises BadValue for anything else; a bare number has no unit
-    and is refused, 0 apart.
-    """
-    if text == 0 and not isinstance(text, bool):
-        return 0
+    """The duration in ns that `30s`, `1.5s`, `800us`, `2m` or a bare number of seconds says; BadValue otherwise."""
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        text = str(text) if isinstance(text, int) else f"{Decimal(str(text)):f}"
     found = _DURATION.fullmatch(text) if isinstance(text, str) else None
-    unit = found.group(2).replace("µ", "u") if found else ""
+    unit = found.group(2).replace("µ", "u") or "s" if found else ""
     if found is None or unit not in DURATION_NS:
-        if isinstance(text, str) and text.strip() == "0":
-            return 0
-        raise BadValue("not a duration", "Write a number and a unit (ns, us, ms, s, m, h), like 30s or 800us")
+        raise BadValue(
+            "not a duration",
+            "Write a number and a unit (ns, us, ms, s, m, h), like 30s or 800us; a number alone is seconds",
+        )
     nanoseconds = int(Decimal(found.group(1).replace("_", "")) * DURATION_NS[unit])
     if nanoseconds > MAX_DURATION_NS:
         raise BadValue("longer than 7 days", "Write a shorter duration")

@@ -67,9 +67,12 @@ def _plain(value: object) -> float | str:
     if word in {"max", "closed"}:
         return word
     try:
-        return _speed(_level(value))
+        rate = _level(value)
     except BadValue as error:
         raise BadValue(error.what, f"{error.mend}, {_OR}") from error
+    if rate == 0:
+        raise BadValue(f"a rate lies {_BETWEEN}", "Write `max` for as fast as possible, or `load: off` to send nothing")
+    return rate
 
 
 def _lasting(duration_ns: int) -> int:
@@ -318,10 +321,8 @@ def _whole(text: str) -> int:
 
 
 def _length(text: str) -> str:
-    """A bare number is one of seconds."""
-    duration = f"{text}s" if text.replace(".", "", 1).isdecimal() else text
-    parse_duration_ns(duration)
-    return duration
+    parse_duration_ns(text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ Duration = Annotated[
     int,
     BeforeValidator(parse_duration_ns),
     PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": "string", "x-form": "duration", "examples": ["30s", "4ms", "800us"]}),
+    WithJsonSchema({"type": ["string", "number"], "x-form": "duration", "examples": ["30s", "4ms", "800us", 30]}),
 ]
 Size = Annotated[
     int,
