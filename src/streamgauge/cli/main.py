@@ -1,12 +1,14 @@
 """The command line: options, help, and errors turned into one clear message and an exit code."""
 
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from streamgauge.cli.broker import app as broker
+from streamgauge.cli.options import ScenarioCommand
 from streamgauge.cli.simulate import app as simulate
 from streamgauge.domain.errors import BadInput, Interrupted, StreamgaugeError
 from streamgauge.domain.text.address import LOOPBACK
@@ -37,6 +39,12 @@ def _kind_or_scenario(incomplete: str) -> list[str]:
     from streamgauge.scenario.model.content import KINDS
 
     return [*(kind for kind in KINDS if kind.startswith(incomplete)), *_shipped_or_file(incomplete)]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print_out(f"streamgauge {version('streamgauge')}")
+        raise typer.Exit
 
 
 _RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `run` made.", show_default=False)]
@@ -78,7 +86,16 @@ _Trust = Annotated[
 ]
 
 
-@app.command()
+@app.callback()
+def program(
+    _: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Measures what an event stream on Apache Kafka really delivers."""
+
+
+@app.command(cls=ScenarioCommand)
 def run(
     scenario: Annotated[
         str,
@@ -151,6 +168,7 @@ def run(
     raise typer.Exit(run_request(request, display, as_json=as_json, out=print_out, figures=figures, metrics=metrics))
 
 
+@app.command("analyze", hidden=True)
 @app.command()
 def analyse(
     folder: _RunFolder,
@@ -190,7 +208,7 @@ def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False
     report_folder(RunFolder(folder), display_of(quiet=quiet).say, as_json=as_json, out=print_out, figures=figures)
 
 
-@app.command()
+@app.command(cls=ScenarioCommand)
 def scenarios(
     name: Annotated[
         str | None,
@@ -346,7 +364,8 @@ def _fail(error: StreamgaugeError) -> None:
 
     from streamgauge.report.pages.page import plain
 
-    text = "\n".join(map(plain, str(error).split("\n")))
     # Colour only where standard error is a terminal, and NO_COLOR does not forbid it.
     console = Console(stderr=True, highlight=False, emoji=False)
-    console.print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
+    for each in error.faults if isinstance(error, BadInput) else [error]:
+        text = "\n".join(map(plain, str(each).split("\n")))
+        console.print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
