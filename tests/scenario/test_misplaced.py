@@ -44,6 +44,7 @@ PLACES: list[tuple[str, str]] = [
     ("client.linger.ms", "load.client.linger.ms"),
     ("producer.linger.ms", "load.client.linger.ms"),
     ("consume.linger.ms", "load.client.linger.ms"),
+    ("load.fetch.max.wait.ms", "consume.client.fetch.wait.max.ms"),
     ("load.compression", "load.client.compression.type"),
     ("load.some.thing.new", "load.client.some.thing.new"),
     ("consume.fetch.min.bytes", "consume.client.fetch.min.bytes"),
@@ -172,11 +173,11 @@ def test_what_else_is_said(given: dict[str, Any], said: str) -> None:
 def test_each_setting_below_a_key_that_is_not_known_is_told_its_place() -> None:
     """Two settings that arrive as one mapping."""
     with pytest.raises(BadInput) as caught:
-        load_scenario("baseline", ["load.max.in.flight=1", "load.max.request.size=5"])
+        load_scenario("baseline", ["load.queue.buffering.max.ms=1", "load.queue.buffering.max.messages=5"])
 
     assert [str(fault) for fault in caught.value.faults] == [
-        "load.max.in.flight: no such key. Its place is `load.client.max.in.flight`",
-        "load.max.request.size: no such key. Its place is `load.client.max.request.size`",
+        "load.queue.buffering.max.ms: no such key. Its place is `load.client.queue.buffering.max.ms`",
+        "load.queue.buffering.max.messages: no such key. Its place is `load.client.queue.buffering.max.messages`",
     ]
 
 

@@ -48,7 +48,7 @@ OTHER_NAMES: Final[Mapping[str, str]] = {
     "load.client": "producerConf producerConfig producerProps producerProperties",
     "load.client.batch.size": "batchBytes",
     "load.client.compression.type": "compression codec",
-    "load.client.message.max.bytes": "maxMsgBytes",
+    "load.client.message.max.bytes": "maxMsgBytes max.request.size",
     "consume": "consumer receiver subscriber",
     "consume: off": "producerOnly",
     "consume.consumers": (
@@ -58,6 +58,7 @@ OTHER_NAMES: Final[Mapping[str, str]] = {
     "consume.groups": "subscriptions subscriptionsPerTopic",
     "consume.start": "initialOffset fromBeginning",
     "consume.client": "consumerConf consumerConfig consumerProps consumerProperties",
+    "consume.client.fetch.wait.max.ms": "fetch.max.wait.ms",
     "consume.commit.interval=ms": "commitMs",
     "consume.processing.delay": "consumerDelay processingDelay processingTime",
     "consume.processing.jitter": "consumerJitter",
@@ -93,12 +94,12 @@ SETTINGS: Final[Mapping[str, str]] = {
     "load.client": (
         "acks request.required.acks linger.ms queue.buffering.max.ms batch.size batch.num.messages compression.type"
         " compression.codec compression.level enable.idempotence retries message.send.max.retries retry.backoff.ms"
-        " request.timeout.ms delivery.timeout.ms message.timeout.ms message.max.bytes max.request.size partitioner"
+        " request.timeout.ms delivery.timeout.ms message.timeout.ms message.max.bytes partitioner"
         " max.in.flight max.in.flight.requests.per.connection queue.buffering.max.messages queue.buffering.max.kbytes"
-        " buffer.memory transaction.timeout.ms"
+        " transaction.timeout.ms"
     ),
     "consume.client": (
-        "fetch.min.bytes fetch.max.bytes fetch.wait.max.ms fetch.max.wait.ms fetch.message.max.bytes"
+        "fetch.min.bytes fetch.max.bytes fetch.wait.max.ms fetch.message.max.bytes"
         " max.partition.fetch.bytes queued.min.messages session.timeout.ms heartbeat.interval.ms max.poll.interval.ms"
         " max.poll.records isolation.level auto.commit.interval.ms partition.assignment.strategy group.protocol"
         " group.instance.id check.crcs"
