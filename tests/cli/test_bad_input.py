@@ -16,6 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from tests.report.conftest import FACTS, changed
 
 from streamgauge.cli import broker
@@ -270,7 +271,12 @@ def _title(value: object) -> str | None:
 def test_a_wrong_scenario(call: Call, content: str | bytes, fragments: tuple[str, ...]) -> None:
     Path("mine.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
 
-    holds(refused(call, "run", "mine.yaml", "--out", "out"), fragments)
+    message = refused(call, "run", "mine.yaml", "--out", "out")
+
+    holds(message, fragments)
+    assert refused(call, "run", "mine.yaml", "--out", "out", "--dry-run") == message
+    if "embedded broker" not in message:
+        assert refused(call, "scenarios", "mine.yaml") == message
 
 
 @pytest.mark.parametrize("bomb", [BOMB, MERGES], ids=["lists", "merges"])
@@ -635,6 +641,31 @@ def test_what_is_right_is_taken(call: Call, arguments: list[str]) -> None:
 
     with pytest.raises(AssertionError, match="something was started"):
         call(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [arguments for arguments in RIGHT if "right" not in arguments], ids=_arguments)
+def test_a_dry_run_tells_what_a_run_would_do_and_does_nothing(call: Call, arguments: list[str]) -> None:
+    """It ends with 0; what it prints is a scenario file, with the rest in comments."""
+    Path("mine.yaml").write_text("name: x\nload: {rate: 5k/s}\n")
+    before = sorted(Path().rglob("*"))
+
+    said = call(*arguments, "--dry-run")
+
+    assert (said.code, said.err, sorted(Path().rglob("*"))) == (0, "", before)
+    where = arguments[arguments.index("--bootstrap") + 1].split(",")[0] if "--bootstrap" in arguments else "embedded"
+    holds(
+        said.out, (where, "of load, at most 30 s of drain", "# Messages: about ", "# Bytes written below runs: at most")
+    )
+    Path("again.yaml").write_text(said.out)
+    assert yaml.safe_load(said.out) == yaml.safe_load(call("scenarios", "again.yaml").out)
+
+
+def test_a_dry_run_as_json(call: Call) -> None:
+    told = json.loads(call("run", "baseline", "--set", "phases.measure.messages=1M", "--dry-run", "--json").out)
+
+    assert told["runs_on"] == "an embedded broker (Java 17.0.1)"
+    assert (told["load_seconds"], told["messages"], told["notes"]) == (105, 1_050_000, [])
+    assert told["scenario"]["phases"]["measure"] == {"messages": 1_000_000, "at_most": "10m"}
 
 
 @pytest.fixture(scope="module")

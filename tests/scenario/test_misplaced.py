@@ -7,8 +7,8 @@ import pytest
 from streamgauge.domain.errors import BadInput
 from streamgauge.run.scenario_file import load_scenario
 from streamgauge.scenario import parse
-from streamgauge.scenario.misplaced import is_path, option_fault
-from streamgauge.scenario.other_names import OTHER_NAMES, SETTINGS
+from streamgauge.scenario.misplaced.names import OTHER_NAMES, SETTINGS
+from streamgauge.scenario.misplaced.places import is_path, option_fault
 
 PLACES: list[tuple[str, str]] = [
     # Ours, in another part or in none.

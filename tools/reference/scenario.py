@@ -19,8 +19,9 @@ COLUMNS = ("field", "form", "default", "limits", "description")
 
 INTRO = """\
 A scenario says what to do, as a YAML file. `--set PATH=VALUE` changes one field for one run, like
-`--set load.rate=20k/s`; below `client`, `configs` and `expect` the rest of the path is one name, dots and all, like
-`--set load.client.linger.ms=1`."""
+`--set load.rate=20k/s`; below `client`, `configs`, `settings` and `expect` the rest of the path is one name, dots and
+all, like `--set load.client.linger.ms=1`. A key in the wrong place, or the name that another benchmark has for it, is
+answered with the path: `targetRate` and `rate` with `load.rate`, `load.linger.ms` with `load.client.linger.ms`."""
 COMMANDS = """\
 streamgauge scenarios baseline   # one with every default written out
 streamgauge scenarios --schema   # the JSON Schema of scenario files, for editors"""

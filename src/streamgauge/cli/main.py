@@ -9,7 +9,7 @@ import typer
 
 from streamgauge.cli.broker import app as broker
 from streamgauge.cli.options import ScenarioCommand
-from streamgauge.cli.simulate import app as simulate
+from streamgauge.cli.simulate.command import app as simulate
 from streamgauge.domain.errors import BadInput, Interrupted, StreamgaugeError
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.verdict.exits import Exit
@@ -139,6 +139,12 @@ def run(
     ] = False,
     allow_code: _AllowCode = False,
     trust: _Trust = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Start nothing: print the resolved scenario, where it would run, how long and how much."
+        ),
+    ] = False,
 ) -> None:
     """Run a scenario, analyse it and show the result.
 
@@ -163,6 +169,11 @@ def run(
         allow_code=allow_code,
         trust=trust or [],
     )
+    if dry_run:
+        from streamgauge.cli.dry_run import forecast
+
+        print_out(forecast(request, as_json=as_json))
+        return
     display = display_of(request.asked_per_second, quiet=quiet)
     metrics = None if metrics_port is None else metrics_of(request, metrics_address, metrics_port)
     raise typer.Exit(run_request(request, display, as_json=as_json, out=print_out, figures=figures, metrics=metrics))
@@ -226,9 +237,12 @@ def scenarios(
 ) -> None:
     """List the shipped scenarios, or print one with every default written out.
 
+    A scenario that `run` would refuse is refused here, too; only what depends on the options of `run` is not looked at.
+
     Example: `streamgauge scenarios baseline > mine.yaml`
     """
-    from streamgauge.run.scenario_file import described, load_scenario, schema_text, yaml_text
+    from streamgauge.run.request import checked_scenario
+    from streamgauge.run.scenario_file import described, schema_text, yaml_text
 
     if schema:
         print_out(schema_text())
@@ -237,7 +251,7 @@ def scenarios(
     elif name is None:
         print_out(described())
     else:
-        print_out(yaml_text(load_scenario(name, settings or [])))
+        print_out(yaml_text(checked_scenario(name, settings or [])))
 
 
 @app.command()

@@ -21,7 +21,7 @@ class ScenarioCommand(TyperCommand):
 
 def keys_as_options(args: Sequence[str], known: set[str]) -> Iterator[Fault]:
     """The fault of each option that is not known, and is a key of a scenario."""
-    from streamgauge.scenario.misplaced import option_fault
+    from streamgauge.scenario.misplaced.places import option_fault
 
     for place, argument in enumerate(args):
         if argument == "--":

@@ -56,6 +56,23 @@ def job_settings(job: str | None) -> list[str]:
     return [f"pipeline.job={json.dumps(value)}"]
 
 
+def checked_scenario(name: str, settings: Sequence[str] = ()) -> Scenario:
+    """The scenario of this name or path; raises BadInput with all for which a run would refuse it, however called.
+
+    What depends on the options of the run is not looked at: what must be trusted, and whether it fits the cluster. No
+    code of the scenario is run, and no file of it is read.
+    """
+    faults = Faults()
+    resolved, wrong = read_scenario(name, settings)
+    faults += wrong
+    if resolved:
+        _check_clients(resolved, {}, _untrusted(resolved, trust_of(name, settings)), faults)
+        faults += _stated(resolved, embedded=False)
+    if faults or resolved is None:
+        raise BadInput(faults)
+    return resolved
+
+
 def request_of(
     scenario: str,
     settings: Sequence[str],
@@ -85,13 +102,9 @@ def request_of(
     if resolved:
         untrusted = _untrusted(resolved, granted)
         faults += untrusted
-        # A client loads what its settings name when it is asked about them.
-        if not any(".client." in fault.where for fault in untrusted):
-            faults.of(check_settings, resolved, connection)
+        _check_clients(resolved, connection, untrusted, faults)
         arrivals = faults.of(read_materials, resolved) if not faults else None
-        faults += [Fault(path, _LEFT_OUT, _FILL_IN) for path in left_out(document(resolved))]
-        faults += start_faults(resolved, clock.clock_pair().wall_ns, embedded=address is None)
-        faults += expectation_faults(resolved.expect)
+        faults += _stated(resolved, embedded=address is None)
         if address is None and resolved.topic.replication > 1:
             what = f"{resolved.topic.replication}: the embedded broker is a single one"
             faults.append(Fault("topic.replication", what, "Write 1, or name a cluster with --bootstrap"))
@@ -155,6 +168,23 @@ def _unwritable_run(folder: RunFolder) -> list[Fault]:
     refused = [path for path, rights in wanted.items() if os.path.lexists(path) and not os.access(path, rights)]
     what = "cannot be written, and an analysis writes its tables and its log beside the rows"
     return [Fault(str(path), what, "Change its rights, or analyse a copy of the run") for path in refused]
+
+
+def _check_clients(
+    resolved: Scenario, connection: Mapping[str, Setting], untrusted: Sequence[Fault], faults: Faults
+) -> None:
+    """Ask librdkafka about client settings, which loads what they name: only where all of them are trusted."""
+    if not any(".client." in fault.where for fault in untrusted):
+        faults.of(check_settings, resolved, connection)
+
+
+def _stated(resolved: Scenario, *, embedded: bool) -> list[Fault]:
+    """Faults of secrets that were masked, of the begin, and of expectations."""
+    return [
+        *(Fault(path, _LEFT_OUT, _FILL_IN) for path in left_out(document(resolved))),
+        *start_faults(resolved, clock.clock_pair().wall_ns, embedded=embedded),
+        *expectation_faults(resolved.expect),
+    ]
 
 
 def _untrusted(resolved: Scenario, granted: Trust) -> list[Fault]:

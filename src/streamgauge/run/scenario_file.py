@@ -14,7 +14,7 @@ from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.secrets import mask_setting
 from streamgauge.domain.text.shown import one_line
 from streamgauge.scenario import Scenario, examine, shareable
-from streamgauge.scenario.misplaced import is_path
+from streamgauge.scenario.misplaced.places import is_path
 from streamgauge.scenario.yaml_text import Flaw, YamlError, read_yaml
 
 _SUFFIX = ".yaml"

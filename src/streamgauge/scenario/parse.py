@@ -14,7 +14,7 @@ from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import shown
 from streamgauge.scenario.contradictions import contradictions
-from streamgauge.scenario.misplaced import fields, misplaced, model_at
+from streamgauge.scenario.misplaced.places import fields, misplaced, model_at
 from streamgauge.scenario.model.content import KINDS
 from streamgauge.scenario.model.scenario import Scenario
 from streamgauge.scenario.model.values import MADE, PLAIN

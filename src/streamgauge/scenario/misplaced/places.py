@@ -17,8 +17,8 @@ from streamgauge.domain.text.numbers import listed
 from streamgauge.domain.text.secrets import mask_setting
 from streamgauge.domain.text.shown import one_line
 from streamgauge.scenario.contradictions import OWNED_SETTINGS
+from streamgauge.scenario.misplaced.names import CLIENT_CONFIG, OTHER_NAMES, SECURITY, SETTINGS
 from streamgauge.scenario.model.scenario import Scenario
-from streamgauge.scenario.other_names import CLIENT_CONFIG, OTHER_NAMES, SECURITY, SETTINGS
 
 _DEEPEST: Final = 3
 """A key is looked for so many levels below the top, or two levels below where it was written."""
