@@ -254,7 +254,7 @@ def scenarios(
         print_out(yaml_text(checked_scenario(name, settings or [])))
 
 
-@app.command()
+@app.command(cls=ScenarioCommand)
 def payload(
     kind: Annotated[str, _KIND],
     count: Annotated[int, typer.Option("--count", metavar="N", min=0, max=1000, help="Messages that are shown.")] = 3,
@@ -277,7 +277,7 @@ def payload(
     )  # fmt: skip
 
 
-@app.command()
+@app.command(cls=ScenarioCommand)
 def compression(
     kind: Annotated[str, _KIND] = "baseline",
     every: Annotated[

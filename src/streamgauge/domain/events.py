@@ -1,6 +1,7 @@
 """The rows that a run records: one schema per kind of event, said once.
 
-Arrow and Spark schemas are derived from these (`record.arrow`, `pipeline.read.schemas`) and a test proves that they agree.
+Arrow and Spark schemas are derived from these (`record.arrow`, `pipeline.read.schemas`) and a test
+proves that they agree.
 Units are in the names; a `_ns` column is CLOCK_MONOTONIC of the run's host. Unknown is null.
 """
 

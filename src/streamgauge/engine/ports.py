@@ -1,7 +1,7 @@
 """What the engine needs from the outside, as small protocols.
 
-`kafka.clients.producer`, `kafka.clients.consumer` and `record.parts` satisfy them for real, `engine.fake` without a broker. Blocks of
-many messages cross them, never one message at a time.
+`kafka.clients.producer`, `kafka.clients.consumer` and `record.parts` satisfy them for real,
+`engine.fake` without a broker. Blocks of many messages cross them, never one message at a time.
 """
 
 from collections.abc import Callable, Mapping, Sequence

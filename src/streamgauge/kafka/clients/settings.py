@@ -11,6 +11,7 @@ from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.secrets import without_secrets
 from streamgauge.domain.text.shown import shown
 from streamgauge.kafka.clients.messages import words_of
+from streamgauge.scenario.misplaced.places import close_setting
 
 SEE_CONFIGURATION: Final = "Names and values are those of librdkafka's CONFIGURATION.md"
 _NO_SUCH: Final = "No such configuration property"
@@ -80,7 +81,10 @@ def objection(
     if name in JAVA_NAMES:
         return JAVAS, JAVA_NAMES[name]
     text = refusal({**needed, name: value}, kind)
-    return (text, SEE_CONFIGURATION) if text and not text.startswith(_TOGETHER) else None
+    if text is None or text.startswith(_TOGETHER):
+        return None
+    near = close_setting(name) if text.startswith(_NO_SUCH) else None
+    return text, f"Did you mean `{near}`? {SEE_CONFIGURATION}" if near else SEE_CONFIGURATION
 
 
 def refusal(settings: Settings, kind: type[Any] = ck.Producer) -> str | None:

@@ -94,6 +94,13 @@ def is_path(keys: Sequence[str]) -> bool:
     return _field_at(keys) is not None
 
 
+def close_setting(name: str) -> str | None:
+    """The client setting that a name comes close to, also without a unit: `linger` is `linger.ms`."""
+    names = [path.split(".", 2)[2] for path in _settings().values() if not path.startswith("topic.")]
+    near = [each for each in names if each.removesuffix(".ms") == name]
+    return next(iter(near or difflib.get_close_matches(name, names, n=1, cutoff=_VERY_CLOSE)), None)
+
+
 def fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
     """The fields of a model by the keys that a scenario writes."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
