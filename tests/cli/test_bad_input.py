@@ -16,6 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from tests.report.conftest import FACTS, changed
 
 from streamgauge.cli import broker
@@ -80,7 +81,7 @@ def refused(call: Call, *arguments: str, faults: int | None = 1) -> str:
     assert all(each.isprintable() or each == "\n" for each in said.err)
     assert sorted(Path().rglob("*")) == before
     if faults is not None:
-        assert said.err.startswith("error: ")
+        assert all(line.startswith("error: ") for line in said.err.splitlines()), said.err
         assert len(said.err.splitlines()) == faults, said.err
         assert len(said.err) < 800 * faults
     return said.err
@@ -186,7 +187,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nload: {rate: null}\n", ("load.rate: null: ", *NOT_A_RATE)),
     ("name: x\nload: {rate: yes}\n", ("load.rate: true: ", *NOT_A_RATE)),
     ("name: x\nload: {rate: 2026-13-45}\n", ("load.rate: '2026-13-45': ", *NOT_A_RATE)),
-    ("name: x\nload: {rate: 0}\n", ("load.rate: 0: a rate lies between 0.001/s and 100,000,000/s",)),
+    ("name: x\nload: {rate: 0}\n", ("load.rate: 0: a rate lies between 0.001/s", "Write `max` for as fast")),
     (f"name: x\nload: {{rate: '{DIGITS}'}}\n", ("load.rate: '999", "a rate lies between 0.001/s")),
     ("name: x\nload: {size: 10q}\n", ("load.size: '10q': ", *NOT_A_SIZE)),
     ("name: x\nload: {size: -1}\n", ("load.size: -1: ", *NOT_A_SIZE)),
@@ -204,6 +205,10 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nload: {client: null}\n", ("load.client: null: not a mapping. Write it as `client: {key: value}`",)),
     ("name: x\nload: {client: {lingr.ms: 5}}\n",
      ('load.client.lingr.ms: No such configuration property: "lingr.ms"', SEE)),
+    ("name: x\nload: {client: {buffer.memory: 33554432}}\n",
+     ("load.client.buffer.memory: is a setting of the Java client. Write `queue.buffering.max.kbytes` instead",)),
+    ("name: x\nconsume: {client: {ssl.truststore.password: hunter2}}\n",
+     ("consume.client.ssl.truststore.password: is a setting of the Java client. Leave it out",)),
     ("name: x\nload: {client: {linger.ms: soon}}\n", ("load.client.linger.ms: 'soon': Invalid value", SEE)),
     ("name: x\nload: {client: {linger.ms: .nan}}\n", ("load.client.linger.ms: nan: not a number. Write a finite one",)),
     ("name: x\nload: {client: {linger.ms: null}}\n", ("load.client.linger.ms: null: not a single value. Write",)),
@@ -218,7 +223,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
      ("consume.start: 'middle': no place to start", "Write auto, earliest, latest, or a time")),
     ("name: x\nconsume: {client: {fetch.min.bytes: -1}}\n",
      ("consume.client.fetch.min.bytes: -1: ", "outside allowed range")),
-    ("name: x\nphases: {measure: 30}\n", ("phases.measure: 30: ", *NOT_A_DURATION)),
+    ("name: x\nphases: {measure: -30}\n", ("phases.measure: -30: ", *NOT_A_DURATION)),
     ("name: x\nphases: {measure: 5d}\n", ("phases.measure: '5d': ", *NOT_A_DURATION)),
     ("name: x\nphases: {warmup: -1s}\n", ("phases.warmup: '-1s': ", *NOT_A_DURATION)),
     ("name: x\nphases: {measure: .nan}\n", ("phases.measure: nan: ", *NOT_A_DURATION)),
@@ -266,7 +271,12 @@ def _title(value: object) -> str | None:
 def test_a_wrong_scenario(call: Call, content: str | bytes, fragments: tuple[str, ...]) -> None:
     Path("mine.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
 
-    holds(refused(call, "run", "mine.yaml", "--out", "out"), fragments)
+    message = refused(call, "run", "mine.yaml", "--out", "out")
+
+    holds(message, fragments)
+    assert refused(call, "run", "mine.yaml", "--out", "out", "--dry-run") == message
+    if "embedded broker" not in message:
+        assert refused(call, "scenarios", "mine.yaml") == message
 
 
 @pytest.mark.parametrize("bomb", [BOMB, MERGES], ids=["lists", "merges"])
@@ -332,7 +342,7 @@ CALLS: list[tuple[list[str], tuple[str, ...]]] = [
     (["scenarios", "basline"], ("basline: no scenario of this name. Did you mean `baseline`?",)),
     (["scenarios", "folder"], ("folder: cannot be read: Is a directory.",)),
     (["scenarios", "baseline", "--set", "load.rate"], ("--set load.rate: not of the form path=value",)),
-    (["scenarios", "baseline", "--set", "phases.measure=30"], ("phases.measure: 30: ", *NOT_A_DURATION)),
+    (["scenarios", "baseline", "--set", "phases.measure=soon"], ("phases.measure: 'soon': ", *NOT_A_DURATION)),
     (["scenarios", "--set", "load.rate=5"], ("--set: has no meaning without a NAME. Say: streamgauge scenarios",)),
     # Which cluster.
     (["run", "baseline", "--bootstrap", ""], ("--bootstrap: '': no address.", ADDRESS)),
@@ -416,6 +426,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["run", "baseline", "--json=5"], "Option '--json' does not take a value"),
     (["nonsense"], "No such command 'nonsense'"),
     (["anlyse", "x"], "No such command 'anlyse'. Did you mean 'analyse'"),
+    (["analyze"], "Missing argument 'RUN'"),
     (["--nonsense"], "No such option: --nonsense"),
     (["broker", "restart"], "No such command 'restart'. Did you mean"),
     (["broker", "start", "--data", "file"], "Invalid value for '--data': dir 'file' is a file"),
@@ -544,10 +555,25 @@ def test_all_faults_are_told_at_once(call: Call, content: str, options: list[str
     """Nobody has to call five times."""
     Path("mine.yaml").write_text(content)
 
-    lines = refused(call, "run", "mine.yaml", *options, faults=len(begins)).removeprefix("error: ").splitlines()
+    lines = refused(call, "run", "mine.yaml", *options, faults=len(begins)).splitlines()
 
     for begin in begins:
-        assert [line for line in lines if line.startswith(begin)], (begin, lines)
+        assert [line for line in lines if line.startswith(f"error: {begin}")], (begin, lines)
+
+
+def test_options_that_are_keys_of_a_scenario_name_the_setting(call: Call) -> None:
+    """As other benchmarks have them; all at once, and what they would change is not started."""
+    message = refused(call, "run", "baseline", "--rate", "20k/s", "--duration=30s", "-acks", "all", faults=3)
+
+    assert message.splitlines() == [
+        "error: --rate: no such option. Say --set load.rate=20k/s",
+        "error: --duration: no such option. Say --set phases.measure=30s",
+        "error: -acks: no such option. Say --set load.client.acks=all",
+    ]
+
+
+def test_a_secret_that_is_no_option_is_not_repeated(call: Call) -> None:
+    assert "--set 'load.payload=***'" in refused(call, "run", "baseline", "--payload", f"password={SECRET}")
 
 
 def test_all_that_an_analysis_lacks_is_told_at_once(call: Call, ground: Path) -> None:
@@ -615,6 +641,31 @@ def test_what_is_right_is_taken(call: Call, arguments: list[str]) -> None:
 
     with pytest.raises(AssertionError, match="something was started"):
         call(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [arguments for arguments in RIGHT if "right" not in arguments], ids=_arguments)
+def test_a_dry_run_tells_what_a_run_would_do_and_does_nothing(call: Call, arguments: list[str]) -> None:
+    """It ends with 0; what it prints is a scenario file, with the rest in comments."""
+    Path("mine.yaml").write_text("name: x\nload: {rate: 5k/s}\n")
+    before = sorted(Path().rglob("*"))
+
+    said = call(*arguments, "--dry-run")
+
+    assert (said.code, said.err, sorted(Path().rglob("*"))) == (0, "", before)
+    where = arguments[arguments.index("--bootstrap") + 1].split(",")[0] if "--bootstrap" in arguments else "embedded"
+    holds(
+        said.out, (where, "of load, at most 30 s of drain", "# Messages: about ", "# Bytes written below runs: at most")
+    )
+    Path("again.yaml").write_text(said.out)
+    assert yaml.safe_load(said.out) == yaml.safe_load(call("scenarios", "again.yaml").out)
+
+
+def test_a_dry_run_as_json(call: Call) -> None:
+    told = json.loads(call("run", "baseline", "--set", "phases.measure.messages=1M", "--dry-run", "--json").out)
+
+    assert told["runs_on"] == "an embedded broker (Java 17.0.1)"
+    assert (told["load_seconds"], told["messages"], told["notes"]) == (105, 1_050_000, [])
+    assert told["scenario"]["phases"]["measure"] == {"messages": 1_000_000, "at_most": "10m"}
 
 
 @pytest.fixture(scope="module")

@@ -177,7 +177,7 @@ def test_a_figure_names_its_limits(tmp_path: Path) -> None:
         ("--capacity fast", "--capacity: 'fast': not a rate. Write messages a second like 4k/s"),
         ("--capacity 0/s", "--capacity: '0/s': no capacity at all"),
         ("--capacity 1k/s --delay 1ms", "--capacity: says what --delay and --jitter say"),
-        ("--duration 16", "--duration: '16': not a duration"),
+        ("--duration 16q", "--duration: '16q': not a duration"),
         ("--duration 11m", "--duration: warm-up and measure phase are longer than 10 minutes"),
         ("--partitions 0", "--partitions: 0"),
         ("--slots 0", "--slots: 0"),

@@ -236,7 +236,7 @@ def test_a_terminal_that_is_closed_stops_the_run_and_loses_nothing(broker: Embed
         (["run", "baseline", "--sett", "x=1"], "No such option: --sett"),
         (["analyse", "nowhere"], "nowhere: not a run folder: it has no readable run.json. Name a folder"),
         (["scenarios", "basline"], "Did you mean `baseline`?"),
-        (["scenarios", "baseline", "--set", "phases.measure=30"], "phases.measure: 30: not a duration."),
+        (["scenarios", "baseline", "--set", "phases.measure=soon"], "phases.measure: 'soon': not a duration."),
         (["nonsense"], "No such command 'nonsense'"),
     ],
 )

@@ -1,11 +1,13 @@
 """Settings for a cluster: read with every fault at once, and never written with their secrets."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.kafka.client_config import read_client_config
+from streamgauge.kafka.clients.settings import JAVA_NAMES, producer_faults, refusal
 
 GOOD = """\
 # a cluster somewhere
@@ -57,6 +59,18 @@ def test_all_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
     ]
     assert [fault[: len(begin)] for fault, begin in zip(faults, beginnings, strict=True)] == beginnings
     assert "hunter2" not in "".join(faults)
+
+
+@pytest.mark.parametrize("name", sorted(JAVA_NAMES))
+def test_a_name_of_the_java_client_is_translated_in_files_and_scenarios(tmp_path: Path, name: str) -> None:
+    """By one table, whose names are unknown to librdkafka and whose remedies are known to it."""
+    said = f"is a setting of the Java client. {JAVA_NAMES[name]}"
+
+    assert faults_of(write(tmp_path, f"{name}=1\n")) == [f"{tmp_path}/client.properties:1: {name} {said}"]
+    assert [str(each) for each in producer_faults("load.client", {name: "1"})] == [f"load.client.{name}: {said}"]
+    assert refusal({name: "1"}) is not None
+    for instead in re.findall(r"Write `([a-z.]+)`", JAVA_NAMES[name]):
+        assert "No such configuration property" not in (refusal({instead: "1"}) or "")
 
 
 def test_settings_that_only_fail_together_are_told_as_one(tmp_path: Path) -> None:

@@ -358,6 +358,9 @@ def test_a_cluster_that_cannot_be_reached_is_one_clear_error() -> None:
     ("check", "settings", "expected"),
     [
         (producer_faults, {"lingerr.ms": 5}, "lingerr.ms: No such configuration property"),
+        (producer_faults, {"lingerr.ms": 5}, '"lingerr.ms". Did you mean `linger.ms`? Names and values are those of'),
+        (producer_faults, {"linger": 5}, '"linger". Did you mean `linger.ms`?'),
+        (producer_faults, {"no.such": 5}, '"no.such". Names and values are those of'),
         (producer_faults, {"linger.ms": "abc"}, "linger.ms: 'abc': Invalid value for configuration property"),
         (producer_faults, {"acks": 1, "enable.idempotence": True}, "`acks` must be set to `all`"),
         (consumer_faults, {"session.timeout.ms": -5}, "session.timeout.ms"),

@@ -108,7 +108,7 @@ def written(mapping: dict[str, Any], name: str = "mine.yaml") -> str:
 def refused(said: Said, *lines: str) -> None:
     """One line for each fault, and no user's module was imported."""
     assert (said.code, said.imported, said.out) == (2, False, ""), said
-    found = said.err.removeprefix("error: ").splitlines()
+    found = [line.removeprefix("error: ") for line in said.err.splitlines()]
     assert len(found) == len(lines), said.err
     for line, begin in zip(found, lines, strict=True):
         assert line.startswith(begin), (line, begin)

@@ -105,7 +105,11 @@ def test_a_shape_that_is_written_out_stays_as_it_is(shape: dict[str, Any]) -> No
         ("10q", "rate", "not a rate; write messages a second like 10k/s or 200/s, max, closed, or a shape like {ramp:"),
         (None, "rate", "not a rate; write messages a second"),
         (True, "rate", "not a rate; write messages a second"),
-        (0, "rate", "a rate lies between 0.001/s and 100,000,000/s; write one like 10k/s or 200/s"),
+        (
+            0,
+            "rate",
+            "a rate lies between 0.001/s and 100,000,000/s; write `max` for as fast as possible, or `load: off`",
+        ),
         ("200m/s", "rate", "a rate lies between 0.001/s and 100,000,000/s"),
         ("ramp_5", "rate", "not a rate"),
         ("RAMP_x", "rate", "`x`: not a whole number; write RAMP_steps_from_to_length, like RAMP_10_1k_10k_1m"),

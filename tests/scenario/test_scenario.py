@@ -1,5 +1,6 @@
 """Scenarios: defaults, round trips, and wrong ones, each fault with place, value and remedy."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_where_the_stamp_travels(load: dict[str, Any], in_headers: bool) -> None
         ({"zzz": 1}, "zzz: no such key. Known keys here: name, about, topic"),
         ({"load": {"rat": 1}}, "load.rat: no such key. Did you mean `rate`?"),
         ({"load": {"rate": "10q"}}, "load.rate: '10q': not a rate. Write messages a second like 10k/s"),
-        ({"load": {"rate": 0}}, "load.rate: 0: a rate lies between 0.001/s and 100,000,000/s."),
+        ({"load": {"rate": 0}}, "load.rate: 0: a rate lies between 0.001/s and 100,000,000/s. Write `max` for as fast"),
         ({"load": {"size": "1.5"}}, "load.size: '1.5': not a whole number of bytes. Write a size like 512"),
         ({"load": {"size": -1}}, "load.size: -1: not a size. Write whole bytes like 512"),
         ({"load": {"size": "2MiB"}}, "load.size: 2097152 bytes are more than the client sends in one message"),
@@ -93,7 +94,7 @@ def test_where_the_stamp_travels(load: dict[str, Any], in_headers: bool) -> None
             {"consume": {"start": "middle"}},
             "consume.start: 'middle': no place to start. Write auto, earliest, latest, or a time",
         ),
-        ({"phases": {"measure": 30}}, "phases.measure: 30: not a duration. Write a number and a unit"),
+        ({"phases": {"measure": -30}}, "phases.measure: -30: not a duration. Write a number and a unit"),
         ({"phases": {"measure": "0s"}}, "phases.measure: 0s leaves nothing to measure. Write a duration"),
         ({"phases": {"drain": 0}}, "phases.drain: 0s gives no message the time to arrive."),
         ({"load": "off", "consume": "off"}, "load, consume: both are off, so nothing would happen."),
@@ -109,6 +110,23 @@ def test_a_wrong_scenario_says_where_what_and_how_to_mend_it(change: dict[str, A
 
     assert len(found) == 1
     assert expected in found[0]
+
+
+@pytest.mark.parametrize(
+    ("part", "read"),
+    [
+        ({"phases": {"measure": 30}}, lambda scenario: scenario.phases.measure_ns == 30 * 10**9),
+        ({"phases": {"warmup": 0.5}}, lambda scenario: scenario.phases.warmup == 500_000_000),
+        ({"phases": {"drain": "20"}}, lambda scenario: scenario.phases.drain == 20 * 10**9),
+        ({"lag": {"every": 2}}, lambda scenario: scenario.lag.every == 2 * 10**9),
+        ({"consume": {"commit": {"interval": 1}}}, lambda scenario: scenario.consume.commit.interval == 10**9),
+        ({"phases": {"measure": {"drained": True, "at_most": 60}}, "load": "off"},
+         lambda scenario: scenario.phases.measure_ns == 60 * 10**9),
+    ],
+)  # fmt: skip
+def test_a_duration_without_a_unit_is_in_seconds(part: dict[str, Any], read: Callable[[Scenario], bool]) -> None:
+    """Wherever a duration is asked for."""
+    assert read(parse({**MINIMAL, **part}))
 
 
 def test_all_faults_are_told_at_once() -> None:

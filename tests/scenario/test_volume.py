@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from streamgauge.scenario import Scenario, parse, room_advice
-from streamgauge.scenario.volume import RECORD_BYTES, ROW_BYTES, bytes_written, messages_of
+from streamgauge.scenario.volume import RECORD_BYTES, ROW_BYTES, Estimate, bytes_written, estimate, messages_of
 
 PHASES = {"warmup": "5s", "measure": "15s"}
 
@@ -43,6 +43,27 @@ def test_how_much_is_written(changes: dict[str, Any], embedded: bool, expected: 
     asked = scenario(load={"rate": "1k/s", "size": 1000}, **changes)
 
     assert bytes_written(asked, embedded=embedded) == 20_000 * expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"load": {"rate": "1k/s"}}, Estimate(20, False, 30, 20_000, 20_000 * ROW_BYTES)),
+        ({"load": {"rate": "max"}}, Estimate(20, False, 30, None, None)),
+        ({"load": {"rate": "1k/s"}, "phases": {"warmup": "5s", "measure": {"messages": 500}, "drain": 10}},
+         Estimate(5.5, False, 10, 5_500, 5_500 * ROW_BYTES)),
+        # The end by time comes first.
+        ({"load": {"rate": "1k/s"}, "phases": {"warmup": 0, "measure": {"messages": "1M", "at_most": "20s"}}},
+         Estimate(20, False, 30, 1_000_000, 1_000_000 * ROW_BYTES)),
+        # Nobody knows when the last one is sent, or read.
+        ({"load": {"rate": "max"}, "phases": {"warmup": 0, "measure": {"messages": 500, "at_most": "20s"}}},
+         Estimate(20, True, 30, 500, 500 * ROW_BYTES)),
+        ({"load": "off", "phases": {"warmup": 0, "measure": {"drained": True, "at_most": "20s"}}},
+         Estimate(20, True, 30, None, None)),
+    ],
+)  # fmt: skip
+def test_what_a_run_comes_to(changes: dict[str, Any], expected: Estimate) -> None:
+    assert estimate(scenario(**changes), embedded=False) == expected
 
 
 def test_what_comes_from_a_file_has_no_size_yet() -> None:

@@ -32,7 +32,8 @@ def commands(command: Any = None, name: str = "streamgauge") -> Iterator[tuple[s
     yield name, command
     if isinstance(command, TyperGroup):
         for below in command.commands.values():
-            yield from commands(below, f"{name} {below.name}")
+            if not below.hidden:
+                yield from commands(below, f"{name} {below.name}")
 
 
 def arguments(command: Any) -> list[Any]:

@@ -19,8 +19,9 @@ COLUMNS = ("field", "form", "default", "limits", "description")
 
 INTRO = """\
 A scenario says what to do, as a YAML file. `--set PATH=VALUE` changes one field for one run, like
-`--set load.rate=20k/s`; below `client`, `configs` and `expect` the rest of the path is one name, dots and all, like
-`--set load.client.linger.ms=1`."""
+`--set load.rate=20k/s`; below `client`, `configs`, `settings` and `expect` the rest of the path is one name, dots and
+all, like `--set load.client.linger.ms=1`. A key in the wrong place, or the name that another benchmark has for it, is
+answered with the path: `targetRate` and `rate` with `load.rate`, `load.linger.ms` with `load.client.linger.ms`."""
 COMMANDS = """\
 streamgauge scenarios baseline   # one with every default written out
 streamgauge scenarios --schema   # the JSON Schema of scenario files, for editors"""
@@ -45,7 +46,7 @@ def page() -> str:
 
 def forms() -> list[tuple[str, str, str, str]]:
     """How durations, sizes and rates are written."""
-    duration = f"A number and a unit; 0 needs none. At most {format_duration(MAX_DURATION_NS)}."
+    duration = f"A number and a unit; a number alone is seconds. At most {format_duration(MAX_DURATION_NS)}."
     size = "Bytes, or a number and a unit in any case."
     rate = "A number, a factor in any case, and `/s`, `/m`, `/min` or `/h`; without, `/s`. `max`: as fast as possible."
     count = "A whole number, or a number and a factor in any case."

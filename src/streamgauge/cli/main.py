@@ -1,13 +1,15 @@
 """The command line: options, help, and errors turned into one clear message and an exit code."""
 
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from streamgauge.cli.broker import app as broker
-from streamgauge.cli.simulate import app as simulate
+from streamgauge.cli.options import ScenarioCommand
+from streamgauge.cli.simulate.command import app as simulate
 from streamgauge.domain.errors import BadInput, Interrupted, StreamgaugeError
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.verdict.exits import Exit
@@ -37,6 +39,12 @@ def _kind_or_scenario(incomplete: str) -> list[str]:
     from streamgauge.scenario.model.content import KINDS
 
     return [*(kind for kind in KINDS if kind.startswith(incomplete)), *_shipped_or_file(incomplete)]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print_out(f"streamgauge {version('streamgauge')}")
+        raise typer.Exit
 
 
 _RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `run` made.", show_default=False)]
@@ -78,7 +86,16 @@ _Trust = Annotated[
 ]
 
 
-@app.command()
+@app.callback()
+def program(
+    _: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Measures what an event stream on Apache Kafka really delivers."""
+
+
+@app.command(cls=ScenarioCommand)
 def run(
     scenario: Annotated[
         str,
@@ -130,6 +147,12 @@ def run(
     ] = False,
     allow_code: _AllowCode = False,
     trust: _Trust = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Start nothing: print the resolved scenario, where it would run, how long and how much."
+        ),
+    ] = False,
 ) -> None:
     """Run a scenario, analyse it and show the result.
 
@@ -154,6 +177,11 @@ def run(
         allow_code=allow_code,
         trust=trust or [],
     )
+    if dry_run:
+        from streamgauge.cli.dry_run import forecast
+
+        print_out(forecast(request, as_json=as_json))
+        return
     display = display_of(request.asked_per_second, quiet=quiet)
     metrics = None if metrics_port is None else metrics_of(request, metrics_address, metrics_port)
     may_prepare = sys.stderr.isatty() if prepare is None else prepare
@@ -170,6 +198,7 @@ def run(
     )
 
 
+@app.command("analyze", hidden=True)
 @app.command()
 def analyse(
     folder: _RunFolder,
@@ -209,7 +238,7 @@ def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False
     report_folder(RunFolder(folder), display_of(quiet=quiet).say, as_json=as_json, out=print_out, figures=figures)
 
 
-@app.command()
+@app.command(cls=ScenarioCommand)
 def scenarios(
     name: Annotated[
         str | None,
@@ -227,9 +256,12 @@ def scenarios(
 ) -> None:
     """List the shipped scenarios, or print one with every default written out.
 
+    A scenario that `run` would refuse is refused here, too; only what depends on the options of `run` is not looked at.
+
     Example: `streamgauge scenarios baseline > mine.yaml`
     """
-    from streamgauge.run.scenario_file import described, load_scenario, schema_text, yaml_text
+    from streamgauge.run.request import checked_scenario
+    from streamgauge.run.scenario_file import described, schema_text, yaml_text
 
     if schema:
         print_out(schema_text())
@@ -238,10 +270,10 @@ def scenarios(
     elif name is None:
         print_out(described())
     else:
-        print_out(yaml_text(load_scenario(name, settings or [])))
+        print_out(yaml_text(checked_scenario(name, settings or [])))
 
 
-@app.command()
+@app.command(cls=ScenarioCommand)
 def payload(
     kind: Annotated[str, _KIND],
     count: Annotated[int, typer.Option("--count", metavar="N", min=0, max=1000, help="Messages that are shown.")] = 3,
@@ -264,7 +296,7 @@ def payload(
     )  # fmt: skip
 
 
-@app.command()
+@app.command(cls=ScenarioCommand)
 def compression(
     kind: Annotated[str, _KIND] = "baseline",
     every: Annotated[
@@ -370,7 +402,8 @@ def _fail(error: StreamgaugeError) -> None:
 
     from streamgauge.report.pages.page import plain
 
-    text = "\n".join(map(plain, str(error).split("\n")))
     # Colour only where standard error is a terminal, and NO_COLOR does not forbid it.
     console = Console(stderr=True, highlight=False, emoji=False)
-    console.print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
+    for each in error.faults if isinstance(error, BadInput) else [error]:
+        text = "\n".join(map(plain, str(each).split("\n")))
+        console.print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)

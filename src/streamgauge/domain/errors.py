@@ -9,11 +9,17 @@ StreamgaugeError
     ├── WorkerError     a worker could not be started or did not get ready
     └── AnalysisError   the pipeline could not answer from the rows
 
+BadValue, a ValueError, says what is wrong with one value; whoever knows where it stands makes a Fault of it.
+
 A message that fails is a row, never an exception.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 class StreamgaugeError(Exception):
@@ -32,6 +38,18 @@ class Fault:
         return f"{self.where}: {self.what}. {self.mend}"
 
 
+class BadValue(ValueError):
+    """A value that cannot be used: what is wrong with it, and how to mend it."""
+
+    def __init__(self, what: str, mend: str) -> None:
+        self.what, self.mend = what, mend
+        super().__init__(f"{what}; {mend[:1].lower()}{mend[1:]}")
+
+    def at(self, where: str, given: str) -> Fault:
+        """The fault that it is at a place; `given` is the value, fit to be shown."""
+        return Fault(where, f"{given}: {self.what}", self.mend)
+
+
 class BadInput(StreamgaugeError):
     """The input has the given faults, all of them at once."""
 
@@ -43,6 +61,18 @@ class BadInput(StreamgaugeError):
     def single(cls, where: str, what: str, mend: str) -> "BadInput":
         """A BadInput with exactly one fault."""
         return cls([Fault(where, what, mend)])
+
+
+class Faults(list[Fault]):
+    """Faults as they are found."""
+
+    def of(self, check: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs) -> _Found | None:
+        """The result of a check; None where it raises BadInput, whose faults are kept."""
+        try:
+            return check(*given, **named)
+        except BadInput as error:
+            self.extend(error.faults)
+            return None
 
 
 class Interrupted(StreamgaugeError):

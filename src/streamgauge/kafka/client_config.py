@@ -1,31 +1,15 @@
 """Settings with which any cluster is reached, read from a properties file."""
 
-import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-import confluent_kafka as ck
-from confluent_kafka import KafkaException
-
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.text.secrets import without_secrets
+from streamgauge.kafka.clients.settings import JAVAS, SEE_CONFIGURATION, objection, refusal
 from streamgauge.scenario import OWNED_SETTINGS
 
 BOOTSTRAP: Final = "bootstrap.servers"
-_TOGETHER: Final = "Failed to create"
-"""How librdkafka begins when each setting is right by itself, but not all of them together."""
-_SEE: Final = "See librdkafka's CONFIGURATION.md"
-_JAVA_NAMES: Final = {
-    "sasl.jaas.config": "Write `sasl.username` and `sasl.password` instead",
-    "ssl.truststore.location": "Write `ssl.ca.location` with a PEM file instead",
-    "ssl.truststore.password": "Leave it out: `ssl.ca.location` takes a PEM file without a password",
-    "ssl.truststore.type": "Leave it out: `ssl.ca.location` takes a PEM file",
-    "ssl.keystore.type": "Leave it out: `ssl.keystore.location` takes a PKCS#12 file",
-    "sasl.login.callback.handler.class": "Leave it out and set `sasl.oauthbearer.method=oidc`",
-}
-"""Names of the Java client that people bring along."""
 _FILES: Final = (
     "ssl.ca.location",
     "ssl.certificate.location",
@@ -35,9 +19,6 @@ _FILES: Final = (
 )
 _PROBE: Final = "probe"
 """What tells librdkafka to look for authorities by itself."""
-# Clients that are only made to be refused say nothing.
-_quiet: Final = logging.getLogger("streamgauge.kafka.client_config")
-_quiet.setLevel(logging.CRITICAL)
 
 
 def read_client_config(path: Path) -> dict[str, str]:
@@ -55,8 +36,8 @@ def read_client_config(path: Path) -> dict[str, str]:
     settings = list(_settings(text))
     faults = [Fault(f"{path}:{line}", *fault) for line, fault in _faults(settings)]
     config = {name: value for _, name, value in settings}
-    if not faults and (refusal := _refusal(config)):
-        faults.append(Fault(f"--client-config {path}", refusal, _SEE))
+    if not faults and (reason := refusal(config)):
+        faults.append(Fault(f"--client-config {path}", reason, SEE_CONFIGURATION))
     if faults:
         raise BadInput(faults)
     return config
@@ -80,22 +61,9 @@ def _faults(settings: Sequence[tuple[int, str, str]]) -> Iterator[tuple[int, tup
             yield line, (f"{name} is set already in line {seen[name]}", "Keep one of them")
         elif name in OWNED_SETTINGS and name != BOOTSTRAP:
             yield line, (f"{name} is decided by the run", f"Leave it out: {OWNED_SETTINGS[name]}")
-        elif name in _JAVA_NAMES:
-            yield line, (f"{name} is a setting of the Java client", _JAVA_NAMES[name])
         elif name in _FILES and value != _PROBE and not Path(value).exists():
             yield line, (f"{name} names a file that is not there", "Name one by its full path")
-        elif (refusal := _refusal({name: value})) and not refusal.startswith(_TOGETHER):
-            yield line, (refusal if name in refusal else f"{name}: {refusal}", _SEE)
+        elif wrong := objection(name, value):
+            what, mend = wrong
+            yield line, (what if name in what else f"{name} {what}" if what == JAVAS else f"{name}: {what}", mend)
         seen.setdefault(name, line)
-
-
-def _refusal(config: Mapping[str, str]) -> str | None:
-    """What librdkafka has against settings; opens no connection. Producers know the names of consumers too."""
-    try:
-        ck.Producer(dict(config), logger=_quiet)
-    except KafkaException as error:
-        return without_secrets(str(error.args[0].str()).strip(), config)
-    except (TypeError, ValueError) as error:
-        # Settings that are functions in Python, like `error_cb`.
-        return without_secrets(str(error), config)
-    return None

@@ -12,7 +12,7 @@ from pkgutil import get_importer
 from types import ModuleType
 from typing import Any, Final
 
-from streamgauge.domain.errors import WorkerError
+from streamgauge.domain.errors import BadValue, WorkerError
 
 JOB_ARGUMENTS: Final = ("messages",)
 """What a job of the user's is called with."""
@@ -61,15 +61,18 @@ def find_function(name: str, folder: str = ".") -> Callable[..., Any]:
     return function
 
 
-def not_of_users(module: str) -> str | None:
+def not_of_users(module: str) -> BadValue | None:
     """Why the functions of a module are not called for a scenario; None for a module of a user's.
 
     Python's own would make a scenario a program: `builtins:exec` runs what messages say.
     """
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
-        return "a function of Python itself, not of yours; define one in a module of your own that calls it"
-    return "a function of Streamgauge itself; define one in a module of your own" if top in _OURS else None
+        what, mend = "a function of Python itself, not of yours", "Define one in a module of your own that calls it"
+        return BadValue(what, mend)
+    if top in _OURS:
+        return BadValue("a function of Streamgauge itself", "Define one in a module of your own")
+    return None
 
 
 def home_of(function: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 import psutil
 
 from streamgauge.domain.clock import utc_text
-from streamgauge.domain.errors import BadInput, RecordError
+from streamgauge.domain.errors import BadInput, BadValue, RecordError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
 from streamgauge.processes.cgroup.groups import Groups
 from streamgauge.processes.disk import reserve as make_room
@@ -61,8 +61,8 @@ def read_facts(folder: RunFolder) -> RunFacts:
     try:
         return parse_facts(content)
     except ValueError as error:
-        what, _, mend = str(error).partition("; ")
-        mend = mend[:1].upper() + mend[1:] or "Restore the file; the events beside it are not affected"
+        restore = "Restore the file; the events beside it are not affected"
+        what, mend = (error.what, error.mend) if isinstance(error, BadValue) else (str(error), restore)
         raise BadInput.single(where, what, mend) from error
 
 

@@ -3,13 +3,13 @@
 import errno
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, ParamSpec, TypeVar
+from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.address import is_spark_master, parse_bootstrap
 from streamgauge.domain.text.numbers import listed
@@ -39,8 +39,6 @@ SPARK_READY_SECONDS: Final = 20
 _BOOTSTRAP = "bootstrap.servers"
 _LEFT_OUT = "*** stands for a secret that was not written down"
 _FILL_IN = "Write the secret, or put it into --client-config"
-_Given = ParamSpec("_Given")
-_Found = TypeVar("_Found")
 
 
 def checked_java() -> Java:
@@ -58,6 +56,23 @@ def job_settings(job: str | None) -> list[str]:
     return [f"pipeline.job={json.dumps(value)}"]
 
 
+def checked_scenario(name: str, settings: Sequence[str] = ()) -> Scenario:
+    """The scenario of this name or path; raises BadInput with all for which a run would refuse it, however called.
+
+    What depends on the options of the run is not looked at: what must be trusted, and whether it fits the cluster. No
+    code of the scenario is run, and no file of it is read.
+    """
+    faults = Faults()
+    resolved, wrong = read_scenario(name, settings)
+    faults += wrong
+    if resolved:
+        _check_clients(resolved, {}, _untrusted(resolved, trust_of(name, settings)), faults)
+        faults += _stated(resolved, embedded=False)
+    if faults or resolved is None:
+        raise BadInput(faults)
+    return resolved
+
+
 def request_of(
     scenario: str,
     settings: Sequence[str],
@@ -72,7 +87,7 @@ def request_of(
     trust: Sequence[Path] = (),
 ) -> Request:
     """The request that the options make; raises BadInput with all faults of all options."""
-    faults = _Faults()
+    faults = Faults()
     resolved, wrong = read_scenario(scenario, settings)
     faults += wrong
     known = faults.of(read_client_config, client_config) if client_config else {}
@@ -87,13 +102,9 @@ def request_of(
     if resolved:
         untrusted = _untrusted(resolved, granted)
         faults += untrusted
-        # A client loads what its settings name when it is asked about them.
-        if not any(".client." in fault.where for fault in untrusted):
-            faults.of(check_settings, resolved, connection)
+        _check_clients(resolved, connection, untrusted, faults)
         arrivals = faults.of(read_materials, resolved) if not faults else None
-        faults += [Fault(path, _LEFT_OUT, _FILL_IN) for path in left_out(document(resolved))]
-        faults += start_faults(resolved, clock.clock_pair().wall_ns, embedded=address is None)
-        faults += expectation_faults(resolved.expect)
+        faults += _stated(resolved, embedded=address is None)
         if address is None and resolved.topic.replication > 1:
             what = f"{resolved.topic.replication}: the embedded broker is a single one"
             faults.append(Fault("topic.replication", what, "Write 1, or name a cluster with --bootstrap"))
@@ -120,7 +131,7 @@ def request_of(
 
 def cluster_of(bootstrap: str | None, client_config: Path | None) -> tuple[str, Mapping[str, Setting]]:
     """Address and connection settings of a cluster that must be named; raises BadInput with all faults."""
-    faults = _Faults()
+    faults = Faults()
     known = faults.of(read_client_config, client_config) if client_config else {}
     connection = dict(known or {})
     in_file = connection.pop(_BOOTSTRAP, None)
@@ -134,7 +145,7 @@ def cluster_of(bootstrap: str | None, client_config: Path | None) -> tuple[str, 
 
 def check_analysis(folder: RunFolder, master: str | None) -> None:
     """Raise BadInput with all that an analysis lacks, before Spark is started for nothing."""
-    faults = _Faults()
+    faults = Faults()
     if faults.of(read_facts, folder):
         faults += _unwritable_run(folder)
     if master is not None and not is_spark_master(master):
@@ -159,9 +170,26 @@ def _unwritable_run(folder: RunFolder) -> list[Fault]:
     return [Fault(str(path), what, "Change its rights, or analyse a copy of the run") for path in refused]
 
 
+def _check_clients(
+    resolved: Scenario, connection: Mapping[str, Setting], untrusted: Sequence[Fault], faults: Faults
+) -> None:
+    """Ask librdkafka about client settings, which loads what they name: only where all of them are trusted."""
+    if not any(".client." in fault.where for fault in untrusted):
+        faults.of(check_settings, resolved, connection)
+
+
+def _stated(resolved: Scenario, *, embedded: bool) -> list[Fault]:
+    """Faults of secrets that were masked, of the begin, and of expectations."""
+    return [
+        *(Fault(path, _LEFT_OUT, _FILL_IN) for path in left_out(document(resolved))),
+        *start_faults(resolved, clock.clock_pair().wall_ns, embedded=embedded),
+        *expectation_faults(resolved.expect),
+    ]
+
+
 def _untrusted(resolved: Scenario, granted: Trust) -> list[Fault]:
     """What the scenario asks for and was not granted."""
-    faults = _Faults()
+    faults = Faults()
     faults.of(check_trust, resolved, granted)
     return faults
 
@@ -188,20 +216,8 @@ def ready_seconds(scenario: Scenario, *, embedded: bool) -> tuple[int, str]:
     return seconds, listed([*who, "workers"])
 
 
-class _Faults(list[Fault]):
-    """Faults as they are found."""
-
-    def of(self, check: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs) -> _Found | None:
-        """What a check finds; None where it finds faults, which are kept."""
-        try:
-            return check(*given, **named)
-        except BadInput as error:
-            self.extend(error.faults)
-            return None
-
-
 def _cluster(
-    asked: str | None, file: Path | None, in_file: str | None, faults: _Faults, *, file_is_read: bool
+    asked: str | None, file: Path | None, in_file: str | None, faults: Faults, *, file_is_read: bool
 ) -> str | None:
     """The addresses of the cluster, as they were written where something is wrong with them; None for none."""
     text, where = (asked, "--bootstrap") if asked is not None else (in_file or None, f"{file}: {_BOOTSTRAP}")
@@ -212,9 +228,8 @@ def _cluster(
         return "" if file else None
     try:
         return parse_bootstrap(text)
-    except ValueError as error:
-        what, _, mend = str(error).partition("; ")
-        faults.append(Fault(where, f"{shown(where, text)}: {what}", mend[:1].upper() + mend[1:]))
+    except BadValue as error:
+        faults.append(error.at(where, shown(where, text)))
         return text
 
 

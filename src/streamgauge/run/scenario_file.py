@@ -14,6 +14,7 @@ from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.secrets import mask_setting
 from streamgauge.domain.text.shown import one_line
 from streamgauge.scenario import Scenario, examine, shareable
+from streamgauge.scenario.misplaced.places import is_path
 from streamgauge.scenario.yaml_text import Flaw, YamlError, read_yaml
 
 _SUFFIX = ".yaml"
@@ -138,7 +139,7 @@ def _apply(mapping: dict[str, Any], setting: str) -> None:
     place = mapping
     for depth, key in enumerate(keys[:-1]):
         below = place.setdefault(key, {})
-        if below is None or below is False:
+        if below is None or below is False or (not isinstance(below, Mapping) and is_path(keys)):
             below = place[key] = {}
         if not isinstance(below, Mapping):
             upper = ".".join(keys[: depth + 1])

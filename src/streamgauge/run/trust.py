@@ -88,8 +88,7 @@ def check_trust(scenario: Scenario, trust: Trust) -> None:
 def _refused(power: Power, trust: Trust) -> Iterator[Fault]:
     value = MASK if is_secret(power.keys[-1]) else one_line(power.value)
     if power.kind is Kind.FUNCTION and (why := not_of_users(power.value.partition(":")[0])):
-        what, _, mend = why.partition("; ")
-        yield Fault(power.where, f"{value}: {what}", mend[:1].upper() + mend[1:])
+        yield why.at(power.where, value)
     elif not trust.said(power) and not _granted(power, trust):
         mend = _FOLDER if power.kind in {Kind.FUNCTION, Kind.READ} else _ALLOW
         yield Fault(power.where, f"{value} {_WHY[power.kind]}{_from(power, trust)}", mend)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
-from streamgauge.domain.errors import Fault
+from streamgauge.domain.errors import BadValue, Fault
 from streamgauge.domain.text.shown import shown
 from streamgauge.scenario.expectations import parse_bound
 from streamgauge.scenario.model.consume import Consume
@@ -200,9 +200,8 @@ def _expected(expect: Mapping[str, Setting]) -> Iterator[Fault]:
     for path, wanted in expect.items():
         try:
             parse_bound(wanted)
-        except ValueError as error:
-            what, _, mend = str(error).partition("; ")
-            yield Fault(f"expect.{path}", f"{shown(path, wanted)}: {what}", mend[:1].upper() + mend[1:])
+        except BadValue as error:
+            yield error.at(f"expect.{path}", shown(path, wanted))
 
 
 def _owned(where: str, settings: ClientSettings) -> Iterator[Fault]:

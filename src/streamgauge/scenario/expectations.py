@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from streamgauge.domain.errors import BadValue
+
 Plain = str | int | float | bool | None
 
 _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
@@ -38,19 +40,19 @@ class Bound:
 
 
 def parse_bound(wanted: object) -> Bound:
-    """The bound that `0`, `true`, `finished`, `<= 5` or `> 0.99` says; ValueError, with the remedy, for anything else.
+    """The bound that `0`, `true`, `finished`, `<= 5` or `> 0.99` says; BadValue for anything else.
 
     A text that begins like a comparison must be one; any other text is to be met literally.
     """
     if not isinstance(wanted, str):
         if isinstance(wanted, int | float):
             return Bound("==", wanted)
-        raise ValueError("not a value or bound; write a number, a text, true, false, or a bound like '<= 5'")
+        raise BadValue("not a value or bound", "Write a number, a text, true, false, or a bound like '<= 5'")
     if found := _BOUND.fullmatch(wanted):
         number = found.group(2).replace("_", "")
         return Bound(found.group(1), float(number) if re.search(r"[.eE]", number) else int(number))
     if _LOOKS_LIKE_BOUND.match(wanted):
-        raise ValueError("not a bound; write one of < <= > >= == != and a number, like '<= 5'")
+        raise BadValue("not a bound", "Write one of < <= > >= == != and a number, like '<= 5'")
     return Bound("==", wanted)
 
 

@@ -4,18 +4,17 @@ A scenario is a mapping, as YAML gives it. `parse` turns it into a value or rais
 back into a mapping that parses to the same value.
 """
 
-import difflib
-from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import shown
 from streamgauge.scenario.contradictions import contradictions
+from streamgauge.scenario.misplaced.places import fields, misplaced, model_at
 from streamgauge.scenario.model.content import KINDS
 from streamgauge.scenario.model.scenario import Scenario
 from streamgauge.scenario.model.values import MADE, PLAIN
@@ -45,7 +44,7 @@ def examine(mapping: object, source: str = "scenario") -> tuple[Scenario | None,
         scenario = Scenario.model_validate(mapping)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        faults = [_fault(detail) for detail in details]
+        faults = [fault for detail in details for fault in _faults(detail)]
         rest = _rest(mapping, details)
         if rest is None:
             return None, faults
@@ -89,8 +88,8 @@ def shareable(scenario: Scenario) -> dict[str, Any]:
     return made
 
 
-def _fault(detail: ErrorDetails) -> Fault:
-    """One error of pydantic in the words of the scenario."""
+def _faults(detail: ErrorDetails) -> Iterator[Fault]:
+    """One error of pydantic in the words of the scenario; several where an unknown key has settings below it."""
     path = [str(step) for step in detail["loc"] if _is_shown(step)]
     kind = detail["type"]
     if path[-1:] == [_KEY]:
@@ -98,35 +97,34 @@ def _fault(detail: ErrorDetails) -> Fault:
         kind = "invalid_key"
     where = ".".join(path) or "scenario"
     given = shown(where, detail["input"])
+    error = detail.get("ctx", {}).get("error")
+    if isinstance(error, BadValue):
+        yield error.at(where, given)
+    elif kind == "extra_forbidden":
+        yield from misplaced(path, detail["input"])
+    else:
+        yield Fault(where, *_said(kind, path, given, detail))
+
+
+def _said(kind: str, path: list[str], given: str, detail: ErrorDetails) -> tuple[str, str]:
+    """What is wrong and what mends it, for a kind of error that pydantic finds by itself."""
+    what, mend = detail["msg"].removeprefix("Input ").removeprefix("String "), _allowed(path)
     match kind:
-        case "extra_forbidden":
-            what, mend = "no such key", _did_you_mean(path)
-        case "model_type" | "dict_type":
-            what, mend = f"{given}: not a mapping", f"Write it as `{path[-1]}: {{key: value}}`"
         case "missing":
-            what, mend = "is missing", "Add it"
+            return "is missing", "Add it"
         case "invalid_key":
-            what, mend = "a key must be a text", _QUOTES
+            return "a key must be a text", _QUOTES
+        case "model_type" | "dict_type":
+            what, mend = "not a mapping", f"Write it as `{path[-1]}: {{key: value}}`"
         case "string_type":
-            what, mend = f"{given}: should be a text", _QUOTES
+            what, mend = "should be a text", _QUOTES
         case "string_pattern_mismatch":
-            what, mend = f"{given}: not in a form that is allowed here", _allowed(path)
+            what = "not in a form that is allowed here"
         case "int_type" | "int_parsing" | "int_from_float":
-            what, mend = f"{given}: should be a whole number", _allowed(path)
+            what = "should be a whole number"
         case "bool_type":
-            what, mend = f"{given}: should be true or false", _allowed(path)
-        case _:
-            what, mend = _in_its_own_words(detail["msg"])
-            what, mend = f"{given}: {what}", mend or _allowed(path)
-    return Fault(where, what, mend)
-
-
-def _in_its_own_words(message: str) -> tuple[str, str]:
-    """What is wrong and, where it is said, what mends it, from pydantic or from a validator of ours."""
-    for begin in ("Value error, ", "Input ", "String "):
-        message = message.removeprefix(begin)
-    what, _, mend = message.partition("; ")
-    return what, mend[:1].upper() + mend[1:]
+            what = "should be true or false"
+    return f"{given}: {what}", mend
 
 
 def _is_shown(step: int | str) -> bool:
@@ -137,38 +135,9 @@ def _is_shown(step: int | str) -> bool:
     return step not in added and not any(mark in step for mark in ("function-", "constrained-", "literal["))
 
 
-def _model_at(path: list[str]) -> type[BaseModel]:
-    """The model whose keys the last step of a path names."""
-    model: type[BaseModel] = Scenario
-    for step in path[:-1]:
-        if step.isdigit():
-            continue
-        field = _fields(model).get(step)
-        model = (_models_in(field.annotation) if field else None) or model
-    return model
-
-
-def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of a model by the keys that a scenario writes."""
-    return {field.alias or name: field for name, field in model.model_fields.items()}
-
-
-def _models_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that a type consists of, or holds somewhere."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for each in get_args(annotation) if (found := _models_in(each))), None)
-
-
-def _did_you_mean(path: list[str]) -> str:
-    known = list(_fields(_model_at(path)))
-    close = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.6)
-    return f"Did you mean `{close[0]}`?" if close else f"Known keys here: {', '.join(known)}"
-
-
 def _allowed(path: list[str]) -> str:
     """What a field would accept, from its own description."""
-    field = _fields(_model_at(path)).get(path[-1] if path else "")
+    field = fields(model_at(path)).get(path[-1] if path else "")
     if path and path[-1] == "payload":
         return f"Write one of {', '.join(KINDS)}"
     return f"It says: {' '.join(field.description.split())}" if field and field.description else "Correct the value"

@@ -1,5 +1,6 @@
-"""How much a run writes, as far as a scenario tells before it runs."""
+"""How long a run takes and how much it writes, as far as a scenario tells before it runs."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
@@ -9,6 +10,38 @@ ROW_BYTES: Final = 12
 """What the rows of a message take in the run folder: 8 to 10 were measured, of sent and received together."""
 RECORD_BYTES: Final = 30
 """What Kafka keeps of a message besides its value: lengths, times, and its part of the head of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run comes to; None for what is not known before."""
+
+    load_seconds: float
+    """Warm-up and measure phase."""
+    at_most: bool
+    """Whether something else than time may end the load earlier."""
+    drain_seconds: float
+    """At most."""
+    messages: int | None
+    """At most, where the rate varies."""
+    bytes_written: int | None
+    """At most: rows and, of an embedded broker, messages."""
+
+
+def estimate(scenario: Scenario, *, embedded: bool) -> Estimate:
+    """What a run of a scenario comes to."""
+    phases, messages, written = scenario.phases, messages_of(scenario), bytes_written(scenario, embedded=embedded)
+    rate, counted = scenario.load.mean_rate if scenario.load else None, scenario.measured_messages
+    load_ns: float = scenario.load_ns
+    if rate and counted is not None:
+        load_ns = phases.warmup + min(phases.measure_ns, counted * NS_PER_SECOND / rate)
+    return Estimate(
+        load_seconds=load_ns / NS_PER_SECOND,
+        at_most=phases.is_drained or (phases.is_counted and not rate),
+        drain_seconds=phases.drain / NS_PER_SECOND,
+        messages=None if messages is None else round(messages),
+        bytes_written=None if written is None else round(written),
+    )
 
 
 def messages_of(scenario: Scenario) -> float | None:
@@ -38,11 +71,12 @@ def room_advice(scenario: Scenario, out: str, free_bytes: int | None, *, embedde
     needed = bytes_written(scenario, embedded=embedded)
     if needed is None or free_bytes is None or needed <= free_bytes:
         return []
-    left, most = _size(free_bytes), _size(needed)
+    left, most = size_text(free_bytes), size_text(needed)
     what = f"its disk has {left} left, and this run writes up to {most} of {'messages and ' if embedded else ''}rows"
     mend = "Make room, name a folder on another disk, or send less (load.rate, load.size, phases.measure)"
     return [f"--out {out}: {what}. {mend}"]
 
 
-def _size(size_bytes: float) -> str:
+def size_text(size_bytes: float) -> str:
+    """Bytes as people read them: `1.2 GB`, `190 MB`."""
     return f"{size_bytes / 1e9:,.1f} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:,.0f} MB"

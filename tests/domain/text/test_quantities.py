@@ -10,14 +10,35 @@ from streamgauge.domain.text import quantities as q
 @pytest.mark.parametrize(
     ("text", "nanoseconds"),
     [("30s", 30 * 10**9), ("4ms", 4 * 10**6), ("800us", 800_000), ("1.5s", 1_500_000_000), ("2m", 120 * 10**9),
-     ("1h", 3600 * 10**9), ("0", 0), (0, 0), ("0s", 0), (" 5 ns ", 5), ("1_000us", 10**6), ("10min", 600 * 10**9)],
+     ("1h", 3600 * 10**9), ("0", 0), (0, 0), ("0s", 0), (" 5 ns ", 5), ("1_000us", 10**6), ("10min", 600 * 10**9),
+     ("30", 30 * 10**9), (30, 30 * 10**9), (1.5, 1_500_000_000), ("0.25", 250_000_000), (1e-06, 1000)],
 )  # fmt: skip
 def test_durations(text: object, nanoseconds: int) -> None:
-    """A number and a unit."""
+    """A number and a unit; a number alone is seconds."""
     assert nanoseconds == q.parse_duration_ns(text)
 
 
-@pytest.mark.parametrize("text", ["30", 30, 1.5, "", "s", "-1s", "1 week", "1e3s", None, True, "8d", "200h", [1]])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "s",
+        "-1s",
+        -1,
+        -0.5,
+        "-1",
+        "1 week",
+        "1e3s",
+        None,
+        True,
+        "8d",
+        "200h",
+        604_801,
+        float("nan"),
+        float("inf"),
+        [1],
+    ],
+)
 def test_what_is_no_duration_is_refused(text: object) -> None:
     """With a message that says what to write instead."""
     with pytest.raises(ValueError, match="write a"):

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from streamgauge.domain.errors import BadValue
 from streamgauge.domain.events import FORMAT_VERSION
 from streamgauge.domain.folder.paths import RunFolder as RunFolder
 
@@ -128,7 +129,7 @@ class RunFacts(_Facts):
 def parse_facts(content: bytes) -> RunFacts:
     """What a run.json says; ValueError, fit to be shown, where it does not say what it should.
 
-    The remedy follows after a semicolon where it is another than to restore the file.
+    It is a BadValue where the remedy is another than to restore the file.
     """
     try:
         document = json.loads(content)
@@ -138,9 +139,8 @@ def parse_facts(content: bytes) -> RunFacts:
         raise ValueError(f"{_NOT_FACTS}: it is not an object")  # noqa: TRY004 - one kind of error for all
     version = document.get("format", FORMAT_VERSION)
     if isinstance(version, int) and version > FORMAT_VERSION:
-        raise ValueError(
-            f"format {version} is newer than this version reads ({FORMAT_VERSION}); use a newer version of streamgauge"
-        )
+        what = f"format {version} is newer than this version reads ({FORMAT_VERSION})"
+        raise BadValue(what, "Use a newer version of streamgauge")
     try:
         return RunFacts.model_validate(document)
     except ValidationError as error:

@@ -3,10 +3,12 @@
 import re
 from typing import Final
 
+from streamgauge.domain.errors import BadValue
+
 LOOPBACK: Final = "127.0.0.1"
 """Where everything that Streamgauge starts listens, unless somebody asked for more."""
 
-_SAY: Final = "write HOST:PORT, like localhost:9092, and commas between several"
+_SAY: Final = "Write HOST:PORT, like localhost:9092, and commas between several"
 _HOST: Final = r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?\])"
 _ADDRESS: Final = re.compile(rf"{_HOST}:(\d{{1,5}})")
 _LAST_PORT: Final = 65535
@@ -20,10 +22,10 @@ _HERE: Final = re.compile(rf"local(?:-cluster)?(?:\[.*\])?|spark://{_LOOPBACK}(?
 
 
 def parse_bootstrap(text: str) -> str:
-    """The addresses of a cluster, without spaces; ValueError, with the remedy, for what is no list of HOST:PORT."""
+    """The addresses of a cluster, without spaces; BadValue for what is no list of HOST:PORT."""
     addresses = [address.strip() for address in text.split(",")]
     if not any(addresses):
-        raise ValueError(f"no address; {_SAY}")
+        raise BadValue("no address", _SAY)
     for address in addresses:
         _check(address)
     return ",".join(addresses)
@@ -48,13 +50,13 @@ def driver_address(master: str | None) -> dict[str, str]:
 
 def _check(address: str) -> None:
     if not address:
-        raise ValueError(f"an address is missing between commas; {_SAY}")
+        raise BadValue("an address is missing between commas", _SAY)
     if "://" in address:
-        raise ValueError("an address has no protocol; write HOST:PORT, and `security.protocol` in --client-config")
+        raise BadValue("an address has no protocol", "Write HOST:PORT, and `security.protocol` in --client-config")
     found = _ADDRESS.fullmatch(address)
     if found is None and re.fullmatch(_HOST, address):
-        raise ValueError(f"the port is missing; {_SAY}")
+        raise BadValue("the port is missing", _SAY)
     if found is None:
-        raise ValueError(f"not an address; {_SAY}")
+        raise BadValue("not an address", _SAY)
     if not 1 <= int(found.group(1)) <= _LAST_PORT:
-        raise ValueError(f"ports lie between 1 and {_LAST_PORT}; {_SAY}")
+        raise BadValue(f"ports lie between 1 and {_LAST_PORT}", _SAY)

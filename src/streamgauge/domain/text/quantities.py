@@ -4,6 +4,8 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
+from streamgauge.domain.errors import BadValue
+
 DURATION_NS = {
     "ns": 1,
     "us": 1_000,
@@ -25,7 +27,7 @@ SIZE_BYTES = {
 }
 RATE_FACTOR = {"": 1, "k": 10**3, "m": 10**6}
 _NUMBER = r"(\d+(?:_\d+)*(?:\.\d+)?)"
-_DURATION = re.compile(rf"\s*{_NUMBER}\s*([a-zµ]+)\s*")
+_DURATION = re.compile(rf"\s*{_NUMBER}\s*([a-zµ]*)\s*")
 _SIZE = re.compile(rf"\s*{_NUMBER}\s*([a-z]*)\s*", re.IGNORECASE)
 _COUNT = re.compile(rf"\s*{_NUMBER}\s*([km]?)\s*", re.IGNORECASE)
 _RATE = re.compile(rf"\s*{_NUMBER}\s*([km]?)\s*(?:/\s*(s|m|min|h))?\s*", re.IGNORECASE)
@@ -34,60 +36,57 @@ MAX_DURATION_NS = 7 * 24 * DURATION_NS["h"]
 
 
 def parse_duration_ns(text: object) -> int:
-    """The duration in ns that `30s`, `1.5s`, `800us`, `2m` or `0` says.
-
-    Raises ValueError, with the remedy in its text, for anything else; a bare number has no unit
-    and is refused, 0 apart.
-    """
-    if text == 0 and not isinstance(text, bool):
-        return 0
+    """The duration in ns that `30s`, `1.5s`, `800us`, `2m` or a bare number of seconds says; BadValue otherwise."""
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        text = str(text) if isinstance(text, int) else f"{Decimal(str(text)):f}"
     found = _DURATION.fullmatch(text) if isinstance(text, str) else None
-    unit = found.group(2).replace("µ", "u") if found else ""
+    unit = found.group(2).replace("µ", "u") or "s" if found else ""
     if found is None or unit not in DURATION_NS:
-        if isinstance(text, str) and text.strip() == "0":
-            return 0
-        raise ValueError("not a duration; write a number and a unit (ns, us, ms, s, m, h), like 30s or 800us")
+        raise BadValue(
+            "not a duration",
+            "Write a number and a unit (ns, us, ms, s, m, h), like 30s or 800us; a number alone is seconds",
+        )
     nanoseconds = int(Decimal(found.group(1).replace("_", "")) * DURATION_NS[unit])
     if nanoseconds > MAX_DURATION_NS:
-        raise ValueError("longer than 7 days; write a shorter duration")
+        raise BadValue("longer than 7 days", "Write a shorter duration")
     return nanoseconds
 
 
 def parse_size_bytes(text: object) -> int:
-    """The size in bytes that `512`, `1KiB` or `2MB` says; raises ValueError with the remedy for anything else."""
+    """The size in bytes that `512`, `1KiB` or `2MB` says; raises BadValue for anything else."""
     if isinstance(text, int) and not isinstance(text, bool):
         text = str(text)
     found = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if found is None or found.group(2).lower() not in SIZE_BYTES:
-        raise ValueError("not a size; write whole bytes like 512, or a unit (KiB, MiB, kB, MB), like 1KiB")
+        raise BadValue("not a size", "Write whole bytes like 512, or a unit (KiB, MiB, kB, MB), like 1KiB")
     exact = Decimal(found.group(1).replace("_", "")) * SIZE_BYTES[found.group(2).lower()]
     if exact != int(exact):
-        raise ValueError("not a whole number of bytes; write a size like 512 or 1KiB")
+        raise BadValue("not a whole number of bytes", "Write a size like 512 or 1KiB")
     return int(exact)
 
 
 def parse_rate_per_second(text: object) -> float:
-    """Messages a second that `10k/s`, `200/s`, `90/m` or a bare number says; ValueError with the remedy otherwise."""
+    """Messages a second that `10k/s`, `200/s`, `90/m` or a bare number says; BadValue otherwise."""
     if isinstance(text, int | float) and not isinstance(text, bool):
         text = f"{text:f}" if isinstance(text, float) else str(text)
     found = _RATE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise ValueError("not a rate; write messages a second like 10k/s or 200/s, or max for as fast as possible")
+        raise BadValue("not a rate", "Write messages a second like 10k/s or 200/s, or max for as fast as possible")
     number = Decimal(found.group(1).replace("_", "")) * RATE_FACTOR[found.group(2).lower()]
     seconds = DURATION_NS[(found.group(3) or "s").lower()] // DURATION_NS["s"]
     return float(number / seconds)
 
 
 def parse_count(text: object) -> int:
-    """The number that `100`, `100k` or `1.5M` says; raises ValueError with the remedy for anything else."""
+    """The number that `100`, `100k` or `1.5M` says; raises BadValue for anything else."""
     if isinstance(text, int) and not isinstance(text, bool):
         text = str(text)
     found = _COUNT.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise ValueError("not a number of messages; write one like 5000, 100k or 1M")
+        raise BadValue("not a number of messages", "Write one like 5000, 100k or 1M")
     exact = Decimal(found.group(1).replace("_", "")) * RATE_FACTOR[found.group(2).lower()]
     if exact != int(exact):
-        raise ValueError("not a whole number; write one like 5000 or 100k")
+        raise BadValue("not a whole number", "Write one like 5000 or 100k")
     return int(exact)
 
 

@@ -1,5 +1,6 @@
-"""What librdkafka has against client settings, asked before anything starts."""
+"""What librdkafka has against client settings, asked before anything starts; it opens no connection to tell."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -9,19 +10,56 @@ from confluent_kafka import KafkaException
 from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.secrets import without_secrets
 from streamgauge.domain.text.shown import shown
-from streamgauge.kafka.clients.messages import log, words_of
+from streamgauge.kafka.clients.messages import words_of
+from streamgauge.scenario.misplaced.places import close_setting
 
-_SEE_CONFIGURATION: Final = "Names and values are those of librdkafka's CONFIGURATION.md"
+SEE_CONFIGURATION: Final = "Names and values are those of librdkafka's CONFIGURATION.md"
 _NO_SUCH: Final = "No such configuration property"
 _TOGETHER: Final = "Failed to create"
 """How librdkafka begins when each setting is right by itself, but not all of them together."""
+JAVAS: Final = "is a setting of the Java client"
+_PEM: Final = "Leave it out: `ssl.ca.location` takes a PEM file"
+_BYTES: Final = "Leave it out: what is sent and received are bytes"
+JAVA_NAMES: Final[Mapping[str, str]] = {
+    "buffer.memory": "Write `queue.buffering.max.kbytes` instead, in KiB",
+    "max.block.ms": "Leave it out: how long a send waited for room in the queue is recorded",
+    "max.request.size": "Write `message.max.bytes` instead",
+    "compression.gzip.level": "Write `compression.level` instead",
+    "compression.lz4.level": "Write `compression.level` instead",
+    "compression.zstd.level": "Write `compression.level` instead",
+    "key.serializer": _BYTES,
+    "value.serializer": _BYTES,
+    "key.deserializer": _BYTES,
+    "value.deserializer": _BYTES,
+    "partitioner.class": "Write `partitioner` instead, like murmur2_random",
+    "fetch.max.wait.ms": "Write `fetch.wait.max.ms` instead",
+    "default.api.timeout.ms": "Write `socket.timeout.ms` instead",
+    "send.buffer.bytes": "Write `socket.send.buffer.bytes` instead",
+    "receive.buffer.bytes": "Write `socket.receive.buffer.bytes` instead",
+    "socket.connection.setup.timeout.max.ms": "Write `socket.connection.setup.timeout.ms` instead",
+    "interceptor.classes": "Leave it out: librdkafka calls none of Java's classes",
+    "metric.reporters": "Leave it out: the run records what the client says of itself",
+    "sasl.jaas.config": "Write `sasl.username` and `sasl.password` instead",
+    "sasl.login.callback.handler.class": "Leave it out and set `sasl.oauthbearer.method=oidc`",
+    "ssl.truststore.location": "Write `ssl.ca.location` with a PEM file instead",
+    "ssl.truststore.certificates": "Write `ssl.ca.pem` instead",
+    "ssl.truststore.password": f"{_PEM} without a password",
+    "ssl.truststore.type": _PEM,
+    "ssl.keystore.type": "Leave it out: `ssl.keystore.location` takes a PKCS#12 file",
+    "ssl.keystore.key": "Write `ssl.key.pem` instead",
+    "ssl.keystore.certificate.chain": "Write `ssl.certificate.pem` instead",
+}
+"""Names of the Java client that people bring along and librdkafka does not take, and what to write instead."""
+# Clients that are only made to be refused say nothing.
+_quiet: Final = logging.getLogger("streamgauge.kafka.clients.settings")
+_quiet.setLevel(logging.CRITICAL)
 
 Settings = Mapping[str, str | int | float | bool]
 NO_SETTINGS: Final[Settings] = {}
 
 
 def producer_faults(where: str, settings: Settings, connection: Settings = NO_SETTINGS) -> list[Fault]:
-    """What librdkafka has against these settings of a producer, one fault for each; opens no connection.
+    """What librdkafka has against these settings of a producer, one fault for each.
 
     `connection` is what the client is given beside them.
     """
@@ -29,11 +67,36 @@ def producer_faults(where: str, settings: Settings, connection: Settings = NO_SE
 
 
 def consumer_faults(where: str, settings: Settings, connection: Settings = NO_SETTINGS) -> list[Fault]:
-    """What librdkafka has against these settings of a consumer, one fault for each; opens no connection.
+    """What librdkafka has against these settings of a consumer, one fault for each.
 
     `connection` is what the client is given beside them.
     """
     return _faults(where, settings, ck.Consumer, {**connection, "group.id": "check"})
+
+
+def objection(
+    name: str, value: str | int | float | bool, kind: type[Any] = ck.Producer, needed: Settings = NO_SETTINGS
+) -> tuple[str, str] | None:
+    """What is wrong with one setting by itself, and what mends it. Producers know the names of consumers, too."""
+    if name in JAVA_NAMES:
+        return JAVAS, JAVA_NAMES[name]
+    text = refusal({**needed, name: value}, kind)
+    if text is None or text.startswith(_TOGETHER):
+        return None
+    near = close_setting(name) if text.startswith(_NO_SUCH) else None
+    return text, f"Did you mean `{near}`? {SEE_CONFIGURATION}" if near else SEE_CONFIGURATION
+
+
+def refusal(settings: Settings, kind: type[Any] = ck.Producer) -> str | None:
+    """What librdkafka has against settings together; no secret of theirs is in it."""
+    try:
+        kind(dict(settings), logger=_quiet)
+    except KafkaException as error:
+        return without_secrets(" ".join(words_of(error).split()), settings)
+    except (TypeError, ValueError) as error:
+        # Settings that are functions in Python, like `error_cb`.
+        return without_secrets(str(error), settings)
+    return None
 
 
 def _faults(where: str, settings: Settings, kind: type[Any], needed: Settings) -> list[Fault]:
@@ -41,24 +104,11 @@ def _faults(where: str, settings: Settings, kind: type[Any], needed: Settings) -
     faults = []
     right = dict(settings)
     for name, value in settings.items():
-        text = _refusal(kind, {**needed, name: value})
-        if text and text.startswith(_NO_SUCH):
-            faults.append(Fault(f"{where}.{name}", text, _SEE_CONFIGURATION))
-        elif text and not text.startswith(_TOGETHER):
-            faults.append(Fault(f"{where}.{name}", f"{shown(name, value)}: {text}", _SEE_CONFIGURATION))
-        else:
-            continue
-        del right[name]
-    if text := _refusal(kind, {**needed, **right}):
-        faults.append(Fault(where, text, _SEE_CONFIGURATION))
+        if wrong := objection(name, value, kind, needed):
+            what, mend = wrong
+            told = what if what.startswith((_NO_SUCH, JAVAS)) else f"{shown(name, value)}: {what}"
+            faults.append(Fault(f"{where}.{name}", told, mend))
+            del right[name]
+    if text := refusal({**needed, **right}, kind):
+        faults.append(Fault(where, text, SEE_CONFIGURATION))
     return faults
-
-
-def _refusal(kind: type[Any], settings: Settings) -> str | None:
-    try:
-        kind(dict(settings), logger=log)
-    except KafkaException as error:
-        return without_secrets(" ".join(words_of(error).split()), settings)
-    except (TypeError, ValueError) as error:
-        return without_secrets(str(error), settings)
-    return None

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.values import Count, Duration, OneOf, Part
 
 Between = Annotated[Duration, Field(ge=NS_PER_MS, le=60 * NS_PER_SECOND)]
@@ -26,7 +27,7 @@ class Hysteresis(Part):
     @model_validator(mode="after")
     def _rises(self) -> Self:
         if self.resume > self.max_lag:
-            raise ValueError("resume_lag is above max_lag; write a smaller one, or leave it out for half of max_lag")
+            raise BadValue("resume_lag is above max_lag", "Write a smaller one, or leave it out for half of max_lag")
         return self
 
     @property

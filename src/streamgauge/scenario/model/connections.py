@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, WithJsonSchema, model_validator
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_rate, fraction
 from streamgauge.scenario.model.values import SLOWEST, Duration, Part, rate_between
 
@@ -100,7 +101,7 @@ class Connections(Part):
     @model_validator(mode="after")
     def _some(self) -> Self:
         if not self.work:
-            raise ValueError("asks for no connection; write open, metadata or hold")
+            raise BadValue("asks for no connection", "Write open, metadata or hold")
         return self
 
     @property

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_rate
 from streamgauge.scenario.model.values import (
     EITHER,
@@ -51,25 +52,24 @@ def _start(value: object) -> str:
         return str(value)
     try:
         epoch_ns(value if isinstance(value, str) else "")
-    except ValueError as error:
-        what = str(error).partition("; ")[0] if isinstance(value, str) and value[:1].isdigit() else "no place to start"
-        raise ValueError(
-            f"{what}; write {', '.join(_STARTS)}, or a time with its zone like 2026-11-21T10:00:00Z"
-        ) from error
+    except BadValue as error:
+        what = error.what if isinstance(value, str) and value[:1].isdigit() else "no place to start"
+        mend = f"Write {', '.join(_STARTS)}, or a time with its zone like 2026-11-21T10:00:00Z"
+        raise BadValue(what, mend) from error
     return str(value).strip()
 
 
 def _listed(value: object) -> object:
     if not isinstance(value, list | tuple):
-        raise ValueError("not a list; write one in brackets")  # noqa: TRY004 - for pydantic
+        raise BadValue("not a list", "Write one in brackets")
     return value
 
 
 def _dealt(partitions: tuple[int, ...]) -> tuple[int, ...]:
     if not partitions:
-        raise ValueError("no partition; name some like [0, 1], or leave partitions out for all")
+        raise BadValue("no partition", "Name some like [0, 1], or leave partitions out for all")
     if len(set(partitions)) < len(partitions):
-        raise ValueError("names a partition twice; write each once")
+        raise BadValue("names a partition twice", "Write each once")
     return partitions
 
 
@@ -134,15 +134,15 @@ class Processing(Part):
     def _fits_together(self) -> Self:
         given = self.model_fields_set
         if "slots" in given and self.order != "slots":
-            raise ValueError(f"slots say nothing with order {self.order}; write `order: slots`, or leave slots out")
+            raise BadValue(f"slots say nothing with order {self.order}", "Write `order: slots`, or leave slots out")
         if self.function is not None:
             if ways := [name for name in ("delay", "jitter", "exponential", "changes") if getattr(self, name)]:
                 what = f"a function takes its own time, {' and '.join(ways)} would be another"
-                raise ValueError(f"{what}; write function, or {' and '.join(ways)}")
+                raise BadValue(what, f"Write function, or {' and '.join(ways)}")
             if self.order != "loop":
-                raise ValueError(f"a function runs on the polling loop, not in {self.order}; leave order out")
+                raise BadValue(f"a function runs on the polling loop, not in {self.order}", "Leave order out")
         if any(later.at <= earlier.at for earlier, later in zip(self.changes, self.changes[1:], strict=False)):
-            raise ValueError("changes are not in the order of their times; write each later than the one before")
+            raise BadValue("changes are not in the order of their times", "Write each later than the one before")
         return self
 
     @model_serializer(mode="wrap")
@@ -170,7 +170,7 @@ class Commit(Part):
     @classmethod
     def _one(cls, given: Any) -> Any:
         if isinstance(given, Mapping) and len(given.keys() & {"messages", "interval"}) != 1:
-            raise ValueError("not one occasion to commit; write one of messages and interval")
+            raise BadValue("not one occasion to commit", "Write one of messages and interval")
         return given
 
     @model_serializer(mode="wrap")

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, NamedTuple, get_args
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Tag, WithJsonSchema, model_validator
 
 from streamgauge.domain import stamp
-from streamgauge.domain.errors import Fault
+from streamgauge.domain.errors import BadValue, Fault
 from streamgauge.scenario.model.values import EITHER, MADE, MAX_SIZE_BYTES, PLAIN, OneOf, Part, Size
 
 BodyKind = Literal["random", "zeros", "text", "json", "logline", "mixed"]
@@ -33,7 +33,7 @@ class UniformSize(Part):
     @model_validator(mode="after")
     def _rises(self) -> "UniformSize":
         if self.from_ > self.to:
-            raise ValueError(f"from {self.from_} to {self.to} falls; write the smaller size first")
+            raise BadValue(f"from {self.from_} to {self.to} falls", "Write the smaller size first")
         return self
 
 
@@ -117,7 +117,7 @@ SingleContent = Annotated[Annotated[PayloadKind, Tag(PLAIN)] | Annotated[SingleP
 
 def _percent(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.001 <= value <= 100:
-        raise ValueError("no percentage; write a number from 0.001 to 100")
+        raise BadValue("no percentage", "Write a number from 0.001 to 100")
     return value
 
 
@@ -135,7 +135,7 @@ class Component(Part):
 def _complete(components: Sequence[Component]) -> Sequence[Component]:
     total = sum(component.percent for component in components)
     if abs(total - 100) > _ROUNDED:
-        raise ValueError(f"percents add up to {total:g}, not 100; change one of them")
+        raise BadValue(f"percents add up to {total:g}, not 100", "Change one of them")
     return components
 
 
@@ -191,7 +191,7 @@ Keys = Annotated[Annotated[Literal["none", "sequential"], Tag(PLAIN)] | Annotate
 def _partition(value: object) -> object:
     is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if not is_number and value not in ("client", "round-robin"):
-        raise ValueError("no partition; write client, round-robin, or the number of a partition")
+        raise BadValue("no partition", "Write client, round-robin, or the number of a partition")
     return value
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, Field, model_serializer, model_validator
 
 from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.values import Duration, Part
 
 BROKER: Final = "broker"
@@ -28,7 +29,7 @@ KILL: Final = "kill"
 def _target(value: str) -> str:
     if not _TARGET.fullmatch(value):
         known = "producer-0, consumer-0 (or another number), producers, consumers, controller, broker, driver"
-        raise ValueError(f"no target of a fault; write one of {known}")
+        raise BadValue("no target of a fault", f"Write one of {known}")
     return value
 
 
@@ -50,11 +51,11 @@ class Injected(Part):
     @model_validator(mode="after")
     def _ends(self) -> Self:
         if self.kind == PAUSE and self.for_ is None:
-            raise ValueError("a pause has to end; write how long it lasts, like `for: 5s`")
+            raise BadValue("a pause has to end", "Write how long it lasts, like `for: 5s`")
         if self.kind == KILL and self.target == BROKER and self.for_ is None:
-            raise ValueError("a broker that is killed is started again; write when, like `for: 5s`")
+            raise BadValue("a broker that is killed is started again", "Write when, like `for: 5s`")
         if self.kind == KILL and self.target != BROKER and self.for_ is not None:
-            raise ValueError("what was killed does not come back; leave `for` out, or write `kind: pause`")
+            raise BadValue("what was killed does not come back", "Leave `for` out, or write `kind: pause`")
         return self
 
     @model_serializer(mode="wrap")

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
+from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.content import (
     Content,
     Keys,
@@ -51,7 +52,7 @@ class Transactions(Part):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if (self.messages is None) == (self.interval is None):
-            raise ValueError("messages and interval exclude each other; write one of them")
+            raise BadValue("messages and interval exclude each other", "Write one of them")
         return self
 
 

@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import (
     MAX_DURATION_NS,
     format_rate,
@@ -50,14 +51,14 @@ _BETWEEN: Final = f"between {SLOWEST}/s and {FASTEST:,}/s"
 def _level(value: object) -> float:
     try:
         rate = parse_rate_per_second(value)
-    except ValueError as error:
-        raise ValueError(f"not a rate; write messages a second {_LIKE}") from error
+    except BadValue as error:
+        raise BadValue("not a rate", f"Write messages a second {_LIKE}") from error
     return _speed(rate) if rate else rate
 
 
 def _speed(rate: float) -> float:
     if not SLOWEST <= rate <= FASTEST:
-        raise ValueError(f"a rate lies {_BETWEEN}; write one {_LIKE}")
+        raise BadValue(f"a rate lies {_BETWEEN}", f"Write one {_LIKE}")
     return rate
 
 
@@ -66,20 +67,23 @@ def _plain(value: object) -> float | str:
     if word in {"max", "closed"}:
         return word
     try:
-        return _speed(_level(value))
-    except ValueError as error:
-        raise ValueError(f"{error}, {_OR}") from error
+        rate = _level(value)
+    except BadValue as error:
+        raise BadValue(error.what, f"{error.mend}, {_OR}") from error
+    if rate == 0:
+        raise BadValue(f"a rate lies {_BETWEEN}", "Write `max` for as fast as possible, or `load: off` to send nothing")
+    return rate
 
 
 def _lasting(duration_ns: int) -> int:
     if duration_ns == 0:
-        raise ValueError("no time at all; write a duration like 30s")
+        raise BadValue("no time at all", "Write a duration like 30s")
     return duration_ns
 
 
 def _ask_something(*rates: float) -> None:
     if not any(rates):
-        raise ValueError("asks for no message at any time; write a rate above 0/s")
+        raise BadValue("asks for no message at any time", "Write a rate above 0/s")
 
 
 def _form(lowest: float, *more: object) -> WithJsonSchema:
@@ -202,7 +206,7 @@ class Burst(_Shape):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.for_ >= self.every:
-            raise ValueError("a burst is as long as its period; make `for` shorter than `every`")
+            raise BadValue("a burst is as long as its period", "Make `for` shorter than `every`")
         return self
 
 
@@ -241,9 +245,9 @@ class Windows(_Shape):
     def _fits(self) -> Self:
         if self.most * NS_PER_SECOND > FASTEST * self.window:
             most = f"{self.most:,.0f} messages in a window{', the most,' if self.deviation else ''}"
-            raise ValueError(f"{most} are more than {FASTEST:,}/s; make the window longer, or ask for less")
+            raise BadValue(f"{most} are more than {FASTEST:,}/s", "Make the window longer, or ask for less")
         if self.hold * self.window > MAX_DURATION_NS:
-            raise ValueError("as many messages for more than 7 days; hold them for fewer windows")
+            raise BadValue("as many messages for more than 7 days", "Hold them for fewer windows")
         return self
 
 
@@ -312,15 +316,13 @@ class _ListToo:
 
 def _whole(text: str) -> int:
     if not text.isdecimal():
-        raise ValueError("not a whole number")
+        raise BadValue("not a whole number", "Write one like 10")
     return int(text)
 
 
 def _length(text: str) -> str:
-    """A bare number is one of seconds."""
-    duration = f"{text}s" if text.replace(".", "", 1).isdecimal() else text
-    parse_duration_ns(duration)
-    return duration
+    parse_duration_ns(text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,17 +334,17 @@ class _Shorthand:
     parts: tuple[tuple[str, Callable[[str], object], str], ...]
 
     def written_out(self, given: list[str]) -> dict[str, object]:
-        """The mapping that the given parts mean; ValueError where one means nothing."""
-        mend = f"write {self.form}, like {'_'.join([self.form.partition('_')[0], *(part[2] for part in self.parts)])}"
+        """The mapping that the given parts mean; BadValue where one means nothing."""
+        mend = f"Write {self.form}, like {'_'.join([self.form.partition('_')[0], *(part[2] for part in self.parts)])}"
         if len(given) > len(self.parts):
-            raise ValueError(f"has {len(given)} parts, not {len(self.parts)}; {mend}")
+            raise BadValue(f"has {len(given)} parts, not {len(self.parts)}", mend)
         texts = [*given, *[""] * (len(self.parts) - len(given))]
         said: dict[str, object] = {}
         for (key, read, default), text in zip(self.parts, texts, strict=True):
             try:
                 said[key] = read(text or default)
-            except ValueError as error:
-                raise ValueError(f"`{text}`: {str(error).partition(';')[0]}; {mend}") from error
+            except BadValue as error:
+                raise BadValue(f"`{text}`: {error.what}", mend) from error
         return {self.shape: said}
 
 

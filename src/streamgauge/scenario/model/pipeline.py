@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, Tag, WithJsonSchema, model_serializer, model_validator
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.address import is_spark_master
 from streamgauge.scenario.model.values import EITHER, MADE, PLAIN, Count, Duration, OneOf, Part, Setting
 
@@ -216,7 +217,7 @@ SinkTopic = Annotated[
 
 def _master(value: str) -> str:
     if not is_spark_master(value):
-        raise ValueError("no Spark master; write one like spark://host:7077, or local-cluster[2,1,1024]")
+        raise BadValue("no Spark master", "Write one like spark://host:7077, or local-cluster[2,1,1024]")
     return value
 
 
@@ -236,7 +237,7 @@ class BatchTime(Part):
     def _in_order(self) -> Self:
         if not self.least <= self.begin <= self.most:
             bounds = f"least {self.least:,} and most {self.most:,}"
-            raise ValueError(f"begin {self.begin:,} is not between {bounds}; write another begin, or other bounds")
+            raise BadValue(f"begin {self.begin:,} is not between {bounds}", "Write another begin, or other bounds")
         return self
 
 
@@ -283,7 +284,7 @@ class Pipeline(Part):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.master is not None and self.parallelism is not None:
-            raise ValueError("a cluster decides how many tasks run at once; leave parallelism out, or master")
+            raise BadValue("a cluster decides how many tasks run at once", "Leave parallelism out, or master")
         return self
 
     @property

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, Tag, model_validator
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.connections import Connections
 from streamgauge.scenario.model.consume import Consume
@@ -34,11 +35,11 @@ _KAFKAS_OWN = frozenset({"__consumer_offsets", "__transaction_state", "__share_g
 
 def _topic_name(value: str) -> str:
     if value in {".", ".."}:
-        raise ValueError("Kafka takes no topic of this name; write another")
+        raise BadValue("Kafka takes no topic of this name", "Write another")
     if value in _KAFKAS_OWN:
-        raise ValueError("a topic of Kafka's own; name another")
+        raise BadValue("a topic of Kafka's own", "Name another")
     if (count := len(expanded(value))) == 0 or count > MAX_TOPICS:
-        raise ValueError(f"a range of {count} topics; write one that rises, of at most {MAX_TOPICS}, like t[1-3]")
+        raise BadValue(f"a range of {count} topics", f"Write one that rises, of at most {MAX_TOPICS}, like t[1-3]")
     return value
 
 
@@ -89,7 +90,7 @@ class Measure(Part):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if sum(value is not None for value in (self.messages, self.bytes_per_partition, self.drained)) != 1:
-            raise ValueError("not one end; write one of messages, bytes_per_partition, drained")
+            raise BadValue("not one end", "Write one of messages, bytes_per_partition, drained")
         return self
 
 
@@ -137,7 +138,7 @@ class LagSampling(Part):
 
 def _faults(value: object) -> object:
     if not isinstance(value, list | tuple):
-        raise ValueError("not a list; write one, like [{at: 10s, kind: pause, target: consumer-0, for: 5s}]")  # noqa: TRY004 - for pydantic
+        raise BadValue("not a list", "Write one, like [{at: 10s, kind: pause, target: consumer-0, for: 5s}]")
     return value
 
 

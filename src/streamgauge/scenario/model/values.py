@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import (
     format_duration,
     parse_count,
@@ -28,49 +29,49 @@ from streamgauge.domain.text.quantities import (
 SLOWEST, FASTEST = 0.001, 100_000_000
 """Rates that can be asked for, in messages a second."""
 MAX_SIZE_BYTES = 100 << 20
-_MOMENT = "write one with its zone, like 2026-11-21T18:00:00Z"
+_MOMENT = "Write one with its zone, like 2026-11-21T18:00:00Z"
 
 
 def rate_between(value: object, fastest: int, *, say: str, like: str) -> float:
-    """A rate from the slowest that can be asked for to `fastest`; ValueError tells what to `say`, and one `like` it."""
+    """A rate from the slowest that can be asked for to `fastest`; BadValue tells what to `say`, and one `like` it."""
     try:
         rate = parse_rate_per_second(value)
-    except ValueError as error:
-        raise ValueError(f"not a rate; write {say}") from error
+    except BadValue as error:
+        raise BadValue("not a rate", f"Write {say}") from error
     if not SLOWEST <= rate <= fastest:
-        raise ValueError(f"a rate lies between {SLOWEST}/s and {fastest:,}/s; write one like {like}")
+        raise BadValue(f"a rate lies between {SLOWEST}/s and {fastest:,}/s", f"Write one like {like}")
     return rate
 
 
 def _size(value: object) -> int:
     size = parse_size_bytes(value)
     if size > MAX_SIZE_BYTES:
-        raise ValueError("more than 100MiB; write a smaller size")
+        raise BadValue("more than 100MiB", "Write a smaller size")
     return size
 
 
 def off_is_none(value: object) -> object:
     """What is left empty is not meant to be off: perhaps all that was below it is a comment."""
     if value is None:
-        raise ValueError("nothing is said; write `off`, or leave the key out for the defaults")
+        raise BadValue("nothing is said", "Write `off`, or leave the key out for the defaults")
     return None if value is False or value == "off" else value
 
 
 def share_as_text(value: object) -> object:
     """YAML 1.1 reads a bare `off` as false."""
     if value is not False and not isinstance(value, str):
-        raise ValueError("no share; write all, off, or a share like 1/16")
+        raise BadValue("no share", "Write all, off, or a share like 1/16")
     return "off" if value is False else value
 
 
 def epoch_ns(text: str) -> int:
-    """Nanoseconds since 1970 of a time in ISO 8601 that names its zone; ValueError with the remedy for others."""
+    """Nanoseconds since 1970 of a time in ISO 8601 that names its zone; BadValue for others."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError as error:
-        raise ValueError(f"not a time; {_MOMENT}") from error
+        raise BadValue("not a time", _MOMENT) from error
     if moment.tzinfo is None:
-        raise ValueError(f"names no zone; {_MOMENT}")
+        raise BadValue("names no zone", _MOMENT)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * NS_PER_SECOND + since.microseconds * 1_000
 
@@ -80,16 +81,16 @@ def _moment(value: object) -> str:
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
     if not isinstance(value, str):
-        raise ValueError(f"not a time; {_MOMENT}")  # noqa: TRY004 - for pydantic
+        raise BadValue("not a time", _MOMENT)
     epoch_ns(value)
     return value.strip()
 
 
 def _setting(value: object) -> object:
     if not isinstance(value, str | int | float | bool):
-        raise ValueError("not a single value; write a text, a number, true or false")  # noqa: TRY004 - for pydantic
+        raise BadValue("not a single value", "Write a text, a number, true or false")
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("not a number; write a finite one")
+        raise BadValue("not a number", "Write a finite one")
     return value
 
 
@@ -98,7 +99,7 @@ Duration = Annotated[
     int,
     BeforeValidator(parse_duration_ns),
     PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": "string", "x-form": "duration", "examples": ["30s", "4ms", "800us"]}),
+    WithJsonSchema({"type": ["string", "number"], "x-form": "duration", "examples": ["30s", "4ms", "800us", 30]}),
 ]
 Size = Annotated[
     int,
@@ -137,9 +138,9 @@ class OneOf(Part):
     def _one(cls, given: Any) -> Any:
         if isinstance(given, Mapping) and len(given) != 1:
             known = ", ".join(field.alias or name for name, field in cls.model_fields.items())
-            raise ValueError(f"{f'{len(given)} ways at once' if given else 'nothing is said'}; write one of {known}")
+            raise BadValue(f"{f'{len(given)} ways at once' if given else 'nothing is said'}", f"Write one of {known}")
         if isinstance(given, Mapping) and None in given.values():
-            raise ValueError("nothing is said below it; write what it needs")
+            raise BadValue("nothing is said below it", "Write what it needs")
         return given
 
     @model_serializer(mode="wrap")

@@ -73,8 +73,8 @@ def lag(
     Example: `streamgauge simulate lag --change 8s:capacity=16k/s` or `streamgauge simulate lag --scenario bp-tight` or
     `streamgauge simulate lag --rate 10k/s --capacity 4k/s --limit 500 --figure lag.svg`
     """
-    from streamgauge.cli.asked import Asked
-    from streamgauge.cli.simulated import simulate_lag
+    from streamgauge.cli.simulate.asked import Asked
+    from streamgauge.cli.simulate.printed import simulate_lag
 
     asked = Asked(
         scenario=scenario, settings=settings or (), partitions=partitions, duration=duration, rate=rate,

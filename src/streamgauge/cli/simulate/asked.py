@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from streamgauge.control.simulation import TICK_NS, Model, Sticky, model_of
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
 from streamgauge.domain.text.quantities import (
     format_duration,
     parse_count,
@@ -87,11 +87,11 @@ class Asked:
 
 def checked(asked: Asked) -> tuple[Scenario, Model, int]:
     """The scenario and the model that the options say, and the time between two lines; BadInput with all faults."""
-    faults = _Faults()
+    faults = _Options()
     scenario = _scenario(asked, faults)
-    sticky = faults.of("--sticky", asked.sticky, _sticky)
-    transit_ns = faults.of("--transit", asked.transit, parse_duration_ns)
-    every_ns = faults.of("--every", asked.every, _between_lines)
+    sticky = faults.read("--sticky", asked.sticky, _sticky)
+    transit_ns = faults.read("--transit", asked.transit, parse_duration_ns)
+    every_ns = faults.read("--every", asked.every, _between_lines)
     faults.choice("--held", asked.held, ("keep", "drop"))
     if asked.sticky and asked.partitioning not in {None, "sticky"}:
         faults.append(Fault("--sticky", f"has no meaning with --partitioning {asked.partitioning}", "Leave one out"))
@@ -116,18 +116,17 @@ def checked(asked: Asked) -> tuple[Scenario, Model, int]:
     return scenario, model, every_ns
 
 
-class _Faults(list[Fault]):
-    """Faults as they are found."""
+class _Options(Faults):
+    """Faults of options as they are found."""
 
-    def of(self, option: str, text: str | None, read: Callable[[str], _Found]) -> _Found | None:
+    def read(self, option: str, text: str | None, parse: Callable[[str], _Found]) -> _Found | None:
         """What an option says; None where it was not given, or is wrong, which is kept."""
         if text is None:
             return None
         try:
-            return read(text)
-        except ValueError as error:
-            what, _, mend = str(error).partition("; ")
-            self.append(Fault(option, f"{shown(option, text)}: {what}", mend[:1].upper() + mend[1:]))
+            return parse(text)
+        except BadValue as error:
+            self.append(error.at(option, shown(option, text)))
             return None
 
     def choice(self, option: str, text: str | None, known: Sequence[str]) -> None:
@@ -136,7 +135,7 @@ class _Faults(list[Fault]):
             self.append(Fault(option, f"{shown(option, text)} is not known", f"Write one of {', '.join(known)}"))
 
 
-def _scenario(asked: Asked, faults: _Faults) -> Scenario | None:
+def _scenario(asked: Asked, faults: _Options) -> Scenario | None:
     """The scenario that the options make of the one that is named, or of the plain one."""
     base: Mapping[str, Any] = PLAIN
     if asked.scenario is not None:
@@ -163,7 +162,7 @@ def _put(mapping: dict[str, Any], keys: Sequence[str], value: Any) -> None:
     mapping[keys[-1]] = value
 
 
-def _changes(asked: Asked, base: Mapping[str, Any], faults: _Faults) -> Iterator[tuple[str, Any]]:
+def _changes(asked: Asked, base: Mapping[str, Any], faults: _Options) -> Iterator[tuple[str, Any]]:
     """What the options change in a scenario: paths and values."""
     plain = {
         "topic.partitions": asked.partitions,
@@ -182,7 +181,7 @@ def _changes(asked: Asked, base: Mapping[str, Any], faults: _Faults) -> Iterator
     yield from _processing(asked, base, moments, faults)
 
 
-def _partition(asked: Asked, faults: _Faults) -> Iterator[tuple[str, Any]]:
+def _partition(asked: Asked, faults: _Options) -> Iterator[tuple[str, Any]]:
     words = {"round-robin": "round-robin", "sticky": "client", "random": "client"}
     faults.choice("--partitioning", asked.partitioning, tuple(words))
     how = asked.partitioning or ("sticky" if asked.sticky else None)
@@ -190,7 +189,7 @@ def _partition(asked: Asked, faults: _Faults) -> Iterator[tuple[str, Any]]:
         yield "load.partition", words[how]
 
 
-def _policy(asked: Asked, base: Mapping[str, Any], faults: _Faults) -> Iterator[tuple[str, Any]]:
+def _policy(asked: Asked, base: Mapping[str, Any], faults: _Options) -> Iterator[tuple[str, Any]]:
     """The policy that is named, or that the limits mean, on top of the same one of the scenario."""
     limits = {
         "hysteresis": {"max_lag": asked.max_lag, "resume_lag": asked.resume_lag, "poll": asked.poll},
@@ -235,28 +234,28 @@ class _Moment:
     said: Mapping[str, str]
 
 
-def _moments(changes: Sequence[str], faults: _Faults) -> list[_Moment]:
-    found = [moment for text in changes if (moment := faults.of("--change", text, _moment))]
+def _moments(changes: Sequence[str], faults: _Options) -> list[_Moment]:
+    found = [moment for text in changes if (moment := faults.read("--change", text, _moment))]
     return sorted(found, key=lambda moment: moment.at_ns)
 
 
 def _moment(text: str) -> _Moment:
-    """`8s:rate=5k/s,capacity=16k/s`; ValueError with the remedy for anything else."""
+    """`8s:rate=5k/s,capacity=16k/s`; BadValue for anything else."""
     at, colon, rest = text.partition(":")
     pairs = [each.partition("=") for each in rest.split(",")]
     said = {key.strip(): value.strip() for key, _, value in pairs}
     if not colon or not all(value for _, _, value in pairs) or not said.keys() <= {"rate", "capacity", "delay"}:
-        raise ValueError("not a change; write a time and rate, capacity or delay, like 8s:capacity=16k/s")
+        raise BadValue("not a change", "Write a time and rate, capacity or delay, like 8s:capacity=16k/s")
     if {"capacity", "delay"} <= said.keys():
-        raise ValueError("capacity and delay say the same; write one of them")
+        raise BadValue("capacity and delay say the same", "Write one of them")
     at_ns = parse_duration_ns(at.strip())
     if at_ns == 0:
-        raise ValueError("changes what was not there yet; write a later time, or --rate and --capacity")
+        raise BadValue("changes what was not there yet", "Write a later time, or --rate and --capacity")
     return _Moment(at_ns, said)
 
 
 def _rates(
-    asked: Asked, base: Mapping[str, Any], moments: Sequence[_Moment], faults: _Faults
+    asked: Asked, base: Mapping[str, Any], moments: Sequence[_Moment], faults: _Options
 ) -> Iterator[tuple[str, Any]]:
     """The rate, as segments where it changes."""
     rate = asked.rate if asked.rate is not None else _part(base, "load").get("rate")
@@ -264,11 +263,11 @@ def _rates(
     if not changing:
         yield from [("load.rate", asked.rate)] if asked.rate is not None else []
         return
-    if not isinstance(rate, str) or faults.of("--rate", rate, parse_rate_per_second) is None:
+    if not isinstance(rate, str) or faults.read("--rate", rate, parse_rate_per_second) is None:
         faults.append(Fault("--change", "the rate has a shape of its own, or none", "Say --rate, or leave it out"))
         return
     for moment in changing:
-        faults.of("--change", moment.said["rate"], parse_rate_per_second)
+        faults.read("--change", moment.said["rate"], parse_rate_per_second)
     ends = [moment.at_ns for moment in changing] + [changing[-1].at_ns + NS_PER_SECOND]
     begins, levels = [0, *ends], [rate, *(moment.said["rate"] for moment in changing)]
     lasting = [format_duration(end - begin) for begin, end in zip(begins, ends, strict=False)]
@@ -276,7 +275,7 @@ def _rates(
 
 
 def _processing(
-    asked: Asked, base: Mapping[str, Any], moments: Sequence[_Moment], faults: _Faults
+    asked: Asked, base: Mapping[str, Any], moments: Sequence[_Moment], faults: _Options
 ) -> Iterator[tuple[str, Any]]:
     """What consumers do with messages; a capacity is shared evenly by the slots."""
     if asked.capacity is not None and (asked.delay is not None or asked.jitter is not None):
@@ -284,7 +283,7 @@ def _processing(
     there = _part(_part(base, "consume"), "processing")
     slots = asked.slots or there.get("slots") or asked.partitions or base["topic"]["partitions"]
     if asked.capacity is not None:
-        delay = faults.of("--capacity", asked.capacity, lambda text: _delay(text, slots))
+        delay = faults.read("--capacity", asked.capacity, lambda text: _delay(text, slots))
         yield "consume.processing.delay", delay or "1ms"
         yield "consume.processing.jitter", "0s"
     yield from [("consume.processing.delay", asked.delay)] if asked.delay is not None else []
@@ -303,29 +302,29 @@ def _processing(
         )
 
 
-def _delay_at(moment: _Moment, slots: int, faults: _Faults) -> str:
+def _delay_at(moment: _Moment, slots: int, faults: _Options) -> str:
     if "delay" in moment.said:
         return moment.said["delay"]
-    return faults.of("--change", moment.said["capacity"], lambda text: _delay(text, slots)) or "1ms"
+    return faults.read("--change", moment.said["capacity"], lambda text: _delay(text, slots)) or "1ms"
 
 
 def _delay(capacity: str, slots: int) -> str:
-    """What a message takes where so many slots together process `capacity`; ValueError with the remedy."""
+    """What a message takes where so many slots together process `capacity`; BadValue."""
     try:
         rate = parse_rate_per_second(capacity)
-    except ValueError as error:
-        raise ValueError("not a rate; write messages a second like 4k/s") from error
+    except BadValue as error:
+        raise BadValue("not a rate", "Write messages a second like 4k/s") from error
     if rate == 0:
-        raise ValueError("no capacity at all; write one like 4k/s")
+        raise BadValue("no capacity at all", "Write one like 4k/s")
     return format_duration(round(slots * NS_PER_SECOND / rate))
 
 
 def _sticky(text: str) -> Sticky:
-    """`10ms` or `25`; ValueError with the remedy."""
+    """`10ms` or `25`; BadValue."""
     if text.strip()[-1:].isdecimal():
         messages = parse_count(text)
         if messages == 0:
-            raise ValueError("no message at all; write a number like 25, or a time like 10ms")
+            raise BadValue("no message at all", "Write a number like 25, or a time like 10ms")
         return Sticky(messages=messages)
     return Sticky(lasts_ns=parse_duration_ns(text))
 
@@ -333,7 +332,7 @@ def _sticky(text: str) -> Sticky:
 def _between_lines(text: str) -> int:
     every_ns = parse_duration_ns(text)
     if every_ns < TICK_NS:
-        raise ValueError(f"less than {format_duration(TICK_NS)}; write a longer time")
+        raise BadValue(f"less than {format_duration(TICK_NS)}", "Write a longer time")
     return every_ns
 
 

@@ -1,0 +1,1 @@
+"""The commands below `simulate`: their options, what they ask for, and what is printed."""

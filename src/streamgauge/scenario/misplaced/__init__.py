@@ -1,0 +1,1 @@
+"""Keys that are not known where they stand: where they belong, and what other benchmarks call them."""
