@@ -19,7 +19,7 @@ from streamgauge.control.simulate import Summary, simulate
 from streamgauge.control.simulation import model_of
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import Phase
-from streamgauge.run.scenario_file import load_scenario
+from streamgauge.runs.request.scenario_file import load_scenario
 
 SLOTS: Final = 12
 SCENARIO: Final = "credit-5000"

@@ -28,9 +28,10 @@ from streamgauge.processes.jvm.java import find_java
 from streamgauge.record.facts import machine, read_facts, versions
 from streamgauge.result import Result
 from streamgauge.result.reading import parse_result
-from streamgauge.run.conduct import Request, conduct
-from streamgauge.run.scenario_file import load_scenario
-from streamgauge.run.trust import Trust
+from streamgauge.runs.conduct.conduct import conduct
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.scenario_file import load_scenario
+from streamgauge.runs.request.trust import Trust
 
 Int64s = NDArray[np.int64]
 Float64s = NDArray[np.float64]

@@ -25,7 +25,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.jvm.java import Java
 from streamgauge.report.assemble.result import write_result
 from streamgauge.report.pages import html
-from streamgauge.run import conduct, request
+from streamgauge.runs.request import options as request
 
 SECRET: Final = "hunter2"
 SEE: Final = "librdkafka's CONFIGURATION.md"
@@ -54,8 +54,8 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     for name, value in {"COLUMNS": "200", "NO_COLOR": "1", "JAVA_HOME": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(request, "find_java", lambda _: Java(tmp_path / "bin" / "java", "17.0.1", 17))
-    monkeypatch.setattr(conduct, "start_broker", _never)
-    monkeypatch.setattr(conduct, "Cluster", _never)
+    monkeypatch.setattr("streamgauge.runs.conduct.target.start_broker", _never)
+    monkeypatch.setattr("streamgauge.runs.conduct.target.Cluster", _never)
     monkeypatch.setattr(broker, "start_broker", _never)
 
     def run(*arguments: str) -> Said:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from streamgauge.cli.signals import noted
 from streamgauge.domain.errors import CtrlC
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.runs.interrupts import noted
 
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

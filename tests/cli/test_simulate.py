@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import BadInput
-from streamgauge.run.scenario_file import load_scenario
+from streamgauge.runs.request.scenario_file import load_scenario
 
 HEADS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.cli.main import _shipped_or_file
-from streamgauge.run.scenario_file import shipped
+from streamgauge.runs.request.scenario_file import shipped
 
 PROGRAM = [sys.executable, "-m", "streamgauge"]
 WRONG = ["analyse", "no-such-folder"]

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import BadInput
-from streamgauge.run.scenario_file import load_scenario, shipped
+from streamgauge.runs.request.scenario_file import load_scenario, shipped
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])

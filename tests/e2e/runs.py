@@ -13,8 +13,9 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.parts import close_left_open
-from streamgauge.run.conduct import Request, conduct
-from streamgauge.run.trust import Trust
+from streamgauge.runs.conduct.conduct import conduct
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.trust import Trust
 from streamgauge.scenario import parse
 
 Conducted = Callable[..., RunFolder]

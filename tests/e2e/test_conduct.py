@@ -27,9 +27,10 @@ from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
-from streamgauge.run.conduct import Request, conduct
-from streamgauge.run.prepared import Topics
-from streamgauge.run.scenario_file import load_scenario
+from streamgauge.runs.conduct.conduct import conduct
+from streamgauge.runs.conduct.topics import Topics
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.scenario_file import load_scenario
 from streamgauge.verdict import checks
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]

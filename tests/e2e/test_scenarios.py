@@ -16,8 +16,9 @@ from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
-from streamgauge.run.conduct import Request, conduct
-from streamgauge.run.scenario_file import load_scenario, shipped
+from streamgauge.runs.conduct.conduct import conduct
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.scenario_file import load_scenario, shipped
 from streamgauge.scenario import Scenario
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]

@@ -12,8 +12,8 @@ from tests.e2e.secured import PASSWORD, STORE_PASSWORD, USER, Secured, secured
 from streamgauge.kafka.client_config import read_client_config
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
-from streamgauge.run.conduct import Request
-from streamgauge.run.trust import Trust
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.trust import Trust
 from streamgauge.scenario import parse
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e]

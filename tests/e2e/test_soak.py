@@ -14,8 +14,9 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
-from streamgauge.run.conduct import Request, conduct
-from streamgauge.run.scenario_file import load_scenario
+from streamgauge.runs.conduct.conduct import conduct
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.scenario_file import load_scenario
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.soak, pytest.mark.timeout(900)]
 

@@ -19,7 +19,14 @@ from streamgauge.engine.produce.compose import Recipe
 from streamgauge.engine.produce.loop import Sending
 from streamgauge.engine.supervise.fake import FakeLauncher, FakeProcess, in_order
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
-from streamgauge.engine.supervise.supervisor import ABORT_NS, LEAD_NS, READY_NS, TICK_SECONDS, UNUSED_NS, Supervisor
+from streamgauge.engine.supervise.supervisor import (
+    ABORT_NS,
+    LEAD_NS,
+    READY_NS,
+    TICK_SECONDS,
+    UNUSED_NS,
+    Supervisor,
+)
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember, ProducerJob, ProducerMember
 from streamgauge.scenario.model.faults import Injected
 

@@ -19,12 +19,7 @@ from streamgauge.engine.supervise.drain import STILL_NS
 from streamgauge.engine.supervise.fake import FakeLauncher
 from streamgauge.engine.supervise.local import LocalProcess
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Plan
-from streamgauge.engine.supervise.supervisor import (
-    LEAD_NS,
-    TICK_SECONDS,
-    Supervisor,
-    phases,
-)
+from streamgauge.engine.supervise.supervisor import LEAD_NS, TICK_SECONDS, Supervisor, phases
 from streamgauge.engine.supervise.workers import Worker, is_group_complete
 from streamgauge.engine.worker.context import Context
 from streamgauge.engine.worker.roles import ProducerJob

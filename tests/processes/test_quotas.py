@@ -4,7 +4,15 @@ import math
 
 import pytest
 
-from streamgauge.processes.cgroup.quotas import Quota, Throttling, folders, quota_v1, quota_v2, throttling, together
+from streamgauge.processes.cgroup.quotas import (
+    Quota,
+    Throttling,
+    folders,
+    quota_v1,
+    quota_v2,
+    throttling,
+    together,
+)
 
 V1_MOUNTS = """\
 22 1 0:20 / /proc rw,relatime - proc proc rw

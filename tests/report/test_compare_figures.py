@@ -33,7 +33,7 @@ from streamgauge.report.figures.compare import (
 from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.result.model.pipeline import PipelineSection
 from streamgauge.result.reading import result_of
-from streamgauge.run.scenario_file import load_scenario
+from streamgauge.runs.request.scenario_file import load_scenario
 
 Row = dict[str, Any]
 Make = Callable[..., RunFolder]

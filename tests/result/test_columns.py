@@ -5,7 +5,16 @@ from typing import Any, get_args
 import pytest
 
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.result.model import clients, delivery, latency, pipeline, pressure, resources, throughput, verdict
+from streamgauge.result.model import (
+    clients,
+    delivery,
+    latency,
+    pipeline,
+    pressure,
+    resources,
+    throughput,
+    verdict,
+)
 from streamgauge.result.model.base import Section
 
 FILLED: list[tuple[type[Section], str]] = [

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.run.scenario_file import load_scenario
+from streamgauge.runs.request.scenario_file import load_scenario
 from streamgauge.scenario import parse
 from streamgauge.scenario.misplaced.names import OTHER_NAMES, SETTINGS
 from streamgauge.scenario.misplaced.places import is_path, option_fault

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from streamgauge.run.scenario_file import load_scenario, shipped
+from streamgauge.runs.request.scenario_file import load_scenario, shipped
 from streamgauge.scenario import Scenario, parse
 from streamgauge.scenario.powers import CLIENT_RUNS, Kind, only_tunes, powers
 

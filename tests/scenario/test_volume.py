@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from streamgauge.scenario import Scenario, parse, room_advice
-from streamgauge.scenario.volume import RECORD_BYTES, ROW_BYTES, Estimate, bytes_written, estimate, messages_of
+from streamgauge.scenario.volume import (
+    RECORD_BYTES,
+    ROW_BYTES,
+    Estimate,
+    bytes_written,
+    estimate,
+    messages_of,
+)
 
 PHASES = {"warmup": "5s", "measure": "15s"}
 

@@ -20,12 +20,12 @@ from tests.torture.machine import disk, fill, throttled
 from tests.torture.plans import Action, Plan
 from tests.waiting import until
 
-from streamgauge.cli.run import analyse
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.engine.supervise.local import memory_folder
 from streamgauge.record.facts import read_facts
+from streamgauge.runs.analysis import analyse
 
 SETTINGS: Final = (
     "load.rate=3k/s", "load.producers=2", "topic.partitions=4", "phases.warmup=1s", "phases.measure=3s",
@@ -227,7 +227,7 @@ class Case:
         results = [json.loads(folder.result.read_bytes())] if was_analysed else []
         for _ in range(1 if was_analysed else 2):
             try:
-                analyse(folder, None, lambda _: None, as_json=True, out=lambda _: None)
+                analyse(folder, lambda _: None)
             except (StreamgaugeError, OSError) as error:
                 self.faults.append(f"cannot be analysed: {error}")
                 return

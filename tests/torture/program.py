@@ -15,7 +15,7 @@ if __name__ == "__main__":
         Path(os.environ["TORTURE_BEGUN"]).touch()
         from streamgauge.cli.main import main
         from streamgauge.kafka.prime import prime
-        from streamgauge.run import conduct
+        from streamgauge.runs.conduct import conduct
 
     vars(conduct)["prime"] = functools.partial(prime, seconds=0.5)
     sys.argv[0] = "streamgauge"

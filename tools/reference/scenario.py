@@ -9,7 +9,7 @@ from streamgauge.domain.text.quantities import (
     SIZE_BYTES,
     format_duration,
 )
-from streamgauge.run.scenario_file import shipped
+from streamgauge.runs.request.scenario_file import shipped
 from streamgauge.scenario import OWNED_SETTINGS, Scenario
 from tools.reference.fields import sections
 from tools.reference.markdown import block, code, document, sentence, table

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.signals import noted
 from streamgauge.cluster import registry
 from streamgauge.cluster.embedded import start_broker
 from streamgauge.cluster.registry import Entry
@@ -16,7 +15,8 @@ from streamgauge.domain.errors import BadInput
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import find_java
 from streamgauge.processes.places import state_folder
-from streamgauge.run.waiting import Waiting
+from streamgauge.runs.conduct.waiting import Waiting
+from streamgauge.runs.interrupts import noted
 
 app = typer.Typer(
     help="Start, list and stop embedded brokers that outlive the command.",

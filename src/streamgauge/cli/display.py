@@ -1,13 +1,15 @@
-"""Which way of telling what goes on fits where standard error leads."""
+"""How a command shows progress on standard error, and a result on standard output."""
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import typer
 from rich.console import Console
 
-from streamgauge.run.conduct import Request
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.result import Result
+from streamgauge.runs.request.request import Request
 from streamgauge.watch.display import Display, Lines, Quiet
 from streamgauge.watch.metrics import Metrics
 from streamgauge.watch.view import View
@@ -26,6 +28,17 @@ def metrics_of(request: Request, address: str, port: int) -> Metrics:
     """The endpoint that tells how a run goes."""
     asked = request.asked_per_second
     return Metrics(request.scenario.name, asked, scheduled=asked is not None, address=address, port=port)
+
+
+def shown_as(out: Callable[[str], None], *, as_json: bool) -> Callable[[RunFolder, Result], None]:
+    """Shows a result: as JSON, or as one screen."""
+
+    def show(folder: RunFolder, result: Result) -> None:
+        from streamgauge.report.pages.terminal import summary
+
+        out(result.text() if as_json else summary(result, folder.root))
+
+    return show
 
 
 def is_live(environment: Mapping[str, str], *, terminal: bool) -> bool:

@@ -42,8 +42,8 @@ def doctor(
 
 def _prepared() -> bool:
     """Make the archives unless they are there; whether they are."""
-    from streamgauge.run import archives
-    from streamgauge.run.request import checked_java
+    from streamgauge.runs import archives
+    from streamgauge.runs.request.options import checked_java
 
     java = checked_java()
     return archives.are_made(java) or archives.make(java, tell)

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from streamgauge.domain.text.numbers import whole
 from streamgauge.domain.text.shown import one_line
 from streamgauge.processes.disk import free_bytes
-from streamgauge.run.conduct import Request
-from streamgauge.run.request import ready_seconds
-from streamgauge.run.scenario_file import yaml_text
+from streamgauge.runs.request.options import ready_seconds
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.scenario_file import yaml_text
 from streamgauge.scenario import advice, room_advice, shareable
 from streamgauge.scenario.volume import Estimate, estimate, size_text
 

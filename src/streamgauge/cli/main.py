@@ -28,7 +28,7 @@ app.add_typer(simulate, name="simulate")
 
 def _shipped_or_file(incomplete: str) -> list[str]:
     """What a scenario may be called: a shipped name, or a YAML file that is there."""
-    from streamgauge.run.scenario_file import shipped
+    from streamgauge.runs.request.scenario_file import shipped
 
     files = [str(path) for pattern in ("*.yaml", "*.yml") for path in Path().glob(pattern)]
     return [name for name in (*shipped(), *sorted(files)) if name.startswith(incomplete)]
@@ -161,9 +161,9 @@ def run(
     Exit codes: 0 done and valid; 1 failed; 2 bad input; 3 an expectation is broken; 4 not valid as a measurement; 130
     interrupted.
     """
-    from streamgauge.cli.display import display_of, metrics_of
-    from streamgauge.cli.run import run as run_request
-    from streamgauge.run.request import job_settings, request_of
+    from streamgauge.cli.display import display_of, metrics_of, shown_as
+    from streamgauge.runs.request.options import job_settings, request_of
+    from streamgauge.runs.run import run as run_request
 
     request = request_of(
         scenario,
@@ -185,17 +185,15 @@ def run(
     display = display_of(request.asked_per_second, quiet=quiet)
     metrics = None if metrics_port is None else metrics_of(request, metrics_address, metrics_port)
     may_prepare = sys.stderr.isatty() if prepare is None else prepare
-    raise typer.Exit(
-        run_request(
-            request,
-            display,
-            as_json=as_json,
-            out=print_out,
-            figures=figures,
-            metrics=metrics,
-            prepare=may_prepare and bootstrap is None,
-        )
+    ended = run_request(
+        request,
+        display,
+        show=shown_as(print_out, as_json=as_json),
+        figures=figures,
+        metrics=metrics,
+        prepare=may_prepare and bootstrap is None,
     )
+    raise typer.Exit(ended.code)
 
 
 @app.command("analyze", hidden=True)
@@ -213,14 +211,15 @@ def analyse(
 
     Example: `streamgauge analyse runs/20260101-120000-baseline`
     """
-    from streamgauge.cli.display import display_of
-    from streamgauge.cli.run import analyse as analyse_folder
+    from streamgauge.cli.display import display_of, shown_as
     from streamgauge.domain.folder.facts import RunFolder
-    from streamgauge.run.request import check_analysis
+    from streamgauge.runs.analysis import analyse as analyse_folder
+    from streamgauge.runs.request.options import check_analysis
 
     check_analysis(RunFolder(folder), master)
     say = display_of(quiet=quiet).say
-    raise typer.Exit(analyse_folder(RunFolder(folder), master, say, as_json=as_json, out=print_out, figures=figures))
+    show = shown_as(print_out, as_json=as_json)
+    raise typer.Exit(analyse_folder(RunFolder(folder), say, master=master, show=show, figures=figures))
 
 
 @app.command()
@@ -231,11 +230,12 @@ def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False
 
     Example: `streamgauge report runs/20260101-120000-baseline --figures`
     """
-    from streamgauge.cli.display import display_of
-    from streamgauge.cli.run import report as report_folder
+    from streamgauge.cli.display import display_of, shown_as
     from streamgauge.domain.folder.facts import RunFolder
+    from streamgauge.runs.analysis import report as report_folder
 
-    report_folder(RunFolder(folder), display_of(quiet=quiet).say, as_json=as_json, out=print_out, figures=figures)
+    show = shown_as(print_out, as_json=as_json)
+    report_folder(RunFolder(folder), display_of(quiet=quiet).say, show=show, figures=figures)
 
 
 @app.command(cls=ScenarioCommand)
@@ -260,8 +260,8 @@ def scenarios(
 
     Example: `streamgauge scenarios baseline > mine.yaml`
     """
-    from streamgauge.run.request import checked_scenario
-    from streamgauge.run.scenario_file import described, schema_text, yaml_text
+    from streamgauge.runs.request.options import checked_scenario
+    from streamgauge.runs.request.scenario_file import described, schema_text, yaml_text
 
     if schema:
         print_out(schema_text())
@@ -370,7 +370,7 @@ def topics(
     Example: `streamgauge topics --bootstrap broker-1:9092 --prefix streamgauge- --delete`
     """
     from streamgauge.cli.topics import topics as list_topics
-    from streamgauge.run.request import cluster_of
+    from streamgauge.runs.request.options import cluster_of
 
     address, connection = cluster_of(bootstrap, client_config)
     list_topics(folder, address, connection, prefix=prefix, delete=delete, as_json=as_json, out=print_out)

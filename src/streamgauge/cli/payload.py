@@ -29,9 +29,9 @@ from streamgauge.record.recordbatch import (
     messages_in_linger,
 )
 from streamgauge.report.pages.page import page
-from streamgauge.run.scenario_file import load_scenario, shipped
-from streamgauge.run.trust import check_trust, trust_of, wrong_folders
-from streamgauge.run.wiring import Identity, check_settings, plan_of, read_materials
+from streamgauge.runs.conduct.plan import Identity, check_settings, plan_of, read_materials
+from streamgauge.runs.request.scenario_file import load_scenario, shipped
+from streamgauge.runs.request.trust import check_trust, trust_of, wrong_folders
 from streamgauge.scenario import Load, Scenario
 from streamgauge.scenario.model.content import KINDS, MadeKeys
 from streamgauge.workload.pacing import NEVER, Pacer, count_before

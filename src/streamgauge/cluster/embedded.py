@@ -59,6 +59,11 @@ class EmbeddedBroker:
         self._node = node
 
     @property
+    def uses_archive(self) -> bool | None:
+        """Whether it started from an archive of its classes; None if somebody else started it."""
+        return bool(self._node.sharing) and self.archive is None if self._node else None
+
+    @property
     def name(self) -> str:
         """Its name, which its log files bear too."""
         return self.entry.name

@@ -12,28 +12,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.domain.folder.facts import RunFacts
-from streamgauge.pipeline.audit import (
-    accounts,
-    attempts,
-    judging,
-    repeats,
-    source,
-    transactions,
-    unsettled,
-)
+from streamgauge.pipeline.audit import accounts, attempts, judging, repeats, source, transactions, unsettled
 from streamgauge.pipeline.audit.audit import Findings
 from streamgauge.pipeline.columns import DELIVERY
-from streamgauge.pipeline.metrics import (
-    batches,
-    latency,
-    polls,
-    processing,
-    shapes,
-    throughput,
-)
-from streamgauge.pipeline.metrics import (
-    which as metrics,
-)
+from streamgauge.pipeline.metrics import batches, latency, polls, processing, shapes, throughput
+from streamgauge.pipeline.metrics import which as metrics
 from streamgauge.pipeline.metrics.histogram import Counts, Value, histogram
 from streamgauge.pipeline.metrics.latency import (
     ACK,

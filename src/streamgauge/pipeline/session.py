@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, Self, cast
 
 import py4j
 from py4j.protocol import Py4JError
@@ -103,6 +103,33 @@ def sizing(rows: int, processors: int) -> Sizing:
     return Sizing(cores, "2g", partitions, ("-XX:+UseParallelGC",), 2)
 
 
+class _Current(NamedTuple):
+    """What PySpark takes for the session and the JVM of this process."""
+
+    session: SparkSession | None = None
+    active: SparkSession | None = None
+    context: SparkContext | None = None
+    gateway: Any = None
+    jvm: Any = None
+
+    @classmethod
+    def now(cls) -> Self:
+        """What it takes for them now."""
+        # PySpark has one of each, and no other names for them.
+        return cls(
+            SparkSession._instantiatedSession,
+            SparkSession._activeSession,
+            SparkContext._active_spark_context,
+            SparkContext._gateway,
+            SparkContext._jvm,
+        )
+
+    def put(self) -> None:
+        """Let PySpark take these for them."""
+        SparkSession._instantiatedSession, SparkSession._activeSession = self.session, self.active
+        SparkContext._active_spark_context, SparkContext._gateway, SparkContext._jvm = self[2:]
+
+
 @dataclass(slots=True)
 class _Kept:
     """A JVM of ours, and the session in it once somebody asked for it."""
@@ -113,6 +140,23 @@ class _Kept:
     jvm: SparkJvm
     archive: Archive | None
     spark: SparkSession | None = None
+    current: _Current = _Current()  # noqa: RUF009 - immutable
+    """What PySpark knows of it, while nobody uses it."""
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """PySpark takes the session for that of this process within the block, and forgets it afterwards.
+
+        So a user who asks PySpark for a session never gets ours, which has other settings and ends when we want.
+        """
+        before = _Current.now()
+        if self.spark is None or before.session is not self.spark:
+            self.current.put()
+        try:
+            yield
+        finally:
+            self.current = _Current.now()
+            before.put()
 
     def fits(self, size: Sizing, master: str | None) -> bool:
         """Whether an analysis of this size can run in it: one for large runs serves small ones, too."""
@@ -172,19 +216,21 @@ class Sessions:
         self.begin(size, master, log)
         assert self._kept
         kept = self._kept
-        spark = self._connected(kept)
-        spark.conf.set("spark.sql.shuffle.partitions", str(size.shuffle_partitions))
-        try:
-            yield spark
-            spark.catalog.clearCache()
-        except BaseException as error:
-            if (how := kept.how_ended()) is not None:
-                self.close()
-                if isinstance(error, Exception):
-                    raise AnalysisError(f"Spark ended while it analysed: {how}; its log is {kept.jvm.log}") from error
-            else:
-                spark.sparkContext.cancelAllJobs()
-            raise
+        with self._lock, kept.used():
+            spark = self._connected(kept)
+            spark.conf.set("spark.sql.shuffle.partitions", str(size.shuffle_partitions))
+            try:
+                yield spark
+                spark.catalog.clearCache()
+            except BaseException as error:
+                if (how := kept.how_ended()) is not None:
+                    self.close()
+                    if isinstance(error, Exception):
+                        what = f"Spark ended while it analysed: {how}; its log is {kept.jvm.log}"
+                        raise AnalysisError(what) from error
+                else:
+                    spark.sparkContext.cancelAllJobs()
+                raise
 
     def _is_of_the_user(self) -> bool:
         """Whether a session is active that is not ours."""
@@ -228,7 +274,8 @@ class Sessions:
             if kept is None:
                 return
             if kept.spark is not None:
-                _stop(kept.spark)
+                with kept.used():
+                    _stop(kept.spark)
             end(kept.jvm.process, _ARCHIVE_SECONDS if kept.archive else _END_SECONDS)
             if kept.archive:
                 kept.archive.keep()
@@ -284,8 +331,7 @@ def _stop(spark: SparkSession) -> None:
         spark.stop()
     with suppress(Py4JError, OSError):
         gateway.shutdown()
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    _Current().put()
 
 
 def _said(exit_code: int) -> str:

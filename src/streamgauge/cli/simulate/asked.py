@@ -16,7 +16,7 @@ from streamgauge.domain.text.quantities import (
     parse_rate_per_second,
 )
 from streamgauge.domain.text.shown import one_line, shown
-from streamgauge.run.scenario_file import read_scenario
+from streamgauge.runs.request.scenario_file import read_scenario
 from streamgauge.scenario import Scenario, document, examine
 
 MOST_ROWS: Final = 10_000

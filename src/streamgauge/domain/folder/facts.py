@@ -78,6 +78,8 @@ class BrokerFacts(_Facts):
     version: str | None = None
     processes: list[str] = []
     """Names of the embedded brokers' processes, as in `resources` and in the names of their logs."""
+    class_archive: bool | None = None
+    """Whether the embedded broker started from an archive of its classes; null if that is not known."""
 
 
 class RunFacts(_Facts):

@@ -6,7 +6,16 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from streamgauge.domain.blocks import Block, ClientSpec, Committed, Fetched, Outcome, Outgoing, Place, Refused
+from streamgauge.domain.blocks import (
+    Block,
+    ClientSpec,
+    Committed,
+    Fetched,
+    Outcome,
+    Outgoing,
+    Place,
+    Refused,
+)
 from streamgauge.scenario.model.connections import Kind
 
 

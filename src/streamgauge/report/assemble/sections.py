@@ -10,7 +10,13 @@ from streamgauge.result.model.base import Section
 from streamgauge.result.model.clients import ProcessingSection
 from streamgauge.result.model.delivery import DeliverySection, MissingMessage, TransactionsSection
 from streamgauge.result.model.latency import LatencyFigures, LatencySection, RecordAge, ScheduleDelaySection
-from streamgauge.result.model.resources import CollectorPauses, ConsumerPolls, HostUsage, ProcessUsage, ResourcesSection
+from streamgauge.result.model.resources import (
+    CollectorPauses,
+    ConsumerPolls,
+    HostUsage,
+    ProcessUsage,
+    ResourcesSection,
+)
 from streamgauge.result.model.throughput import ThroughputSection, TimelineSecond
 from streamgauge.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED, Pace, is_on
 from streamgauge.verdict.checks.record import RECORD_TIME_MS

@@ -7,7 +7,13 @@ from typing import Any, Final
 
 from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
 from streamgauge.result import Result
-from streamgauge.result.model.pressure import BackpressureSection, LagFigures, Lags, RecoveryScore, TimeLagFigures
+from streamgauge.result.model.pressure import (
+    BackpressureSection,
+    LagFigures,
+    Lags,
+    RecoveryScore,
+    TimeLagFigures,
+)
 
 IN_SHORT: Final = 3
 """Recoveries that are told where there is little room."""

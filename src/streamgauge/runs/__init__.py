@@ -1,0 +1,1 @@
+"""One run, its analysis, and its report: the only place where the rooms below meet."""

@@ -1,0 +1,70 @@
+"""The analysis of a run folder and its report: from recorded rows to a result, and to all that people read."""
+
+from collections.abc import Callable
+
+from streamgauge.domain.errors import CtrlC, Interrupted, RunFailed
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.result import Result
+from streamgauge.runs.rows.recover import alone, completed
+from streamgauge.verdict import exit_code
+from streamgauge.verdict.exits import Exit
+
+Progress = Callable[[str], None]
+Show = Callable[[RunFolder, Result], None]
+
+
+def analyse(
+    folder: RunFolder,
+    progress: Progress,
+    *,
+    master: str | None = None,
+    show: Show = lambda *_: None,
+    figures: bool = False,
+) -> Exit:
+    """Recompute the results from the recorded events and write the report; returns the exit code that the run deserves.
+
+    `show` gets the result in any case, also where the report cannot be written. `master` names a Spark cluster.
+
+    Raises BadInput while the run goes on or another process analyses or reports it, RunFailed if there is no result,
+    Interrupted on Ctrl-C. The rows are kept in any case.
+    """
+    # Spark is heavy, and no other command needs it.
+    from streamgauge.pipeline.run import analyse as answer
+    from streamgauge.report.assemble.result import write_result
+
+    with alone(folder):
+        try:
+            facts = completed(folder, progress)
+            answer(folder, master=master, progress=progress)
+        except (CtrlC, KeyboardInterrupt) as error:
+            raise Interrupted(f"analysis interrupted; the rows are kept: {folder.analyse_again}") from error
+        except RunFailed as error:
+            raise type(error)(
+                f"{error}\nThe rows are kept in {folder.root}; try again: {folder.analyse_again}"
+            ) from error
+        result = write_result(folder)
+        _publish(folder, result, progress, show, figures=figures)
+    passed = all(each.passed for each in result.expectations)
+    return exit_code(facts.ending, valid=bool(result.verdict.valid), expectations_held=passed)
+
+
+def report(folder: RunFolder, progress: Progress, *, show: Show = lambda *_: None, figures: bool = False) -> Result:
+    """Write the report of a run again from what its analysis left; returns the result.
+
+    Raises BadInput while the run goes on or another process analyses or reports it, and if it was not analysed.
+    """
+    from streamgauge.report.publish import result_of
+
+    with alone(folder):
+        result = result_of(folder, progress)
+        _publish(folder, result, progress, show, figures=figures)
+        return result
+
+
+def _publish(folder: RunFolder, result: Result, progress: Progress, show: Show, *, figures: bool) -> None:
+    from streamgauge.report.publish import publish
+
+    try:
+        publish(folder, result, progress, figures=figures)
+    finally:
+        show(folder, result)

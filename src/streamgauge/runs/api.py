@@ -1,0 +1,190 @@
+"""The Python API: what `import streamgauge` offers to scripts and notebooks."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.events import EVENTS
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.record.facts import read_facts
+from streamgauge.result import Result
+from streamgauge.runs import analysis
+from streamgauge.runs.conduct.target import shared_broker
+from streamgauge.runs.request.options import check_analysis, checked_java, job_settings, request_of
+from streamgauge.runs.run import run as run_request
+from streamgauge.watch.display import Display, Lines, Quiet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+Progress = Callable[[str], None]
+
+
+class Run:
+    """One run: its result, its tables and its events. `streamgauge.run` and `streamgauge.open` return it."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = RunFolder(Path(folder))
+
+    @cached_property
+    def facts(self) -> RunFacts:
+        """run.json: what was asked for, on what, when, and how the run ended. Raises BadInput if it cannot be read."""
+        return read_facts(self.folder)
+
+    @cached_property
+    def result(self) -> Result:
+        """result.json, typed. Raises BadInput if the run was not analysed: call `analyse` first."""
+        from streamgauge.report.publish import read_result
+
+        if not self.folder.result.exists():
+            raise BadInput.single(str(self.folder.root), "this run has not been analysed", "Call Run.analyse() first")
+        return read_result(self.folder.result)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the figures may be believed: no check of the instrument failed."""
+        return bool(self.result.verdict.valid)
+
+    def table(self, name: str) -> "pa.Table":
+        """A table of the analysis as an Arrow table, e.g. `latency`. Raises BadInput if there is none of this name."""
+        import pyarrow.parquet as pq
+
+        _known(name, TABLES, "table")
+        if not self.folder.table(name).exists():
+            what = f"has no table {name}"
+            raise BadInput.single(str(self.folder.root), what, "Call Run.analyse() first")
+        return pq.read_table(self.folder.table(name), partitioning=None)
+
+    def events(self, kind: str) -> "pa.Table":
+        """All recorded rows of one kind as an Arrow table, e.g. `sent`. Raises BadInput for an unknown kind.
+
+        The table is in memory: a message takes about 100 bytes. Use `frame` for runs that are larger.
+        """
+        from streamgauge.pipeline.read.bronze import look
+
+        return look(self.folder).columns(_known(kind, EVENTS, "kind of event"))
+
+    def frame(self, spark: "SparkSession", kind: str) -> "DataFrame":
+        """All recorded rows of one kind as a Spark frame, e.g. `sent`. Raises BadInput for an unknown kind."""
+        from streamgauge.pipeline.read.bronze import look
+
+        return look(self.folder).frame(spark, _known(kind, EVENTS, "kind of event"))
+
+    def analyse(self, *, master: str | None = None, progress: Progress | None = None) -> "Run":
+        """Recompute the results from the recorded events, and write the report; returns this run.
+
+        `master` names a Spark cluster. An active Spark session of the caller is used and not stopped. Raises BadInput
+        while the run goes on, RunFailed if there is no result.
+        """
+        check_analysis(self.folder, master)
+        analysis.analyse(self.folder, progress or _quiet, master=master)
+        self.__dict__.pop("result", None)
+        self.__dict__.pop("facts", None)
+        return self
+
+    def report(self, *, figures: bool = False, progress: Progress | None = None) -> Path:
+        """Write the report again from the tables; returns the path of report.html.
+
+        With `figures`, each figure is saved as SVG, PNG and PDF, too. Raises BadInput if the run was not analysed.
+        """
+        self.__dict__["result"] = analysis.report(self.folder, progress or _quiet, figures=figures)
+        return self.folder.report
+
+    def __repr__(self) -> str:
+        return f"streamgauge.open({str(self.folder.root)!r})"
+
+    def _repr_html_(self) -> str:
+        """Verdict and key figures, as Jupyter shows them."""
+        from streamgauge.report.pages.notebook import notebook
+
+        return notebook(self.result, self.folder.root) if self.folder.result.exists() else f"<p>{self!r}</p>"
+
+
+def run(
+    scenario: str | Path | Mapping[str, Any],
+    *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the option
+    job: str | None = None,
+    bootstrap: str | None = None,
+    client_config: str | Path | None = None,
+    broker: EmbeddedBroker | None = None,
+    out: str | Path = "runs",
+    allow_reset: bool = False,
+    allow_code: bool = False,
+    trust: Sequence[str | Path] = (),
+    progress: Progress | None = None,
+) -> Run:
+    """Run a scenario, analyse it and write its report; the same as `streamgauge run`.
+
+    `scenario` is the name of a shipped scenario, a YAML file, or a mapping with the keys of one. `set` changes values
+    by their paths: `{"load.rate": "20k/s"}`. Without `bootstrap`, the run starts an embedded broker, or uses `broker`,
+    which `streamgauge.broker` yields. `progress` gets lines that tell how far the run is. For the other options see
+    `streamgauge run --help`.
+
+    Raises BadInput with all faults of the input before anything starts, Interrupted on Ctrl-C before there is anything
+    to analyse, RunFailed if there is no result. A run that fails or is not valid is returned: see `Run.facts.ending`
+    and `Run.valid`.
+    """
+    changes = [f"{path}={json.dumps(value, default=str)}" for path, value in (set or {}).items()]
+    name = scenario if isinstance(scenario, Mapping) else str(scenario)
+    request = request_of(
+        name,
+        [*job_settings(job), *changes],
+        Path(out),
+        command=_command(name, job, changes, bootstrap),
+        bootstrap=bootstrap,
+        client_config=Path(client_config) if client_config else None,
+        keep_broker=False,
+        allow_reset=allow_reset,
+        allow_code=allow_code,
+        trust=[Path(each) for each in trust],
+        broker=broker,
+    )
+    return Run(run_request(request, _display(request.asked_per_second, progress)).folder.root)
+
+
+def open(folder: str | Path) -> Run:  # noqa: A001 - as in `gzip.open`
+    """A run that was recorded before. Raises BadInput if the folder is not the folder of a run."""
+    found = Run(folder)
+    # Says at once what is wrong with a folder that is no run.
+    _ = found.facts
+    return found
+
+
+@contextmanager
+def broker(folder: str | Path = "runs", *, progress: Progress | None = None) -> Iterator[EmbeddedBroker]:
+    """An embedded broker that serves many runs, each with new topics; it ends with the block.
+
+    Its data lie below `folder` and are removed. Raises BadInput if they cannot be written there, BrokerError if the
+    broker does not start.
+    """
+    with shared_broker(Path(folder), checked_java(), progress=progress or _quiet) as started:
+        yield started
+
+
+def _known(name: str, known: Mapping[str, Any], what: str) -> str:
+    if name not in known:
+        raise BadInput.single(name, f"no {what} of this name", f"Known: {', '.join(known)}")
+    return name
+
+
+def _command(scenario: str | Mapping[str, Any], job: str | None, changes: Sequence[str], at: str | None) -> list[str]:
+    """The command line that does the same; a scenario that is a mapping stands in run.json."""
+    name = scenario if isinstance(scenario, str) else "SCENARIO"
+    options = [*(("--job", job) if job else ()), *(("--bootstrap", at) if at else ())]
+    return ["streamgauge", "run", name, *(word for each in changes for word in ("--set", each)), *options]
+
+
+def _display(target_rate: float | None, progress: Progress | None) -> Display:
+    return Lines(target_rate, progress) if progress else Quiet()
+
+
+def _quiet(_: str) -> None:
+    """Tell nothing."""

@@ -1,0 +1,128 @@
+"""The cluster that a run measures: one that is given, an embedded broker of its own, or one that many runs share."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.domain.errors import RecordError
+from streamgauge.domain.folder.facts import BrokerFacts, RunFolder
+from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.prime import PRIME_SECONDS, prime
+from streamgauge.processes.jvm.java import Java
+from streamgauge.runs.conduct.waiting import IN_VAIN, Waiting
+from streamgauge.runs.request.request import Request
+from streamgauge.scenario import Setting
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The cluster that is measured."""
+
+    facts: BrokerFacts
+    cluster: Cluster
+    connection: Mapping[str, Setting]
+    ended: Callable[[], str | None]
+    """Why the cluster is known to be gone."""
+    broker: EmbeddedBroker | None = None
+    """The broker, if it is ours."""
+    is_shared: bool = False
+    """Whether the broker is ours and serves other runs, too: it may have their topics."""
+
+    def keep_logs(self, folder: RunFolder) -> None:
+        """Copy the logs of a shared broker's garbage collector to the run. Raises RecordError if that fails."""
+        for name in self.broker.names if self.broker and self.is_shared else ():
+            kept = folder.gc_log(name)
+            try:
+                shutil.copyfile(self.broker_logs / kept.name, kept)
+            except OSError as error:
+                raise RecordError(f"{kept} cannot be written: {error.strerror}") from error
+
+    @property
+    def broker_logs(self) -> Path:
+        """The folder of the logs of our broker."""
+        assert self.broker
+        return self.broker.entry.log.parent
+
+
+@contextlib.contextmanager
+def target_of(request: Request, folder: RunFolder, interrupts: Interrupts, progress: Progress) -> Iterator[Target]:
+    """The cluster of a request. An embedded broker that is not shared ends with the block."""
+    if request.bootstrap:
+        yield _given(request.bootstrap, request.connection, interrupts)
+    elif request.broker:
+        request.broker.check()
+        yield _embedded(request.broker, interrupts, is_shared=True)
+    else:
+        # Beside the rows, on a disk: the system's temporary folder may be memory, and would make a broker look fast.
+        data = folder.root / "broker"
+        with _started(data, folder.logs, request.java, interrupts, progress, detached=request.keep_broker) as broker:
+            try:
+                yield _embedded(broker, interrupts)
+            finally:
+                # Before the load there is nothing on it that anybody could want.
+                if not interrupts.load_began:
+                    broker.stop()
+                elif request.keep_broker and broker.alive:
+                    progress(f"broker kept at {broker.bootstrap}; end it with `streamgauge broker stop`")
+
+
+@contextlib.contextmanager
+def shared_broker(
+    folder: Path, java: Java, interrupts: Interrupts | None = None, progress: Progress = lambda _: None
+) -> Iterator[EmbeddedBroker]:
+    """An embedded broker for many runs, primed; it ends with the block, and its data and logs below `folder` with it.
+
+    Raises BadInput if `folder` cannot be used, BrokerError if the broker does not start.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="broker-", dir=folder) as place:
+        data, logs = Path(place) / "data", Path(place) / "logs"
+        with _started(data, logs, java, interrupts or Interrupts(), progress) as broker:
+            yield broker
+
+
+@contextlib.contextmanager
+def _started(
+    data: Path, logs: Path, java: Java, interrupts: Interrupts, progress: Progress, *, detached: bool = False
+) -> Iterator[EmbeddedBroker]:
+    """A broker that is started and primed."""
+    check = Waiting(interrupts)
+    with start_broker(data=data, logs=logs, java=java, detached=detached, progress=progress, check=check) as broker:
+        try:
+            progress(f"priming it for {PRIME_SECONDS:g} s")
+            prime(_cluster(broker, interrupts))
+        except BaseException:
+            broker.stop()
+            raise
+        yield broker
+
+
+def _given(bootstrap: str, connection: Mapping[str, Setting], interrupts: Interrupts) -> Target:
+    why = f"{IN_VAIN}; what it had made by then of topics and groups is still on {bootstrap}"
+    cluster = Cluster(bootstrap, connection, check=Waiting(interrupts, why=why))
+    cluster.reachable()
+    facts = BrokerFacts(embedded=False, bootstrap=bootstrap, version=cluster.version())
+    return Target(facts, cluster, {**connection, "bootstrap.servers": bootstrap}, lambda: None)
+
+
+def _embedded(broker: EmbeddedBroker, interrupts: Interrupts, *, is_shared: bool = False) -> Target:
+    facts = BrokerFacts(
+        embedded=True,
+        bootstrap=broker.bootstrap,
+        version=broker.version,
+        processes=[broker.name],
+        class_archive=broker.uses_archive,
+    )
+    connection = {"bootstrap.servers": broker.bootstrap}
+    return Target(facts, _cluster(broker, interrupts), connection, broker.how_ended, broker, is_shared)
+
+
+def _cluster(broker: EmbeddedBroker, interrupts: Interrupts) -> Cluster:
+    return Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check, is_ours=True))

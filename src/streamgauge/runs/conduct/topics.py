@@ -1,0 +1,148 @@
+"""The topics of a run and the groups that read them: made and checked before it, and asked about afterwards."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted
+from streamgauge.engine.supervise.plan import Outcome
+from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.offsets import KafkaOffsets
+from streamgauge.record.table import committed_rows
+from streamgauge.runs.conduct.plan import start_of
+from streamgauge.scenario import Scenario
+
+STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
+"""The topics around a pipeline tell when a message was appended, unless the scenario wants something else."""
+
+
+@dataclass(slots=True)
+class Topics:
+    """The topics of the run and the groups that read them, as the supervisor asks about them.
+
+    Offsets of all topics stand in one list, in the order of the places: number of the topic x partitions + partition.
+    """
+
+    cluster: Cluster
+    scenario: Scenario
+    groups: Sequence[str]
+    ended: Callable[[], str | None]
+    """Why nothing can be asked any more; None while something can."""
+    table: Path | None = None
+    """Folder of the table that a pipeline writes."""
+    made: dict[str, str | None] = field(default_factory=dict)
+    """The topics that this run made, and what the cluster calls each."""
+    starts: list[int] = field(default_factory=list)
+    """Offset of each partition of the source where a query begins."""
+    _offsets: KafkaOffsets | None = None
+
+    def prepare(self, *, embedded: bool, allow_reset: bool, fresh: bool = False) -> None:
+        """Make the topics, or check those that are there; delete only what the user allowed to be deleted.
+
+        `fresh`: the topics that the load writes are made anew, as on a broker that many runs share.
+        """
+        faults: list[Fault] = []
+        for name in self._topics:
+            try:
+                self._prepare(name, embedded=embedded, allow_reset=allow_reset, fresh=fresh)
+            except BadInput as error:
+                faults += error.faults
+        if faults:
+            raise BadInput(faults)
+
+    @property
+    def _topics(self) -> tuple[str, ...]:
+        """The names of all topics; a table that a pipeline writes is none."""
+        return self.scenario.sent_topics if self.table else self.scenario.topic_names
+
+    def reads(self, group: int) -> list[int]:
+        """The places that a group is asked about: of consumers, what they read; of a query, its source."""
+        partitions, sent = self.scenario.topic.partitions, len(self.scenario.sent_topics)
+        if self.scenario.pipeline is None:
+            return list(range(self.scenario.places))
+        if group >= len(self.groups):
+            return list(range(sent * partitions))
+        return [sent * partitions + each for each in range(1 if self.table else partitions)]
+
+    def _prepare(self, name: str, *, embedded: bool, allow_reset: bool, fresh: bool) -> None:
+        topic = self.scenario.topic
+        is_sink = name not in self.scenario.sent_topics
+        found = self.cluster.partitions_of(name)
+        if found is not None and (topic.reset or (fresh and self.scenario.load)):
+            if not (embedded or allow_reset):
+                what = f"topic {name} exists and would be deleted"
+                raise BadInput.single("topic.reset", what, "Say --allow-reset if that is what you want")
+            self.cluster.delete_topic(name)
+            found = None
+        reads = self.scenario.pipeline or self.scenario.consume
+        if found is None and self.scenario.load is None and not is_sink and reads:
+            raise BadInput.single(
+                "topic.name", f"topic {name} does not exist and nothing is sent to it", "Name another"
+            )
+        if found is None:
+            configs = {**(STAMPED if self.scenario.pipeline else {}), **topic.configs}
+            self.cluster.create_topic(name, topic.partitions, topic.replication, configs)
+            self.made[name] = self.cluster.topic_id(name)
+        elif self.scenario.backpressure and self.scenario.backpressure.credit and not is_sink:
+            what = f"topic {name} exists; credit counts offsets, and needs a topic that the run makes"
+            raise BadInput.single("topic.name", what, "Name another, or write `topic: {reset: true}`")
+        elif found != topic.partitions:
+            what = f"topic {name} exists with {found} partitions, not {topic.partitions}"
+            raise BadInput.single("topic.partitions", what, f"Set topic.partitions={found}, or name another topic")
+
+    def begin(self) -> None:
+        """Commit where each group starts, and note where a query does: the audit counts from there."""
+        start = start_of(self.scenario)
+        if self.scenario.pipeline:
+            self.starts = self._starts(self.scenario.sent_topics[0], start)
+        # What a pipeline wrote before is nobody's business now.
+        read_from = "latest" if self.scenario.pipeline else start
+        for number in self.scenario.read_topics:
+            if not self.groups or self.table:
+                return
+            name = self.scenario.topic_names[number]
+            offsets = self._starts(name, read_from)
+            for group in self.groups:
+                self.cluster.set_committed(group, name, offsets)
+
+    def _starts(self, name: str, start: str | int) -> list[int]:
+        offsets = self.cluster.offsets((name,), self.scenario.topic.partitions)
+        if isinstance(start, int):
+            return offsets.at(start)
+        return offsets.log_starts() if start == "earliest" else offsets.log_ends()
+
+    def leave(self, outcome: Outcome) -> None:
+        """Remove the groups, which were made for this run only."""
+        for group in self.groups:
+            try:
+                self.cluster.delete_group(group)
+            except (BrokerError, Interrupted) as error:
+                outcome.reasons.append(f"group {group} was not removed: {error}")
+
+    @property
+    def offsets(self) -> KafkaOffsets:
+        """Who is asked; raises BrokerError where no answer can come."""
+        if reason := self.ended():
+            raise BrokerError(reason)
+        if self._offsets is None:
+            self._offsets = self.cluster.offsets(self._topics, self.scenario.topic.partitions, self.groups)
+        return self._offsets
+
+    def log_starts(self) -> list[int]:
+        """Log start offset of each place."""
+        return self._with_table(self.offsets.log_starts(), 0)
+
+    def log_ends(self) -> list[int]:
+        """Log end offset of each place; of a table, how many rows it has."""
+        offsets, rows = self.offsets, committed_rows(self.table) if self.table else 0
+        return self._with_table(offsets.log_ends(), rows)
+
+    def committed(self, group: int) -> list[int | None]:
+        """Committed offset of a group of consumers in each place; None where it reads nothing."""
+        return [None] * self.scenario.places if self.table else self.offsets.committed(group)
+
+    def _with_table(self, offsets: list[int], rows: int) -> list[int]:
+        """The offsets of all places, those of a table among them: it has one partition, and the others are empty."""
+        missing = self.scenario.places - len(offsets)
+        return [*offsets, rows, *([0] * (missing - 1))] if missing else offsets

@@ -1,0 +1,1 @@
+"""What a user asked for: scenario, options and trust, checked before anything starts."""

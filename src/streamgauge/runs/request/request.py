@@ -1,0 +1,43 @@
+"""What a user asked for, as it was checked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.domain.text.secrets import without_secrets
+from streamgauge.processes.jvm.java import Java
+from streamgauge.runs.request.trust import Trust
+from streamgauge.scenario import Scenario, Setting, document
+from streamgauge.workload.pacing import Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for."""
+
+    scenario: Scenario
+    out: Path
+    command: Sequence[str]
+    """The command line, secrets masked."""
+    java: Java
+    bootstrap: str | None = None
+    """The cluster to measure; None for an embedded broker."""
+    broker: EmbeddedBroker | None = None
+    """An embedded broker that serves other runs, too; None for one that ends with the run."""
+    connection: Mapping[str, Setting] = field(default_factory=dict)
+    keep_broker: bool = False
+    allow_reset: bool = False
+    trust: Trust = Trust()  # noqa: RUF009 - frozen
+    """What the command line grants a scenario; code, and files elsewhere, only where it says so."""
+    arrivals: Int64s | None = None
+    """When messages are due, in ns from the first one on, where the load replays them."""
+
+    @property
+    def asked_per_second(self) -> float | None:
+        """The rate that is asked for on average; None without a load, and where the rate says none."""
+        return self.scenario.load.mean_rate if self.scenario.load else None
+
+    def without_secrets(self, text: str) -> str:
+        """What somebody said of this run, fit to be written down."""
+        return without_secrets(text, {"scenario": document(self.scenario), "connection": self.connection})

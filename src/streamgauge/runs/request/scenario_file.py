@@ -1,0 +1,195 @@
+"""Scenarios from YAML: shipped ones by name, others by path, with `--set` on top."""
+
+import difflib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.text.secrets import mask_setting
+from streamgauge.domain.text.shown import one_line
+from streamgauge.scenario import Scenario, examine, shareable
+from streamgauge.scenario.misplaced.places import is_path
+from streamgauge.scenario.yaml_text import Flaw, YamlError, read_yaml
+
+_SUFFIX = ".yaml"
+_FIRST = "basics"
+_SUFFIXES = (_SUFFIX, ".yml")
+_LARGEST_BYTES = 256 << 10
+_INLINE = "scenario"
+"""What a scenario that is a mapping is called in messages."""
+_LIKE = "Write e.g. --set load.rate=20k/s"
+_FREE_KEYS = ("client", "configs", "expect", "settings")
+"""Below these, what is left of a path is one key, dots and all: `load.client.linger.ms`."""
+
+
+def by_topic() -> dict[str, dict[str, str]]:
+    """Name and text of every scenario that comes with the package, by topic; the basics first."""
+    folder = resources.files("streamgauge.scenario") / "shipped"
+    topics = sorted(
+        (each for each in folder.iterdir() if each.is_dir()), key=lambda each: (each.name != _FIRST, each.name)
+    )
+    return {
+        topic.name: {
+            file.name.removesuffix(_SUFFIX): file.read_text(encoding="utf-8")
+            for file in sorted(topic.iterdir(), key=lambda each: each.name)
+            if file.name.endswith(_SUFFIX)
+        }
+        for topic in topics
+    }
+
+
+def shipped() -> dict[str, str]:
+    """Name and text of every scenario that comes with the package."""
+    return {name: text for scenarios in by_topic().values() for name, text in scenarios.items()}
+
+
+def load_scenario(name: str, settings: Sequence[str] = ()) -> Scenario:
+    """The scenario of this name or path with `path=value` settings applied.
+
+    Raises BadInput with every fault of the settings, and of the scenario that they make.
+    """
+    scenario, faults = read_scenario(name, settings)
+    if scenario is None or faults:
+        raise BadInput(faults)
+    return scenario
+
+
+def read_scenario(source: str | Mapping[str, Any], settings: Sequence[str] = ()) -> tuple[Scenario | None, list[Fault]]:
+    """The scenario as far as it is right, to be looked at further, and every fault of it and its settings.
+
+    `source` is the name of a shipped scenario, the path of a YAML file, or what such a file would say.
+    """
+    faults: list[Fault] = []
+    mapping: dict[str, Any] | None
+    name = source if isinstance(source, str) else _INLINE
+    try:
+        mapping = _parse_mapping(_text_of(source), _place(name)) if isinstance(source, str) else deepcopy(dict(source))
+    except BadInput as error:
+        mapping, faults = None, list(error.faults)
+    for setting in settings:
+        try:
+            _apply({} if mapping is None else mapping, setting)
+        except BadInput as error:
+            faults += error.faults
+    if mapping is None:
+        return None, faults
+    scenario, wrong = examine(mapping, _place(name))
+    return scenario, faults + wrong
+
+
+def _text_of(name: str) -> str:
+    known = shipped()
+    if name in known:
+        return known[name]
+    if not name:
+        raise _unknown(name, known)
+    path = Path(name)
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_BYTES + 1)
+        text = content.decode("utf-8")
+    except (OSError, ValueError) as error:
+        if path.suffix not in _SUFFIXES and not os.path.lexists(path):
+            raise _unknown(name, known) from error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadInput.single(_place(name), f"cannot be read: {reason}", "Name a readable YAML file") from error
+    if len(content) > _LARGEST_BYTES:
+        what = f"is larger than {_LARGEST_BYTES >> 10} KiB, which no scenario is"
+        raise BadInput.single(_place(name), what, "Name a YAML file with a scenario")
+    return text
+
+
+def _unknown(name: str, known: Iterable[str]) -> BadInput:
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"Did you mean `{close[0]}`?" if close else f"Shipped scenarios: {', '.join(known)}; or name a YAML file"
+    return BadInput.single(_place(name), "no scenario of this name", hint)
+
+
+def _place(name: str) -> str:
+    return one_line(name) or "SCENARIO"
+
+
+def _parse_mapping(text: str, where: str) -> dict[str, Any]:
+    try:
+        mapping = read_yaml(text)
+    except YamlError as error:
+        raise BadInput([_flawed(where, flaw) for flaw in error.flaws]) from error
+    if not isinstance(mapping, dict):
+        raise BadInput.single(where, "not a mapping of keys to values", "Begin with `name: my-scenario`")
+    return mapping
+
+
+def _flawed(where: str, flaw: Flaw) -> Fault:
+    place = where if flaw.line is None else f"{where}:{flaw.line}:{flaw.column}"
+    return Fault(place, f"not YAML: {one_line(flaw.what)}", flaw.mend)
+
+
+def _apply(mapping: dict[str, Any], setting: str) -> None:
+    """Set one value in a nested mapping; keys that do not exist are made, for `examine` to judge."""
+    path, equals, text = setting.partition("=")
+    where = f"--set {one_line(mask_setting(setting))}"
+    if not equals or not path.strip():
+        raise BadInput.single(where, "not of the form path=value", _LIKE)
+    keys = keys_of(setting)
+    if not all(keys):
+        raise BadInput.single(where, "the path has an empty part", _LIKE)
+    try:
+        value = read_yaml(text)
+    except YamlError as error:
+        raise BadInput([Fault(where, f"the value is not YAML: {one_line(error.flaws[0].what)}", "Quote it")]) from error
+    place = mapping
+    for depth, key in enumerate(keys[:-1]):
+        below = place.setdefault(key, {})
+        if below is None or below is False or (not isinstance(below, Mapping) and is_path(keys)):
+            below = place[key] = {}
+        if not isinstance(below, Mapping):
+            upper = ".".join(keys[: depth + 1])
+            raise BadInput.single(where, f"{upper} is a single value", f"Set {upper} itself")
+        place = place[key]
+    place[keys[-1]] = value
+
+
+def keys_of(setting: str) -> list[str]:
+    """The keys of the path that a `path=value` sets."""
+    return _split(setting.partition("=")[0].strip())
+
+
+def home_of_scenario(source: str | Mapping[str, Any]) -> Path | None:
+    """The folder of a scenario's file; None for a scenario that is shipped, or in no file."""
+    return None if isinstance(source, Mapping) or source in shipped() else Path(source).parent
+
+
+def _split(path: str) -> list[str]:
+    """The keys of a dotted path; below a free mapping the rest is one key."""
+    keys = path.split(".")
+    for depth, key in enumerate(keys[:-1]):
+        if key in _FREE_KEYS:
+            return [*keys[: depth + 1], ".".join(keys[depth + 1 :])]
+    return keys
+
+
+def described() -> str:
+    """Name and purpose of every shipped scenario, one a line, by topic."""
+    width = max(map(len, shipped()))
+    blocks = [
+        "\n".join([topic.replace("-", " "), *(f"  {name:<{width}}  {load_scenario(name).about}" for name in scenarios)])
+        for topic, scenarios in by_topic().items()
+    ]
+    return "\n\n".join(blocks)
+
+
+def yaml_text(scenario: Scenario) -> str:
+    """The scenario as a YAML file, every default written out, secrets masked."""
+    return yaml.safe_dump(shareable(scenario), sort_keys=False, allow_unicode=True).rstrip()
+
+
+def schema_text() -> str:
+    """The JSON Schema of scenario files."""
+    return json.dumps(Scenario.model_json_schema(), indent=2)

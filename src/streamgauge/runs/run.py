@@ -1,0 +1,89 @@
+"""One run as a whole: conduct it, analyse it, write its report."""
+
+import os
+import threading
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+
+from streamgauge.domain.errors import BadInput, Interrupted, RunFailed
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.look import Look
+from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.disk import free_bytes
+from streamgauge.runs import archives
+from streamgauge.runs.analysis import Show, analyse
+from streamgauge.runs.conduct.conduct import conduct, left_in_vain
+from streamgauge.runs.interrupts import noted
+from streamgauge.runs.request.request import Request
+from streamgauge.scenario import advice, room_advice
+from streamgauge.verdict.exits import Exit
+from streamgauge.watch.display import Display, Quiet
+from streamgauge.watch.metrics import Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that is over: its folder, and the exit code that it deserves."""
+
+    folder: RunFolder
+    code: Exit
+
+
+def run(
+    request: Request,
+    display: Display | None = None,
+    *,
+    show: Show = lambda *_: None,
+    figures: bool = False,
+    metrics: Metrics | None = None,
+    prepare: bool = False,
+) -> Ended:
+    """Conduct a run, analyse it, and write its report; `show` gets the result.
+
+    With `prepare`, make archives of Java classes afterwards, unless they are there. In the main thread, Ctrl-C stops
+    the load, and what was measured is analysed; a second one stops at once. Raises BadInput before anything starts,
+    Interrupted if nothing was measured or nothing is analysed, RunFailed if there is no result.
+    """
+    archives.make_way()
+    display, interrupts = display or Quiet(), Interrupts()
+    progress = display.say
+
+    def watch(look: Look) -> None:
+        display.show(look)
+        if metrics:
+            metrics.show(look)
+
+    embedded = request.bootstrap is None
+    room = room_advice(request.scenario, str(request.out), free_bytes(request.out), embedded=embedded)
+    for line in [*advice(request.scenario), *room]:
+        progress(line)
+    with _interruptible(interrupts, display):
+        with metrics or nullcontext(), display:
+            if metrics:
+                progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
+            folder = conduct(request, interrupts, progress, watch, _start_spark)
+        # From here on a signal breaks off what is under way; what came before is looked at once more.
+        interrupts.breaks = True
+        if interrupts.in_vain:
+            raise Interrupted(left_in_vain(folder))
+        if interrupts.at_once:
+            raise Interrupted(f"stopped at once; what was recorded is kept: {folder.analyse_again}")
+        code = analyse(folder, progress, show=show, figures=figures)
+        if prepare and not archives.are_made(request.java):
+            archives.make(request.java, progress)
+    return Ended(folder, code)
+
+
+def _interruptible(interrupts: Interrupts, display: Display) -> AbstractContextManager[None]:
+    """Signals reach the main thread only; a run in another thread goes on."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return noted(interrupts, display.say) if is_main else nullcontext()
+
+
+def _start_spark(folder: RunFolder, rows: int) -> None:
+    """Start what the analysis needs, while the broker stops and the last rows are written."""
+    from streamgauge.pipeline.session import SESSIONS, sizing
+
+    # The analysis tries again, and says what is wrong.
+    with suppress(RunFailed, BadInput):
+        SESSIONS.begin(sizing(rows, os.cpu_count() or 1), None, folder.logs / "spark.log")

@@ -1,0 +1,64 @@
+"""One run as a whole: what it says of its scenario before it begins, and what it does when the user has had enough."""
+
+from pathlib import Path
+
+import pytest
+
+from streamgauge.domain.errors import Interrupted
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.processes.jvm.java import Java
+from streamgauge.runs import run as running
+from streamgauge.runs.request.request import Request
+from streamgauge.scenario import parse
+from streamgauge.watch.display import Display, Quiet
+
+
+class Told(Quiet):
+    """Keeps what it is to say."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+
+@pytest.mark.parametrize(("free", "said"), [(10**6, ["--out runs: its disk has 1 MB left"]), (10**15, [])])
+def test_a_disk_that_may_become_full_is_told_before_anything_begins(
+    free: int, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As advice: the run may end before."""
+
+    def conduct(*_: object) -> None:
+        raise Interrupted("it begins")
+
+    monkeypatch.setattr(running, "conduct", conduct)
+    monkeypatch.setattr(running, "free_bytes", lambda _: free)
+    scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "100k/s", "size": 512}})
+    request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
+    display = Told()
+    told: Display = display
+    with pytest.raises(Interrupted, match="it begins"):
+        running.run(request, told)
+
+    assert [line[: len(begin)] for line, begin in zip(display.lines, said, strict=True)] == said
+
+
+def test_impatience_that_comes_when_the_run_is_just_over_is_heeded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is analysed; how to do that is said."""
+
+    def conduct(_: object, interrupts: Interrupts, *__: object) -> RunFolder:
+        interrupts.begin_load()
+        interrupts.note()
+        interrupts.end_load()
+        interrupts.note()
+        return RunFolder(tmp_path)
+
+    monkeypatch.setattr(running, "conduct", conduct)
+    scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "1/s", "size": 512}})
+    request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
+    with pytest.raises(Interrupted, match=f"^stopped at once; what was recorded is kept: .* {tmp_path}$"):
+        running.run(request, show=lambda *_: pytest.fail("analysed"))
