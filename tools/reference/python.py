@@ -11,7 +11,8 @@ from streamgauge.runs.api import Run
 from tools.reference.markdown import block, document
 
 INTRO = """\
-`import streamgauge` offers these names. The guide [Use Streamgauge from Python](../how-to/python.md) shows them at work."""
+`import streamgauge` offers these names. The guide [Use Streamgauge from Python](../how-to/python.md) shows them
+at work."""
 
 
 def page() -> str:
