@@ -9,18 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import _kind_or_scenario, app
-from streamgauge.cli.payload import (
-    CLASSES,
-    LARGEST_SAMPLE,
-    SAMPLE_BATCHES,
-    Sample,
-    escaped,
-    sampled,
-    scenario_of,
-)
+from streamgauge.cli.payload import CLASSES, escaped
 from streamgauge.domain import stamp
 from streamgauge.domain.errors import BadInput
 from streamgauge.record.recordbatch import HEADER_BYTES, Limits, Record
+from streamgauge.runs.sample import LARGEST_SAMPLE, SAMPLE_BATCHES, Sample, sampled, scenario_of
 from streamgauge.scenario.model.content import KINDS
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
@@ -30,7 +23,7 @@ SMALL = 200_000
 @pytest.fixture(autouse=True)
 def _small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth of what the commands look at is enough here, and so are the bodies that it is made of."""
-    monkeypatch.setattr("streamgauge.cli.payload.SAMPLE_BYTES", SMALL)
+    monkeypatch.setattr("streamgauge.runs.sample.SAMPLE_BYTES", SMALL)
     monkeypatch.setattr("streamgauge.workload.payload.pool.LONGEST_PERIOD", 500)
 
 

@@ -21,7 +21,7 @@ from streamgauge.domain.text.secrets import MASK, is_secret, masked
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.processes.jvm.java import Java
 from streamgauge.runs.conduct.conduct import _ended, _facts
-from streamgauge.runs.conduct.plan import Identity
+from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.request.request import Request
 from streamgauge.scenario import Scenario, parse
 

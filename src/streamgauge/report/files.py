@@ -62,14 +62,21 @@ def _first_line(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error).partition("\n")[0]
 
 
+def read_table(folder: RunFolder, name: str, **wanted: str) -> pa.Table:
+    """The rows of a gold table that have these values; raises AnalysisError where it cannot be read."""
+    path = folder.table(name)
+    with reading(path):
+        filters = [(column, "=", value) for column, value in wanted.items()] or None
+        return pq.read_table(path, filters=filters, partitioning=None)
+
+
 def rows_of(folder: RunFolder, name: str, **wanted: str) -> list[Mapping[str, Any]]:
     """The rows of a gold table that have these values, with a null for each column that it was made without.
 
     Raises AnalysisError where it cannot be read, or lacks what its rows must have.
     """
     path, columns = folder.table(name), TABLES[name].columns
-    with reading(path):
-        table = pq.read_table(path, filters=[(column, "=", value) for column, value in wanted.items()] or None)
+    table = read_table(folder, name, **wanted)
     absent = [column for column in columns if column.name not in table.column_names]
     if lacking := next((column.name for column in absent if not column.nullable), None):
         raise AnalysisError(f"{path} cannot be read: it has no column `{lacking}`; analyse the run again")

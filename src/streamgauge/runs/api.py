@@ -53,14 +53,17 @@ class Run:
         return bool(self.result.verdict.valid)
 
     def table(self, name: str) -> "pa.Table":
-        """A table of the analysis as an Arrow table, e.g. `latency`. Raises BadInput if there is none of this name."""
-        import pyarrow.parquet as pq
+        """A table of the analysis as an Arrow table, e.g. `latency`.
+
+        Raises BadInput if there is none of this name, AnalysisError if it cannot be read.
+        """
+        from streamgauge.report.files import read_table
 
         _known(name, TABLES, "table")
         if not self.folder.table(name).exists():
             what = f"has no table {name}"
             raise BadInput.single(str(self.folder.root), what, "Call Run.analyse() first")
-        return pq.read_table(self.folder.table(name), partitioning=None)
+        return read_table(self.folder, name)
 
     def events(self, kind: str) -> "pa.Table":
         """All recorded rows of one kind as an Arrow table, e.g. `sent`. Raises BadInput for an unknown kind.

@@ -24,8 +24,9 @@ from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.supervisor import Supervisor
 from streamgauge.record.facts import machine, read_facts, versions, write_facts
 from streamgauge.record.parts import close_left_open, hold
-from streamgauge.runs.conduct.piping import connector_jars, table_folder
-from streamgauge.runs.conduct.plan import Identity, plan_of
+from streamgauge.runs.conduct.identity import Identity
+from streamgauge.runs.conduct.plan import plan_of
+from streamgauge.runs.conduct.query import connector_jars, table_folder
 from streamgauge.runs.conduct.target import Target, target_of
 from streamgauge.runs.conduct.topics import Topics
 from streamgauge.runs.conduct.waiting import IN_VAIN, Waiting

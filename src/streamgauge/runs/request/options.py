@@ -21,7 +21,7 @@ from streamgauge.processes.jvm.java import Java, find_java
 from streamgauge.processes.scratch import scratch_faults
 from streamgauge.record.facts import read_facts
 from streamgauge.result.schema import expectation_faults
-from streamgauge.runs.conduct.plan import check_settings, read_materials
+from streamgauge.runs.request.materials import check_settings, read_materials
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import read_scenario
 from streamgauge.runs.request.trust import Trust, check_trust, trust_of, wrong_folders

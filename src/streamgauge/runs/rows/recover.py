@@ -14,7 +14,7 @@ from streamgauge.engine.supervise.local import memory_folder
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.facts import read_facts, write_facts
 from streamgauge.record.parts import close_left_open
-from streamgauge.runs.conduct.plan import arrivals_of
+from streamgauge.runs.request.materials import arrivals_of
 from streamgauge.runs.rows.parent import record_changes
 from streamgauge.runs.rows.settle import Source, settle, sources_of_scenario
 from streamgauge.scenario import Scenario, parse

@@ -19,7 +19,8 @@ from streamgauge.engine.produce.sent import never_sent
 from streamgauge.engine.worker.roles import ProducerJob
 from streamgauge.record.claims import Gaps, gaps, left_by, recorded_rows
 from streamgauge.record.parts import PartSink
-from streamgauge.runs.conduct.plan import replayed, sending_of, topics_of
+from streamgauge.runs.conduct.producers import sending_of, topics_of
+from streamgauge.runs.request.materials import replayed
 from streamgauge.scenario import Scenario
 from streamgauge.workload.pacing import Int64s
 

@@ -7,16 +7,10 @@ import pytest
 
 from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.domain.errors import BadInput
-from streamgauge.runs.conduct.plan import (
-    Identity,
-    check_settings,
-    dealt,
-    plan_of,
-    producer_settings,
-    read_materials,
-    start_of,
-    topics_of,
-)
+from streamgauge.runs.conduct.identity import Identity, dealt
+from streamgauge.runs.conduct.plan import plan_of, start_of
+from streamgauge.runs.conduct.producers import producer_settings, topics_of
+from streamgauge.runs.request.materials import check_settings, read_materials
 from streamgauge.scenario import Load, parse
 
 IDENTITY = Identity("run-1", 7, "group-1")

@@ -1,0 +1,91 @@
+"""From a scenario to the jobs of its consumers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from streamgauge.domain.blocks import ClientSpec
+from streamgauge.engine.consume.loop import Consuming, Reading
+from streamgauge.engine.worker.roles import (
+    ConsumerJob,
+    ConsumerMember,
+)
+from streamgauge.kafka.clients.reader import KafkaReader
+from streamgauge.record.table import TableConsumer
+from streamgauge.runs.conduct.identity import Identity, dealt
+from streamgauge.runs.conduct.query import table_folder
+from streamgauge.scenario import Consume, Scenario, Setting
+from streamgauge.scenario.model.consume import consumer_settings
+from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED
+
+FETCH_BACKOFF: Final = {"fetch.queue.backoff.ms": 10}
+"""librdkafka's second makes a fast consumer stand still whenever its queue was full."""
+Settings = Mapping[str, Setting]
+
+
+def consumers_of(
+    scenario: Scenario, consume: Consume, identity: Identity, connection: Settings, run: Path
+) -> list[ConsumerJob]:
+    """The jobs of all processes that consume; `run` is the run folder, where a pipeline may write a table."""
+    load, table = scenario.load, table_folder(scenario, run)
+    # A table is read where it is.
+    topics = (*scenario.sent_topics, str(table)) if table else scenario.topic_names
+    settings = {**FETCH_BACKOFF, **connection, **consumer_settings(consume)}
+    members = []
+    for number in range(consume.consumers * consume.groups):
+        group, place = divmod(number, consume.consumers)
+        dealt_out = consume.partitions_of(place)
+        members.append(
+            ConsumerMember(
+                client=ClientSpec(
+                    worker=f"consumer-{number}",
+                    topics=topics,
+                    settings={
+                        **settings,
+                        "group.id": identity.groups(scenario)[group],
+                        # Every partition has a committed offset; without one something is wrong and must not be hidden.
+                        "auto.offset.reset": "error",
+                        "client.id": f"{identity.id}-consumer-{number}",
+                    },
+                    stamp_in_header=_stamp_in_header(scenario),
+                    assigned=None
+                    if dealt_out is None
+                    else tuple((topic, each) for topic in scenario.read_topics for each in dealt_out),
+                    reads=scenario.read_topics,
+                    # What somebody else sends may be transactions, whose ends lie where no message is.
+                    sees_ends=load is None or load.transactions is not None,
+                ),
+                reading=Reading(tag=identity.tag if load else None, verify_every=_verify_every(scenario)),
+                consuming=Consuming(
+                    topics=scenario.topic_names,
+                    partitions=scenario.topic.partitions,
+                    processing=consume.processing,
+                    buffer=consume.in_hand,
+                    commit=consume.commit,
+                    per_second=consume.rate_per_consumer,
+                    seed=scenario.seed,
+                    who=(group, place),
+                ),
+                group=group,
+                number=number,
+            )
+        )
+    credit = scenario.backpressure.credit if scenario.backpressure else None
+    # Behind a pipeline it is the query that says what is done with.
+    tells = credit is not None and scenario.pipeline is None
+    opens = TableConsumer if table else KafkaReader
+    parts = dealt(members, consume.processes)
+    return [ConsumerJob(opens, part, hold=load is None, tells_progress=tells) for part in parts]
+
+
+def _verify_every(scenario: Scenario) -> int | None:
+    """The n where every n-th message is verified: none where a job changes what is in them."""
+    changes = scenario.pipeline is not None and scenario.pipeline.job.does in {CHANGED, AGGREGATE}
+    return None if changes else scenario.verify_every
+
+
+def _stamp_in_header(scenario: Scenario) -> bool | None:
+    """Where consumers find stamps: where producers put them; None, to look, where a job may move them."""
+    if scenario.load is None or (scenario.pipeline and scenario.pipeline.job.does in {CHANGED, AGGREGATE}):
+        return None
+    return scenario.load.stamped_in_headers

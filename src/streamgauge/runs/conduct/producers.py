@@ -1,0 +1,117 @@
+"""From a scenario to the jobs of its producers."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.engine.produce.compose import Recipe
+from streamgauge.engine.produce.loop import Sending
+from streamgauge.engine.produce.stops import Flush, Transactions
+from streamgauge.engine.worker.roles import (
+    ProducerJob,
+    ProducerMember,
+)
+from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID, KafkaProducer
+from streamgauge.record.corpus import read_events
+from streamgauge.runs.conduct.identity import Identity, dealt
+from streamgauge.scenario import Load, Scenario, Setting
+from streamgauge.scenario.model import load as loads
+from streamgauge.workload.pacing import Int64s
+from streamgauge.workload.pacing.build import pacer_of
+
+MESSAGE_TIMEOUT: Final = "message.timeout.ms"
+MESSAGE_TIMEOUT_DEFAULT_MS: Final = 300_000
+"""librdkafka's."""
+Settings = Mapping[str, Setting]
+
+
+def producers_of(
+    scenario: Scenario, load: Load, identity: Identity, connection: Settings, arrivals: Int64s | None
+) -> list[ProducerJob]:
+    """The jobs of all processes that produce; `arrivals` are those of a replay."""
+    settings = {**connection, **producer_settings(load, scenario.phases.drain)}
+    members = []
+    for number in range(load.producers):
+        client_id = f"{identity.id}-producer-{number}"
+        transacted = {TRANSACTIONAL_ID: client_id} if load.transactions else {}
+        members.append(
+            ProducerMember(
+                client=ClientSpec(
+                    worker=f"producer-{number}",
+                    topics=scenario.sent_topics,
+                    settings={**settings, **transacted, "client.id": client_id},
+                    stamp_in_header=load.stamped_in_headers,
+                ),
+                recipe=recipe_of(scenario, load, identity.tag, number),
+                sending=sending_of(scenario, load, number, arrivals),
+            )
+        )
+    held_back = scenario.backpressure is not None
+    return [ProducerJob(KafkaProducer, part, held_back) for part in dealt(members, load.processes)]
+
+
+def recipe_of(scenario: Scenario, load: Load, tag: int, number: int) -> Recipe:
+    """What producer `number` sends; `tag` is that of the run."""
+    return Recipe(
+        producer=number,
+        tag=tag,
+        payload=load.payload,
+        size=load.size,
+        seed=scenario.seed,
+        in_headers=load.stamped_in_headers,
+        scheduled=load.has_schedule,
+        keys=load.keys,
+        topics=topics_of(number, load.producers, len(scenario.sent_topics)),
+        partition=load.partition,
+        partitions=scenario.topic.partitions,
+        producers=load.producers,
+        read_events=read_events,
+    )
+
+
+def sending_of(scenario: Scenario, load: Load, number: int, arrivals: Int64s | None) -> Sending:
+    """How one producer sends; `arrivals` are those of a replay."""
+    whole = scenario.measured_messages
+    return Sending(
+        pacer=pacer_of(
+            load.rate,
+            producer=number,
+            producers=load.producers,
+            seed=scenario.seed,
+            warmup_ns=scenario.phases.warmup,
+            arrivals=arrivals,
+        ),
+        flush=_flush(load),
+        transactions=_transactions(load.transactions),
+        resend=load.resend,
+        drops_held=scenario.backpressure is not None and scenario.backpressure.held == "drop",
+        measured_messages=None if whole is None else len(range(number, whole, load.producers)),
+    )
+
+
+def _flush(load: Load) -> Flush | None:
+    """A closed loop waits for reports without hurrying them: what lingers is part of what it measures."""
+    if load.batch is not None:
+        return Flush(load.batch, hurries=False)
+    if isinstance(load.flush, loads.Flush):
+        return Flush(load.flush.mean, load.flush.deviation)
+    return None if load.flush is None else Flush(load.flush)
+
+
+def _transactions(asked: loads.Transactions | None) -> Transactions | None:
+    return Transactions(asked.messages, asked.interval, asked.abort) if asked else None
+
+
+def topics_of(producer: int, producers: int, topics: int) -> tuple[int, ...]:
+    """The topics of one producer: every topic has as many producers as another, or each producer as many topics."""
+    if producers >= topics:
+        return (producer % topics,)
+    return tuple(range(producer, topics, producers))
+
+
+def producer_settings(load: Load, drain_ns: int) -> dict[str, Setting]:
+    """The scenario's settings of the producing client, with the life of a message bounded by the drain."""
+    asked = load.client.get(MESSAGE_TIMEOUT, MESSAGE_TIMEOUT_DEFAULT_MS)
+    asked_ms = int(asked) or MESSAGE_TIMEOUT_DEFAULT_MS
+    return {**load.client, MESSAGE_TIMEOUT: max(1, min(asked_ms, drain_ns // NS_PER_MS))}
