@@ -1,16 +1,16 @@
 """Archives of Java classes: who makes them gives way to runs and to Ctrl-C, and costs nobody anything."""
 
-import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 from tests.waiting import until
 
-from streamgauge.cluster.embedded import archive_of_broker
 from streamgauge.domain.errors import BrokerError, CtrlC, Interrupted
 from streamgauge.engine.supervise.plan import Interrupts
-from streamgauge.processes.jvm.java import Java, find_java
+from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.lock import FolderLock
 from streamgauge.runs import archives
 
@@ -84,20 +84,34 @@ def test_without_a_folder_there_is_nobody_to_wait_for(folder: Path) -> None:
     assert not folder.exists()
 
 
+TRAINING = """
+import os, sys
+from pathlib import Path
+from streamgauge.cluster import embedded
+from streamgauge.pipeline import session
+from streamgauge.processes.jvm.java import find_java
+from streamgauge.runs import archives
+
+for module in (embedded, session, archives):
+    module.archive_folder = lambda: Path(sys.argv[1])
+java = find_java(os.environ)
+made = archives.make(java, print)
+print(made, *(each.path for each in (embedded.archive_of_broker(java), session.archive_of_analysis(java))), sep="\\n")
+"""
+"""With the jars of the user's cache, in a process of its own: the suite's session is in use."""
+
+
 @pytest.mark.kafka
 @pytest.mark.spark
-def test_brokers_and_analyses_start_from_what_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the jars of the user's cache, into a folder of this test."""
-    from streamgauge.pipeline.session import archive_of_analysis
+def test_brokers_and_analyses_start_from_what_was_made(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", TRAINING, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
 
-    monkeypatch.setattr("streamgauge.runs.archives.archive_folder", lambda: tmp_path)
-    monkeypatch.setattr("streamgauge.pipeline.session.archive_folder", lambda: tmp_path)
-    monkeypatch.setattr("streamgauge.cluster.embedded.archive_folder", lambda: tmp_path)
-    java, told = find_java(os.environ), list[str]()
-
-    assert archives.make(java, told.append), told
-    for archive in (archive_of_broker(java), archive_of_analysis(java)):
-        assert archive
-        assert archive.path.parent == tmp_path
-        assert archive.path.stat().st_size > 20_000_000
-    assert len(told) == 1
+    assert done.returncode == 0, done.stderr
+    told, made, *paths = done.stdout.splitlines()
+    assert "making archives" in told
+    assert made == "True"
+    for path in map(Path, paths):
+        assert path.parent == tmp_path
+        assert path.stat().st_size > 20_000_000
+    assert len(paths) == 2

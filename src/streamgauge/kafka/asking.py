@@ -1,5 +1,6 @@
 """Requests to a cluster, waited for in bounded time and sent again while the cluster is not ready for them."""
 
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -8,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import confluent_kafka as ck
 import confluent_kafka.admin
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.kafka.patience import patiently
@@ -18,6 +19,16 @@ from streamgauge.scenario import Setting
 _LOG_LINES: Final = 3
 # The module does not say which of its names are meant for others, so that mypy takes none of them.
 _admin: Final[Any] = confluent_kafka.admin
+
+_OLD_METADATA: Final = frozenset(
+    {
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError._NOENT,
+    }
+)
+"""Answers to a client that takes an earlier life of a broker, or another broker, for the leader."""
 
 _T = TypeVar("_T")
 
@@ -57,6 +68,10 @@ class Asker:
             except KafkaException as error:
                 if error.args[0].code() == gone:
                     return {}
+                if error.args[0].code() in _OLD_METADATA:
+                    # The client would go on asking with the leaders that it knows, for minutes.
+                    with contextlib.suppress(KafkaException):
+                        self.admin.list_topics(timeout=self.timeout_seconds)
                 raise
 
         return self.patiently(what, once)

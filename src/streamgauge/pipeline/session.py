@@ -150,8 +150,11 @@ class _Kept:
         So a user who asks PySpark for a session never gets ours, which has other settings and ends when we want.
         """
         before = _Current.now()
-        if self.spark is None or before.session is not self.spark:
-            self.current.put()
+        if self.spark is not None and before.session is self.spark:
+            # Who uses it already also puts back what was there before.
+            yield
+            return
+        self.current.put()
         try:
             yield
         finally:
@@ -221,8 +224,12 @@ class Sessions:
             spark.conf.set("spark.sql.shuffle.partitions", str(size.shuffle_partitions))
             try:
                 yield spark
-                spark.catalog.clearCache()
+                if self._kept is kept:
+                    spark.catalog.clearCache()
             except BaseException as error:
+                if self._kept is not kept:
+                    # It was closed meanwhile.
+                    raise
                 if (how := kept.how_ended()) is not None:
                     self.close()
                     if isinstance(error, Exception):
