@@ -1,0 +1,188 @@
+"""The topics of a run: which are made, checked, or deleted before it, and where its groups begin."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.engine.supervise.plan import Outcome
+from streamgauge.runs.conduct.topics import Topics
+from streamgauge.scenario import Scenario, parse
+
+LOAD: dict[str, Any] = {"load": {"rate": "1/s", "producers": 1, "size": 64}}
+PIPED: dict[str, Any] = {**LOAD, "pipeline": {"job": "pass"}}
+
+CREDIT: dict[str, Any] = {
+    "load": {**LOAD["load"], "client": {"enable.idempotence": True}}, "backpressure": {"credit": {"limit": 10}},
+}  # fmt: skip
+
+
+class Offsets:
+    """Log starts at 5, log ends at 9, and 7 at any time."""
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+
+    def log_starts(self) -> list[int]:
+        return [5] * self.places
+
+    def log_ends(self) -> list[int]:
+        return [9] * self.places
+
+    def at(self, _: int) -> list[int]:
+        return [7] * self.places
+
+    def committed(self, group: int) -> list[int | None]:
+        return [group] * self.places
+
+
+class FakeCluster:
+    """Has topics by name, each with its partitions, and keeps what it is asked to do."""
+
+    def __init__(self, **topics: int) -> None:
+        self.topics, self.done = topics, list[str]()
+        self.configs: dict[str, Mapping[str, Any]] = {}
+        self.committed: dict[tuple[str, str], Sequence[int]] = {}
+        self.stuck = False
+
+    def partitions_of(self, name: str) -> int | None:
+        return self.topics.get(name)
+
+    def create_topic(self, name: str, partitions: int, _replication: int, configs: Mapping[str, Any]) -> None:
+        self.done.append(f"make {name}")
+        self.topics[name], self.configs[name] = partitions, configs
+
+    def delete_topic(self, name: str) -> None:
+        self.done.append(f"delete {name}")
+        del self.topics[name]
+
+    def topic_id(self, name: str) -> str:
+        return f"id of {name}"
+
+    def offsets(self, topics: Sequence[str], partitions: int, groups: Sequence[str] = ()) -> Offsets:
+        return Offsets(len(topics) * partitions)
+
+    def set_committed(self, group: str, name: str, offsets: Sequence[int]) -> None:
+        self.committed[group, name] = offsets
+
+    def delete_group(self, group: str) -> None:
+        if self.stuck:
+            raise BrokerError("it still has members")
+        self.done.append(f"delete group {group}")
+
+
+def topics_of(cluster: Any, groups: Sequence[str] = ("g",), ended: str | None = None, **given: Any) -> Topics:
+    scenario: Scenario = parse({"name": "x", "topic": {"name": "t", "partitions": 2}, **given})
+    return Topics(cluster, scenario, groups, lambda: ended)
+
+
+def test_a_topic_that_is_missing_is_made_and_its_id_is_kept() -> None:
+    """By its id the topic is known to be that of this run, whatever has its name later."""
+    cluster = FakeCluster()
+    topics = topics_of(cluster, **LOAD)
+    topics.prepare(embedded=False, allow_reset=False)
+
+    assert cluster.done == ["make t"]
+    assert topics.made == {"t": "id of t"}
+
+
+@pytest.mark.parametrize(
+    ("given", "there", "options", "where"),
+    [
+        (LOAD, {"t": 3}, {}, "topic.partitions"),
+        ({**LOAD, "topic": {"name": "t", "partitions": 2, "reset": True}}, {"t": 2}, {}, "topic.reset"),
+        ({"load": False, "consume": {"consumers": 1}}, {}, {}, "topic.name"),
+        ({**CREDIT, "consume": {"consumers": 1}}, {"t": 2}, {}, "topic.name"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_is_touched(
+    given: dict[str, Any], there: dict[str, int], options: dict[str, bool], where: str
+) -> None:
+    cluster = FakeCluster(**there)
+    with pytest.raises(BadInput) as refused:
+        topics_of(cluster, **given).prepare(**{"embedded": False, "allow_reset": False, **options})
+
+    assert [fault.where for fault in refused.value.faults] == [where]
+    assert cluster.done == []
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "deleted"),
+    [
+        ({"reset": True}, {"allow_reset": True}, True),
+        ({"reset": True}, {"embedded": True}, True),
+        ({}, {"embedded": True}, False),
+        ({}, {"embedded": True, "fresh": True}, True),
+    ],
+)
+def test_a_topic_is_deleted_only_where_that_was_allowed(
+    given: dict[str, Any], options: dict[str, bool], deleted: bool
+) -> None:
+    """By the user, or because the broker is ours and its other runs are over."""
+    cluster = FakeCluster(t=2)
+    topics = topics_of(cluster, **LOAD, topic={"name": "t", "partitions": 2, **given})
+    topics.prepare(**{"embedded": False, "allow_reset": False, **options})
+
+    assert cluster.done == (["delete t", "make t"] if deleted else [])
+
+
+def test_what_another_run_wrote_is_kept_for_a_run_that_only_reads() -> None:
+    """Also on a broker that they share."""
+    cluster = FakeCluster(t=2)
+    topics_of(cluster, load=False, consume={"consumers": 1}).prepare(embedded=True, allow_reset=False, fresh=True)
+
+    assert cluster.done == []
+
+
+def test_the_topics_around_a_pipeline_tell_when_a_message_was_appended() -> None:
+    cluster = FakeCluster()
+    topics_of(cluster, **PIPED).prepare(embedded=True, allow_reset=False)
+
+    assert [configs.get("message.timestamp.type") for configs in cluster.configs.values()] == ["LogAppendTime"] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "begin"),
+    [
+        (LOAD, [9, 9]),
+        ({**LOAD, "consume": {"start": "earliest"}}, [5, 5]),
+        ({"load": False, "consume": {"start": "auto"}}, [5, 5]),
+        ({**LOAD, "consume": {"start": "2026-01-01T00:00:00Z"}}, [7, 7]),
+    ],
+)
+def test_groups_begin_where_the_scenario_says(given: dict[str, Any], begin: list[int]) -> None:
+    cluster = FakeCluster(t=2)
+    topics = topics_of(cluster, ("g", "h"), **given)
+    topics.begin()
+
+    assert cluster.committed == {("g", "t"): begin, ("h", "t"): begin}
+    assert topics.starts == []
+
+
+def test_a_query_begins_where_the_groups_would_and_they_at_the_end_of_its_topic() -> None:
+    """What it wrote in another run is of no interest."""
+    cluster = FakeCluster()
+    topics = topics_of(cluster, **PIPED)
+    topics.prepare(embedded=True, allow_reset=False)
+    topics.begin()
+
+    assert topics.starts == [9, 9]
+    assert list(cluster.committed.values()) == [[9, 9]]
+    assert topics.reads(0) == [2, 3]
+    assert topics.reads(1) == [0, 1]
+
+
+def test_a_cluster_that_is_gone_is_not_asked() -> None:
+    with pytest.raises(BrokerError, match="it was killed"):
+        topics_of(FakeCluster(t=2), ended="it was killed", **LOAD).log_ends()
+
+
+def test_a_group_that_cannot_be_removed_is_told_and_the_run_stays_what_it_is() -> None:
+    cluster = FakeCluster(t=2)
+    cluster.stuck = True
+    outcome = Outcome(workers=[])
+    topics_of(cluster, **LOAD).leave(outcome)
+
+    assert outcome.reasons == ["group g was not removed: it still has members"]
+    assert outcome.ending == "finished"
