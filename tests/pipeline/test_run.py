@@ -478,7 +478,7 @@ def test_what_is_no_run_is_refused_with_the_reason(run: Writer, tmp_path: Path) 
         analyse(RunFolder(tmp_path / "nowhere"))
     folder = run.facts()
     folder.facts.write_text("{}")
-    with pytest.raises(AnalysisError, match=r"not the run\.json of a run"):
+    with pytest.raises(AnalysisError, match=r"run\.json does not say what it should"):
         analyse(folder)
 
 

@@ -39,6 +39,7 @@ from streamgauge.run.waiting import IN_VAIN, Waiting
 from streamgauge.run.wiring import Identity, plan_of
 from streamgauge.scenario import Scenario, Setting, document, shareable
 from streamgauge.scenario.model.faults import BROKER
+from streamgauge.scenario.profile import profile_of
 from streamgauge.workload.pacing import Int64s
 
 Progress = Callable[[str], None]
@@ -327,6 +328,7 @@ def _facts(
         monotonic_ns=pair.monotonic_ns,
         command=list(request.command),
         scenario=shareable(scenario),
+        profile=profile_of(scenario).model_dump(mode="json"),
         versions={**versions(), "java": request.java.version},
         machine=machine(),
         broker=target.facts,
