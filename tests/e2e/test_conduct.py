@@ -30,6 +30,7 @@ from streamgauge.record.parts import close_left_open
 from streamgauge.run.conduct import Request, conduct
 from streamgauge.run.prepared import Topics
 from streamgauge.run.scenario_file import load_scenario
+from streamgauge.scenario.profile import profile_of
 from streamgauge.verdict import checks
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]
@@ -76,6 +77,7 @@ class Run:
         assert not self.thread.is_alive(), f"the run hangs; it said {self.said}"
         (folder,) = self.folders
         facts = read_facts(folder)
+        assert facts.profile == profile_of(self.request.scenario).model_dump(mode="json")
         assert close_left_open(folder) == []
         assert not any(psutil.pid_exists(worker.pid) for worker in facts.workers if worker.pid)
         return folder, facts
