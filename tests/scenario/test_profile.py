@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.scenario import document, parse
+from streamgauge.scenario import document, parse, shareable
 from streamgauge.scenario.model.pipeline import AGGREGATE
 from streamgauge.scenario.profile import Profile, profile_of, recorded_profile
 from streamgauge.scenario.profile.model import UNKNOWN, Delay, PaceProfile, PipelineProfile
@@ -224,6 +224,15 @@ def test_it_says_the_same_of_the_scenario_that_is_recorded_beside_it() -> None:
     scenario = parse(FULL)
 
     assert recorded_profile(None, document(scenario)) == profile_of(scenario)
+
+
+def test_it_has_no_secret() -> None:
+    """Wherever a text of the user's stands in it."""
+    file = "https://me:hunter22@host/arrivals"
+    scenario = parse({"name": "x", "load": {"rate": {"replay": {"file": file}}}, "expect": {"run.name": file}})
+
+    assert "hunter22" not in profile_of(scenario).model_dump_json()
+    assert recorded_profile(None, shareable(scenario)) == profile_of(scenario)
 
 
 @pytest.mark.parametrize("profile", [5, {}, {"load": "x"}])

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.text.secrets import masked
 from streamgauge.scenario.advice import LINGER, number_of
 from streamgauge.scenario.model import pace
 from streamgauge.scenario.model.backpressure import Backpressure, Credit, Hysteresis
@@ -36,7 +37,7 @@ _ACKS = ("acks", "request.required.acks")
 
 
 def profile_of(scenario: Scenario) -> Profile:
-    """What a scenario means."""
+    """What a scenario means, without its secrets."""
     connections = scenario.connections.work if scenario.connections else ()
     return Profile(
         load=_load(scenario.load) if scenario.load else None,
@@ -54,7 +55,7 @@ def profile_of(scenario: Scenario) -> Profile:
         fault_count=len(scenario.faults),
         start_at=scenario.phases.start_at,
         verify_every=scenario.verify_every,
-        expect=scenario.expect,
+        expect=masked(scenario.expect),
     )
 
 
@@ -81,7 +82,7 @@ def recorded_profile(profile: object, scenario: Mapping[str, Any]) -> Profile:
 
 
 def _load(load: Load) -> LoadProfile:
-    written = load.model_dump(mode="json", include={"rate", "size"})
+    written = masked(load.model_dump(mode="json", include={"rate", "size"}))
     acks = next((str(load.client[name]) for name in _ACKS if name in load.client), None)
     return LoadProfile(
         producers=load.producers,
