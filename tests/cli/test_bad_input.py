@@ -498,8 +498,8 @@ RUN_JSON: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("null", (f"{NOT_FACTS}it is not an object. ", RESTORE)),
     ("{}", (f"{NOT_FACTS}id: Field required, name: Field required", "(and 10 more)", RESTORE)),
     (json.dumps(FACTS | {"phases": 5}), (f"{NOT_FACTS}phases: Input should be a valid list. ", RESTORE)),
-    (json.dumps(FACTS | {"format": 99}), ("run: format 99 is newer than this version reads (1). Use a newer version",)),
-    ('{"format": 99}', ("run: format 99 is newer than this version reads (1). Use a newer version of streamgauge",)),
+    (json.dumps(FACTS | {"format": 99}), ("run: format 99 is newer than this version reads (2). Use a newer version",)),
+    ('{"format": 99}', ("run: format 99 is newer than this version reads (2). Use a newer version of streamgauge",)),
 ]  # fmt: skip
 
 

@@ -61,8 +61,11 @@ def test_what_is_no_run_is_passed_over(tmp_path: Path) -> None:
     ("make", "fault"),
     [
         (lambda folder: (folder / "events").mkdir(), "run.json is missing"),
-        (lambda folder: (folder / "run.json").mkdir(), "run.json cannot be read as JSON"),
-        (lambda folder: (folder / "run.json").write_bytes(b"{"), "run.json cannot be read as JSON"),
+        (lambda folder: (folder / "run.json").mkdir(), "run.json does not say what it should: it is empty"),
+        (
+            lambda folder: (folder / "run.json").write_bytes(b"{"),
+            "run.json does not say what it should: it is not JSON",
+        ),
     ],
 )
 def test_a_run_whose_files_are_damaged_is_listed(tmp_path: Path, make: Callable[[Path], object], fault: str) -> None:

@@ -31,6 +31,7 @@ from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.conduct.topics import Topics
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import load_scenario
+from streamgauge.scenario.profile import profile_of
 from streamgauge.verdict import checks
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]
@@ -77,6 +78,7 @@ class Run:
         assert not self.thread.is_alive(), f"the run hangs; it said {self.said}"
         (folder,) = self.folders
         facts = read_facts(folder)
+        assert facts.profile == profile_of(self.request.scenario).model_dump(mode="json")
         assert close_left_open(folder) == []
         assert not any(psutil.pid_exists(worker.pid) for worker in facts.workers if worker.pid)
         return folder, facts

@@ -12,6 +12,7 @@ from streamgauge.domain.tables.schemas import CONNECTIONS_BY_KIND
 from streamgauge.pipeline.machine.connections import connection_rows
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
+from streamgauge.scenario.profile import recorded_profile
 
 SPAN = Span(3 * NS_PER_SECOND, 20 * NS_PER_SECOND, Measure(5 * NS_PER_SECOND, 15 * NS_PER_SECOND))
 ASKED = {"connections": {"open": "10/s", "hold": {"producers": 3, "refresh": "2s"}}}
@@ -30,8 +31,9 @@ def use(
 
 def answer(*uses: Row, scenario: Any = ASKED) -> list[Row]:
     """The rows of the table, which fit its schema; what several threads recorded comes in any order."""
+    profile = recorded_profile(None, scenario).connections
     rows = connection_rows(
-        pa.Table.from_pylist(list(reversed(uses)), arrow_schema(EVENTS["connections"])), scenario, SPAN
+        pa.Table.from_pylist(list(reversed(uses)), arrow_schema(EVENTS["connections"])), profile, SPAN
     )
     pa.Table.from_pylist(rows, arrow_schema(CONNECTIONS_BY_KIND)).validate(full=True)
     assert all(row.keys() <= set(CONNECTIONS_BY_KIND.names) for row in rows)

@@ -21,7 +21,7 @@ from streamgauge.pipeline.audit.ends import judgement, remains
 from streamgauge.pipeline.read import silver
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED, SUBSET
-from streamgauge.verdict.asked import Piped
+from streamgauge.scenario.profile.model import PipelineProfile
 
 pytestmark = pytest.mark.spark
 
@@ -48,7 +48,7 @@ def found_by_spark(
     ]
     kinds = pa.schema([("producer", pa.int32()), ("transaction", pa.int32()), ("outcome", pa.string())])
     ended = spark.createDataFrame(pa.Table.from_pylist(outcomes, schema=kinds))
-    piped = Piped("job", run.does, "micro-batch", table=False)
+    piped = PipelineProfile(job="job", does=run.does, engine="micro-batch", every_ns=None, table=False)
     deliveries = silver.deliveries(frame(spark, "received", run.received), MEASURE, processing=False, piped=piped)
     sent = frame(spark, "sent", run.sent)
     at_source = deliveries.withColumn("topic", F.lit(run.passage.source))

@@ -36,6 +36,14 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
+def test_a_file_of_format_1_is_read(tmp_path: Path) -> None:
+    """It has no profile, and stays what it is when it is written again."""
+    first = {key: value for key, value in json.loads(facts().model_dump_json()).items() if key != "profile"}
+    (tmp_path / "run.json").write_text(json.dumps({**first, "format": 1}), encoding="utf-8")
+
+    assert read_facts(RunFolder(tmp_path)) == facts(format=1, profile=None)
+
+
 def test_keys_of_a_later_version_of_the_same_format_are_passed_over(tmp_path: Path) -> None:
     """The format is additive."""
     text = json.loads(facts().model_dump_json())

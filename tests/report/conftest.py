@@ -413,8 +413,9 @@ def told(folder: RunFolder) -> dict[str, Any]:
 
 
 def altered(result: Result, path: str, value: Any) -> Result:
-    """The result with another value at a path; `...` takes the key away."""
+    """The result with another value at a path; `...` takes the key away. Its profile is that of its scenario."""
     document = result.document()
+    del document["run"]["profile"]
     *way, last = path.split(".")
     inner: Any = document
     for step in way:

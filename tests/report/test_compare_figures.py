@@ -60,6 +60,7 @@ def run(good: Row) -> Run:
     def made(label: str, load: Row | None = None, **latencies: Mapping[str, float | None] | None) -> Labelled:
         result = deepcopy(good)
         result["run"]["scenario"]["load"] |= load or {}
+        del result["run"]["profile"]
         for path, figures in latencies.items():
             for kind in ("response", "service"):
                 if figures is None:

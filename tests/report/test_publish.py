@@ -146,7 +146,7 @@ def test_a_folder_of_a_newer_format_is_shown_as_far_as_it_is_known(make: Make, t
     facts = json.loads(folder.facts.read_text()) | {"format": 99}
     folder.facts.write_text(json.dumps(facts))
     assert result_of(folder, told.append) == result
-    assert "format 99 is newer than this version reads (1)" in told[0]
+    assert "format 99 is newer than this version reads (2)" in told[0]
 
 
 def change_result(**changes: Any) -> Callable[[RunFolder], object]:

@@ -30,7 +30,7 @@ from streamgauge.domain.tables.schemas import DELIVERY_COUNTS
 from streamgauge.report.assemble.result import TABLES, assemble, write_result
 from streamgauge.report.assemble.sections import OF_LAG
 from streamgauge.result.schema import json_schema
-from streamgauge.verdict.asked import CLOSED_LOOP
+from streamgauge.scenario.profile import CLOSED_LOOP
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -468,7 +468,13 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Paths to every key of every object but those that are free: what the user wrote, the machine, reasons."""
     if isinstance(value, list):
         return _paths(value[0], (*path, 0)) if value else []
-    if not isinstance(value, dict) or path[-1:] in {("scenario",), ("machine",), ("versions",), ("reasons",)}:
+    if not isinstance(value, dict) or path[-1:] in {
+        ("scenario",),
+        ("machine",),
+        ("versions",),
+        ("reasons",),
+        ("expect",),
+    }:
         return []
     return [(*path, key) for key in value] + [found for key in value for found in _paths(value[key], (*path, key))]
 
@@ -541,7 +547,7 @@ def test_the_schema_misses_every_key_and_refuses_every_wrong_one(make: Make) -> 
     assert VALIDATOR.is_valid(result)
     for path in paths:
         assert _allowed(result, path, lambda place, key: place.pop(key)) == (path in OPTIONAL), path
-        if path[-1] not in {"scenario", "machine", "versions"}:
+        if path[-1] not in {"scenario", "machine", "versions", "expect"}:
             assert not _allowed(result, path, lambda place, key: place.update({key: {"x": [1]}})), path
     for section in ("throughput", "delivery", "resources", "verdict", "latency"):
         assert not VALIDATOR.is_valid({**result, section: {**result[section], "lots": 0}}), section

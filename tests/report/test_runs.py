@@ -99,24 +99,36 @@ def test_a_run_that_was_killed_has_no_ending_and_no_result(contents: Contents) -
     assert run_row(ID, facts, None) == replace(BARE, ending=None, verdict=NOT_ANALYSED)
 
 
+_WRONG = "run.json does not say what it should"
+_NO_NUMBER = "format: Input should be a valid integer, unable to parse string as an integer"
 BROKEN = {
-    "empty": (b"", "cannot be read as JSON"),
-    "cut off": (b'{"format": 1, "id', "cannot be read as JSON"),
-    "not text": (b"\xff\xfe\x00\x80", "cannot be read as JSON"),
-    "too deep": (b"[" * 100_000, "cannot be read as JSON"),
-    "a list": (b"[1]", "is not a JSON object"),
-    "a later format": (b'{"format": 3}', "has format 3; this version reads {}"),
-    "no format at all": (b'{"format": "x"}', "has format 'x'; this version reads {}"),
+    "empty": (b"", f"{_WRONG}: it is empty", "cannot be read as JSON"),
+    "cut off": (b'{"format": 1, "id', f"{_WRONG}: it is not JSON", "cannot be read as JSON"),
+    "not text": (b"\xff\xfe\x00\x80", f"{_WRONG}: it is not JSON", "cannot be read as JSON"),
+    "too deep": (b"[" * 100_000, f"{_WRONG}: it is not JSON", "cannot be read as JSON"),
+    "a list": (b"[1]", f"{_WRONG}: it is not an object", "is not a JSON object"),
+    "a later format": (
+        b'{"format": 3}',
+        "run.json: format 3 is newer than this version reads (2)",
+        "has format 3; this version reads 1 and 2",
+    ),
+    "no format at all": (
+        b'{"format": "x"}',
+        f"{_WRONG}: {_NO_NUMBER}, id: Field required, name: Field required (and 11 more)",
+        "has format 'x'; this version reads 1 and 2",
+    ),
 }
 
 
-@pytest.mark.parametrize(("content", "fault"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_file_is_one_row_that_says_so(contents: Contents, content: bytes, fault: str) -> None:
+@pytest.mark.parametrize(("content", "of_facts", "of_result"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_one_row_that_says_so(
+    contents: Contents, content: bytes, of_facts: str, of_result: str
+) -> None:
     """What the other file says is told all the same."""
     facts, result = contents
     lost: Row = {"scenario": None, "created": None, "ending": None}
 
-    of_facts, of_result = f"run.json {fault.format('1')}", f"result.json {fault.format('1 and 2')}"
+    of_result = f"result.json {of_result}"
     assert run_row(ID, content, result) == replace(HEALTHY, **lost, verdict=NOT_READABLE, faults=(of_facts,))
     assert run_row(ID, facts, content) == replace(BARE, verdict=NOT_READABLE, faults=(of_result,))
     assert run_row(ID, content, content).faults == (of_facts, of_result)

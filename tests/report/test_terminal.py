@@ -10,7 +10,7 @@ from tests.report.conftest import observing, processing, transacting, waiting
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.pages.terminal import summary
-from streamgauge.verdict.asked import CLOSED_LOOP
+from streamgauge.scenario.profile import CLOSED_LOOP
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -222,9 +222,12 @@ def test_the_age_of_records_says_whose_clock_it_is_from(make: Make) -> None:
     [
         ("closed", "closed loop"),
         ({"closed": {"batch": 10}}, "closed batch 10"),
-        ({"ramp": {"from": "1k/s", "to": "10k/s", "over": "60s"}}, "ramp from 1k/s to 10k/s over 60s"),
+        ({"ramp": {"from": "1k/s", "to": "10k/s", "over": "60s"}}, "ramp from 1k/s to 10k/s over 1m"),
         ({"segments": {"list": [{"rate": "1k/s", "for": "10s"}] * 3, "then": "hold"}}, "segments list of 3 then hold"),
-        ({"windows": {"messages": 500, "window": "100ms", "spread": False}}, "windows messages 500 window 100ms"),
+        (
+            {"windows": {"messages": 500, "window": "100ms", "spread": False}},
+            "windows messages 500 window 100ms hold 1",
+        ),
         ("RAMP_10_from_1000_to_60", "RAMP_10_from_1000_to_60"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.scenario.expectations import Bound, parse_bound
+from streamgauge.scenario.model.expectations import Bound, parse_bound
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-FORMAT_VERSION = 1
-
 
 class Type(StrEnum):
     """The types a column may have; strings come from small vocabularies (error names, moments, roles)."""

@@ -9,11 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JError
-from pydantic import ValidationError
 from pyspark.errors import PySparkException
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.gold import answers
 from streamgauge.pipeline.machine.client import wire
@@ -26,6 +25,7 @@ from streamgauge.pipeline.read.knowledge import span_of
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.session import SESSIONS, first_line, sizing
 from streamgauge.pipeline.writing import write_tables
+from streamgauge.scenario.profile import recorded_profile
 from streamgauge.verdict import checks
 
 Progress = Callable[[str], None]
@@ -61,11 +61,11 @@ def _judged(name: str, table: pa.Table) -> list[dict[str, Any]]:
 
 def _facts(folder: RunFolder) -> RunFacts:
     try:
-        return RunFacts.model_validate_json(folder.facts.read_text(encoding="utf-8"))
+        return parse_facts(folder.facts.read_bytes())
     except OSError as error:
         raise AnalysisError(f"{folder.facts} cannot be read: {error.strerror}; is {folder.root} a run?") from error
-    except (ValidationError, UnicodeDecodeError) as error:
-        raise AnalysisError(f"{folder.facts} is not the run.json of a run: {error}") from error
+    except ValueError as error:
+        raise AnalysisError(f"{folder.facts}: {error}") from error
 
 
 def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Any, master: str | None) -> Tables:
@@ -91,7 +91,7 @@ def _tables(
     folder: RunFolder, facts: RunFacts, bronze: Bronze, answered: Mapping[str, pa.Table | list[dict[str, Any]]]
 ) -> Tables:
     """What Spark answered, and what is small enough to do without it."""
-    span = span_of(facts, bronze)
+    span, profile = span_of(facts, bronze), recorded_profile(facts.profile, facts.scenario)
     collected = [
         pause
         for process in facts.broker.processes
@@ -103,7 +103,7 @@ def _tables(
         **answered,
         "resources": resources(bronze.columns("resources").to_pylist(), span),
         "wire": wire(bronze.columns("client").to_pylist(), span),
-        "connections": connection_rows(bronze.columns("connections"), facts.scenario, span),
+        "connections": connection_rows(bronze.columns("connections"), profile.connections, span),
         "gc": collected,
         "set_aside": list(bronze.set_aside),
     }

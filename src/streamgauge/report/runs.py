@@ -3,14 +3,13 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from pydantic import ValidationError
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.domain.events import FORMAT_VERSION
-from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.domain.errors import BadValue
+from streamgauge.domain.folder.facts import RunFacts, parse_facts
 from streamgauge.domain.text.numbers import UNKNOWN, listed, per_second, significant, whole
 from streamgauge.report.pages.page import page, plain
 from streamgauge.report.pages.words import JUDGEMENTS
@@ -52,20 +51,20 @@ class RunRow:
     """Why something of it cannot be read."""
 
 
-class _UnreadableError(Exception):
-    """A file does not say what it should; the text says why."""
-
-
 def run_row(name: str, facts: bytes | None, result: bytes | None) -> RunRow:
     """The row of a run folder of this name, from the content of its run.json and result.json, None where missing."""
     row, faults = RunRow(name), []
     try:
-        row = _with_facts(row, _facts(facts))
-    except _UnreadableError as error:
-        faults.append(f"run.json {error}")
+        row = row if facts is None else _with_facts(row, parse_facts(facts))
+    except BadValue as error:
+        faults.append(f"run.json: {error.what}")
+    except ValueError as error:
+        faults.append(str(error))
+    if facts is None:
+        faults.append("run.json is missing")
     try:
         row = row if result is None else _with_result(row, _result(result))
-    except _UnreadableError as error:
+    except ValueError as error:
         faults.append(f"result.json {error}")
     return replace(row, verdict=NOT_READABLE, faults=tuple(faults)) if faults else row
 
@@ -75,39 +74,22 @@ def newest_last(rows: Sequence[RunRow]) -> list[RunRow]:
     return sorted(rows, key=lambda row: (row.created or "", row.id))
 
 
-def _facts(content: bytes | None) -> RunFacts:
-    """What run.json says; raises _UnreadableError, also for a format that this version does not know."""
-    if content is None:
-        raise _UnreadableError("is missing")
-    document = _document(content, (FORMAT_VERSION,))
-    try:
-        return RunFacts.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise _UnreadableError(f"does not say what it should: {where}: {first['msg']}") from error
-
-
 def _result(content: bytes) -> Result:
-    """What result.json says; raises _UnreadableError, also for a format that this version does not know."""
-    document = _document(content, range(1, FORMAT + 1))
-    try:
-        return result_of(document)
-    except NotAResultError as error:
-        raise _UnreadableError(f"does not say what it should: {error}") from error
-
-
-def _document(content: bytes, known: Sequence[int]) -> dict[str, Any]:
+    """What result.json says; raises ValueError, also for a format that this version does not know."""
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise _UnreadableError("cannot be read as JSON") from error
+        raise ValueError("cannot be read as JSON") from error
     if not isinstance(document, dict):
-        raise _UnreadableError("is not a JSON object")
-    if document.get("format", known[-1]) not in known:
+        raise ValueError("is not a JSON object")  # noqa: TRY004 - one kind of error for all
+    known = range(1, FORMAT + 1)
+    if document.get("format", FORMAT) not in known:
         readable = listed([str(each) for each in known])
-        raise _UnreadableError(f"has format {document['format']!r}; this version reads {readable}")
-    return document
+        raise ValueError(f"has format {document['format']!r}; this version reads {readable}")
+    try:
+        return result_of(document)
+    except NotAResultError as error:
+        raise ValueError(f"does not say what it should: {error}") from error
 
 
 def _with_facts(row: RunRow, facts: RunFacts) -> RunRow:

@@ -11,7 +11,7 @@ from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.shown import shown
 from streamgauge.result.formats import current_path
 from streamgauge.result.model.document import Result
-from streamgauge.scenario.expectations import parse_bound
+from streamgauge.scenario.model.expectations import parse_bound
 
 Node = Mapping[str, Any]
 

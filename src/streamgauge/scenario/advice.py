@@ -1,6 +1,6 @@
 """What is allowed in a scenario and hardly ever meant: said before the run, with the figure and the remedy."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from streamgauge.domain.text.numbers import per_second
@@ -10,7 +10,7 @@ from streamgauge.scenario.model.values import Setting
 
 BUSY_PER_SECOND: Final = 1_000
 """From this rate on, a request for every message is felt."""
-_LINGER: Final = ("linger.ms", "queue.buffering.max.ms")
+LINGER: Final = ("linger.ms", "queue.buffering.max.ms")
 _IN_FLIGHT: Final = ("max.in.flight.requests.per.connection", "max.in.flight")
 _FEW_IN_FLIGHT: Final = 5
 
@@ -21,7 +21,7 @@ def advice(scenario: Scenario) -> list[str]:
 
 
 def _of_load(load: Load) -> Iterator[str]:
-    linger, in_flight = _setting(load.client, _LINGER), _setting(load.client, _IN_FLIGHT)
+    linger, in_flight = number_of(load.client, LINGER), number_of(load.client, _IN_FLIGHT)
     rate = load.mean_rate
     if linger == 0 and (in_flight is None or in_flight > _FEW_IN_FLIGHT) and rate and rate >= BUSY_PER_SECOND:
         yield (
@@ -31,7 +31,7 @@ def _of_load(load: Load) -> Iterator[str]:
         )
 
 
-def _setting(settings: Mapping[str, Setting], names: tuple[str, ...]) -> float | None:
+def number_of(settings: Mapping[str, Setting], names: Sequence[str]) -> float | None:
     """The number that a setting is given under one of its names; None where it is not, or is no number."""
     given = next((settings[name] for name in names if name in settings), None)
     try:

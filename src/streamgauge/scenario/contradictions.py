@@ -6,9 +6,9 @@ from typing import Final
 
 from streamgauge.domain.errors import BadValue, Fault
 from streamgauge.domain.text.shown import shown
-from streamgauge.scenario.expectations import parse_bound
 from streamgauge.scenario.model.consume import Consume
 from streamgauge.scenario.model.content import content_faults, largest_bytes
+from streamgauge.scenario.model.expectations import parse_bound
 from streamgauge.scenario.model.faults import BROKER, CONTROLLER, DRIVER, EXECUTOR, EXECUTORS, Injected
 from streamgauge.scenario.model.load import Load
 from streamgauge.scenario.model.pipeline import Pipeline

@@ -43,32 +43,47 @@ def examine(mapping: object, source: str = "scenario") -> tuple[Scenario | None,
     try:
         scenario = Scenario.model_validate(mapping)
     except ValidationError as error:
-        details = error.errors(include_url=False)
-        faults = [fault for detail in details for fault in _faults(detail)]
-        rest = _rest(mapping, details)
-        if rest is None:
-            return None, faults
-        scenario = rest
+        faults = [fault for detail in error.errors(include_url=False) for fault in _faults(detail)]
+        scenario, _ = understood(mapping, {"name": "unnamed"})
     wrong = {fault.where for fault in faults}
     return scenario, faults + [fault for fault in contradictions(scenario) if fault.where not in wrong]
 
 
-def _rest(mapping: Mapping[str, Any], details: Sequence[ErrorDetails]) -> Scenario | None:
-    """The scenario without what is wrong, defaults in its place."""
-    for detail in details:
-        mapping = _without(mapping, [step for step in detail["loc"] if _is_shown(step)])
-    try:
-        return Scenario.model_validate({"name": "unnamed", **mapping})
-    except ValidationError:
-        return None
+def understood(mapping: Mapping[Any, Any], instead: Mapping[str, Any]) -> tuple[Scenario, set[str]]:
+    """The scenario as far as a mapping says one, `instead` for what is missing at its top, and the paths of the rest.
+
+    What is not understood is left out, with what cannot do without it.
+    """
+    wrong: set[str] = set()
+    while True:
+        try:
+            return Scenario.model_validate({**instead, **mapping}), wrong
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+        places = [_there(mapping, [step for step in detail["loc"] if _is_shown(step)]) for detail in details]
+        if not any(places):
+            # A key that is no text: nothing is to be found by it.
+            return Scenario.model_validate(instead), wrong
+        wrong |= {".".join(map(str, place)) for place in places}
+        for place in filter(None, places):
+            mapping = _without(mapping, place) if _there(mapping, place) == place else mapping
+
+
+def _there(mapping: object, path: Sequence[int | str]) -> list[int | str]:
+    """A path as far as it leads somewhere: to what something is missing from, to the list of which an item is wrong."""
+    reached: list[int | str] = []
+    for key in path:
+        if not isinstance(mapping, Mapping) or key not in mapping:
+            break
+        reached.append(key)
+        mapping = mapping[key]
+    return reached
 
 
 def _without(mapping: Mapping[Any, Any], path: Sequence[int | str]) -> Mapping[Any, Any]:
-    """A mapping without what a path leads to, as far as it leads anywhere."""
-    key, below = path[0], mapping.get(path[0])
-    if isinstance(below, Mapping) and len(path) > 1 and path[1] in below:
-        return {**mapping, key: _without(below, path[1:])}
-    return {each: value for each, value in mapping.items() if each != key}
+    """A mapping without what a path leads to."""
+    key, *below = path
+    return {k: _without(v, below) if k == key else v for k, v in mapping.items() if k != key or below}
 
 
 def document(scenario: Scenario) -> dict[str, Any]:

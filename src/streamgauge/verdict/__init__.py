@@ -41,7 +41,7 @@ RULES: Final = (
     rule("wall_clock", INSTRUMENT, clocks.wall_clock),
     rule("start", INSTRUMENT, clocks.start),
     rule("schedule", EITHER, pace.schedule),
-    rule("rate", EITHER, pace.asked_rate),
+    rule("rate", EITHER, pace.target_rate),
     rule("unsent", EITHER, delivery.unsent),
     rule("credit", INSTRUMENT, backpressure.credit),
     rule("controller", EITHER, backpressure.controller),

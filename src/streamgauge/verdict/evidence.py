@@ -1,24 +1,14 @@
 """What the checks look at: run.json and the gold tables, asked by name; None wherever something is not known."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts, WorkerFacts
-from streamgauge.domain.text.quantities import parse_rate_per_second
 from streamgauge.scenario.model.pipeline import AGGREGATE
-from streamgauge.verdict.asked import (
-    Pace,
-    Piped,
-    Policy,
-    is_on,
-    is_steady,
-    pace_of,
-    part,
-    piped_of,
-    policy_of,
-)
+from streamgauge.scenario.profile import Profile, recorded_profile
+from streamgauge.scenario.profile.model import CLOSED, MAX, PipelineProfile, PolicyProfile
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -36,80 +26,62 @@ class Evidence:
 
     facts: RunFacts
     tables: Tables
+    profile: Profile = field(init=False)
+    """What the scenario means."""
+
+    def __post_init__(self) -> None:
+        """Read the profile once."""
+        object.__setattr__(self, "profile", recorded_profile(self.facts.profile, self.facts.scenario))
 
     @property
     def sends(self) -> bool:
         """Whether the run had producers."""
-        return isinstance(self.facts.scenario.get("load"), Mapping)
+        return self.profile.load is not None
 
     @property
     def consumes(self) -> bool:
         """Whether the run had consumers."""
-        return isinstance(self.facts.scenario.get("consume"), Mapping)
-
-    @property
-    def pace(self) -> Pace | None:
-        """How the load was paced; None where nothing was sent."""
-        return pace_of(self.facts.scenario) if self.sends else None
+        return self.profile.consume is not None
 
     @property
     def has_schedule(self) -> bool:
         """Whether messages were due at some time, rather than sent when there was room, or the last was answered."""
-        return self.pace is not None and self.pace.is_scheduled
+        return self.profile.pace is not None and self.profile.pace.is_scheduled
 
     @property
     def waits_for_reports(self) -> bool:
         """Whether producers wait for the system between messages: in a closed loop, to flush, to end a transaction."""
-        load = part(self.facts.scenario, "load")
-        return self.pace is Pace.CLOSED or is_on(load, "flush") or is_on(load, "transactions")
+        load = self.profile.load
+        return load is not None and (load.pace.kind == CLOSED or load.flushes or load.transactional)
 
     @property
     def is_flat_out(self) -> bool:
         """Whether the run takes all the CPU that there is, because nothing but room and speed holds it up."""
-        return self.pace is None or (self.pace is Pace.FASTEST and not self.waits_for_reports)
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether the run was meant to be the same at any time of the measure phase."""
-        return is_steady(self.facts.scenario)
-
-    @property
-    def is_processing(self) -> bool:
-        """Whether consumers did something with what they received."""
-        return is_on(self.facts.scenario, "consume", "processing")
+        return self.profile.pace is None or (self.profile.pace.kind == MAX and not self.waits_for_reports)
 
     @property
     def is_held_back(self) -> bool:
         """Whether consumers were slow on purpose: by what they did with messages, or to keep to a rate."""
-        rate = part(self.facts.scenario, "consume").get("rate")
-        return self.is_processing or rate not in {None, "unlimited"}
+        consume = self.profile.consume
+        return consume is not None and (consume.processing is not None or consume.per_second is not None)
 
     @property
-    def asked_per_second(self) -> float | None:
-        """The asked rate of all producers together in the measure phase; None without a schedule.
+    def target_per_second(self) -> float | None:
+        """The target rate of all producers together in the measure phase; None without a schedule.
 
         That of a shape is what was due in the measure phase, by its length.
         """
-        if self.pace is Pace.SHAPE:
+        if self.profile.pace and self.profile.pace.is_shape:
             row, seconds = self.measured, self.measured_seconds
             return row["due"] / seconds if row and seconds else None
-        return self._plain_rate
+        return self.profile.pace.per_second if self.profile.pace else None
 
     @property
     def peak_per_second(self) -> float | None:
         """The most that was asked for in one second; None without a schedule."""
-        if self.pace is Pace.SHAPE:
+        if self.profile.pace and self.profile.pace.is_shape:
             return largest([row for row in self.matching("throughput", scope="window") if self.is_measured(row)], "due")
-        return self._plain_rate
-
-    @property
-    def _plain_rate(self) -> float | None:
-        if not self.has_schedule:
-            return None
-        try:
-            return parse_rate_per_second(part(self.facts.scenario, "load").get("rate"))
-        except ValueError:
-            return None
+        return self.profile.pace.per_second if self.profile.pace else None
 
     def rows(self, table: str) -> Sequence[Row]:
         """The rows of a table; none where it is missing."""
@@ -167,9 +139,9 @@ class Evidence:
         return min(float(group["received"]) for group in groups or [row]) / wanted if row and wanted > 0 else None
 
     @property
-    def piped(self) -> Piped | None:
+    def piped(self) -> PipelineProfile | None:
         """What stands between the topic that is sent to and the one that is read; None for nothing."""
-        return piped_of(self.facts.scenario)
+        return self.profile.pipeline
 
     @property
     def is_followed(self) -> bool:
@@ -187,9 +159,9 @@ class Evidence:
         return (self.full_queue_share or 0.0) >= FULL_QUEUE_SHARE
 
     @property
-    def policy(self) -> Policy | None:
+    def policy(self) -> PolicyProfile | None:
         """What held producers back; None for nothing."""
-        return policy_of(self.facts.scenario)
+        return self.profile.backpressure
 
     @property
     def is_throttled(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from streamgauge.result.formats import current_path
 from streamgauge.result.model.verdict import ExpectationResult
-from streamgauge.scenario.expectations import Bound, Plain, kind_of, parse_bound
+from streamgauge.scenario.model.expectations import Bound, Plain, kind_of, parse_bound
 
 _KINDS: Final = ("number", "truth", "str", "NoneType")
 _UNIT: Final = "_ms"

@@ -1,14 +1,15 @@
 """The run folder as others may read it: the model of run.json, and its paths."""
 
 import json
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from streamgauge.domain.errors import BadValue
-from streamgauge.domain.events import FORMAT_VERSION
 from streamgauge.domain.folder.paths import RunFolder as RunFolder
 
+FORMAT: Final = 2
+"""Of run.json; format 1 had no profile."""
 PhaseName = Literal["warmup", "measure", "drain"]
 Ending = Literal["finished", "interrupted", "failed"]
 _NOT_FACTS = "run.json does not say what it should"
@@ -90,7 +91,7 @@ class RunFacts(_Facts):
     killed.
     """
 
-    format: int = FORMAT_VERSION
+    format: int = FORMAT
     id: str
     name: str
     tag: int
@@ -104,6 +105,8 @@ class RunFacts(_Facts):
     """The same when the run ended; null while it goes on, and when it was killed."""
     command: list[str]
     scenario: dict[str, Any]
+    profile: dict[str, Any] | None = None
+    """What the scenario means, as `scenario.profile` has it; null in format 1."""
     versions: dict[str, str]
     machine: dict[str, Any]
     broker: BrokerFacts
@@ -139,9 +142,9 @@ def parse_facts(content: bytes) -> RunFacts:
         raise ValueError(f"{_NOT_FACTS}: it is {'not JSON' if content.strip() else 'empty'}") from error
     if not isinstance(document, dict):
         raise ValueError(f"{_NOT_FACTS}: it is not an object")  # noqa: TRY004 - one kind of error for all
-    version = document.get("format", FORMAT_VERSION)
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        what = f"format {version} is newer than this version reads ({FORMAT_VERSION})"
+    version = document.get("format", FORMAT)
+    if isinstance(version, int) and version > FORMAT:
+        what = f"format {version} is newer than this version reads ({FORMAT})"
         raise BadValue(what, "Use a newer version of streamgauge")
     try:
         return RunFacts.model_validate(document)

@@ -3,7 +3,7 @@
 Operations are few, at most some thousand a second; they are answered in memory.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +14,8 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.metrics.spans import figures
 from streamgauge.pipeline.read.silver import Span
-from streamgauge.scenario.model.connections import Kind, Work, work_of
+from streamgauge.scenario.model.connections import Kind
+from streamgauge.scenario.profile.model import ConnectionsProfile
 
 Row = dict[str, Any]
 
@@ -23,9 +24,9 @@ EXHAUSTED: Final = frozenset({"EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "E
 _FIGURES: Final = ("p50_ms", "p99_ms", "max_ms")
 
 
-def connection_rows(rows: pa.Table, scenario: Mapping[str, Any], span: Span) -> list[Row]:
+def connection_rows(rows: pa.Table, profile: Sequence[ConnectionsProfile], span: Span) -> list[Row]:
     """Rows of `connections` from those of the event; a kind that was asked for has some though nothing was done."""
-    asked: dict[str, Work] = {work.kind.value: work for work in work_of(scenario)}
+    asked = {work.kind: work for work in profile}
     present = {*asked, *pc.unique(rows.column("kind")).to_pylist()}
     known = [kind.value for kind in Kind]
     rows = rows.sort_by("at_ns")
@@ -37,7 +38,7 @@ def connection_rows(rows: pa.Table, scenario: Mapping[str, Any], span: Span) -> 
     ]
 
 
-def _of_kind(rows: pa.Table, work: Work | None, span: Span) -> Iterator[Row]:
+def _of_kind(rows: pa.Table, work: ConnectionsProfile | None, span: Span) -> Iterator[Row]:
     """The rows of one kind: of the run, of the measure phase, and of every second in which something began."""
     measure, at_ns = span.measure, _numbers(rows, "at_ns")
     begin, end = np.searchsorted(at_ns, [measure.from_ns, measure.to_ns]).tolist()
@@ -53,13 +54,13 @@ def _of_kind(rows: pa.Table, work: Work | None, span: Span) -> Iterator[Row]:
         yield {"scope": "window", "second": second} | row
 
 
-def _row(rows: pa.Table, work: Work | None, duration_ns: int) -> Row:
+def _row(rows: pa.Table, work: ConnectionsProfile | None, duration_ns: int) -> Row:
     answered = rows.filter(pc.is_null(rows.column("error")))
     errors = {each["values"]: each["counts"] for each in rows.column("error").drop_null().value_counts().to_pylist()}
     late = pc.subtract(rows.column("at_ns"), rows.column("due_ns")).drop_null()
     return {
         "duration_ns": duration_ns,
-        "asked_per_second": float(work.per_second) if work else None,
+        "asked_per_second": work.per_second if work else None,
         "made": answered.num_rows,
         "failed": rows.num_rows - answered.num_rows,
         "exhausted": sum(count for error, count in errors.items() if error in EXHAUSTED),
@@ -72,7 +73,7 @@ def _row(rows: pa.Table, work: Work | None, duration_ns: int) -> Row:
     }
 
 
-def _held(rows: pa.Table, work: Work | None) -> Row:
+def _held(rows: pa.Table, work: ConnectionsProfile | None) -> Row:
     """How many connections were answered when they were used last."""
     last = dict(zip(rows.column("number").to_pylist(), rows.column("error").to_pylist(), strict=True))
     return {"held": sum(error is None for error in last.values()) if work and work.held else None}

@@ -20,7 +20,7 @@ from streamgauge.pipeline.audit import judging
 from streamgauge.pipeline.metrics.buckets import bucket
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
-from streamgauge.verdict.asked import Delay
+from streamgauge.scenario.profile.model import Delay
 
 Row = dict[str, Any]
 _UNPROCESSED = -2

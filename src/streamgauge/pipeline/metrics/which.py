@@ -20,7 +20,7 @@ from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.stream import waterfall
 from streamgauge.pipeline.stream.stages import Stage
 from streamgauge.pipeline.stream.waterfall import Staged
-from streamgauge.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED
+from streamgauge.scenario.profile import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED
 
 
 def metrics_of(knows: Knowledge, sent: Sums, received: Sums, spans: Mapping[str, Spans]) -> Iterator[Metric]:

@@ -14,7 +14,8 @@ from streamgauge.domain.fates import certainly_not_written
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.pipeline.pressure.outstanding import Grid, Outstanding
 from streamgauge.pipeline.read.silver import UNSETTLED, Span
-from streamgauge.verdict.asked import Policy, policy_of
+from streamgauge.scenario.profile import recorded_profile
+from streamgauge.scenario.profile.model import PolicyProfile
 
 Row = dict[str, Any]
 PAUSE, RESUME = "pause", "resume"
@@ -40,7 +41,7 @@ def backpressure_rows(
     span: Span,
 ) -> list[Row]:
     """The row of `backpressure`; none without a policy. `grid` and `groups` are empty where nothing was replayed."""
-    policy = policy_of(facts.scenario)
+    policy = recorded_profile(facts.profile, facts.scenario).backpressure
     if policy is None:
         return []
     row: Row = {
@@ -63,7 +64,7 @@ def backpressure_rows(
     return [row | {"returned": None, "ambiguous": None} | _pauses(decisions, span)]
 
 
-def _peaks(policy: Policy, grid: Grid | None, groups: Mapping[int, Outstanding], span: Span) -> Row:
+def _peaks(policy: PolicyProfile, grid: Grid | None, groups: Mapping[int, Outstanding], span: Span) -> Row:
     """The most that was outstanding of any group, and when."""
     most = {name: _most(groups, f"{name}_max") for name in ("outstanding", "uncredited")}
     told = most["uncredited" if policy.is_credit else "outstanding"]

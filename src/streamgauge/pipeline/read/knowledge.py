@@ -7,22 +7,11 @@ from streamgauge.delivery.rows import Measure, Passage
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.domain.folder.facts import RunFacts
-from streamgauge.domain.text.quantities import parse_duration_ns
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.silver import Span
-from streamgauge.verdict.asked import (
-    Delay,
-    Pace,
-    Piped,
-    delays,
-    is_on,
-    is_read_committed,
-    pace_of,
-    part,
-    piped_of,
-)
+from streamgauge.scenario.profile import recorded_profile
+from streamgauge.scenario.profile.model import CLOSED, Delay, PipelineProfile
 
-_PROCESSING = ("consume", "processing")
 _CLOCKS = {"append": "append_ms", "create": "created_ms"}
 _TIMES = (
     ("sent", "sent_ns"), ("sent", "acked_ns"), ("received", "received_ns"), ("received", "processed_ns"),
@@ -73,7 +62,7 @@ class Knowledge:
     """How far the wall clock was ahead of the monotonic clock."""
     stamps: frozenset[str]
     """Whose clocks stamped the records that were received: `append` the broker's, `create` their producers'."""
-    piped: Piped | None = None
+    piped: PipelineProfile | None = None
     """What stands between the topic that is sent to and the one that is read; None for nothing."""
     passage: Passage | None = None
     """The same by the numbers that stand in the rows."""
@@ -106,28 +95,30 @@ class Knowledge:
 def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
     """What run.json and the footers tell."""
     intact = bronze.extent("received", "intact")
-    piped = piped_of(facts.scenario)
+    profile = recorded_profile(facts.profile, facts.scenario)
+    load, consume, piped = profile.load, profile.consume, profile.pipeline
+    processing = profile.processing
     says_nothing = piped is not None and not piped.keeps_content
     groups = sorted(group.id for group in facts.groups)
     passage = _passage(facts, piped, groups)
-    consumes = is_on(facts.scenario, "consume") or bronze.rows("received") > 0
+    consumes = consume is not None or bronze.rows("received") > 0
     unsettled = _may_be_unsettled(bronze)
     acked = bronze.extent("sent", "error").nulls + bronze.extent("sent", "sent_ns").nulls == bronze.rows("sent")
     return Knowledge(
-        loads=is_on(facts.scenario, "load") or bronze.rows("sent") > 0,
+        loads=load is not None or bronze.rows("sent") > 0,
         groups=tuple(group for group in groups if passage is None or group != passage.query)
         or ((0,) if consumes and not groups else ()),
         scheduled=not bronze.extent("sent", "due_ns").unknown,
-        closed=pace_of(facts.scenario) is Pace.CLOSED,
-        processing=is_on(facts.scenario, *_PROCESSING) or not bronze.extent("received", "processed_ns").unknown,
-        drops=bool(part(facts.scenario, *_PROCESSING).get("drop")),
-        delays=delays(facts.scenario),
-        slots=_slots(facts),
-        reads=_reads(facts),
+        closed=load is not None and load.pace.kind == CLOSED,
+        processing=processing is not None or not bronze.extent("received", "processed_ns").unknown,
+        drops=processing is not None and processing.drops,
+        delays=processing.delays if processing else (),
+        slots=processing.slots if processing else 1,
+        reads=frozenset(consume.partitions) if consume and consume.partitions else None,
         acks=not bronze.extent("sent", "acked_ns").unknown,
-        acks_0=_acks(facts) == "0",
+        acks_0=load is not None and load.acks == "0",
         transactional=not bronze.extent("sent", "transaction").unknown,
-        read_committed=is_read_committed(facts.scenario),
+        read_committed=consume is None or consume.read_committed,
         all_sound=(
             bronze.extent("received", "producer").nulls == 0
             and bronze.extent("received", "seq").nulls == 0
@@ -136,8 +127,8 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         dead=frozenset(
             number for worker in facts.workers if worker.role == "consumer" and worker.died for number in worker.numbers
         ),
-        policy=is_on(facts.scenario, "backpressure"),
-        every_ns=_every_ns(facts),
+        policy=profile.backpressure is not None,
+        every_ns=profile.lag_every_ns or NS_PER_SECOND,
         all_acked=acked and not unsettled,
         unsettled=unsettled,
         next_seqs=_next_seqs(facts),
@@ -148,7 +139,7 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
     )
 
 
-def _passage(facts: RunFacts, piped: Piped | None, groups: Sequence[int]) -> Passage | None:
+def _passage(facts: RunFacts, piped: PipelineProfile | None, groups: Sequence[int]) -> Passage | None:
     """What is sent goes to the first topic, what comes out is the last; the last group is the query."""
     if piped is None or not groups:
         return None
@@ -171,30 +162,6 @@ def _next_seqs(facts: RunFacts) -> dict[int, int] | None:
             return None
         found |= zip(worker.numbers, worker.next_seqs, strict=True)
     return found or None
-
-
-def _every_ns(facts: RunFacts) -> int:
-    every = part(facts.scenario, "lag").get("every")
-    return NS_PER_SECOND if every is None else parse_duration_ns(every)
-
-
-def _reads(facts: RunFacts) -> frozenset[int] | None:
-    partitions = part(facts.scenario, "consume").get("partitions")
-    return None if partitions is None else frozenset(partitions)
-
-
-def _slots(facts: RunFacts) -> int | None:
-    processing = part(facts.scenario, *_PROCESSING)
-    order = processing.get("order", "loop")
-    if order == "partitions":
-        return None
-    return int(processing.get("slots") or 1) if order == "slots" else 1
-
-
-def _acks(facts: RunFacts) -> str | None:
-    settings = part(facts.scenario, "load", "client")
-    asked = settings.get("acks", settings.get("request.required.acks"))
-    return None if asked is None else str(asked)
 
 
 def span_of(facts: RunFacts, bronze: Bronze) -> Span:

@@ -16,7 +16,7 @@ from streamgauge.domain import events
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.latency.buckets import Int64s
-from streamgauge.verdict.asked import Piped
+from streamgauge.scenario.profile.model import PipelineProfile
 
 SHIFT_SECONDS = 1 << 20
 TOPIC_BITS = 20
@@ -77,7 +77,7 @@ def deliveries(
     processing: bool,
     drops: bool = False,
     ahead_ns: int | None = None,
-    piped: Piped | None = None,
+    piped: PipelineProfile | None = None,
 ) -> DataFrame:
     """One row per delivery: whether its stamp is sound, and the ticks of being selected, sent, received and done with.
 

@@ -19,7 +19,7 @@ from streamgauge.pipeline.metrics.spans import figures
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.scenario.model.pipeline import AVAILABLE_NOW
-from streamgauge.verdict.asked import Piped
+from streamgauge.scenario.profile.model import PipelineProfile
 
 Row = dict[str, Any]
 Rows = Sequence[Row]
@@ -196,7 +196,7 @@ def pipeline_rows(
     ]
 
 
-def _counts(batch: Row, piped: Piped, length_s: float) -> bool:
+def _counts(batch: Row, piped: PipelineProfile, length_s: float) -> bool:
     """Whether the figures of batches are also those of this one."""
     return piped.engine == AVAILABLE_NOW or 0 <= batch["second"] < length_s
 

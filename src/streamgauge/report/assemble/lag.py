@@ -4,10 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.text.quantities import parse_duration_ns
 from streamgauge.report.assemble.sections import Values, made
 from streamgauge.result.model.pressure import GroupLags, LagSection
-from streamgauge.verdict.asked import part
 from streamgauge.verdict.evidence import Evidence, Row
 
 NOT_SAMPLED: Final = "lag was not sampled"
@@ -53,17 +51,12 @@ def _sampler(run: Evidence, samples: Sequence[Row]) -> Values:
     failed = sum(row["error"] is not None for row in asked)
     process = next(iter(run.processes("lag")), None)
     return {
-        "every_ms": _every_ms(run) if samples else None,
+        "every_ms": run.profile.lag_every_ns / NS_PER_MS if samples and run.profile.lag_every_ns else None,
         "samples": len(asked),
         "failed": failed,
         "failed_share": failed / len(asked) if asked else None,
         "cpu_cores": process and process["cpu_cores"],
     }
-
-
-def _every_ms(run: Evidence) -> float | None:
-    every = part(run.facts.scenario, "lag").get("every")
-    return None if every is None else parse_duration_ns(every) / NS_PER_MS
 
 
 def _of_group(run: Evidence, group: int | None, samples: Sequence[Row], replayed: Sequence[Row]) -> Values:

@@ -88,10 +88,7 @@ def _assembled(run: Evidence) -> Result:
     parts["reasons"] = {name: sections.why_absent(run, name) for name, section in parts.items() if section is None}
     facts = RunSection.model_validate(run.facts.model_dump(mode="json", exclude={"format", "cells"}))
     result = Result(format=FORMAT, run=facts, expectations=[], **parts)
-    wanted = run.facts.scenario.get("expect")
-    if not isinstance(wanted, Mapping):
-        return result
-    return result.model_copy(update={"expectations": expectations(result.document(), wanted)})
+    return result.model_copy(update={"expectations": expectations(result.document(), run.profile.expect)})
 
 
 def write_result(folder: RunFolder) -> Result:

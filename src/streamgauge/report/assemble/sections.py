@@ -18,7 +18,8 @@ from streamgauge.result.model.resources import (
     ResourcesSection,
 )
 from streamgauge.result.model.throughput import ThroughputSection, TimelineSecond
-from streamgauge.verdict.asked import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED, Pace, is_on
+from streamgauge.scenario.profile import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED
+from streamgauge.scenario.profile.model import CLOSED
 from streamgauge.verdict.checks.record import RECORD_TIME_MS
 from streamgauge.verdict.evidence import Evidence, Row, worst_group
 
@@ -63,7 +64,7 @@ def missing(table: str) -> str:
 def throughput(run: Evidence) -> ThroughputSection:
     """Rates of the measure phase, each by the clock of its own event; MB are 10^6 bytes of value."""
     row, seconds = run.measured, run.measured_seconds
-    out: Values = {"measured_seconds": seconds, "target_per_second": run.asked_per_second}
+    out: Values = {"measured_seconds": seconds, "target_per_second": run.target_per_second}
     out |= _rates(run, row, seconds)
     for name in ("sent", "received"):
         rate = _rate(run, row, f"{name}_bytes", seconds)
@@ -86,7 +87,11 @@ def _why_no_rate(run: Evidence, key: str) -> str | None:
     if stage in {"target", *_SENDING} and not run.sends:
         return NO_LOAD
     if stage == "target" and not run.has_schedule:
-        return CLOSED_LOOP if run.pace is Pace.CLOSED else "the load is as fast as possible"
+        return (
+            CLOSED_LOOP
+            if run.profile.pace is not None and run.profile.pace.kind == CLOSED
+            else "the load is as fast as possible"
+        )
     if stage not in {"measured", "target", *_SENDING} and not run.consumes:
         return NO_CONSUMERS
     if stage != "target" and run.measured is None:
@@ -225,14 +230,14 @@ def why_absent(run: Evidence, section: str) -> str:
     """Why a whole section is null."""
     table = "lateness" if section == "schedule_delay" else section
     reasons = (
-        (section == "connections" and not is_on(run.facts.scenario, section), "the scenario asks for none"),
-        (section == "pipeline" and not is_on(run.facts.scenario, "pipeline"), NOT_PIPED),
+        (section == "connections" and not run.profile.connections, "the scenario asks for none"),
+        (section == "pipeline" and run.piped is None, NOT_PIPED),
         (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
         (section == "processing" and not run.consumes, NO_CONSUMERS),
         (section in {"schedule_delay", "transactions"} and not run.sends, NO_LOAD),
         (table not in run.tables, missing(table)),
-        (section == "processing" and not run.is_processing, "consumers do no processing"),
-        (section == "schedule_delay" and run.pace is Pace.CLOSED, CLOSED_LOOP),
+        (section == "processing" and run.profile.processing is None, "consumers do no processing"),
+        (section == "schedule_delay" and run.profile.pace is not None and run.profile.pace.kind == CLOSED, CLOSED_LOOP),
         (section == "schedule_delay" and not run.has_schedule, "the load has no schedule"),
         (section == "transactions" and not run.rows(section), "the load has no transactions"),
         (section == "lag", "lag was not sampled, and a run that does not send and receive has nothing outstanding"),

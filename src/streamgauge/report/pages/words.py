@@ -1,8 +1,8 @@
 """The words and figures that terminal and summary.md share: plain text without layout, from the result alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from streamgauge.domain.text.numbers import (
     UNKNOWN,
@@ -13,6 +13,7 @@ from streamgauge.domain.text.numbers import (
     significant,
     whole,
 )
+from streamgauge.domain.text.quantities import format_duration
 from streamgauge.result import Result
 from streamgauge.result.model.clients import ConnectionsOfKind
 from streamgauge.result.model.delivery import DeliverySection
@@ -21,6 +22,7 @@ from streamgauge.result.model.resources import ProcessUsage, ResourcesSection
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
+from streamgauge.scenario.profile.model import ProcessingProfile
 
 NAMED: Final = 10
 """Messages that are named where there is little room."""
@@ -112,58 +114,31 @@ def troubled_checks(checks: Sequence[CheckResult]) -> list[CheckResult]:
 
 def what_was_run(run: RunSection) -> str:
     """The scenario in one line."""
-    scenario = run.scenario
-    load, consume, topic = scenario.get("load"), scenario.get("consume"), scenario.get("topic")
-    chain = []
-    if isinstance(load, Mapping):
-        rate = _pace(load.get("rate", UNKNOWN))
-        chain.append(f"{load.get('producers', UNKNOWN)} producers, {rate}, {_made(load.get('size', UNKNOWN))} bytes")
-    pipeline = scenario.get("pipeline")
-    through = int(isinstance(pipeline, Mapping))
-    if isinstance(topic, Mapping):
-        chain.append(f"{_each(len(run.topics) - through, 'topics')}{topic.get('partitions', UNKNOWN)} partitions")
-    if isinstance(pipeline, Mapping):
-        chain.append(f"{_named(pipeline.get('job'))} ({_named(pipeline.get('engine'))})")
-    if isinstance(consume, Mapping):
-        processing = consume.get("processing")
-        slow = f", {_processing(processing)}" if isinstance(processing, Mapping) else ""
-        chain.append(f"{_each(len(run.groups) - through, 'groups')}{consume.get('consumers', UNKNOWN)} consumers{slow}")
+    profile, chain = run.profile, []
+    if load := profile.load:
+        rate = _PACES.get(load.pace.words, load.pace.words)
+        chain.append(f"{load.producers} producers, {rate}, {load.size} bytes")
+    pipeline = profile.pipeline
+    through = int(pipeline is not None)
+    chain.append(f"{_each(len(run.topics) - through, 'topics')}{profile.partitions} partitions")
+    if pipeline:
+        chain.append(f"{pipeline.job} ({pipeline.engine})")
+    if consume := profile.consume:
+        slow = f", {_processing(consume.processing)}" if consume.processing else ""
+        chain.append(f"{_each(len(run.groups) - through, 'groups')}{consume.consumers} consumers{slow}")
     return " -> ".join(chain)
-
-
-def _named(chosen: object) -> str:
-    """The name of one thing out of several."""
-    return str(next(iter(chosen), UNKNOWN)) if isinstance(chosen, Mapping) else str(chosen)
 
 
 def _each(count: int, things: str) -> str:
     return f"{count} {things} of " if count > 1 else ""
 
 
-def _pace(rate: object) -> str:
-    return _made(rate) if isinstance(rate, Mapping) else _PACES.get(str(rate), str(rate))
-
-
-def _made(value: object) -> str:
-    """A value that is plain, or one thing out of several: `ramp from 1k/s to 10k/s over 60s`."""
-    if not isinstance(value, Mapping):
-        return str(value)
-    return ", ".join(f"{kind} {_said(about)}" for kind, about in value.items())
-
-
-def _said(about: object) -> str:
-    """What is said about a thing in a few words; of a list, how long it is."""
-    if isinstance(about, Mapping):
-        return " ".join(f"{key} {_said(value)}" for key, value in about.items() if value not in (None, False))
-    return f"of {len(about)}" if isinstance(about, list) else str(about)
-
-
-def _processing(processing: Mapping[str, Any]) -> str:
-    delay, jitter = processing.get("delay"), processing.get("jitter")
-    if processing.get("function"):
+def _processing(processing: ProcessingProfile) -> str:
+    if processing.function:
         return "each message through a function"
-    spread = f" and up to {jitter} more" if jitter not in (None, "0s") else ""
-    return f"{delay}{spread} a message"
+    first = processing.delays[0]
+    spread = f" and up to {format_duration(first.jitter_ns)} more" if first.jitter_ns else ""
+    return f"{format_duration(first.delay_ns)}{spread} a message"
 
 
 def on_what(run: RunSection, measured_seconds: float | None) -> str:

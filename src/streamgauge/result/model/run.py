@@ -1,10 +1,12 @@
 """The run as result.json tells of it: what run.json says."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from streamgauge.result.model.base import Count, OpenSection, Section
+from streamgauge.scenario.profile import Profile, recorded_profile
 
 
 class NumberedName(Section):
@@ -91,6 +93,8 @@ class RunSection(OpenSection):
     """The command line, secrets masked."""
     scenario: dict[str, Any]
     """The scenario with every default written out."""
+    profile: Profile
+    """What the scenario means; made of it where the run was recorded without."""
     versions: dict[str, str]
     """Versions of what took part in the measurement."""
     machine: dict[str, Any]
@@ -115,3 +119,10 @@ class RunSection(OpenSection):
     """How the run ended; null where it was killed."""
     reasons: list[str]
     """Why it did not simply finish, in plain words."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_profile(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or not isinstance(scenario := given.get("scenario"), Mapping):
+            return given
+        return {**given, "profile": recorded_profile(given.get("profile"), scenario)}

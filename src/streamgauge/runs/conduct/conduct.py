@@ -37,6 +37,7 @@ from streamgauge.runs.rows.recover import sweep
 from streamgauge.runs.rows.settle import settle, sources_of_jobs
 from streamgauge.scenario import shareable
 from streamgauge.scenario.model.faults import BROKER
+from streamgauge.scenario.profile import profile_of
 
 Progress = Callable[[str], None]
 
@@ -248,6 +249,7 @@ def _facts(
         monotonic_ns=pair.monotonic_ns,
         command=list(request.command),
         scenario=shareable(scenario),
+        profile=profile_of(scenario).model_dump(mode="json"),
         versions={**versions(), "java": request.java.version},
         machine=machine(),
         broker=target.facts,

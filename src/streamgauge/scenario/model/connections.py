@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Final, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
@@ -122,11 +122,3 @@ class Connections(Part):
         for kind, count in held.items():
             if count:
                 yield Work(kind, Fraction(count * NS_PER_SECOND, hold.refresh), count)
-
-
-def work_of(scenario: Mapping[str, Any]) -> tuple[Work, ...]:
-    """What the scenario of a run.json asks for; nothing where it is off, or of a version that is not understood."""
-    try:
-        return Connections.model_validate(scenario.get("connections")).work
-    except ValidationError:
-        return ()

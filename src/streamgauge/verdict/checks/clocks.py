@@ -8,7 +8,6 @@ from typing import Final
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.text.numbers import listed, milliseconds
 from streamgauge.scenario.model.values import epoch_ns
-from streamgauge.verdict.asked import part
 from streamgauge.verdict.check import Check, passed, unknown
 from streamgauge.verdict.evidence import Evidence
 
@@ -66,17 +65,13 @@ def start(run: Evidence) -> Check | None:
     Fails when: it began more than {START_LATE_MS:g} ms late.
     To do: name a later time. Broker and workers must be ready by then: the program says how long that takes.
     """
-    asked = part(run.facts.scenario, "phases").get("start_at")
+    asked = run.profile.start_at
     if asked is None:
         return None
-    try:
-        asked_ns = epoch_ns(str(asked))
-    except ValueError:
-        return unknown("start", "instrument", f"what `phases.start_at` in run.json means is not known: {asked}")
     if not run.facts.phases:
         return unknown("start", "instrument", "when the load began is not known", "See why the run ended.")
     began_ns = min(phase.from_ns for phase in run.facts.phases)
-    late_ms = (began_ns - run.facts.monotonic_ns + run.facts.wall_ns - asked_ns) / NS_PER_MS
+    late_ms = (began_ns - run.facts.monotonic_ns + run.facts.wall_ns - epoch_ns(asked)) / NS_PER_MS
     if abs(late_ms) <= START_LATE_MS:
         off = f", {milliseconds(late_ms)} late" if late_ms > 0 else ""
         return passed("start", "instrument", f"the load was to begin at {asked}, and did{off}")
@@ -126,7 +121,7 @@ def wall_clock(run: Evidence) -> Check | None:
 def _resting(run: Evidence, readings: Sequence[Reading]) -> list[str]:
     """What rests on the wall clock, in words; on its way to the begin of the load, when that is."""
     begun_ns = min((phase.from_ns for phase in run.facts.phases), default=None)
-    is_timed = begun_ns is not None and part(run.facts.scenario, "phases").get("start_at") is not None
+    is_timed = begun_ns is not None and run.profile.start_at is not None
     before = sum(each.at_ns < (begun_ns or 0) for each in readings)
     moved_ns = movement(readings[: before + 1]).in_all_ns
     found = {

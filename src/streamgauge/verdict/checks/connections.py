@@ -1,6 +1,5 @@
 """Checks of connections beside the load: were they answered, and were there as many as asked for."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
@@ -20,7 +19,7 @@ def answered(run: Evidence) -> Check | None:
     Fails when: one failed; of the instrument, where it failed because this machine had no more files, ports or threads.
     To do: see the broker's log, its limits of connections and its CPU; or lower connections.open.
     """
-    if not _are_asked(run):
+    if not run.profile.connections:
         return None
     rows = run.matching("connections", scope="run")
     if not rows:
@@ -55,7 +54,7 @@ def connection_rate(run: Evidence) -> Check | None:
     may be under way at once were.
     To do: lower connections.open or connections.metadata, raise connections.hold.refresh, or add CPU.
     """
-    if not _are_asked(run):
+    if not run.profile.connections:
         return None
     rows = [row for row in run.matching("connections", scope="measure") if row["asked_per_second"] is not None]
     if not rows:
@@ -82,10 +81,6 @@ def _cause(run: Evidence, row: Row) -> tuple[About, str, str]:
         seen = f"; {under_way:.1f} of {at_once} that may be under way at once waited for an answer"
         return "system", seen, "The cluster answers more slowly than asked. See its CPU, or ask for less."
     return "instrument", "", "The worker did not keep up. Ask for less (connections), or add CPU."
-
-
-def _are_asked(run: Evidence) -> bool:
-    return isinstance(run.facts.scenario.get("connections"), Mapping)
 
 
 def _wanted(row: Row) -> float:

@@ -5,7 +5,6 @@ from typing import Final
 
 from streamgauge.domain.events import UNDECIDED
 from streamgauge.domain.text.numbers import listed, percent, whole
-from streamgauge.verdict.asked import is_on, is_read_committed, part
 from streamgauge.verdict.check import Check, Status, passed, unknown
 from streamgauge.verdict.checks.pace import HELD_BACK, shortfall
 from streamgauge.verdict.evidence import Evidence
@@ -115,7 +114,7 @@ def corrupt(run: Evidence) -> Check | None:
     Fails when: one is wrong.
     To do: see the table `problems` for partitions and offsets; bytes changed on the way.
     """
-    if not run.consumes or run.facts.scenario.get("verify") == "off" or (run.piped and not run.piped.keeps_content):
+    if not run.consumes or run.profile.verify_every is None or (run.piped and not run.piped.keeps_content):
         return None
     row = run.delivery("run") or {}
     count, checked = row.get("corrupt"), row.get("checked")
@@ -137,14 +136,15 @@ def aborted_received(run: Evidence) -> Check | None:
     Fails when: there is one, and consumers are to read only what is committed.
     To do: see `problems` for their partitions and offsets; the broker or the client gave out what was aborted.
     """
-    if not (run.consumes and is_on(run.facts.scenario, "load", "transactions")):
+    load, consume = run.profile.load, run.profile.consume
+    if consume is None or load is None or not load.transactional:
         return None
     row = run.delivery("run") or {}
     count, aborted = row.get("aborted_received"), row.get("aborted")
     if count is None or aborted is None:
         return unknown("aborted_received", "system", "whether messages that were aborted were received is not known")
     evidence = f"{whole(count)} of {whole(aborted)} messages that were aborted were received"
-    if not is_read_committed(run.facts.scenario):
+    if not consume.read_committed:
         return passed("aborted_received", "system", f"{evidence}, as isolation.level asks for")
     if count == 0:
         return passed("aborted_received", "system", evidence)
@@ -176,7 +176,7 @@ def resent(run: Evidence) -> Check | None:
     Warns when: there is one.
     To do: see the table `attempts` for the errors, and the broker's log.
     """
-    if not part(run.facts.scenario, "load").get("resend"):
+    if run.profile.load is None or not run.profile.load.resend:
         return None
     row = run.delivery("run") or {}
     count = row.get("resent")

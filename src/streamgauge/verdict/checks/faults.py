@@ -12,7 +12,7 @@ def faults(run: Evidence) -> Check | None:
     Fails when: one could not be carried out, or was not.
     To do: see the error; name targets that the run has, at times that lie within the measure phase.
     """
-    asked = run.facts.scenario.get("faults") or ()
+    asked = run.profile.fault_count
     if not asked:
         return None
     if "faults" not in run.tables:
@@ -23,8 +23,8 @@ def faults(run: Evidence) -> Check | None:
     if failed:
         seen = listed([f"{row['kind']} of {row['target']}: {row['error']}" for row in failed])
         return Check("faults", "instrument", "fail", seen, advice)
-    if len(begun) < len(asked):
-        seen = f"{len(begun)} of {len(asked)} faults were carried out"
+    if len(begun) < asked:
+        seen = f"{len(begun)} of {asked} faults were carried out"
         return Check("faults", "instrument", "fail", seen, advice)
     told = listed([f"{row['kind']} of {row['target']} at {row['second']:.1f} s" for row in begun])
     return passed("faults", "instrument", f"carried out: {told}")

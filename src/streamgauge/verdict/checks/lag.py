@@ -3,7 +3,6 @@
 from typing import Final
 
 from streamgauge.domain.text.numbers import listed, percent, whole
-from streamgauge.verdict.asked import is_on
 from streamgauge.verdict.check import Check, passed, unknown
 from streamgauge.verdict.evidence import Evidence
 
@@ -19,7 +18,7 @@ def lag_samples(run: Evidence) -> Check | None:
     Warns when: {FAILED_SHARE:.0%} of them or more failed; of the system, where the scenario stopped the broker.
     To do: see the errors in the table `lag`; sample less often (lag.every).
     """
-    if not is_on(run.facts.scenario, "lag") or not (run.sends or run.consumes):
+    if run.profile.lag_every_ns is None or not (run.sends or run.consumes):
         return None
     rows = run.matching("lag", scope="group")
     if not rows:
@@ -42,7 +41,7 @@ def lag_sampler(run: Evidence) -> Check | None:
     Warns when: it used more than {SAMPLER_CORES:.0%} of a core.
     To do: sample less often (lag.every), or not at all.
     """
-    if not is_on(run.facts.scenario, "lag") or not (run.sends or run.consumes):
+    if run.profile.lag_every_ns is None or not (run.sends or run.consumes):
         return None
     cores = next((row["cpu_cores"] for row in run.processes(_ROLE) if row.get("cpu_cores") is not None), None)
     if cores is None:

@@ -51,7 +51,7 @@ def worker_cpu(run: Evidence) -> Check | None:
     """
     if not (run.sends or run.consumes):
         return None
-    workers = [*run.processes("producer"), *([] if run.is_processing else run.processes("consumer"))]
+    workers = [*run.processes("producer"), *([] if run.profile.processing else run.processes("consumer"))]
     known = [row for row in workers if row.get("cpu_cores") is not None]
     if not known:
         return unknown("worker_cpu", "instrument", "the CPU time of the workers is not known")

@@ -3,7 +3,6 @@
 from typing import Final
 
 from streamgauge.domain.text.numbers import listed, milliseconds, per_second, percent
-from streamgauge.verdict.asked import Pace, part
 from streamgauge.verdict.check import About, Check, Status, passed, unknown
 from streamgauge.verdict.evidence import FULL_QUEUE_SHARE, Evidence
 
@@ -132,7 +131,7 @@ def _difference(run: Evidence, percentile: str) -> str:
     return f"; {words} {name} {milliseconds(response)} from due, {milliseconds(service)} {than}"
 
 
-def asked_rate(run: Evidence) -> Check | None:
+def target_rate(run: Evidence) -> Check | None:
     """Whether the asked rate is the rate that was sent in the measure phase.
 
     Looks at: messages sent in the measure phase, by its length; of a load that changes, beside those that were due in
@@ -145,12 +144,16 @@ def asked_rate(run: Evidence) -> Check | None:
     """
     if not run.has_schedule:
         return None
-    asked, row, seconds = run.asked_per_second, run.measured, run.measured_seconds
+    asked, row, seconds = run.target_per_second, run.measured, run.measured_seconds
     if asked is None or row is None or seconds is None:
         return unknown("rate", "instrument", "what was sent in the measure phase is not known")
     wanted, sent = asked * seconds, row["sent"]
     off = abs(sent - wanted)
-    wish = f"{per_second(asked)} due on average" if run.pace is Pace.SHAPE else f"asked {per_second(asked)}"
+    wish = (
+        f"{per_second(asked)} due on average"
+        if run.profile.pace and run.profile.pace.is_shape
+        else f"asked {per_second(asked)}"
+    )
     evidence = f"{wish}, sent {per_second(sent / seconds)}"
     if off:
         evidence += f", {percent(off / wanted)} {'more' if sent > wanted else 'less'}"
@@ -200,14 +203,13 @@ def linger(run: Evidence) -> Check | None:
     Warns when: it is 0 and the rate is {BUSY_PER_SECOND:,} in a second or more, or as fast as possible.
     To do: set linger.ms to 1; that is mostly faster.
     """
-    if not run.sends:
+    if run.profile.load is None:
         return None
-    settings = part(run.facts.scenario, "load", "client")
-    wait = next((settings[name] for name in ("linger.ms", "queue.buffering.max.ms") if name in settings), None)
+    wait = run.profile.load.linger_ms
     rate = run.peak_per_second
     busy = rate >= BUSY_PER_SECOND if rate is not None else run.has_schedule or run.is_flat_out
-    if wait is None or float(wait) > 0 or not busy:
-        return passed("linger", "system", f"linger.ms is {'left to the client' if wait is None else wait}")
+    if wait is None or wait > 0 or not busy:
+        return passed("linger", "system", f"linger.ms is {'left to the client' if wait is None else f'{wait:g}'}")
     seen = f"linger.ms is 0 at {per_second(rate)}" if rate else "linger.ms is 0, as fast as possible"
     advice = "Every message is a request of its own, which the broker feels. linger.ms of 1 is mostly faster."
     return Check("linger", "system", "warn", seen, advice)

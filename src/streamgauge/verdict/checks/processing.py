@@ -24,7 +24,8 @@ def processing_delay(run: Evidence) -> Check | None:
     Fails when: one is off by more than {DELAY_FAIL:.0%}.
     To do: give the consumers more CPU or more processes (consume.processes), or ask for a longer delay.
     """
-    if not run.is_processing or run.facts.scenario["consume"]["processing"].get("function"):
+    processing = run.profile.processing
+    if processing is None or processing.function:
         return None
     rows = [row for row in run.rows("processing") if row["phase"] is not None and row["asked_ms"] is not None]
     if not rows:

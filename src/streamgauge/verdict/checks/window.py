@@ -31,7 +31,7 @@ def start_transient(run: Evidence) -> Check | None:
     To do: warm up for longer (phases.warmup).
     """
     metric = next((name for name in _METRICS if run.latency(name).get("p99_ms") is not None), None)
-    if metric is None or not run.is_steady:
+    if metric is None or not run.profile.is_steady:
         return None
     windows = [row for row in run.matching("latency", metric=metric, scope="window") if run.is_measured(row)]
     if len(windows) < WINDOWS_NEEDED:

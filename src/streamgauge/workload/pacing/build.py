@@ -3,9 +3,9 @@
 Apart from the pacers, so that workers, which need only those, start without a validation library.
 """
 
-from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.text.quantities import fraction
 from streamgauge.scenario.model import pace
+from streamgauge.scenario.profile.shapes import rates_of
 from streamgauge.workload.pacing.constant import constant
 from streamgauge.workload.pacing.drawn import Poisson, Windows
 from streamgauge.workload.pacing.pacer import Int64s, Pacer
@@ -53,36 +53,9 @@ def _whole(rate: pace.Pace, seed: int, warmup_ns: int) -> Whole:
             return _varying(shape, warmup_ns)
 
 
-def _varying(shape: pace.Ramp | pace.Steps | pace.Spike | pace.Burst | pace.Segments, warmup_ns: int) -> VaryingRate:
+def _varying(shape: object, warmup_ns: int) -> VaryingRate:
     """The warm-up at the initial rate, the pieces of a shape, and those that follow again and again."""
-    match shape:
-        case pace.Ramp():
-            initial, once, again = shape.from_, [_piece(shape.from_, shape.to, shape.over)], _hold(shape.to)
-        case pace.Steps():
-            initial, once, again = shape.from_, _stairs(shape), _hold(shape.to)
-        case pace.Spike():
-            once = [_piece(shape.base, shape.base, shape.at), _piece(shape.peak, shape.peak, shape.for_)]
-            initial, again = shape.base, _hold(shape.base)
-        case pace.Burst():
-            burst = _piece(shape.burst, shape.burst, shape.for_)
-            initial, once, again = shape.base, [], [burst, _piece(shape.base, shape.base, shape.every - shape.for_)]
-        case pace.Segments():
-            pieces = [_piece(each.rate, each.end, each.for_) for each in shape.segments]
-            initial, once = shape.segments[0].rate, pieces
-            again = {"hold": _hold(shape.segments[-1].end), "repeat": pieces, "stop": []}[shape.then]
-    first = [_piece(initial, initial, warmup_ns), *once]
+    once, again = ([Piece(*rates) for rates in each] for each in rates_of(shape))
+    initial = once[0].begin if once else again[-1].end
+    first = [Piece(initial, initial, warmup_ns), *once]
     return VaryingRate([piece for piece in first if piece.duration_ns], again)
-
-
-def _stairs(shape: pace.Steps) -> list[Piece]:
-    first, last = fraction(shape.from_), fraction(shape.to)
-    rates = [first + (last - first) * step / (shape.steps - 1) for step in range(shape.steps)]
-    return [Piece(rate, rate, shape.each) for rate in rates]
-
-
-def _hold(rate: float) -> list[Piece]:
-    return [_piece(rate, rate, NS_PER_SECOND)]
-
-
-def _piece(begin: float, end: float, duration_ns: int) -> Piece:
-    return Piece(fraction(begin), fraction(end), duration_ns)

@@ -6,10 +6,12 @@ from typing import Final
 import altair as alt
 
 from streamgauge.domain.latency.percentiles import PERCENTILES
-from streamgauge.domain.text.quantities import parse_rate_per_second
+from streamgauge.domain.text.numbers import UNKNOWN
+from streamgauge.domain.text.quantities import format_duration
 from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of, percentile
 from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, series_color, tip
 from streamgauge.report.figures.drawing.theme import PALETTE
+from streamgauge.scenario.profile.model import CONSTANT
 
 HEIGHT, WIDTH = 260, 240
 _NAMES: Final = (*PERCENTILES, "max")
@@ -17,15 +19,16 @@ _NAMES: Final = (*PERCENTILES, "max")
 
 def _by_engine(results: Sequence[Labelled]) -> list[Labelled]:
     """The runs with a pipeline and one rate, if they have several engines; none otherwise."""
-    piped = [run for run in results if run.result.pipeline and isinstance(run.load.get("rate"), str)]
+    piped = [run for run in results if run.result.pipeline and run.load and run.load.pace.kind == CONSTANT]
     return piped if len({_engine_of(run) for run in piped}) > 1 else []
 
 
 def _engine_of(run: Labelled) -> str:
     """The engine of a run in a few words, like `micro-batch, every 1s`."""
-    ((name, options),) = run.scenario["pipeline"]["engine"].items()
-    every = options.get("every")
-    return f"{name}, every {every}" if every else str(name)
+    pipeline = run.result.run.profile.pipeline
+    if pipeline is None:
+        return UNKNOWN
+    return f"{pipeline.engine}, every {format_duration(pipeline.every_ns)}" if pipeline.every_ns else pipeline.engine
 
 
 def engines(results: Sequence[Labelled]) -> Figure:
@@ -40,7 +43,7 @@ def engines(results: Sequence[Labelled]) -> Figure:
     kind = kind_of(runs, "end_to_end")
     rows: dict[tuple[float, str, str], Row] = {}
     for run in runs:
-        rate, engine = parse_rate_per_second(run.load["rate"]), _engine_of(run)
+        rate, engine = (run.load and run.load.pace.per_second) or 0.0, _engine_of(run)
         for each in _NAMES:
             found = percentile(run, "end_to_end", kind, each)
             if found is not None:

@@ -64,7 +64,7 @@ def burst_timeline(results: Sequence[Labelled]) -> Figure:
     """Rates, messages outstanding and tail of each second below each other, a column for each run; bursts are shaded.
 
     From `timeline[]`: `sent_per_second`, `received_per_second`, `outstanding` and `end_to_end.KIND.p99_ms`, KIND as in
-    `baseline_timeline`; and from `run.scenario.load.rate.burst`. ValueError where there is no result.
+    `baseline_timeline`; and from `run.profile.load.pace`. ValueError where there is no result.
     """
     name, title, data, shade = "burst-timeline", "Bursts over time", "bursts", "burst_spans"
     runs = checked(results)[:MOST_RUNS]
@@ -110,7 +110,7 @@ def _burst_lines(data: str, runs: Sequence[Labelled], rows: Sequence[Row]) -> li
 def burst_summary(results: Sequence[Labelled]) -> Figure:
     """How many messages bursts leave outstanding, and whether they are caught up with before the next.
 
-    From `timeline[].outstanding`, `throughput.measured_seconds` and `run.scenario.load.rate.burst`. The peak of a burst
+    From `timeline[].outstanding`, `throughput.measured_seconds` and `run.profile.load.pace`. The peak of a burst
     is looked for until a second after its end, the trough in the rest of its period; bursts that the end of the measure
     phase cuts short are left out. ValueError where there is no result.
     """

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.text.numbers import listed, significant
-from streamgauge.domain.text.quantities import parse_duration_ns
 from streamgauge.report.figures.drawing.figure import Row, rounded
 from streamgauge.report.figures.drawing.timeline import KINDS
 from streamgauge.result import Result
 from streamgauge.result.model.latency import LatencyFigures, LatencyPair
+from streamgauge.scenario.profile.model import BURST, LoadProfile
 
 SETTINGS: Final[Mapping[str, Sequence[str]]] = {
     "codec": ("compression.type", "compression.codec", "compression.level"),
@@ -41,10 +41,9 @@ class Labelled:
         return self.result.run.scenario
 
     @property
-    def load(self) -> Mapping[str, Any]:
-        """What was asked of the producers; empty where there are none."""
-        load = self.scenario.get("load")
-        return load if isinstance(load, Mapping) else {}
+    def load(self) -> LoadProfile | None:
+        """What producers sent; None where there are none."""
+        return self.result.run.profile.load
 
     @property
     def measured_seconds(self) -> float:
@@ -149,11 +148,11 @@ def percentile(run: Labelled, path: str, kind: str, name: str) -> Row | None:
 
 
 def bursts(run: Labelled) -> list[Burst]:
-    """The bursts within the measure phase, from `run.scenario.load.rate.burst`; the last may end after it."""
-    rate = run.load.get("rate")
-    burst = rate.get("burst") if isinstance(rate, Mapping) else None
-    if burst is None:
+    """The bursts within the measure phase, from `run.profile.load.pace`; the last may end after it."""
+    pace = run.result.run.profile.pace
+    if pace is None or pace.kind != BURST:
         return []
-    lasts, every = (parse_duration_ns(burst[key]) / NS_PER_SECOND for key in ("for", "every"))
+    lasts, rest = (segment.for_ns / NS_PER_SECOND for segment in pace.then)
+    every = lasts + rest
     count = math.ceil(round(run.measured_seconds / every, 3))
     return [Burst(number * every, number * every + lasts, (number + 1) * every) for number in range(count)]

@@ -96,13 +96,13 @@ def acks(results: Sequence[Labelled]) -> Figure:
 def sizes(results: Sequence[Labelled]) -> Figure:
     """Throughput and tail against the size of messages.
 
-    From `run.scenario.load.size`, `throughput.sent_mb_per_second` and `latency.end_to_end.KIND.p99_ms`, KIND as in
+    From `run.profile.load.size`, `throughput.sent_mb_per_second` and `latency.end_to_end.KIND.p99_ms`, KIND as in
     `codecs`; runs whose sizes are drawn are left out. ValueError where there is no result.
     """
     name, title = "sizes", "Throughput and latency by size"
     kind = kind_of(checked(results), "end_to_end")
     about = f"MB of value sent a second, and p99 of the end-to-end {kind} time, on the right. Scales are logarithmic."
-    plain = [(size, run) for run in results if isinstance(size := run.load.get("size"), int) and size]
+    plain = [(size, run) for run in results if run.load and isinstance(size := run.load.size, int) and size]
     rates = [
         {"run": run.label, "bytes": size, "series": "MB/s", "rate": rounded(sent_mb)}
         for size, run in plain

@@ -1,0 +1,164 @@
+"""From a scenario to its profile: the only place that interprets one for those who look at a run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.text.secrets import masked
+from streamgauge.scenario.advice import LINGER, number_of
+from streamgauge.scenario.model import pace
+from streamgauge.scenario.model.backpressure import Backpressure, Credit, Hysteresis
+from streamgauge.scenario.model.consume import Consume, Processing
+from streamgauge.scenario.model.load import Load
+from streamgauge.scenario.model.pipeline import AGGREGATE, Pipeline
+from streamgauge.scenario.model.scenario import Scenario
+from streamgauge.scenario.parse import understood
+from streamgauge.scenario.profile.model import (
+    CONSTANT,
+    UNKNOWN,
+    ConnectionsProfile,
+    ConsumeProfile,
+    Delay,
+    LoadProfile,
+    PaceProfile,
+    PaceSegment,
+    PipelineProfile,
+    PolicyProfile,
+    ProcessingProfile,
+    Profile,
+)
+from streamgauge.scenario.profile.shapes import Rates, rates_of
+
+_NOTHING = {"name": "unnamed", "load": "off", "consume": "off", "lag": "off"}
+"""A part that is not in a run.json was not there in the run, whatever the default is today."""
+_ACKS = ("acks", "request.required.acks")
+
+
+def profile_of(scenario: Scenario) -> Profile:
+    """What a scenario means, without its secrets."""
+    connections = scenario.connections.work if scenario.connections else ()
+    return Profile(
+        load=_load(scenario.load) if scenario.load else None,
+        consume=_consume(scenario.consume) if scenario.consume else None,
+        pipeline=_pipeline(scenario.pipeline) if scenario.pipeline else None,
+        backpressure=_policy(scenario.backpressure) if scenario.backpressure else None,
+        connections=tuple(
+            ConnectionsProfile(
+                kind=work.kind.value, per_second=float(work.per_second), held=work.held, at_once=work.at_once
+            )
+            for work in connections
+        ),
+        partitions=scenario.topic.partitions,
+        lag_every_ns=scenario.lag.every if scenario.lag else None,
+        fault_count=len(scenario.faults),
+        start_at=scenario.phases.start_at,
+        verify_every=scenario.verify_every,
+        expect=masked(scenario.expect),
+    )
+
+
+def recorded_profile(profile: object, scenario: Mapping[str, Any]) -> Profile:
+    """The profile that a run.json has; made from its scenario where it was written without, or says another thing.
+
+    What this version does not understand of such a scenario is left out, and claims nothing: a pace counts as a shape
+    that is not known, a job as one of which no loss can be told.
+    """
+    try:
+        return Profile.model_validate(profile)
+    except ValidationError:
+        given = {key: value for key, value in scenario.items() if value is not None}
+        meant, wrong = understood(given, _NOTHING)
+    made = profile_of(meant)
+    if made.load and "load.rate" in wrong:
+        rate = PaceProfile(kind=UNKNOWN, words=_words(scenario["load"]["rate"]), per_second=None, segments=(), then=())
+        made = made.model_copy(update={"load": made.load.model_copy(update={"pace": rate})})
+    if made.pipeline:
+        lost: dict[str, Any] = {"job": UNKNOWN, "does": AGGREGATE} if "pipeline.job" in wrong else {}
+        lost |= {"engine": UNKNOWN, "every_ns": None} if "pipeline.engine" in wrong else {}
+        made = made.model_copy(update={"pipeline": made.pipeline.model_copy(update=lost)})
+    return made
+
+
+def _load(load: Load) -> LoadProfile:
+    written = masked(load.model_dump(mode="json", include={"rate", "size"}))
+    acks = next((str(load.client[name]) for name in _ACKS if name in load.client), None)
+    return LoadProfile(
+        producers=load.producers,
+        pace=_pace(load.rate, _words(written["rate"])),
+        size=load.size if isinstance(load.size, int) else _words(written["size"]),
+        flushes=load.flush is not None,
+        transactional=load.transactions is not None,
+        resend=load.resend,
+        acks=acks,
+        linger_ms=number_of(load.client, LINGER),
+    )
+
+
+def _pace(rate: pace.Pacing, words: str) -> PaceProfile:
+    plain = rate if isinstance(rate, str) else CONSTANT
+    kind, shape = rate.chosen if isinstance(rate, pace.Pace) else (plain, None)
+    once, again = (tuple(map(_segment, rates)) for rates in rates_of(shape))
+    return PaceProfile(kind=kind, words=words, per_second=pace.mean_rate(rate), segments=once, then=again)
+
+
+def _segment(rates: Rates) -> PaceSegment:
+    return PaceSegment(from_per_second=float(rates.begin), to_per_second=float(rates.end), for_ns=rates.for_ns)
+
+
+def _consume(consume: Consume) -> ConsumeProfile:
+    return ConsumeProfile(
+        consumers=consume.consumers,
+        per_second=None if isinstance(consume.rate, str) else consume.rate,
+        partitions=consume.partitions,
+        read_committed=consume.client.get("isolation.level", "read_committed") == "read_committed",
+        processing=_processing(consume.processing) if consume.processing else None,
+    )
+
+
+def _processing(processing: Processing) -> ProcessingProfile:
+    following = [(0, processing.delay, processing.jitter)]
+    following += [(change.at, change.delay, change.jitter) for change in processing.changes]
+    delays = () if processing.function else following
+    return ProcessingProfile(
+        function=processing.function is not None,
+        delays=tuple(
+            Delay(from_ns=at_ns, delay_ns=delay_ns, jitter_ns=jitter_ns, exponential=processing.exponential)
+            for at_ns, delay_ns, jitter_ns in delays
+        ),
+        drops=processing.drop > 0,
+        slots={"loop": 1, "partitions": None, "slots": processing.slots}[processing.order],
+    )
+
+
+def _pipeline(pipeline: Pipeline) -> PipelineProfile:
+    batches = pipeline.engine.micro_batch
+    return PipelineProfile(
+        job=pipeline.job.name,
+        does=pipeline.job.does,
+        engine=pipeline.engine.name,
+        every_ns=batches.every if batches else None,
+        table=pipeline.table is not None,
+    )
+
+
+def _policy(backpressure: Backpressure) -> PolicyProfile:
+    name, policy = backpressure.chosen
+    limit = policy.limit if isinstance(policy, Credit) else policy.max_lag
+    resume = policy.resume if isinstance(policy, Hysteresis) else None
+    return PolicyProfile(name=name, limit=limit, resume=resume, poll_ms=policy.poll / NS_PER_MS)
+
+
+def _words(value: object) -> str:
+    """A value that is plain, or one thing out of several, in short: `ramp from 1k/s to 10k/s over 60s`."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    return ", ".join(f"{kind} {_said(about)}" for kind, about in value.items())
+
+
+def _said(about: object) -> str:
+    """What is said about a thing in a few words; of a list, how long it is."""
+    if isinstance(about, Mapping):
+        return " ".join(f"{key} {_said(value)}" for key, value in about.items() if value not in (None, False))
+    return f"of {len(about)}" if isinstance(about, list) else str(about)
