@@ -144,7 +144,7 @@ def test_a_second_is_a_point_and_phases_are_shades(make: Make) -> None:
     result = assemble(folder)
     rows = timeline(result, pq.read_table(folder.table("latency")).to_pylist())
     assert [row["s"] for row in rows] == list(range(-2, 10))
-    assert rows[3]["asked"] == rows[3]["sent"] == rows[3]["received"] == 10_000
+    assert rows[3]["target"] == rows[3]["sent"] == rows[3]["received"] == 10_000
     assert rows[3]["outstanding"] == 40
     assert rows[3]["end-to-end response p99"] == rounded(6.0 * (0.5 + 4 / 8))
     assert rows[3]["lateness max"] == 18.0

@@ -122,7 +122,7 @@ def test_a_figure_is_given_the_columns_that_it_shows(plain: str) -> None:
     """Of data that figures share; a browser would take long to copy the others for every point."""
     specs, data = (json.loads(script) for script in Page(plain).scripts if script.startswith("{"))
     given = {name: drawing["names"].get("timeline") for name, drawing in specs.items()}
-    assert given["rates"] == ["s", "asked", "sent", "acked", "received"]
+    assert given["rates"] == ["s", "target", "sent", "acked", "received"]
     assert given["outstanding"] == ["s", "outstanding"]
     assert given["cpu"] is None
     assert all(set(columns or ()) <= set(data["timeline"]) for columns in given.values())
@@ -161,9 +161,9 @@ def unscheduled(_facts: Row, tables: Tables) -> None:
         (None, "Throughput, received", "10,000/s", ""),
         (None, "End-to-end p99", "6.00 ms", ""),
         (None, "Delivery", "none lost", "good"),
-        (None, "Expectations", "2 of 2 held", "good"),
+        (None, "Expectations", "2 of 2 passed", "good"),
         (failing, "Delivery", "7 lost", "bad"),
-        (failing, "Expectations", "1 of 2 held", "bad"),
+        (failing, "Expectations", "1 of 2 passed", "bad"),
         (unjudged, "Delivery", "-", "doubt"),
         (censored, "End-to-end p99", "> 6.00 ms", ""),
         (unscheduled, "Acknowledgement p99", "6.00 ms", ""),
@@ -194,7 +194,7 @@ def test_checks_that_failed_are_told_before_the_figures(make: Make) -> None:
 
     text = Page(report(make(late))).text
     assert text.startswith("NOT VALID: baseline - Streamgauge")
-    rate = re.search(r"fail rate instrument (asked 10,000/s, sent 5,000/s[^.]*)", text)
+    rate = re.search(r"The target rate was reached instrument (target 10,000/s, sent 5,000/s[^.]*)", text)
     assert rate
     assert rate.start() < text.index("Summary")
 

@@ -92,11 +92,11 @@ def test_a_run_without_any_of_it_says_nothing(result: Callable[..., Result]) -> 
 
 
 def test_a_policy_is_told_with_what_it_cost(result: Callable[..., Result]) -> None:
-    """Limit, peak, whether the bound held, load, wait, credits: in the report and in summary.md."""
+    """Limit, peak, whether the limit was kept, load, wait, credits: in the report and in summary.md."""
     shown = page(result(backpressure=CREDIT))
     told = [
         "Policy credit: at most 5,000 messages sent and not processed; decided every 1.00 ms",
-        "Peak 4,990 messages outstanding at 2.50 s; 4,992 of 5,000 credits in use at most: the bound held, replayed",
+        "Peak 4,990 messages outstanding at 2.50 s; 4,992 of 5,000 credits in use at most: the limit was kept, replayed",  # noqa: E501
         "Load offered 10,000/s, admitted 2,400/s, sent 2,400/s, processed 2,390/s; 76,000 messages were due and never",
         "Throttle wait p50 3.20 s, p99 7.50 s, p99.9 7.60 s, max 9.50 ms",
         "Credits 12 of sends that failed came back; 3 of sends whose fate nobody knows did not",
@@ -124,10 +124,10 @@ def test_hysteresis_has_pauses_and_no_bound(result: Callable[..., Result]) -> No
 @pytest.mark.parametrize(
     ("changes", "said", "tone"),
     [
-        ({"within_limit": True}, "the bound held", "good"),
+        ({"within_limit": True}, "the limit was kept", "good"),
         (
             {"within_limit": False, "credits_used_max": 5_001},
-            "5,001 of 5,000 credits in use at most: the bound was",
+            "5,001 of 5,000 credits in use at most: the limit was",
             "bad",
         ),
         ({"within_limit": None, "credits_used_max": None}, "- of 5,000 credits", "doubt"),
@@ -188,7 +188,7 @@ def test_the_screen_has_a_line_of_each(result: Callable[..., Result]) -> None:
     lines = lines_of(result(lag=LAG, backpressure=CREDIT, faults=FAULTS, recovery=RECOVERY))
     assert lines[0].startswith("VALID")
     assert "Lag committed at most 12,177, last 1,828; outstanding at most 4,990, last 0" in lines
-    assert "Backpressure credit 5,000: at most 4,992 in use, the bound held; admitted 2,400/s of 10,000/s" in lines
+    assert "Backpressure credit 5,000: at most 4,992 in use, the limit was kept; admitted 2,400/s of 10,000/s" in lines
     assert "Faults 1 x pause, 1 x kill, 1 could not be done" in lines
     recovery = (
         "Recovery pause of consumers: drained in 2.25 s, peak 20,123; kill of consumer-1: not drained, peak 20,123"
@@ -221,7 +221,7 @@ def test_pauses_and_a_dead_controller_are_on_the_screen(result: Callable[..., Re
     once = pressure.in_short(result(backpressure=HYSTERESIS | {"pauses": 1}))["Backpressure"]
     assert "; 1 pause, 32.0 s in all; " in once
     broken = pressure.in_short(result(backpressure=CREDIT | {"within_limit": False}))["Backpressure"]
-    assert "the bound was broken" in broken
+    assert "the limit was exceeded" in broken
 
 
 def test_many_recoveries_are_cut_short_on_the_screen(result: Callable[..., Result]) -> None:

@@ -58,7 +58,7 @@ def test_terminal_markdown_html_and_json_say_the_same_numbers(make: Make, told: 
     publish(folder, result, told.append)
     texts = [summary(result), folder.summary.read_text(), folder.report.read_text()]
     assert json.loads(folder.result.read_text()) == result.document()
-    for figure in ("10,000/s", "6.00", "18.0", "120,000", "2 of 2 held"):
+    for figure in ("10,000/s", "6.00", "18.0", "120,000", "2 of 2 passed"):
         assert [figure in text for text in texts] == [True] * 3, figure
 
 

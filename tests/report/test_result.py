@@ -509,6 +509,7 @@ LATER = ("aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_r
 UNDESCRIBED = {("run", "workers", 0, "pid"), ("run", "workers", 0, "ended_ns")}
 OPTIONAL = {
     *UNDESCRIBED,
+    ("verdict", "checks", 0, "title"),
     ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
     ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
     *(("latency", key) for key in ("batch", "flush_wait", "throttle", "own_schedule_delay")),

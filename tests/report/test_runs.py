@@ -183,9 +183,9 @@ KILLED = RunRow("20260104", scenario="x", created="2026-01-04T12:00:00Z")
 TABLE = """\
 Run                               Verdict         Rate      p50 / p99, ms   Delivery
 20260101-120000-baseline          VALID           10,000/s  3.00 / 6.00     none missing
-baseline, 2026-01-01T12:00:00Z    finished        received  end-to-end      2 of 2 held
+baseline, 2026-01-01T12:00:00Z    finished        received  end-to-end      2 of 2 passed
 20260102-120000-smoke             NOT VALID       10,000/s  3.00 / > 1,234  12 missing
-smoke, 2026-01-01T12:00:00Z       interrupted     sent      ack             1 of 2 held
+smoke, 2026-01-01T12:00:00Z       interrupted     sent      ack             1 of 2 passed
 20260103                          not readable    -         -               -
 run.json is missing
 result.json is not a JSON object

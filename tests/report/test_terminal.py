@@ -21,7 +21,7 @@ VALID  baseline, finished; checks: 32 passed
 
 Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
              measured 10 s, Kafka 4.3.1, embedded broker
-Throughput   asked 10,000/s   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s
+Throughput   target 10,000/s   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s
 
 Latency, ms                         p50   p99  p99.9   max
              ack         response  3.00  6.00   7.50  18.0
@@ -33,23 +33,25 @@ Delivery     120,000 sent, 120,000 acknowledged, 120,000 delivered once
              none failed, lost, undelivered, repeated, reordered or corrupt
 Resources    cores: producers 0.21 + 0.22, consumers 0.12 + 0.12, broker 0.44
              machine 38 % idle, 0.12 % stolen, 2 GC pauses, longest 2.50 ms
-Expected     2 of 2 held
+Expected     2 of 2 passed
 Files        runs/20260101-120000-baseline"""
 
 TROUBLED = """\
 NOT VALID  baseline, interrupted; checks: 29 passed, 2 failed, 1 warned
 
-  fail  clock   instrument  2 of 120,000 messages were received before they were sent
-                            The clocks disagree. Run all workers on one host.
-  fail  lost    system      12 of 120,000 messages (0.01 %) acknowledged and lost
-                            Use acks=all with replication; see `problems` for their partitions and
-                            offsets.
-  warn  ending  instrument  interrupted
-                            What was measured until then stands.
+  fail  No message was received before it was sent  instrument
+        2 of 120,000 messages were received before they were sent
+        The clocks disagree. Run all workers on one host.
+  fail  No message was lost  system
+        12 of 120,000 messages (0.01 %) acknowledged and lost
+        Use acks=all with replication; see `problems` for their partitions and offsets.
+  warn  The run finished  instrument
+        interrupted
+        What was measured until then stands.
 
 Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
              measured 10 s, Kafka 4.3.1, embedded broker
-Throughput   asked 10,000/s   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s
+Throughput   target 10,000/s   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s
 
 Latency, ms                         p50     p99   p99.9   max
              ack         response  3.00    6.00    7.50  18.0
@@ -61,7 +63,7 @@ Delivery     120,000 sent, 120,000 acknowledged, 119,988 delivered once
              12 lost
 Resources    cores: producers 0.21 + 0.22, consumers 0.12 + 0.12, broker 0.44
              machine 38 % idle, 0.12 % stolen, 2 GC pauses, longest 2.50 ms
-Expected     0 of 2 held
+Expected     0 of 2 passed
              delivery.lost wanted 0: found 12
              latency.end_to_end.response.p99_ms wanted <= 20: with the messages that never came it
              may be as high as infinite
@@ -188,7 +190,7 @@ def test_a_folder_that_was_never_analysed_is_shown(make: Make) -> None:
     assert lines[0] == "NOT JUDGED  baseline, without an end; no check was made"
     assert "             nothing was measured, Kafka 4.3.1, embedded broker" in lines
     assert "             poll      -    -      -    -" in lines
-    assert "Throughput   asked 10,000/s" in lines
+    assert "Throughput   target 10,000/s" in lines
     assert "Delivery     not known" in lines
     assert "Resources    -" in lines
 

@@ -1066,22 +1066,22 @@ def test_the_group_that_fared_worst_is_judged() -> None:
         (
             (measured(sent=8_465 * SECONDS), blocked(0.4)),
             "rate",
-            "asked 10,000/s, sent 8,465/s, 15 % less; the client's queue was full 40 % of the time",
+            "target 10,000/s, sent 8,465/s, 15 % less; the client's queue was full 40 % of the time",
         ),
         (
             (late(p99=1.5),),
             "schedule",
-            "lateness p99 1.50 ms, max 2.00 ms; ack p99 6.50 ms from due, 5.00 ms from sent",
+            "schedule delay p99 1.50 ms, max 2.00 ms; ack p99 6.50 ms from due, 5.00 ms from sent",
         ),
         (
             (policed(own_p99_ms=200.0),),
             "schedule",
-            "after messages were let go: lateness p99 200 ms, max 400 ms; ack p99 905 ms from due, 705 ms without it",
+            "of admitted messages: schedule delay p99 200 ms, max 400 ms; ack p99 905 ms from due, 705 ms without it",
         ),
         (
             (policed(), measured(sent=8_465 * SECONDS)),
             "rate",
-            "asked 10,000/s, sent 8,465/s, 15 % less; the policy held producers back",
+            "target 10,000/s, sent 8,465/s, 15 % less; the policy throttled producers",
         ),
         ((policed(),), "credit", "at most 5,000 messages outstanding, credit for 5,000"),
         (
@@ -1096,12 +1096,12 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             "faults",
             "pause of broker-1: no such process",
         ),
-        ((), "rate", "asked 10,000/s, sent 10,000/s"),
-        ((measured(sent=MESSAGES + 600),), "rate", "asked 10,000/s, sent 10,020/s, 0.20 % more"),
+        ((), "rate", "target 10,000/s, sent 10,000/s"),
+        ((measured(sent=MESSAGES + 600),), "rate", "target 10,000/s, sent 10,020/s, 0.20 % more"),
         (
             (late(p99_9=20.0),),
             "schedule",
-            "lateness p99 0.100 ms, max 2.00 ms; ack p99.9 27.0 ms from due, 7.00 ms from sent",
+            "schedule delay p99 0.100 ms, max 2.00 ms; ack p99.9 27.0 ms from due, 7.00 ms from sent",
         ),
         (
             (latency("ack_service", count=500),),
@@ -1203,8 +1203,8 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             (facts(ending=None), measured(sent=MESSAGES // 2)),
             "rate",
             (
-                "asked 10,000/s, sent 5,000/s, 50 % less; the run was killed, and what was sent last may not have been "
-                "recorded"
+                "target 10,000/s, sent 5,000/s, 50 % less; the run was killed, and what was sent last may not have "
+                "been recorded"
             ),
         ),
     ],
@@ -1317,4 +1317,4 @@ def test_a_folder_without_anything_is_judged() -> None:
 )
 def test_exit_code(ending: Ending | None, is_valid: bool, held: bool, code: int) -> None:
     """The first that applies: interrupted, failed, not valid, expectation broken, done."""
-    assert exit_code(ending, valid=is_valid, expectations_held=held) == code
+    assert exit_code(ending, valid=is_valid, expectations_passed=held) == code

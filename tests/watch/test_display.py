@@ -68,7 +68,7 @@ def test_the_table_says_how_far_how_fast_and_how_late() -> None:
     assert all(len(line) <= 80 for line in lines)
     assert lines[0].startswith("measure")
     assert lines[0].endswith("10 of 60 s, 50 s left")
-    assert lines[1] == "rate           asked 10,000/s  sent 10,000/s  acked 9,997/s  received 10,000/s"
+    assert lines[1] == "rate           target 10,000/s  sent 10,000/s  acked 9,997/s  received 10,000/s"
     assert "▄█" in lines[2]
     assert lines[3] == "p50, p99 now   ack 7.86, 7.86 ms  end-to-end 7.86, 7.86 ms"
     text = "\n".join(lines)

@@ -60,7 +60,7 @@ def test_everything_is_counted(metrics: Metrics) -> None:
         assert found["streamgauge_messages_total", (("stage", stage),)] == count
     assert found["streamgauge_value_bytes_total", (("stage", "received"),)] == 9_000
     assert found["streamgauge_outstanding_messages", ()] == 7
-    assert found["streamgauge_asked_messages_per_second", ()] == 10_000
+    assert found["streamgauge_target_messages_per_second", ()] == 10_000
     assert found["streamgauge_stage", (("stage", "measure"),)] == 1
     assert found["streamgauge_stage", (("stage", "drain"),)] == 0
     assert found["streamgauge_worker_up", (("role", "consumer"), ("worker", "consumer-0"))] == 0

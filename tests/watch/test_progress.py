@@ -49,7 +49,7 @@ def test_rates_and_percentiles_are_those_between_two_looks() -> None:
         end_to_end=counted(900, 59_000) + counted(4, 50) + counted(50, 50),
     )  # fmt: skip
     said = progress(10_000.0, before, now, None)
-    assert (said.asked, said.sent, said.acked, said.received) == (10_000.0, 10_000.0, 10_000.0, 9_500.0)
+    assert (said.target_rate, said.sent, said.acked, said.received) == (10_000.0, 10_000.0, 10_000.0, 9_500.0)
     assert said.outstanding == 2_000
     assert said.ack_ms == pytest.approx((4.2, 4.2), rel=0.07)
     assert said.end_to_end_ms == pytest.approx((4.2, 50), rel=0.1)

@@ -25,8 +25,8 @@ _LABELLED = re.compile(rf"^({'|'.join(LABELS)}): ", re.MULTILINE)
 def page() -> str:
     """Every check: the question, what it looks at, when it warns and fails, and what to do."""
     overview = table(
-        ("check", "about", "asks"),
-        ((f"[{code(each.name)}](#{each.name})", about(each), question(each)) for each in RULES),
+        ("check", "title", "about", "asks"),
+        ((f"[{code(each.name)}](#{each.name})", each.title, about(each), question(each)) for each in RULES),
     )
     return document("Checks of the verdict", INTRO, overview, *(text for each in RULES for text in _section(each)))
 

@@ -26,7 +26,7 @@ def display_of(asked: float | None = None, *, quiet: bool = False) -> Display:
 
 def metrics_of(request: Request, address: str, port: int) -> Metrics:
     """The endpoint that tells how a run goes."""
-    asked = request.asked_per_second
+    asked = request.target_per_second
     return Metrics(request.scenario.name, asked, scheduled=asked is not None, address=address, port=port)
 
 

@@ -158,7 +158,7 @@ def run(
 
     Example: `streamgauge run baseline --set load.rate=20k/s --set phases.measure=10s`
 
-    Exit codes: 0 done and valid; 1 failed; 2 bad input; 3 an expectation is broken; 4 not valid as a measurement; 130
+    Exit codes: 0 done and valid; 1 failed; 2 bad input; 3 an expectation failed; 4 not valid as a measurement; 130
     interrupted.
     """
     from streamgauge.cli.display import display_of, metrics_of, shown_as
@@ -182,7 +182,7 @@ def run(
 
         print_out(forecast(request, as_json=as_json))
         return
-    display = display_of(request.asked_per_second, quiet=quiet)
+    display = display_of(request.target_per_second, quiet=quiet)
     metrics = None if metrics_port is None else metrics_of(request, metrics_address, metrics_port)
     may_prepare = sys.stderr.isatty() if prepare is None else prepare
     ended = run_request(

@@ -144,7 +144,7 @@ def _cells(row: RunRow) -> list[Text]:
     for fault in row.faults:
         run.append(f"\n{plain(fault)}", style="red")
     ending = row.ending or ("without an end" if row.created else "")
-    held = f"{row.held} of {row.expectations} held" if row.expectations else ""
+    held = f"{row.held} of {row.expectations} passed" if row.expectations else ""
     figures = (_figure(row.p50_ms, is_least=row.p50_is_least), _figure(row.p99_ms, is_least=row.p99_is_least))
     response = " / ".join(figures) if row.response else UNKNOWN
     return [

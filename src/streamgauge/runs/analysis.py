@@ -45,7 +45,7 @@ def analyse(
         result = write_result(folder)
         _publish(folder, result, progress, show, figures=figures)
     passed = all(each.passed for each in result.expectations)
-    return exit_code(facts.ending, valid=bool(result.verdict.valid), expectations_held=passed)
+    return exit_code(facts.ending, valid=bool(result.verdict.valid), expectations_passed=passed)
 
 
 def report(folder: RunFolder, progress: Progress, *, show: Show = lambda *_: None, figures: bool = False) -> Result:

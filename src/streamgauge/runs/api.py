@@ -150,7 +150,7 @@ def run(
         trust=[Path(each) for each in trust],
         broker=broker,
     )
-    return Run(run_request(request, _display(request.asked_per_second, progress)).folder.root)
+    return Run(run_request(request, _display(request.target_per_second, progress)).folder.root)
 
 
 def open(folder: str | Path) -> Run:  # noqa: A001 - as in `gzip.open`

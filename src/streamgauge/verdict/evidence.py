@@ -173,8 +173,8 @@ class Evidence:
         return waited or paused or (self.measured or {}).get("sent") == 0
 
     @property
-    def lateness(self) -> Row | None:
-        """How late messages were sent in the measure phase: after they were due, and a policy had let them go."""
+    def schedule_delay(self) -> Row | None:
+        """How late messages were sent in the measure phase, after they were due and a policy had admitted them."""
         return self.one("lateness", producer=None) if self.policy is None else self.latency("own_lateness") or None
 
     def stopped(self, *roles: str) -> list[str]:

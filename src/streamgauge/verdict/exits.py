@@ -12,7 +12,7 @@ class Exit(IntEnum):
     DONE = 0, "done and valid"
     FAILED = 1, "the run failed; what was recorded is kept"
     BAD_INPUT = 2, "bad input; nothing was started"
-    EXPECTATION_BROKEN = 3, "done and valid, but an expectation is broken"
+    EXPECTATION_FAILED = 3, "done and valid, but an expectation failed"
     NOT_VALID = 4, "done, but not valid as a measurement"
     INTERRUPTED = 130, "interrupted; what was measured is kept and reported"
 

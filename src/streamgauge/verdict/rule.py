@@ -22,11 +22,13 @@ class Rule:
     """
 
     name: str
+    title: str
+    """What people read: what holds where it passes."""
     about: tuple[About, ...]
     answer: Callable[[Evidence], Check | None]
     doc: str
 
 
-def rule(name: str, about: tuple[About, ...], answer: Callable[[Evidence], Check | None]) -> Rule:
+def rule(name: str, title: str, about: tuple[About, ...], answer: Callable[[Evidence], Check | None]) -> Rule:
     """The rule that a function is, its docstring included."""
-    return Rule(name, about, answer, answer.__doc__ or "")
+    return Rule(name, title, about, answer, answer.__doc__ or "")

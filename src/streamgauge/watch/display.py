@@ -42,8 +42,8 @@ class Quiet:
 class Lines:
     """One line now and then, and one for each new warning: for pipes, logs and CI."""
 
-    def __init__(self, asked: float | None, write: Callable[[str], None], every: float = LINE_SECONDS) -> None:
-        self._asked = asked
+    def __init__(self, target_rate: float | None, write: Callable[[str], None], every: float = LINE_SECONDS) -> None:
+        self._target_rate = target_rate
         self._write = write
         self._every_ns = round(every * 1e9)
         self._look: Look | None = None
@@ -57,7 +57,7 @@ class Lines:
 
     def show(self, look: Look) -> None:
         """A line where the last is old enough, and the warnings that are new."""
-        said = progress(self._asked, self._look, look, self._said)
+        said = progress(self._target_rate, self._look, look, self._said)
         self._look, self._said = look, said
         for warning in said.warnings:
             if (kind := _kind(warning)) not in self._warned:

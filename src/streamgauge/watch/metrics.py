@@ -30,10 +30,10 @@ class Metrics(Collector):
     """The metrics of one run, from the last look; an endpoint serves them while the context lasts."""
 
     def __init__(
-        self, run: str, asked: float | None, *, scheduled: bool, address: str = LOOPBACK, port: int = 0
+        self, run: str, target_rate: float | None, *, scheduled: bool, address: str = LOOPBACK, port: int = 0
     ) -> None:
         self._run = run
-        self._asked = asked
+        self._target_rate = target_rate
         self._kind = "response" if scheduled else "service"
         self.address = address
         self._wanted = port
@@ -55,8 +55,8 @@ class Metrics(Collector):
         for name in _STAGES:
             stage.add_metric([name], float(name == look.stage))
         yield stage
-        if self._asked is not None:
-            yield GaugeMetricFamily("streamgauge_asked_messages_per_second", "The asked rate.", self._asked)
+        if self._target_rate is not None:
+            yield GaugeMetricFamily("streamgauge_target_messages_per_second", "Target rate.", self._target_rate)
         yield from _messages(look)
         if look.held is not None:
             yield from _held(look.held)

@@ -18,7 +18,7 @@ class Progress:
     """Since the stage's own beginning; below zero never."""
     seconds_of: float | None
     """How long the stage is planned to be."""
-    asked: float | None
+    target_rate: float | None
     sent: float | None
     acked: float | None
     received: float | None
@@ -45,7 +45,7 @@ IDLE_SHARE: Final = 0.05
 RISING_LOOKS: Final = 3
 
 
-def progress(asked: float | None, before: Look | None, now: Look, last: Progress | None) -> Progress:
+def progress(target_rate: float | None, before: Look | None, now: Look, last: Progress | None) -> Progress:
     """How the run goes: `before` is the look before this one, `last` what was said then."""
     seconds = (now.at_ns - before.at_ns) / NS_PER_SECOND if before else 0.0
     earlier = before if before and seconds > 0 else None
@@ -66,7 +66,7 @@ def progress(asked: float | None, before: Look | None, now: Look, last: Progress
         stage=now.stage,
         seconds=0.0 if begun_ns is None else max(0.0, (now.at_ns - begun_ns) / NS_PER_SECOND),
         seconds_of=None if begun_ns is None or until_ns is None else (until_ns - begun_ns) / NS_PER_SECOND,
-        asked=asked if now.stage in {"warmup", "measure"} else None,
+        target_rate=target_rate if now.stage in {"warmup", "measure"} else None,
         sent=rate("sent", "producer"),
         acked=rate("acked", "producer"),
         received=rate("received", "consumer"),
@@ -80,7 +80,7 @@ def progress(asked: float | None, before: Look | None, now: Look, last: Progress
         lag=now.lag,
         held=now.held,
     )
-    return _with_warnings(said, asked, earlier, now, seconds)
+    return _with_warnings(said, target_rate, earlier, now, seconds)
 
 
 def _stage_span(look: Look) -> tuple[int | None, int | None]:
@@ -111,27 +111,29 @@ def _cores(before: Look | None, now: Look, seconds: float) -> dict[str, float]:
     return used
 
 
-def _with_warnings(said: Progress, asked: float | None, before: Look | None, now: Look, seconds: float) -> Progress:
+def _with_warnings(
+    said: Progress, target_rate: float | None, before: Look | None, now: Look, seconds: float
+) -> Progress:
     """The same with what somebody who waits should know now."""
     found = [f"{worker.name} is gone" for worker in now.workers if not worker.alive and now.stage != "ending"]
     if now.failed:
         found.append(f"{whole(now.failed)} messages failed")
     if said.stage in {"warmup", "measure"} and before is not None:
-        found += [*_of_producers(asked, before, now, seconds), *_of_consumers(said), *_of_machine(said)]
+        found += [*_of_producers(target_rate, before, now, seconds), *_of_consumers(said), *_of_machine(said)]
     return replace(said, warnings=tuple(found))
 
 
-def _of_producers(asked: float | None, before: Look, now: Look, seconds: float) -> list[str]:
+def _of_producers(target_rate: float | None, before: Look, now: Look, seconds: float) -> list[str]:
     producers = sum(worker.role == "producer" for worker in now.workers)
     blocked_ns = now.total("producer", "blocked_ns") - before.total("producer", "blocked_ns")
     found = []
-    if producers and blocked_ns / producers / NS_PER_SECOND > BLOCKED_SHARE * seconds and asked is not None:
+    if producers and blocked_ns / producers / NS_PER_SECOND > BLOCKED_SHARE * seconds and target_rate is not None:
         share = blocked_ns / producers / NS_PER_SECOND / seconds
         found.append(f"the client's queue was full {percent(min(1.0, share))} of the time: the system is too slow")
-    if asked is not None and now.start_ns is not None and now.end_ns is not None:
-        due = asked * (min(now.at_ns, now.end_ns) - now.start_ns) / NS_PER_SECOND
+    if target_rate is not None and now.start_ns is not None and now.end_ns is not None:
+        due = target_rate * (min(now.at_ns, now.end_ns) - now.start_ns) / NS_PER_SECOND
         # A policy that holds messages back does what it is there for.
-        if due - now.sent > asked * BEHIND_SECONDS and now.held is None:
+        if due - now.sent > target_rate * BEHIND_SECONDS and now.held is None:
             found.append(f"producers are {whole(due - now.sent)} messages behind their schedule")
     return found
 
@@ -143,7 +145,7 @@ def _of_consumers(said: Progress) -> list[str]:
 
 
 def _of_machine(said: Progress) -> list[str]:
-    if said.idle is None or said.idle >= IDLE_SHARE or said.asked is None:
+    if said.idle is None or said.idle >= IDLE_SHARE or said.target_rate is None:
         return []
     return [f"the machine has no processor time left, {percent(max(0.0, said.idle))} idle: it may be what is measured"]
 

@@ -23,10 +23,10 @@ _ROLES: Final = ("producer", "consumer", "broker", "supervisor")
 
 
 class View:
-    """A table that is drawn again at every look, below what was said. `asked` is the asked rate, None without one."""
+    """A table that is drawn again at every look, below what was said."""
 
-    def __init__(self, asked: float | None, console: Console) -> None:
-        self._asked = asked
+    def __init__(self, target_rate: float | None, console: Console) -> None:
+        self._target_rate = target_rate
         self._console = console
         # Drawn when there is something new, never by a thread of its own.
         self._live = Live(console=console, auto_refresh=False, transient=True)
@@ -41,7 +41,7 @@ class View:
 
     def show(self, look: Look) -> None:
         """The table as it is now."""
-        said = progress(self._asked, self._look, look, self._said)
+        said = progress(self._target_rate, self._look, look, self._said)
         self._look, self._said = look, said
         rate = said.received if said.received is not None else said.acked
         if rate is not None and look.stage in {"warmup", "measure", "drain"}:
@@ -68,7 +68,7 @@ def table(said: Progress, rates: list[float], *, ascii_only: bool = False) -> Re
     grid.add_column(no_wrap=True, style="bold", width=_LABEL)
     grid.add_column()
     grid.add_row(said.stage, _how_far(said))
-    names = {"asked": said.asked, "sent": said.sent, "acked": said.acked, "received": said.received}
+    names = {"target": said.target_rate, "sent": said.sent, "acked": said.acked, "received": said.received}
     stages = [f"{name} {per_second(max(0.0, rate))}" for name, rate in names.items() if rate is not None]
     grid.add_row("rate", Text("  ".join(stages) or UNKNOWN))
     grid.add_row("", Text(curve(rates, ascii_only=ascii_only), style="green"))

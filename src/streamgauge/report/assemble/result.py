@@ -15,7 +15,7 @@ from streamgauge.result import FORMAT, Result
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.verdict import CheckResult, VerdictSection
 from streamgauge.result.reading import misfit
-from streamgauge.verdict import Check, valid
+from streamgauge.verdict import TITLES, Check, valid
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
 
@@ -104,11 +104,15 @@ def keep_result(folder: RunFolder, result: Result) -> None:
         unfinished.write_text(result.text() + "\n", encoding="utf-8")
 
 
+def _titled(row: Row) -> dict[str, str]:
+    return {"title": TITLES[row["name"]]} if row["name"] in TITLES else {}
+
+
 def verdict(run: Evidence) -> VerdictSection:
     """The checks as the pipeline left them; `valid` is null where it left none."""
     rows = run.rows("verdict")
     judged = valid([Check(**row) for row in rows]) if rows else None
-    return VerdictSection(valid=judged, checks=[CheckResult.model_validate(row) for row in rows])
+    return VerdictSection(valid=judged, checks=[CheckResult.model_validate({**row, **_titled(row)}) for row in rows])
 
 
 def _tables(folder: RunFolder) -> dict[str, list[Row]]:

@@ -41,8 +41,8 @@ def rates(source: Source) -> Figure:
     series = _present(source, RATES)
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "neither load nor consumers"))
-    colors = {"asked": "grey", "sent": "blue", "acked": "orange", "received": "green"}
-    lines = _lines(source, series, [COLORS[colors[each]] for each in series], "messages/s", dashed=["asked"])
+    colors = {"target": "grey", "sent": "blue", "acked": "orange", "received": "green"}
+    lines = _lines(source, series, [COLORS[colors[each]] for each in series], "messages/s", dashed=["target"])
     return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 

@@ -96,7 +96,7 @@ def _rate_card(throughput: ThroughputSection) -> Card:
     if not rates:
         return Card("Throughput", UNKNOWN, "nothing was measured")
     stage, asked = list(rates)[-1], throughput.target_per_second
-    parts = [f"asked {per_second(asked)}" if asked is not None else "", words.megabytes(throughput) or ""]
+    parts = [f"target {per_second(asked)}" if asked is not None else "", words.megabytes(throughput) or ""]
     return Card(f"Throughput, {stage}", per_second(rates[stage]), ", ".join(filter(None, parts)))
 
 
@@ -123,8 +123,8 @@ def _delivery_card(delivery: DeliverySection) -> Card:
 
 def _expected_card(expectations: Sequence[ExpectationResult]) -> Card:
     broken = [each.path for each in expectations if not each.passed]
-    small = f"broken: {', '.join(broken)}" if broken else "as the scenario states them"
-    return Card("Expectations", words.held(expectations), small, "bad" if broken else "good")
+    small = f"failed: {', '.join(broken)}" if broken else "as the scenario states them"
+    return Card("Expectations", words.passed(expectations), small, "bad" if broken else "good")
 
 
 @dataclass(frozen=True, slots=True)

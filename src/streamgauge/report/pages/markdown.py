@@ -64,7 +64,7 @@ def _verdict(result: Result) -> Iterator[str]:
 
 def _check(check: CheckResult) -> Sequence[str]:
     status = "**fail**" if check.status == "fail" else check.status
-    return (status, *(escaped(each) for each in (check.name, check.about, check.evidence, check.advice)))
+    return (status, *(escaped(each) for each in (check.shown, check.about, check.evidence, check.advice)))
 
 
 def _throughput(throughput: ThroughputSection) -> Iterator[str]:
@@ -146,8 +146,8 @@ def _resources(resources: ResourcesSection) -> Iterator[str]:
 def _expected(expectations: Sequence[ExpectationResult]) -> Iterator[str]:
     if not expectations:
         return
-    yield f"### Expected: {words.held(expectations)}"
-    names = ("path", "wanted", "found", "held")
+    yield f"### Expected: {words.passed(expectations)}"
+    names = ("path", "wanted", "found", "passed")
     yield _table(names, (_expectation(each) for each in expectations))
 
 

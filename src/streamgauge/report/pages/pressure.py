@@ -65,7 +65,7 @@ def _most(policy: BackpressureSection) -> str:
     """How much there was at most, of what the policy limits, and whether it did."""
     if policy.policy != "credit":
         return f"at most {whole(policy.outstanding_max)} outstanding"
-    held = {True: ", the bound held", False: ", the bound was broken", None: ""}[policy.within_limit]
+    held = {True: ", the limit was kept", False: ", the limit was exceeded", None: ""}[policy.within_limit]
     return f"at most {whole(policy.credits_used_max)} in use{held}"
 
 
@@ -150,9 +150,9 @@ def _peak(found: BackpressureSection) -> Fact:
 
 
 _HELD: Final = {
-    True: ("the bound held, replayed from the rows and exact to the message", "good"),
-    False: ("the bound was broken, replayed from the rows and exact to the message", "bad"),
-    None: ("whether the bound held is not known", "doubt"),
+    True: ("the limit was kept, replayed from the rows and exact to the message", "good"),
+    False: ("the limit was exceeded, replayed from the rows and exact to the message", "bad"),
+    None: ("whether the limit was kept is not known", "doubt"),
 }
 
 

@@ -75,14 +75,14 @@ def _headline(result: Result) -> Text:
 def _troubled_checks(result: Result) -> Iterator[RenderableType]:
     """What did not pass: the gravest first, each with what was seen and what to do."""
     grid = Table.grid(padding=(0, 2))
-    for _ in range(3):
-        grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True)
     grid.add_column()
     for check in words.troubled_checks(result.verdict.checks):
         style = _STYLES[check.status]
-        seen = Text(f"{check.evidence}\n").append(check.advice, style="dim")
-        about = Text(check.about, style="dim")
-        grid.add_row(Text(f"  {check.status}", style=style), Text(check.name, style=style), about, seen)
+        told = Text.assemble(
+            (check.shown, style), (f"  {check.about}", "dim"), f"\n{check.evidence}\n", (check.advice, "dim")
+        )
+        grid.add_row(Text(f"  {check.status}", style=style), told)
     if grid.row_count:
         yield ""
         yield grid
@@ -128,7 +128,7 @@ def _resources(resources: ResourcesSection) -> str:
 
 
 def _expected(expectations: Sequence[ExpectationResult]) -> Text:
-    out = Text(words.held(expectations))
+    out = Text(words.passed(expectations))
     for each in expectations:
         if not each.passed:
             out.append(f"\n{each.path} wanted {each.wanted}: {words.found(each)}", style="bold red")

@@ -34,7 +34,7 @@ JUDGEMENTS: Final = {True: "VALID", False: "NOT VALID", None: "NOT JUDGED"}
 GRAVEST_FIRST: Final = ("fail", "warn", "unknown")
 """The statuses of checks that did not pass."""
 STAGES: Final = {
-    "asked": "target_per_second",
+    "target": "target_per_second",
     "sent": "sent_per_second",
     "acked": "acked_per_second",
     "received": "received_per_second",
@@ -335,9 +335,9 @@ def pauses(resources: ResourcesSection) -> str:
     return f"{whole(seen.pauses)} GC pauses, longest {milliseconds(seen.longest_ms)}" if seen else ""
 
 
-def held(expectations: Sequence[ExpectationResult]) -> str:
-    """How many expectations held."""
-    return f"{sum(each.passed for each in expectations)} of {len(expectations)} held"
+def passed(expectations: Sequence[ExpectationResult]) -> str:
+    """How many expectations passed."""
+    return f"{sum(each.passed for each in expectations)} of {len(expectations)} passed"
 
 
 def found(expectation: ExpectationResult) -> str:

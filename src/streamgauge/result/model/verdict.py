@@ -10,6 +10,8 @@ class CheckResult(Section):
 
     name: Text
     """Name of the check."""
+    title: Text | None = None
+    """What it says where it passes, in words; absent in results of older versions."""
     about: Literal["instrument", "system"]
     """Only checks of the instrument may make a run invalid."""
     status: Literal["pass", "warn", "fail", "unknown"]
@@ -18,6 +20,11 @@ class CheckResult(Section):
     """What was seen: numbers with units."""
     advice: str
     """What to do about it; empty when it passed."""
+
+    @property
+    def shown(self) -> str:
+        """What people read: the title, or the name where there is none."""
+        return self.title or self.name
 
 
 class VerdictSection(Section):

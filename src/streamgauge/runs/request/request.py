@@ -34,8 +34,8 @@ class Request:
     """When messages are due, in ns from the first one on, where the load replays them."""
 
     @property
-    def asked_per_second(self) -> float | None:
-        """The rate that is asked for on average; None without a load, and where the rate says none."""
+    def target_per_second(self) -> float | None:
+        """The target rate on average; None without a load, and where the rate says none."""
         return self.scenario.load.mean_rate if self.scenario.load else None
 
     def without_secrets(self, text: str) -> str:

@@ -8,7 +8,7 @@ _CONTROLLER = "controller"
 
 
 def credit(run: Evidence) -> Check | None:
-    """Whether never more messages were outstanding than the credit allows.
+    """Whether the number of outstanding messages stayed within the credit limit.
 
     That is what the tool promises, so that it is replayed from the rows: messages sent, without those processed up to
     the first gap of each partition by the group that is furthest behind.
@@ -39,11 +39,11 @@ def credit(run: Evidence) -> Check | None:
 
 
 def controller(run: Evidence) -> Check | None:
-    """Whether the controller decided until the end. Once it is dead, what it granted last stands for ever.
+    """Whether the controller ran to the end. When it is dead, its last decision stays in force.
 
     Looks at: how the worker `controller` ended, in run.json.
-    Warns when: it died, and the scenario had asked for it.
-    Fails when: it died and nobody asked for it.
+    Warns when: it died, and the scenario killed it.
+    Fails when: it died otherwise.
     To do: read the worker's log in the run folder; from then on the load is not what the policy would have made it.
     """
     if run.policy is None:
@@ -58,13 +58,13 @@ def controller(run: Evidence) -> Check | None:
     second = (run.one("backpressure") or {}).get("controller_died_second")
     evidence = f"the controller died{'' if second is None else f' at {second:.1f} s'}; what it granted last stood"
     if all(worker.declared_dead for worker in dead):
-        return Check(_CONTROLLER, "system", "warn", evidence, "The scenario asked for it.")
+        return Check(_CONTROLLER, "system", "warn", evidence, "The scenario killed it.")
     advice = "From then on the load is not what the policy makes it. See the worker's log in the folder."
     return Check(_CONTROLLER, "instrument", "fail", evidence, advice)
 
 
 def lost_credit(run: Evidence) -> Check | None:
-    """Whether all credit came back that could.
+    """Whether all credit was returned.
 
     A send that failed, or that its producer could not report before it died, may have been written all the same. Its
     credit does not come back, or the limit might be exceeded: from then on, so many fewer messages can be outstanding.

@@ -58,7 +58,7 @@ def movement(readings: Sequence[Reading]) -> Movement:
 
 
 def start(run: Evidence) -> Check | None:
-    """Whether the load began when it was to begin.
+    """Whether the load started at `phases.start_at`.
 
     Looks at: `phases.start_at`, beside the begin of the first phase in run.json, put on the wall clock by the pair of
     clocks that was read when the run began.

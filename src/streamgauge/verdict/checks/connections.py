@@ -45,7 +45,7 @@ def _failures(row: Row) -> str:
 
 
 def connection_rate(run: Evidence) -> Check | None:
-    """Whether as many connections as asked for were opened, made and used in the measure phase.
+    """Whether connections were opened and used at their target rate in the measure phase.
 
     Looks at: operations that began in the measure phase, by its length, of the kind that is furthest off. Up to
     {RATE_EXACT:.1%} or {RATE_GRAINS} more or less is exact.
@@ -62,7 +62,7 @@ def connection_rate(run: Evidence) -> Check | None:
     row = max(rows, key=_off_share)
     off, wanted, began = _off(row), _wanted(row), row["made"] + row["failed"]
     seconds = row["duration_ns"] / NS_PER_SECOND
-    evidence = f"{row['kind']}: asked {per_second(row['asked_per_second'])}"
+    evidence = f"{row['kind']}: target {per_second(row['asked_per_second'])}"
     evidence += f", began {per_second(began / seconds)}" if seconds else ""
     evidence += f"; late p99 {milliseconds(row['late_p99_ms'])}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
@@ -79,7 +79,7 @@ def _cause(run: Evidence, row: Row) -> tuple[About, str, str]:
     under_way, at_once = row["under_way"], row["at_once"]
     if under_way is not None and at_once and under_way >= ALL_BUSY * at_once:
         seen = f"; {under_way:.1f} of {at_once} that may be under way at once waited for an answer"
-        return "system", seen, "The cluster answers more slowly than asked. See its CPU, or ask for less."
+        return "system", seen, "The cluster answers more slowly than the target rate. See its CPU, or ask for less."
     return "instrument", "", "The worker did not keep up. Ask for less (connections), or add CPU."
 
 

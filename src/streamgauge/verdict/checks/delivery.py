@@ -25,6 +25,7 @@ class _Class:
     """A count that should be zero: which messages, out of which count, how grave, and what to do."""
 
     name: str
+    title: str
     words: str
     out_of: str
     status: Status
@@ -59,45 +60,54 @@ class _Class:
 
 _CLASSES: Final = (
     _Class(
-        "failed", "refused or timed out", "sent", "fail",
+        "failed", "No send failed",
+        "refused or timed out", "sent", "fail",
         "Their errors stand in the table `problems`; see the broker's log.", needs_consumers=False,
     ),
     _Class(
-        "lost", "acknowledged and lost", "acked", "fail",
+        "lost", "No message was lost",
+        "acknowledged and lost", "acked", "fail",
         "Use acks=all with replication; see `problems` for their partitions and offsets.",
     ),
     _Class(
-        "undelivered", "acknowledged and not received by the end of the drain", "acked", "fail",
+        "undelivered", "Every message was delivered by the end",
+        "acknowledged and not received by the end of the drain", "acked", "fail",
         "Consumers were too slow or the drain too short: add consumers, or raise phases.drain.",
     ),
     _Class(
-        "expired", "deleted by retention before they were received", "acked", "fail",
+        "expired", "Retention deleted nothing unread",
+        "deleted by retention before they were received", "acked", "fail",
         "Raise the topic's retention, or add consumers.",
     ),
     _Class(
-        "duplicate_producer", "written more than once", "acked", "warn",
+        "duplicate_producer", "No message was written twice",
+        "written more than once", "acked", "warn",
         "Retries write twice: set enable.idempotence in load.client.",
     ),
     _Class(
-        "duplicate_consumer", "received more than once by the group", "received", "warn",
+        "duplicate_consumer", "No message was received twice",
+        "received more than once by the group", "received", "warn",
         "The group re-read them after a rebalance or a restart: commit more often.", needs_load=False,
     ),
     _Class(
-        "reordered", "received out of the order they were sent in", "received", "warn",
+        "reordered", "Messages kept their order",
+        "received out of the order they were sent in", "received", "warn",
         "Retries reorder: set enable.idempotence, or max.in.flight of 1, in load.client.",
     ),
     _Class(
-        "foreign", "not of this run", "received", "warn",
+        "foreign", "No foreign message was received",
+        "not of this run", "received", "warn",
         "Somebody else writes to the topic: name a topic that is this run's alone.",
     ),
     _Class(
-        "unacked_received", "received though never acknowledged", "received", "warn",
+        "unacked_received", "Nothing unacknowledged was received",
+        "received though never acknowledged", "received", "warn",
         "A send that failed or has no report may still have been written: whoever retries it writes it twice.",
     ),
 )  # fmt: skip
 
 
-CLASSES: Final = tuple(Rule(each.name, SYSTEM, each.answer, each.doc) for each in _CLASSES)
+CLASSES: Final = tuple(Rule(each.name, each.title, SYSTEM, each.answer, each.doc) for each in _CLASSES)
 """One rule for each class of delivery."""
 
 
@@ -129,7 +139,7 @@ def corrupt(run: Evidence) -> Check | None:
 
 
 def aborted_received(run: Evidence) -> Check | None:
-    """Whether what was aborted stayed unseen.
+    """Whether messages of aborted transactions stayed invisible.
 
     Looks at: the count `aborted_received` of the whole run, for the group that fared worst; and `isolation.level` in
     consume.client. Consumers that read what is not committed are meant to receive it.
@@ -153,7 +163,7 @@ def aborted_received(run: Evidence) -> Check | None:
 
 
 def transactions(run: Evidence) -> Check | None:
-    """Whether every transaction ended as it was told to.
+    """Whether every transaction was committed or aborted as intended.
 
     Looks at: how transactions of the whole run ended, in the table `transactions`.
     Warns when: the broker did not say how one ended; what of it nobody received is undecided.
@@ -218,7 +228,7 @@ def unsent(run: Evidence) -> Check | None:
     """Whether everything that was due was sent.
 
     Looks at: the count `unsent` of the whole run.
-    Warns when: there is one, and the policy held producers back.
+    Warns when: there is one, and the policy throttled producers.
     Fails when: there is one otherwise; of the system, where the client's queue was full {FULL_QUEUE_SHARE:.1%} of the
     time or more, or the scenario stopped a producer or the broker.
     To do: add producers (load.producers) or CPU, or lower load.rate.

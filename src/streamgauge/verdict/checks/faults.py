@@ -6,7 +6,7 @@ from streamgauge.verdict.evidence import Evidence
 
 
 def faults(run: Evidence) -> Check | None:
-    """Whether every fault that the scenario asks for was carried out.
+    """Whether every fault of the scenario was injected.
 
     Looks at: the table `faults` beside `faults` of the scenario.
     Fails when: one could not be carried out, or was not.
@@ -16,7 +16,7 @@ def faults(run: Evidence) -> Check | None:
     if not asked:
         return None
     if "faults" not in run.tables:
-        return unknown("faults", "instrument", "which faults were carried out is not known")
+        return unknown("faults", "instrument", "which faults were injected is not known")
     begun = [row for row in run.rows("faults") if row["action"] == "begin" and row["kind"] in {"pause", "kill"}]
     failed = [row for row in run.rows("faults") if row["error"] is not None]
     advice = "Name targets that the run has, at times that lie within the measure phase."
@@ -24,7 +24,7 @@ def faults(run: Evidence) -> Check | None:
         seen = listed([f"{row['kind']} of {row['target']}: {row['error']}" for row in failed])
         return Check("faults", "instrument", "fail", seen, advice)
     if len(begun) < asked:
-        seen = f"{len(begun)} of {asked} faults were carried out"
+        seen = f"{len(begun)} of {asked} faults were injected"
         return Check("faults", "instrument", "fail", seen, advice)
     told = listed([f"{row['kind']} of {row['target']} at {row['second']:.1f} s" for row in begun])
     return passed("faults", "instrument", f"carried out: {told}")

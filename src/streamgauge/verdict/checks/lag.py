@@ -12,7 +12,7 @@ _ROLE: Final = "lag"
 
 
 def lag_samples(run: Evidence) -> Check | None:
-    """Whether the cluster answered when it was asked for lag.
+    """Whether the cluster answered requests for offsets when lag was sampled.
 
     Looks at: samples of the whole run in the table `lag`, and how many of them have an error.
     Warns when: {FAILED_SHARE:.0%} of them or more failed; of the system, where the scenario stopped the broker.
@@ -29,7 +29,7 @@ def lag_samples(run: Evidence) -> Check | None:
         return passed("lag_samples", "instrument", evidence)
     evidence += f": {listed(sorted({str(row['error']) for row in failed})[:2])}"
     if stopped := run.stopped("broker"):
-        advice = "The scenario asked for it; while the broker stood still, lag is not known."
+        advice = "The scenario stopped the broker; meanwhile lag is not known."
         return Check("lag_samples", "system", "warn", f"{evidence}; the scenario stopped {listed(stopped)}", advice)
     return Check("lag_samples", "instrument", "warn", evidence, "Sample less often (lag.every); see the broker's log.")
 

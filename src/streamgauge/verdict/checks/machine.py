@@ -43,7 +43,7 @@ def worker_cpu(run: Evidence) -> Check | None:
     Looks at: the CPU of each producer and consumer process over the measure phase; as fast as possible means using it
     up, so that it then passes. Consumers that process are judged by `processing_delay`.
     Warns when: a worker used {ONE_CORE} cores or more, and no figure suffered.
-    Fails when: such a producer moved a median or p99 by its own lateness, or sends in a closed loop, whose pace it then
+    Fails when: such a producer moved a median or p99 by its own delay, or sends in a closed loop, whose pace it then
     sets; or a group received less than {FELL_BEHIND:.0%} of what was acknowledged, and such a consumer spent less than
     {IN_POLL_SHARE:.0%} of its time in poll.
     To do: add workers of this role (load.producers, consume.consumers, with a process for each) or cores, or lower
@@ -109,7 +109,7 @@ def machine_cpu(run: Evidence) -> Check:
     if idle >= IDLE_SHARE:
         return passed("machine_cpu", "instrument", evidence)
     if others is not None and others >= OTHERS_SHARE * host["cpu_cores"]:
-        advice = "Something else took CPU from workers and broker: stop it, and measure again."
+        advice = "Other processes took CPU from workers and broker. Stop them, and measure again."
         return Check("machine_cpu", "instrument", "warn", evidence, advice)
     if not run.is_flat_out:
         advice = "Workers and broker wait for each other's CPU. Lower load.rate, or measure a broker on another host."
@@ -193,12 +193,12 @@ def _is_measured(run: Evidence, row: Row) -> bool:
 
 
 def garbage_collection(run: Evidence) -> Check | None:
-    """Whether the pauses of the brokers' garbage collectors make the tail.
+    """Whether garbage collection pauses of the broker dominate the tail latency.
 
     Looks at: pauses of embedded brokers in the measure phase.
     Warns when: they take {PAUSES_SHARE:.0%} of the time or more, or the longest is {TAIL_SHARE:.0%} of the p99.9 or
     more.
-    To do: see the broker's heap, or read the tail as the collector's.
+    To do: check the broker's heap, or read the tail as garbage collection.
     """
     if not run.facts.broker.processes:
         return None
@@ -215,7 +215,11 @@ def garbage_collection(run: Evidence) -> Check | None:
     elif share < PAUSES_SHARE:
         return passed("garbage_collection", "system", evidence)
     return Check(
-        "garbage_collection", "system", "warn", evidence, "The tail is the collector's: see the broker's heap."
+        "garbage_collection",
+        "system",
+        "warn",
+        evidence,
+        "Garbage collection dominates the tail. Check the broker's heap.",
     )
 
 

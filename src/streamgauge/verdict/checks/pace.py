@@ -21,7 +21,7 @@ _PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end"}
 _CORE: Final = ("p50_ms", "p99_ms")
 _TAIL: Final = ("p99_9_ms",)
 
-HELD_BACK: Final = "; the policy held producers back"
+HELD_BACK: Final = "; the policy throttled producers"
 
 BUSY_PER_SECOND: Final = 1_000
 """From this rate on, a request for every message is worth a warning."""
@@ -33,14 +33,14 @@ def is_more(larger: float, smaller: float) -> bool:
 
 
 def moved(run: Evidence, percentile: str) -> tuple[str, float, float] | None:
-    """The path whose percentile lateness moved most in proportion: its words, response and service time in ms.
+    """The path whose percentile the schedule delay moved most in proportion: words, response and service time in ms.
 
-    Both are percentiles of the same messages, so what lies between them is what lateness did to the figure. With a
+    Both are percentiles of the same messages, so what lies between them is what the schedule delay did to it. With a
     policy, its wait lies between them, too: in place of the service time then stands the response time without the
-    lateness of messages that had been let go.
+    schedule delay of admitted messages.
     """
     found = []
-    late = None if run.policy is None else (run.lateness or {}).get(percentile) or 0.0
+    late = None if run.policy is None else (run.schedule_delay or {}).get(percentile) or 0.0
     for path, words in _PATHS.items():
         response = run.latency(f"{path}_response").get(percentile)
         service = run.latency(f"{path}_service").get(percentile)
@@ -52,13 +52,13 @@ def moved(run: Evidence, percentile: str) -> tuple[str, float, float] | None:
 
 
 def is_core_moved(run: Evidence) -> bool:
-    """Whether lateness moved a median or a p99."""
+    """Whether the schedule delay moved a median or a p99."""
     return _first_moved(run, _CORE) is not None
 
 
 def _first_moved(run: Evidence, percentiles: tuple[str, ...]) -> str | None:
-    """The first percentile that lateness moved; messages that were never sent move some too, without being late."""
-    late = run.lateness or {}
+    """The first percentile that the schedule delay moved; messages that were never sent move some, too."""
+    late = run.schedule_delay or {}
     for name in percentiles:
         figure = moved(run, name)
         if figure and is_more(figure[1], figure[2]) and (late.get(name) or 0.0) > MOVED_MS:
@@ -74,12 +74,12 @@ def cause(run: Evidence) -> tuple[About, str, str]:
         return "system" if declared else "instrument", "; a producer died", "See the check of workers."
     if stopped := run.stopped("producer", "broker"):
         seen = f"; the scenario stopped {listed(stopped)}"
-        return "system", seen, "What was due meanwhile went out late, as the scenario asks for."
+        return "system", seen, "What was due meanwhile was sent late, as the scenario intends."
     if run.is_held_up:
         seen = f"; the client's queue was full {percent(run.full_queue_share)} of the time"
         return "system", seen, "The system takes no more; response time counts the wait. Lower load.rate."
     if run.waits_for_reports:
-        seen = "; producers waited for the system between messages, as load.flush or load.transactions asks for"
+        seen = "; producers waited for the system between messages, because of load.flush or load.transactions"
         return "system", seen, "What is due meanwhile goes out late. Lower load.rate, or add producers."
     return "instrument", "", "The generator did not keep up. Add producers (load.producers) or CPU, or lower load.rate."
 
@@ -93,13 +93,14 @@ def shortfall(run: Evidence) -> tuple[About, str, str]:
 
 
 def schedule(run: Evidence) -> Check | None:
-    """Whether messages went out when they were due, as far as a reported percentile can tell.
+    """Whether messages were sent when they were due, as far as a reported percentile can tell.
 
-    Where a policy holds producers back, its wait is no lateness: what counts is when a message was due and let go.
+    The time that a policy holds a message back is no schedule delay: that begins when it is due and admitted.
 
-    Looks at: lateness, and response beside service time of the same messages. A percentile is moved when the two differ
-    by more than {MOVED_SHARE:.0%} of it and by more than {MOVED_MS:g} ms; with a policy, when lateness is as much.
-    Warns when: only a p99.9 is moved; or a median or p99 is, and the system or a fault that was asked for is the
+    Looks at: the schedule delay, and response beside service time of the same messages. A percentile is moved when the
+    two differ by more than {MOVED_SHARE:.0%} of it and by more than {MOVED_MS:g} ms; with a policy, when the schedule
+    delay is as much.
+    Warns when: only a p99.9 is moved; or a median or p99 is, and the system or an injected fault is the
     cause. The system is, when the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or more, and when
     producers wait for it between messages (load.flush, load.transactions).
     Fails when: a median or p99 is moved and the generator is the cause.
@@ -107,12 +108,12 @@ def schedule(run: Evidence) -> Check | None:
     """
     if not run.has_schedule:
         return None
-    late = run.lateness
+    late = run.schedule_delay
     if late is None or late.get("p99_ms") is None:
-        return unknown("schedule", "instrument", "how late messages were sent is not known")
+        return unknown("schedule", "instrument", "the schedule delay is not known")
     core, tail = _first_moved(run, _CORE), _first_moved(run, _TAIL)
-    evidence = "" if run.policy is None else "after messages were let go: "
-    evidence += f"lateness p99 {milliseconds(late['p99_ms'])}, max {milliseconds(late.get('max_ms'))}"
+    evidence = "" if run.policy is None else "of admitted messages: "
+    evidence += f"schedule delay p99 {milliseconds(late['p99_ms'])}, max {milliseconds(late.get('max_ms'))}"
     evidence += _difference(run, core or tail or "p99_ms")
     if not core and not tail:
         return passed("schedule", "instrument", evidence)
@@ -132,13 +133,13 @@ def _difference(run: Evidence, percentile: str) -> str:
 
 
 def target_rate(run: Evidence) -> Check | None:
-    """Whether the asked rate is the rate that was sent in the measure phase.
+    """Whether the load was sent at its target rate.
 
     Looks at: messages sent in the measure phase, by its length; of a load that changes, beside those that were due in
     it. Up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages more or less is exact.
-    Warns when: the rate is off by up to {RATE_CLOSE:.0%}; or by more, and the policy held producers back. Unknown where
+    Warns when: the rate is off by up to {RATE_CLOSE:.0%}; or by more, and the policy throttled producers. Unknown where
     it is off by more and the run itself was killed: what was recorded last is all that is known of it.
-    Fails when: it is off by more; of the system, where full queues, failed sends or a fault that was asked for are the
+    Fails when: it is off by more; of the system, where full queues, failed sends or an injected fault are the
     cause.
     To do: add producers or CPU, or lower load.rate; see the checks that the evidence names.
     """
@@ -152,7 +153,7 @@ def target_rate(run: Evidence) -> Check | None:
     wish = (
         f"{per_second(asked)} due on average"
         if run.profile.pace and run.profile.pace.is_shape
-        else f"asked {per_second(asked)}"
+        else f"target {per_second(asked)}"
     )
     evidence = f"{wish}, sent {per_second(sent / seconds)}"
     if off:
@@ -186,7 +187,9 @@ def full_queue(run: Evidence) -> Check | None:
         return unknown("full_queue", "system", "how long producers waited for room is not known")
     evidence = f"producers waited for room in the client's queue {percent(share)} of the time"
     if run.has_schedule and share >= FULL_QUEUE_SHARE:
-        advice = "The system takes messages more slowly than asked. Lower load.rate; see the broker's CPU and disk."
+        advice = (
+            "The system takes messages too slowly for the target rate. Lower load.rate; see the broker's CPU and disk."
+        )
         return Check("full_queue", "system", "warn", evidence, advice)
     if run.is_flat_out and share < BARELY_FULL:
         advice = "The generator may have set the pace. Add producers, and see whether the rate rises."
@@ -195,7 +198,7 @@ def full_queue(run: Evidence) -> Check | None:
 
 
 def linger(run: Evidence) -> Check | None:
-    """Whether the client waits for company before it sends: without, every message is a request of its own.
+    """Whether the producer waits to fill batches (`linger.ms`). Without that, every message is a request of its own.
 
     At 10,000 messages a second that costs the broker a core and end-to-end latency a fifth of a second.
 

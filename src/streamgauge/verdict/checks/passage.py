@@ -9,7 +9,7 @@ def query(run: Evidence) -> Check | None:
     """Whether the query in the measured path lived, or came back after what the scenario did to it.
 
     Looks at: the tables `query` and `faults`.
-    Warns when: it died more often than the scenario asks for, or after the cluster was taken away, and came back.
+    Warns when: it died more often than the scenario kills it, or after the cluster was taken away, and came back.
     Fails when: it failed, or died and did not come back.
     To do: see logs/query-spark.log in the run folder.
     """

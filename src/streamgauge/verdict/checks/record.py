@@ -46,11 +46,11 @@ def ending(run: Evidence) -> Check:
 
 
 def workers(run: Evidence) -> Check:
-    """Whether every worker lived until its work was done, or died because the scenario wanted it.
+    """Whether every worker lived until its work was done, or was killed by the scenario.
 
     Looks at: how each process ended, in run.json.
-    Warns when: workers died and the scenario had asked for it.
-    Fails when: one died that nobody asked to die.
+    Warns when: workers died, and the scenario killed them.
+    Fails when: one died otherwise.
     To do: read the worker's log in the run folder. What a producer had taken up and not reported counts in
     `fate_unknown`. What a consumer had received and not recorded is received again by another, or counts in `unknown`.
     """
@@ -62,7 +62,7 @@ def workers(run: Evidence) -> Check:
         advice = _advice("See the worker's log in the folder.", dead)
         return Check("workers", "instrument", "fail", f"{listed(_how(undeclared))}", advice)
     if dead:
-        advice = _advice("The scenario asked for it.", dead)
+        advice = _advice("The scenario killed them.", dead)
         return Check("workers", "system", "warn", f"{listed(_how(dead))}", advice)
     return passed("workers", "instrument", f"all {len(run.facts.workers)} workers ended in order")
 
@@ -134,7 +134,7 @@ def unrecorded(run: Evidence) -> Check | None:
     What a producer that died had taken up and not reported is recorded: see `fate_unknown`.
 
     Looks at: the count `unrecorded` of the whole run.
-    Warns when: there is one, a producer was killed because the scenario wanted it, and what it had taken up is not
+    Warns when: there is one, the scenario killed a producer, and what it had taken up is not
     known.
     Fails when: there is one otherwise.
     To do: see `accounted`, `workers` and `set_aside`: rows were lost with a worker or a disk, and counts of sent
@@ -198,7 +198,7 @@ def fate_unknown(run: Evidence) -> Check | None:
     Those that were received were sent, and count as received though not acknowledged; the others count as `unknown`.
 
     Looks at: the counts `fate_unknown` and `fate_unknown_received` of the whole run.
-    Warns when: there is one, and every producer that died was killed because the scenario wanted it.
+    Warns when: there is one, and every producer that died was killed by the scenario.
     Fails when: there is one otherwise: rates and counts of sent and acknowledged messages may be too low by so many.
     To do: see `workers` for how the producer ended; read `sent` and `acked` as lower bounds.
     """
@@ -215,7 +215,9 @@ def fate_unknown(run: Evidence) -> Check | None:
     if received is not None:
         evidence += f": {whole(received)} of them were received"
     if dead and all(worker.declared_dead for worker in dead):
-        advice = "The scenario asked for it. `sent` and `acked` are lower bounds: they may be too low by so many."
+        advice = (
+            "The scenario killed the producer. `sent` and `acked` are lower bounds: they may be too low by so many."
+        )
         return Check("fate_unknown", "system", "warn", evidence, advice)
     advice = "Rates and counts of sent and acknowledged messages may be too low by so many. See `workers`."
     return Check("fate_unknown", "instrument", "fail", evidence, advice)

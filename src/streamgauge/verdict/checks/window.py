@@ -16,7 +16,7 @@ _METRICS: Final = ("end_to_end_response", "end_to_end_service", "ack_response", 
 
 
 def start_transient(run: Evidence) -> Check | None:
-    """Whether the first seconds of the measure phase alone make a percentile of the whole.
+    """Whether the first seconds of the measure phase alone decide a percentile.
 
     A percentile of the whole that is twice that of every second of the later half comes from the start: a stall that
     may happen at any time stays below that in the long run. A single stall may do it to p99.9, which only warns. Where
@@ -59,7 +59,7 @@ def _dominates(whole_ms: float, later_ms: float) -> bool:
 
 
 def samples(run: Evidence) -> Check | None:
-    """Whether there are enough messages for the percentiles that people look at.
+    """Whether there are enough messages for the reported percentiles.
 
     Looks at: how many messages each latency was measured of.
     Warns when: there are fewer than a p99.9 needs: {SAMPLES_NEEDED[p99_9]:,}.

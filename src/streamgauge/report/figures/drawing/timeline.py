@@ -16,7 +16,7 @@ KINDS: Final = ("response", "service")
 METRICS: Final = [f"{path}_{kind}" for path in PATHS for kind in KINDS]
 """In the order in which a figure that shows only one of them takes it."""
 FIGURES: Final = ("p50", "p99", "max")
-RATES: Final = ("asked", "sent", "acked", "received")
+RATES: Final = ("target", "sent", "acked", "received")
 
 
 def latency_series(words: str) -> list[str]:
@@ -75,7 +75,7 @@ def _edges(result: Result) -> tuple[float, ...]:
 def _row(result: Result, second: TimelineSecond, late: Row, edges: tuple[float, ...]) -> Row:
     throughput = result.throughput
     loading = second.second < (throughput.measured_seconds or 0)
-    row: dict[str, Any] = {"s": second.second, "asked": throughput.target_per_second if loading else None}
+    row: dict[str, Any] = {"s": second.second, "target": throughput.target_per_second if loading else None}
     # A second that is cut has no rate: what came in its last 33 ms, or did not, says nothing of a second.
     is_cut = any(second.second < edge < second.second + 1 for edge in edges)
     row |= {name: None if is_cut else rounded(getattr(second, f"{name}_per_second")) for name in RATES[1:]}
