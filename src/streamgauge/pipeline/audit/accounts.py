@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES
-from streamgauge.domain.tables.schemas import DELIVERY_COUNTS
+from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED
 from streamgauge.pipeline.audit.source import LOSS
 from streamgauge.pipeline.metrics.sums import Sums

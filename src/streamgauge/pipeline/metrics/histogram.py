@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.latency.percentiles import Buckets
-from streamgauge.domain.tables.schemas import METRICS
+from streamgauge.domain.tables.latency import METRICS
 from streamgauge.pipeline.metrics.buckets import bucket
 
 BUCKET_BITS = 14

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
-from streamgauge.domain.tables.schemas import DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
+from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
 from streamgauge.pipeline.metrics.histogram import By, Counts, Value
 from streamgauge.pipeline.metrics.sums import NO_MOMENTS, Sums
 from streamgauge.pipeline.metrics.throughput import SENT_TICK

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.tables.schemas import UNPLACED
+from streamgauge.domain.tables.latency import UNPLACED
 from streamgauge.pipeline.metrics.curves import curve, heat
 from streamgauge.pipeline.metrics.histogram import By
 from streamgauge.pipeline.metrics.latency import Histograms, Metric, max_ns_of, of_phase

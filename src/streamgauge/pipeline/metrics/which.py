@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from streamgauge.domain.tables.schemas import METRICS
+from streamgauge.domain.tables.latency import METRICS
 from streamgauge.pipeline.metrics import latency, throughput
 from streamgauge.pipeline.metrics.latency import (
     ACK,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.tables.schemas import LAG_SAMPLES
+from streamgauge.domain.tables.pressure import LAG_SAMPLES
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.fates import CERTAINLY_NOT_WRITTEN
 from streamgauge.domain.latency.buckets import Int64s
-from streamgauge.domain.tables.schemas import OUTSTANDING
+from streamgauge.domain.tables.pressure import OUTSTANDING
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import ABORTED, UNSETTLED, Span
 

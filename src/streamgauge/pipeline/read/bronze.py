@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from streamgauge.domain.events import EVENTS, Column, Schema, Type
+from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.tables.schema import Column, Schema, Type
 from streamgauge.pipeline.read.parts import listed, read_parquet
 from streamgauge.pipeline.read.schemas import ARROW_TYPES, arrow_schema, spark_schema
 
