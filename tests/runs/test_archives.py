@@ -88,10 +88,10 @@ def test_without_a_folder_there_is_nobody_to_wait_for(folder: Path) -> None:
 @pytest.mark.spark
 def test_brokers_and_analyses_start_from_what_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the jars of the user's cache, into a folder of this test."""
-    from streamgauge.pipeline.session import archive_of_analysis
+    from streamgauge.pipeline.spark.session import archive_of_analysis
 
     monkeypatch.setattr("streamgauge.runs.archives.archive_folder", lambda: tmp_path)
-    monkeypatch.setattr("streamgauge.pipeline.session.archive_folder", lambda: tmp_path)
+    monkeypatch.setattr("streamgauge.pipeline.spark.session.archive_folder", lambda: tmp_path)
     monkeypatch.setattr("streamgauge.cluster.embedded.archive_folder", lambda: tmp_path)
     java, told = find_java(os.environ), list[str]()
 

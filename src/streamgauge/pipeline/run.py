@@ -24,7 +24,8 @@ from streamgauge.pipeline.pressure.lag import GROUP
 from streamgauge.pipeline.read.bronze import Bronze, look
 from streamgauge.pipeline.read.knowledge import span_of
 from streamgauge.pipeline.read.schemas import arrow_schema
-from streamgauge.pipeline.session import SESSIONS, first_line, sizing
+from streamgauge.pipeline.spark.session import SESSIONS, first_line
+from streamgauge.pipeline.spark.settings import sizing
 from streamgauge.pipeline.writing import write_tables
 from streamgauge.verdict import checks
 
