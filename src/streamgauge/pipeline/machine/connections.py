@@ -11,12 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.metrics.spans import figures
+from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.scenario.model.connections import Kind, Work, work_of
-
-Row = dict[str, Any]
 
 EXHAUSTED: Final = frozenset({"EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "_CRIT_SYS_RESOURCE"})
 """Errors that are this machine's: it has no more files, ports, memory or threads."""
@@ -39,12 +37,12 @@ def connection_rows(rows: pa.Table, scenario: Mapping[str, Any], span: Span) -> 
 
 def _of_kind(rows: pa.Table, work: Work | None, span: Span) -> Iterator[Row]:
     """The rows of one kind: of the run, of the measure phase, and of every second in which something began."""
-    measure, at_ns = span.measure, _numbers(rows, "at_ns")
+    measure, at_ns = span.measure, numbers(rows, "at_ns")
     begin, end = np.searchsorted(at_ns, [measure.from_ns, measure.to_ns]).tolist()
     measured = rows.slice(begin, end - begin)
-    yield {"scope": "run"} | _row(rows, work, span.to_ns - span.from_ns) | _held(rows, work)
+    yield {"scope": "run"} | _row(rows, work, span.run_ns) | _held(rows, work)
     # What is held was used before, too.
-    yield {"scope": "measure"} | _row(measured, work, measure.to_ns - measure.from_ns) | _held(rows.slice(0, end), work)
+    yield {"scope": "measure"} | _row(measured, work, span.measure_ns) | _held(rows.slice(0, end), work)
     seconds, begins, counts = np.unique(
         (at_ns - measure.from_ns) // NS_PER_SECOND, return_index=True, return_counts=True
     )
@@ -65,9 +63,9 @@ def _row(rows: pa.Table, work: Work | None, duration_ns: int) -> Row:
         "exhausted": sum(count for error, count in errors.items() if error in EXHAUSTED),
         "error": max(sorted(errors), key=errors.__getitem__, default=None),
         "per_second": answered.num_rows * NS_PER_SECOND / duration_ns if duration_ns else None,
-        **figures(_numbers(answered, "took_ns"), *_FIGURES),
+        **figures(numbers(answered, "took_ns"), *_FIGURES),
         **{f"late_{name}": value for name, value in figures(late.to_numpy().astype(np.int64), *_FIGURES).items()},
-        "under_way": float(_numbers(rows, "took_ns").sum() / duration_ns) if duration_ns else None,
+        "under_way": float(numbers(rows, "took_ns").sum() / duration_ns) if duration_ns else None,
         "at_once": work.at_once if work else None,
     }
 
@@ -76,8 +74,3 @@ def _held(rows: pa.Table, work: Work | None) -> Row:
     """How many connections were answered when they were used last."""
     last = dict(zip(rows.column("number").to_pylist(), rows.column("error").to_pylist(), strict=True))
     return {"held": sum(error is None for error in last.values()) if work and work.held else None}
-
-
-def _numbers(rows: pa.Table, name: str) -> Int64s:
-    numbers: Int64s = rows.column(name).to_numpy().astype(np.int64)
-    return numbers
