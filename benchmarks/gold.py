@@ -18,7 +18,9 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.latency.buckets import Int64s, bucket_of, upper_edge_ns
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
-from streamgauge.domain.tables.schemas import DELIVERY_COUNTS, METRICS, TABLES, UNPLACED
+from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
+from streamgauge.domain.tables.latency import METRICS, UNPLACED
+from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.metrics.curves import curve, heat
 from streamgauge.pipeline.stream.stages import STAGES, WHOLE
 from streamgauge.record.arrow import arrow_schema

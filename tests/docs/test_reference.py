@@ -11,8 +11,10 @@ from tools.reference.markdown import sentence, table
 from tools.reference.pages import FOLDER, pages
 from tools.reference.schema import Field, Reader
 
-from streamgauge.domain.events import EVENTS, Schema
-from streamgauge.domain.tables.schemas import METRICS, TABLES
+from streamgauge.domain.events import EVENTS
+from streamgauge.domain.tables.latency import METRICS
+from streamgauge.domain.tables.schema import Schema
+from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.result.schema import json_schema
 from streamgauge.scenario import Scenario
 from streamgauge.verdict import RULES

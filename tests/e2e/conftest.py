@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from streamgauge.cli.main import main
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.pipeline.run import analyse
-from streamgauge.pipeline.session import SESSIONS, sizing
+from streamgauge.pipeline.spark.session import SESSIONS
+from streamgauge.pipeline.spark.settings import sizing
 
 
 @dataclass(frozen=True, slots=True)

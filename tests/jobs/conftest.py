@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.domain import stamp
 from streamgauge.jobs.schema import given
-from streamgauge.pipeline.session import SESSIONS, sizing
+from streamgauge.pipeline.spark.session import SESSIONS
+from streamgauge.pipeline.spark.settings import sizing
 
 KAFKA = (
     "key binary, value binary, headers array<struct<key:string,value:binary>>, topic string, partition int, "

@@ -4,8 +4,8 @@ import copy
 import json
 from typing import Any
 
-from streamgauge.domain.events import PROGRESS
 from streamgauge.domain.query import Advance
+from streamgauge.domain.tables.query_events import PROGRESS
 from streamgauge.jobs.driver.progress import progress_of
 
 REAL_TIME = json.loads(

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.pipeline.read.schemas import arrow_schema
-from streamgauge.pipeline.session import SESSIONS, sizing
+from streamgauge.pipeline.spark.session import SESSIONS
+from streamgauge.pipeline.spark.settings import sizing
 from streamgauge.record.parts import write_parquet
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from streamgauge.delivery.rows import Measure
 from streamgauge.domain.events import CLIENT
-from streamgauge.domain.tables.schemas import WIRE
+from streamgauge.domain.tables.machine import WIRE
 from streamgauge.pipeline.machine.client import wire
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span

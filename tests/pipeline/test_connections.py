@@ -8,7 +8,7 @@ import pytest
 from streamgauge.delivery.rows import Measure
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import EVENTS
-from streamgauge.domain.tables.schemas import CONNECTIONS_BY_KIND
+from streamgauge.domain.tables.machine import CONNECTIONS_BY_KIND
 from streamgauge.pipeline.machine.connections import connection_rows
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span

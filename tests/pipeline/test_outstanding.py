@@ -13,7 +13,8 @@ from tests.pipeline.histories import EVERY, FROM, GROUPS, MS, TO, History, Told
 
 from streamgauge.delivery.rows import Measure
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.pipeline.pressure.outstanding import MOST_INTERVALS, NEVER, Grid, oldest
+from streamgauge.pipeline.pressure.lives import MOST_INTERVALS, NEVER, Grid
+from streamgauge.pipeline.pressure.outstanding import oldest
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.pipeline.run import analyse
 
@@ -31,7 +32,7 @@ def _session(spark: SparkSession) -> SparkSession:
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A partition has several blocks of offsets."""
-    monkeypatch.setattr("streamgauge.pipeline.pressure.outstanding.BLOCK_BITS", 4)
+    monkeypatch.setattr("streamgauge.pipeline.pressure.lives.BLOCK_BITS", 4)
 
 
 def rows(folder: Any, name: str, **wanted: Any) -> list[dict[str, Any]]:

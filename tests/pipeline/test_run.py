@@ -15,7 +15,8 @@ from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
 from streamgauge.domain.latency.percentiles import PERCENTILES
-from streamgauge.domain.tables.schemas import DELIVERED_PERCENTILES, METRICS, TABLES
+from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES, METRICS
+from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.run import analyse
 

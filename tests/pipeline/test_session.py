@@ -17,7 +17,8 @@ from pyspark.sql.functions import broadcast
 from tests.waiting import until
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.pipeline.session import SMALL_ROWS, Sessions, settings, sizing
+from streamgauge.pipeline.spark.session import Sessions
+from streamgauge.pipeline.spark.settings import SMALL_ROWS, settings, sizing
 from streamgauge.processes.scratch import ANALYSIS
 
 MIB = 1 << 20
@@ -85,7 +86,7 @@ def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
-    monkeypatch.setattr("streamgauge.pipeline.session.launched", cut_off)
+    monkeypatch.setattr("streamgauge.pipeline.spark.session.launched", cut_off)
     with (
         pytest.raises(AnalysisError, match="Spark could not be started: cut off"),
         Sessions().session(sizing(0, 2), None, tmp_path / "logs" / "spark.log"),
@@ -98,7 +99,8 @@ def test_what_is_left_by_a_start_that_is_cut_off_lies_in_the_scratch_folder(
 ANALYSE = """
 import json, os, sys, tempfile
 from pathlib import Path
-from streamgauge.pipeline.session import SESSIONS, sizing
+from streamgauge.pipeline.spark.session import SESSIONS
+from streamgauge.pipeline.spark.settings import sizing
 with SESSIONS.session(sizing(0, 2), None, Path(sys.argv[1])) as spark:
     java = spark._jvm.java
     found = {
@@ -173,7 +175,8 @@ KILLED = """
 import sys
 from pathlib import Path
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.pipeline.session import SESSIONS, sizing
+from streamgauge.pipeline.spark.session import SESSIONS
+from streamgauge.pipeline.spark.settings import sizing
 log = Path(sys.argv[1])
 try:
     with SESSIONS.session(sizing(0, 2), None, log) as spark:

@@ -11,7 +11,8 @@ from tests.pipeline.test_run import M0, M1, PHASES, SECOND, TIMES, Ints, Message
 from streamgauge.delivery.rows import Measure
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.pipeline.pressure.backpressure import backpressure_rows
-from streamgauge.pipeline.pressure.outstanding import Grid, Outstanding
+from streamgauge.pipeline.pressure.lives import Grid
+from streamgauge.pipeline.pressure.outstanding import Outstanding
 from streamgauge.pipeline.read.bronze import look
 from streamgauge.pipeline.read.knowledge import knowledge, span_of
 from streamgauge.pipeline.read.silver import Span

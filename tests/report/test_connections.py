@@ -3,7 +3,7 @@
 from typing import Any
 
 from streamgauge.domain.folder.facts import RunFacts
-from streamgauge.domain.tables.schemas import CONNECTIONS_BY_KIND
+from streamgauge.domain.tables.machine import CONNECTIONS_BY_KIND
 from streamgauge.report.assemble.connections import NOT_ASKED, connections
 from streamgauge.verdict.evidence import Evidence
 

@@ -22,7 +22,7 @@ from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
-from streamgauge.domain.tables.schemas import LATENCY_BUCKETS, METRICS
+from streamgauge.domain.tables.latency import LATENCY_BUCKETS, METRICS
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.report.hlog import microseconds, write_hlog

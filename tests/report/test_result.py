@@ -26,7 +26,7 @@ from tests.report.conftest import (
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.percentiles import PERCENTILES
-from streamgauge.domain.tables.schemas import DELIVERY_COUNTS
+from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.report.assemble.result import TABLES, assemble, write_result
 from streamgauge.report.assemble.sections import OF_LAG
 from streamgauge.result.schema import json_schema

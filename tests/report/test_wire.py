@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from streamgauge.domain.folder.facts import RunFacts
-from streamgauge.domain.tables.schemas import WIRE
+from streamgauge.domain.tables.machine import WIRE
 from streamgauge.report.assemble.wire import NOT_TOLD, wire
 from streamgauge.verdict.evidence import Evidence
 

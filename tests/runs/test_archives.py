@@ -88,7 +88,7 @@ TRAINING = """
 import os, sys
 from pathlib import Path
 from streamgauge.cluster import embedded
-from streamgauge.pipeline import session
+from streamgauge.pipeline.spark import session
 from streamgauge.processes.jvm.java import find_java
 from streamgauge.runs import archives
 

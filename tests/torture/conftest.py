@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.torture.machine import cannot
 
-from streamgauge.pipeline.session import SESSIONS, sizing
+from streamgauge.pipeline.spark.session import SESSIONS
+from streamgauge.pipeline.spark.settings import sizing
 
 
 @pytest.fixture(scope="session")

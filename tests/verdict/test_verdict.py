@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streamgauge.domain.folder.facts import Ending, RunFacts
-from streamgauge.domain.tables.schemas import DELIVERY_COUNTS
+from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.verdict import RULES, Check, checks, exit_code, valid
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.rule import Rule

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
-from streamgauge.domain.events import EVENTS, Schema
-from streamgauge.domain.tables.schemas import METRICS, TABLES
+from streamgauge.domain.events import EVENTS
+from streamgauge.domain.tables.latency import METRICS
+from streamgauge.domain.tables.schema import Schema
+from streamgauge.domain.tables.schemas import TABLES
 from tools.reference.markdown import code, document, sentence, table
 
 EVENTS_INTRO = """\

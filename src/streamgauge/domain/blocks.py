@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.domain.events import NULL, Type
 from streamgauge.domain.stamp import Stamps
+from streamgauge.domain.tables.schema import NULL, Type
 
 Values = (
     NDArray[np.int64]

@@ -16,8 +16,9 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_FLOAT64, NULL_INT64, Block, Values
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.events import EVENTS, Type
+from streamgauge.domain.events import EVENTS
 from streamgauge.domain.query import Happened, Looked, News, Progress
+from streamgauge.domain.tables.schema import Type
 from streamgauge.engine.board import PROCESSES, Cell, Order, Slot, State
 from streamgauge.engine.observe.sample import INTERVAL_NS, Row, columns_of, process_row
 from streamgauge.engine.ports.query import Query

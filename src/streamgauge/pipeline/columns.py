@@ -15,6 +15,9 @@ PRODUCER: Final = "producer"
 SEQ: Final = "seq"
 CLASS: Final = "class"
 WORD: Final = "word"
+SELECTED: Final = "selected"
+"""The tick that says in which window a row counts."""
+SENT_TICK: Final = "sent_tick"
 
 STAMP: Final = (TOPIC, PRODUCER, SEQ)
 """What identifies a message."""
@@ -26,5 +29,11 @@ LANE: Final = (GROUP, TOPIC, PARTITION)
 DELIVERY: Final = (*LANE, OFFSET, CONSUMER, "poll")
 DOUBTED: Final = (GROUP, TOPIC, PRODUCER, WORD)
 """64 sequences of a producer, as a group sees them."""
+MESSAGE_TICKS: Final = (SELECTED, SENT_TICK, "settled_tick")
+DELIVERY_TICKS: Final = (SELECTED, "received_tick", "done_tick")
+IS_MEASURED: Final = f"({SELECTED} & 1) = 1"
+"""SQL for whether a row counts in the measure phase."""
+IS_STAMPED: Final = f"{PRODUCER} is not null and {SEQ} is not null"
+"""SQL for whether a delivery says of which message it is."""
 FINDING: Final = (CLASS, *MESSAGE, PARTITION, OFFSET, "due_ns", "sent_ns", "error", "measured")
 """A finding: one message or delivery and the class it is in. A message may be in several."""

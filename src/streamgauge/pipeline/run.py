@@ -1,7 +1,7 @@
 """From a run folder to its tables: the only place of the pipeline that reads and writes files."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,26 +10,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.pipeline.gold import answers
-from streamgauge.pipeline.machine.client import wire
-from streamgauge.pipeline.machine.connections import connection_rows
-from streamgauge.pipeline.machine.gc import pauses
-from streamgauge.pipeline.machine.resources import resources
 from streamgauge.pipeline.pressure.lag import GROUP
 from streamgauge.pipeline.read.bronze import Bronze, look
-from streamgauge.pipeline.read.knowledge import span_of
+from streamgauge.pipeline.read.knowledge import knowledge, span_of
 from streamgauge.pipeline.read.schemas import arrow_schema
-from streamgauge.pipeline.session import SESSIONS, first_line, sizing
+from streamgauge.pipeline.spark.session import SESSIONS, first_line
+from streamgauge.pipeline.spark.settings import Sizing, sizing
+from streamgauge.pipeline.steps.plan import STEPS
+from streamgauge.pipeline.steps.step import Inputs, Tables, carry_out, keeping
 from streamgauge.pipeline.writing import write_tables
-from streamgauge.scenario.profile import recorded_profile
 from streamgauge.verdict import checks
 
 Progress = Callable[[str], None]
-Tables = dict[str, pa.Table | list[dict[str, Any]]]
 _MANY = {"latency_buckets", "percentiles", "heat", "outstanding", "verdict"}
 JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in _MANY)
 """Tables that the verdict looks at; buckets may be millions, and their percentiles stand in `latency`."""
@@ -68,12 +65,13 @@ def _facts(folder: RunFolder) -> RunFacts:
         raise AnalysisError(f"{folder.facts}: {error}") from error
 
 
-def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Any, master: str | None) -> Tables:
+def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Sizing, master: str | None) -> Tables:
     """All tables but the verdict. A part whose pages are damaged shows only here, and is then set aside."""
     log = folder.logs / "spark.log"
+    gc_logs = {process: _lines(folder.gc_log(process)) for process in facts.broker.processes}
     with SESSIONS.session(size, master, log) as spark:
         try:
-            return _tables(folder, facts, bronze, answers(spark, facts, bronze, size.threads))
+            return _answers(spark, facts, bronze, gc_logs, size.threads)
         except (PySparkException, Py4JError) as error:
             if SESSIONS.has_ended():
                 # `session` tells of it.
@@ -82,31 +80,18 @@ def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Any, m
             if readable.parts == bronze.parts:
                 raise AnalysisError(f"Spark failed: {first_line(error)}; its log is {log}") from error
         try:
-            return _tables(folder, facts, readable, answers(spark, facts, readable, size.threads))
+            return _answers(spark, facts, readable, gc_logs, size.threads)
         except (PySparkException, Py4JError) as error:
             raise AnalysisError(f"Spark failed: {first_line(error)}; its log is {log}") from error
 
 
-def _tables(
-    folder: RunFolder, facts: RunFacts, bronze: Bronze, answered: Mapping[str, pa.Table | list[dict[str, Any]]]
+def _answers(
+    spark: SparkSession, facts: RunFacts, bronze: Bronze, gc_logs: Mapping[str, Sequence[str]], threads: int
 ) -> Tables:
-    """What Spark answered, and what is small enough to do without it."""
-    span, profile = span_of(facts, bronze), recorded_profile(facts.profile, facts.scenario)
-    collected = [
-        pause
-        for process in facts.broker.processes
-        for pause in pauses(process, _lines(folder.gc_log(process)), span.measure.from_ns)
-        # A broker that many runs share has collected garbage before.
-        if pause["at_ns"] >= facts.monotonic_ns
-    ]
-    return {
-        **answered,
-        "resources": resources(bronze.columns("resources").to_pylist(), span),
-        "wire": wire(bronze.columns("client").to_pylist(), span),
-        "connections": connection_rows(bronze.columns("connections"), profile.connections, span),
-        "gc": collected,
-        "set_aside": list(bronze.set_aside),
-    }
+    with keeping() as keep:
+        span = span_of(facts, bronze)
+        inputs = Inputs(spark, facts, bronze, knowledge(facts, bronze), span, gc_logs, keep)
+        return carry_out(STEPS, inputs, threads, spark.sparkContext.cancelAllJobs)
 
 
 def _lines(path: Path) -> list[str]:

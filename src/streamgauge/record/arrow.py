@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from streamgauge.domain.events import Schema, Type
+from streamgauge.domain.tables.schema import Schema, Type
 
 ARROW_TYPES: Mapping[Type, pa.DataType] = MappingProxyType(
     {

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from streamgauge.domain.blocks import Block, Values
 from streamgauge.domain.errors import RecordError
-from streamgauge.domain.events import EVENTS, NULL, Column, Schema, Type
+from streamgauge.domain.events import EVENTS
+from streamgauge.domain.tables.schema import NULL, Column, Schema, Type
 
 HEAD_BYTES: Final = 16 << 10
 _ITEM: Final[Mapping[Type, np.dtype[Any]]] = {

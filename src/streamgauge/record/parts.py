@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 
 from streamgauge.domain.blocks import Block
 from streamgauge.domain.errors import RecordError
-from streamgauge.domain.events import EVENTS, NULL, Column, Type
+from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.paths import RunFolder
+from streamgauge.domain.tables.schema import NULL, Column, Type
 from streamgauge.processes.disk import sync
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.arrow import ARROW_TYPES, arrow_schema

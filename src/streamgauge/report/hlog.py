@@ -20,7 +20,7 @@ from streamgauge.domain.clock import NS_PER_SECOND, utc_text
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.latency.buckets import Int64s, upper_edge_ns
-from streamgauge.domain.tables.schemas import LATENCY_BUCKETS, METRICS
+from streamgauge.domain.tables.latency import LATENCY_BUCKETS, METRICS
 from streamgauge.report.files import read_facts, reading, whole
 
 DIGITS: Final = 3

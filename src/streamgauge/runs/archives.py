@@ -41,7 +41,7 @@ Progress = Callable[[str], None]
 
 def are_made(java: Java) -> bool:
     """Whether brokers and analyses of this Java start from archives, or cannot."""
-    from streamgauge.pipeline.session import archive_of_analysis
+    from streamgauge.pipeline.spark.session import archive_of_analysis
 
     archives = (archive_of_broker(java), archive_of_analysis(java))
     return all(archive is None or archive.is_there for archive in archives)
@@ -95,7 +95,8 @@ def make(java: Java, progress: Progress) -> bool:
 def _trained(java: Java, scratch: Path, folder: Path, interrupts: Interrupts) -> None:
     """Carry out a short run on a broker, and analyse it, with JVMs that write archives when they end."""
     from streamgauge.pipeline.run import analyse
-    from streamgauge.pipeline.session import SESSIONS, sizing
+    from streamgauge.pipeline.spark.session import SESSIONS
+    from streamgauge.pipeline.spark.settings import sizing
 
     def check() -> None:
         if interrupts.count:
@@ -118,7 +119,7 @@ def _trained(java: Java, scratch: Path, folder: Path, interrupts: Interrupts) ->
 @contextlib.contextmanager
 def _giving_way(folder: Path) -> Iterator[Interrupts]:
     """Interrupts that are noted as soon as a run wants the machine; an analysis is ended then."""
-    from streamgauge.pipeline.session import SESSIONS
+    from streamgauge.pipeline.spark.session import SESSIONS
 
     interrupts, over = Interrupts(), threading.Event()
     (folder / _WANTED).unlink(missing_ok=True)

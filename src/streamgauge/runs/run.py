@@ -82,7 +82,8 @@ def _interruptible(interrupts: Interrupts, display: Display) -> AbstractContextM
 
 def _start_spark(folder: RunFolder, rows: int) -> None:
     """Start what the analysis needs, while the broker stops and the last rows are written."""
-    from streamgauge.pipeline.session import SESSIONS, sizing
+    from streamgauge.pipeline.spark.session import SESSIONS
+    from streamgauge.pipeline.spark.settings import sizing
 
     # The analysis tries again, and says what is wrong.
     with suppress(RunFailed, BadInput):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from streamgauge.domain.events import Schema, Type, may, must
 from streamgauge.domain.latency.percentiles import percentile_words
+from streamgauge.domain.tables.schema import Schema, Type, may, must
 
 _I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL, Type.STRING
 

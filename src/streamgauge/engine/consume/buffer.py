@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from streamgauge.domain.blocks import Block, Fetched, Place
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.events import NULL, RECEIVED
+from streamgauge.domain.events import RECEIVED
+from streamgauge.domain.tables.schema import NULL
 from streamgauge.engine.consume.slots import Calls, Over, Slots
 from streamgauge.processes.functions import load_function
 from streamgauge.scenario.model.consume import Processing

@@ -2,30 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES
-from streamgauge.domain.tables.schemas import DELIVERY_COUNTS
+from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED
 from streamgauge.pipeline.audit.source import LOSS
+from streamgauge.pipeline.columns import CLASS, GROUP, IS_MEASURED, MESSAGE, OFFSET, PARTITION, STAMP
 from streamgauge.pipeline.metrics.sums import Sums
 from streamgauge.pipeline.read.knowledge import Knowledge
+from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import (
     ABORTED,
     ACKED,
     FAILED,
     NEVER_SENT,
-    TOPIC_BITS,
     UNDECIDED,
     UNSETTLED,
+    is_measured,
+    place_of,
 )
 from streamgauge.scenario.model.pipeline import AGGREGATE
 
-Row = dict[str, Any]
 PROBLEMS_PER_CLASS = 600
 """Of each class so many messages are shown: all classes together stay below ten thousand."""
 FOUND = ("reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received")
@@ -36,22 +37,22 @@ _SHOWN_AS = {UNREPORTED: "unknown", UNREPORTED_RECEIVED: "unacked_received"}
 
 def class_counts(classes: DataFrame) -> DataFrame:
     """Columns group, class, all, measured: how many findings there are."""
-    return classes.groupBy("group", "class").agg(
+    return classes.groupBy(GROUP, CLASS).agg(
         F.expr("count(*) as all"), F.expr("count(if(measured, true, null)) as measured")
     )
 
 
 def problems(classes: DataFrame) -> DataFrame:
     """Rows of `problems`: the first findings of each class, in the order of their messages."""
-    order = "topic, producer, seq, partition, offset"
+    order = ", ".join((*STAMP, PARTITION, OFFSET))
     shown = " ".join(f"when '{name}' then '{count}'" for name, count in _SHOWN_AS.items())
     return (
         classes.where("class != 'delivered_once'")
-        .withColumn("class", F.expr(f"case class {shown} else class end"))
-        .selectExpr("*", f"row_number() over (partition by class order by {order}) as turn")
+        .withColumn(CLASS, F.expr(f"case class {shown} else class end"))
+        .selectExpr("*", f"row_number() over (partition by {CLASS} order by {order}) as turn")
         .where(f"turn <= {PROBLEMS_PER_CLASS}")
-        .orderBy("class", "turn")
-        .selectExpr("class", "group", "topic", "producer", "seq", "partition", "offset", "due_ns", "error")
+        .orderBy(CLASS, "turn")
+        .select(CLASS, *MESSAGE, PARTITION, OFFSET, "due_ns", "error")
     )
 
 
@@ -59,8 +60,8 @@ def never_settled(messages: DataFrame) -> DataFrame:
     """Findings for messages that failed, were never sent or are of unknown fate, which are nobody's deliveries."""
     name = f"case fate when {NEVER_SENT} then 'unsent' when {UNSETTLED} then 'fate_unknown' else 'failed' end"
     return messages.where("error is not null").selectExpr(
-        f"{name} as class", "cast(null as int) as group", "topic", "producer", "seq",
-        "partition", "offset", "due_ns", "sent_ns", "error", "(selected & 1) = 1 as measured",
+        f"{name} as {CLASS}", f"cast(null as int) as {GROUP}", *STAMP, PARTITION, OFFSET, "due_ns", "sent_ns", "error",
+        f"{IS_MEASURED} as measured",
     )  # fmt: skip
 
 
@@ -102,15 +103,14 @@ def _unread(knows: Knowledge, messages: Sums, scope: str) -> int:
     if knows.reads is None:
         return 0
     places = _scope(messages.places, scope)
-    partition = places.column("place") & (1 << TOPIC_BITS) - 1
-    unread = ~np.isin(partition, sorted(knows.reads)) & np.isin(places.column("fate"), (ACKED, UNDECIDED))
+    partitions = place_of(places.column("place"))[PARTITION]
+    unread = ~np.isin(partitions, sorted(knows.reads)) & np.isin(places.column("fate"), (ACKED, UNDECIDED))
     return places.where(unread).total("messages")
 
 
 def _scope(sums: Sums, scope: str) -> Sums:
     """The sums of a scope; what has no time, because it was neither due nor sent, belongs to no phase."""
-    selected = sums.column("at_selected")
-    return sums if scope == "run" else sums.where((selected >= 0) & (selected & 1 == 1))
+    return sums if scope == "run" else sums.where(is_measured(sums.column("at_selected")))
 
 
 def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], unread: int, dropped: int) -> Row:

@@ -1,23 +1,17 @@
 """The table `attempts`: sends that failed and were made again."""
 
-from typing import Any
-
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streamgauge.delivery.rows import Measure
-
-Row = dict[str, Any]
-_MESSAGE = ["topic", "producer", "seq"]
+from streamgauge.pipeline.columns import STAMP
+from streamgauge.pipeline.read.rows import Row, measured
 
 
 def attempt_rows(rows: pa.Table, measure: Measure) -> list[Row]:
     """Rows of `attempts` from those of the event; in each scope first all together, then each error."""
-    at = rows.column("at_ns")
-    measured = rows.filter(pc.and_(pc.greater_equal(at, measure.from_ns), pc.less(at, measure.to_ns)))
     return [
         {"scope": scope} | row
-        for scope, of_scope in (("run", rows), ("measure", measured))
+        for scope, of_scope in (("run", rows), ("measure", measured(rows, "at_ns", measure)))
         if of_scope.num_rows
         for row in (_all(of_scope), *_by_error(of_scope))
     ]
@@ -29,11 +23,11 @@ def resent(rows: list[Row]) -> dict[str, int]:
 
 
 def _all(rows: pa.Table) -> Row:
-    return {"error": None, "count": rows.num_rows, "messages": rows.group_by(_MESSAGE).aggregate([]).num_rows}
+    return {"error": None, "count": rows.num_rows, "messages": rows.group_by([*STAMP]).aggregate([]).num_rows}
 
 
 def _by_error(rows: pa.Table) -> list[Row]:
-    messages = rows.group_by(["error", *_MESSAGE]).aggregate([([], "count_all")])
+    messages = rows.group_by(["error", *STAMP]).aggregate([([], "count_all")])
     errors = messages.group_by("error").aggregate([("count_all", "sum"), ([], "count_all")])
     names = {"error": "error", "count_all_sum": "count", "count_all": "messages"}
     found = errors.select(list(names)).rename_columns(list(names.values())).to_pylist()

@@ -36,8 +36,11 @@ from streamgauge.pipeline.columns import (
     DELIVERY,
     FINDING,
     GROUP,
+    IS_STAMPED,
     LANE,
     MESSAGE,
+    OFFSET,
+    PARTITION,
     PLACE,
     PRODUCER,
     SEQ,
@@ -53,7 +56,7 @@ UNREPORTED, UNREPORTED_RECEIVED = "unreported", "fate_unknown_received"
 """Classes of messages of unknown fate: of those that did not come, which are unknown and not censored, and of those
 that came."""
 FIRST = "received_ns, consumer, poll, partition, offset"
-OF_DELIVERY = (*MESSAGE, "partition", "offset", "due_ns", "sent_ns", "cast(null as string) as error")
+OF_DELIVERY = (*MESSAGE, PARTITION, OFFSET, "due_ns", "sent_ns", "cast(null as string) as error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,7 @@ def owned(messages: DataFrame, deliveries: DataFrame, keep: Keep, *, by_place: b
     Where their place says it (`by_place`), the stamp only does of messages whose own offset nobody knows.
     """
     odd = keep(deliveries.where("not sound"))
-    stamps = odd.where("producer is not null and seq is not null").select(*STAMP).distinct()
+    stamps = odd.where(IS_STAMPED).select(*STAMP).distinct()
     by_stamp = messages.where("partition is null or offset is null") if by_place else messages
     named = by_stamp.join(stamps, [*STAMP], "leftsemi").selectExpr(*STAMP, "true as named")
     rows = odd.join(keep(named), [*STAMP], "left")
@@ -268,7 +271,7 @@ def untimed(deliveries: DataFrame, sent: DataFrame | None) -> DataFrame:
     Also those of messages that were aborted; `sent` is None where there are none.
     """
     mine = "sound or (producer <=> owner and seq <=> owned_seq)"
-    stamped = deliveries.where("producer is not null and seq is not null").withColumn("mine", F.expr(mine))
+    stamped = deliveries.where(IS_STAMPED).withColumn("mine", F.expr(mine))
     turns, out = numbered(stamped, (*MESSAGE, "mine"), FIRST), "not mine or turn > 1"
     if sent is not None:
         aborted = sent.where(f"fate = {ABORTED}").selectExpr(*MESSAGE, "true as aborted")

@@ -5,8 +5,8 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.pipeline.audit.audit import FIRST, OF_DELIVERY, Findings, Keep
-from streamgauge.pipeline.audit.words import MEASURED
+from streamgauge.pipeline.audit.audit import FIRST, OF_DELIVERY, Findings, Keep, numbered
+from streamgauge.pipeline.audit.words import MEASURED, bit, word
 from streamgauge.pipeline.columns import DELIVERY, LANE, OFFSET, WORD
 
 
@@ -22,19 +22,17 @@ def repeats(deliveries: DataFrame, keep: Keep) -> Findings:
 
     Without messages to compare with, the offset alone identifies what was received.
     """
-    word = "shiftright(offset, 6) as word"
+    in_word = f"{word(OFFSET)} as {WORD}"
     doubtful = (
-        deliveries.selectExpr(*LANE, OFFSET, word)
+        deliveries.selectExpr(*LANE, OFFSET, in_word)
         .groupBy(*LANE, WORD)
-        .agg(F.expr("count(*) as copies"), F.expr("bit_or(shiftleft(1L, cast(offset & 63 as int))) as got"))
+        .agg(F.expr("count(*) as copies"), F.expr(f"bit_or({bit(OFFSET)}) as got"))
         .where("copies != bit_count(got)")
     )
-    rows = deliveries.selectExpr("*", word)
+    rows = deliveries.selectExpr("*", in_word)
     rows = rows.join(keep(doubtful.select(*LANE, WORD)), [*LANE, WORD], "leftsemi")
-    place = "partition by group, topic, partition, offset"
-    turns = rows.selectExpr(
-        "*", f"row_number() over ({place} order by {FIRST}) as turn", f"count(*) over ({place}) as copies"
-    )
+    place = ", ".join((*LANE, OFFSET))
+    turns = numbered(rows, (*LANE, OFFSET), FIRST).selectExpr("*", f"count(*) over (partition by {place}) as copies")
     again = turns.where("turn = 1 and copies > 1")
     return Findings(
         again.selectExpr("'duplicate_consumer' as class", *OF_DELIVERY, MEASURED),

@@ -8,10 +8,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DUPLICATED, MESSAGE_CLASSES, UNEXPECTED
 from streamgauge.delivery.rows import Passage
-from streamgauge.pipeline.columns import CLASS, FINDING, STAMP, TOPIC
+from streamgauge.pipeline.columns import CLASS, FINDING, IS_MEASURED, IS_STAMPED, STAMP, TOPIC
+from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import ABORTED
 
-Row = dict[str, Any]
 Found = Mapping[tuple[int, str], Mapping[str, int]]
 """How many findings there are, by group and class, as `all` and `measured`."""
 
@@ -32,7 +32,7 @@ def at_sink(found: DataFrame, passage: Passage) -> DataFrame:
 def standing(appended: DataFrame) -> DataFrame:
     """Columns topic, producer, seq, stands and expected: at how many offsets of the source each stamp stands."""
     return (
-        appended.where("producer is not null and seq is not null")
+        appended.where(IS_STAMPED)
         .groupBy(*STAMP)
         .agg(
             F.expr("count(*) as stands"),
@@ -53,7 +53,7 @@ def dropped(messages: DataFrame) -> Mapping[str, int]:
     """How many acknowledged messages are not to come out, by scope."""
     (row,) = (
         messages.where(f"error is null and fate != {ABORTED} and expected = false")
-        .agg(F.expr("count(*) as run"), F.expr("count(if((selected & 1) = 1, true, null)) as measure"))
+        .agg(F.expr("count(*) as run"), F.expr(f"count(if({IS_MEASURED}, true, null)) as measure"))
         .collect()
     )
     return {"run": row["run"], "measure": row["measure"]}

@@ -1,18 +1,17 @@
 """The table `transactions`, and how each transaction ended."""
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.events import ABORTED, COMMITTED, UNDECIDED
+from streamgauge.pipeline.columns import PRODUCER
 from streamgauge.pipeline.metrics.spans import figures
+from streamgauge.pipeline.read.rows import Row, measured
 from streamgauge.pipeline.read.silver import Span
 
-Row = dict[str, Any]
-_KEY = ["producer", "transaction"]
+_KEY = [PRODUCER, "transaction"]
 
 
 def outcomes(rows: pa.Table) -> pa.Table:
@@ -26,13 +25,9 @@ def transaction_rows(rows: pa.Table, span: Span) -> list[Row]:
     """Rows of `transactions` from those of the event; none where there are none."""
     if not rows.num_rows:
         return []
-    measured = pc.and_(
-        pc.greater_equal(rows.column("ended_ns"), span.measure.from_ns),
-        pc.less(rows.column("ended_ns"), span.measure.to_ns),
-    )
     scopes = {
-        "run": (rows, span.to_ns - span.from_ns),
-        "measure": (rows.filter(measured), span.measure.to_ns - span.measure.from_ns),
+        "run": (rows, span.run_ns),
+        "measure": (measured(rows, "ended_ns", span.measure), span.measure_ns),
     }
     return [
         {"scope": scope, "outcome": outcome} | _told(of_scope.filter(pc.equal(of_scope["outcome"], outcome)), length_ns)

@@ -13,7 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.pipeline.audit.audit import Keep
-from streamgauge.pipeline.columns import STAMP
+from streamgauge.pipeline.audit.words import bit, word
+from streamgauge.pipeline.columns import PRODUCER, SEQ, STAMP, WORD
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.scenario.model.pipeline import AGGREGATE
 
@@ -54,21 +55,20 @@ def unaccounted(spark: SparkSession, sent: DataFrame, next_seqs: Mapping[int, in
 
     Sequences are folded into words of 64, as in the audit.
     """
-    bit = "shiftleft(1L, cast(seq & 63 as int))"
-    words = sent.groupBy("producer", F.expr("shiftright(seq, 6) as word")).agg(
+    words = sent.groupBy(PRODUCER, F.expr(f"{word(SEQ)} as {WORD}")).agg(
         F.expr("count(*) as rows"),
-        F.expr(f"bit_or({bit}) as seen"),
-        F.expr(f"bit_or(if(error is not null and error = '{UNSENT}', 0L, {bit})) as taken"),
+        F.expr(f"bit_or({bit(SEQ)}) as seen"),
+        F.expr(f"bit_or(if(error is not null and error = '{UNSENT}', 0L, {bit(SEQ)})) as taken"),
     )
     producers, limits = list(next_seqs), list(next_seqs.values())
     known = spark.createDataFrame(pa.table({"producer": producers, "next_seq": limits}, _NEXT))
     limit = "coalesce(next_seq, 0L)"
     # The bits of the word whose sequences lie below the limit.
-    below = f"""case when word < shiftright({limit}, 6) then -1L
-        when word > shiftright({limit}, 6) or {limit} & 63 = 0 then 0L
+    below = f"""case when {WORD} < {word(limit)} then -1L
+        when {WORD} > {word(limit)} or {limit} & 63 = 0 then 0L
         else shiftrightunsigned(-1L, cast(64 - ({limit} & 63) as int)) end"""
     (found,) = (
-        words.join(F.broadcast(known), "producer", "left")
+        words.join(F.broadcast(known), PRODUCER, "left")
         .selectExpr("rows", "seen", "taken", f"{below} as below")
         .agg(
             F.expr("coalesce(sum(bit_count(seen & below)), 0) as below"),

@@ -5,14 +5,25 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.pipeline.columns import DOUBTED, GROUP, LANE, MESSAGE, PRODUCER, TOPIC, WORD
+from streamgauge.pipeline.columns import DOUBTED, GROUP, IS_MEASURED, LANE, MESSAGE, PRODUCER, TOPIC, WORD
 from streamgauge.pipeline.read.silver import UNSETTLED
 
 EARLIER = "rows between unbounded preceding and 1 preceding"
-MEASURED = "(selected & 1) = 1 as measured"
-_WORD = "shiftright(seq, 6) as word"
-_BIT = "shiftleft(1L, cast(seq & 63 as int))"
+MEASURED = f"{IS_MEASURED} as measured"
 _NO_NUMBER = "cast(null as bigint)"
+
+
+def word(number: str) -> str:
+    """SQL for the word that holds a number."""
+    return f"shiftright({number}, 6)"
+
+
+def bit(number: str) -> str:
+    """SQL for the bit of a number in its word."""
+    return f"shiftleft(1L, cast({number} & 63 as int))"
+
+
+_WORD, _BIT = f"{word('seq')} as {WORD}", bit("seq")
 
 
 def suspects(messages: DataFrame, deliveries: DataFrame, groups: Sequence[int], *, ordered: bool) -> DataFrame:
@@ -69,7 +80,7 @@ def for_each(messages: DataFrame, groups: Sequence[int]) -> DataFrame:
 def owned_words(odd: DataFrame) -> DataFrame:
     """The words of the messages that deliveries without a sound stamp belong to."""
     return odd.where("owner is not null").selectExpr(
-        GROUP, TOPIC, "owner as producer", "shiftright(owned_seq, 6) as word", "true as delivery"
+        GROUP, TOPIC, "owner as producer", f"{word('owned_seq')} as {WORD}", "true as delivery"
     )
 
 
@@ -87,7 +98,7 @@ def with_more(words: DataFrame, more: DataFrame) -> DataFrame:
 def of_words(messages: DataFrame, words: DataFrame, expected: str) -> DataFrame:
     """The messages in doubt, once for each group that doubts them."""
     return (
-        messages.withColumn(WORD, F.expr("shiftright(seq, 6)"))
+        messages.withColumn(WORD, F.expr(word("seq")))
         .join(words.select(*DOUBTED), [TOPIC, PRODUCER, WORD])
         .selectExpr(*MESSAGE, "partition", "offset", "due_ns", "sent_ns", "error", "fate", MEASURED, expected)
     )
@@ -97,7 +108,7 @@ def sound_of_words(deliveries: DataFrame, words: DataFrame) -> DataFrame:
     """The deliveries in doubt that have a sound stamp."""
     return (
         deliveries.where("sound")
-        .withColumn(WORD, F.expr("shiftright(seq, 6)"))
+        .withColumn(WORD, F.expr(word("seq")))
         .join(words, [*DOUBTED], "leftsemi")
         .select(*deliveries.columns)
     )

@@ -3,11 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from streamgauge.pipeline.read.rows import Row, known, largest, share
 from streamgauge.pipeline.read.silver import Span
-
-Row = dict[str, Any]
 
 _ROLES = ("producer", "consumer")
 _COUNTERS = ("messages", "message_bytes", "wire_bytes", "requests", "retries")
@@ -50,7 +48,7 @@ def _since_it_began(worker: str, looks: Sequence[Row]) -> _Part:
 
 def _measured(worker: str, looks: Sequence[Row], span: Span) -> _Part | None:
     """What happened between the first and the last look within the measure phase."""
-    within = [look for look in looks if span.measure.from_ns <= look["at_ns"] <= span.measure.to_ns]
+    within = span.looks(looks)
     if len(within) < 2:
         return None
     first, last = within[0], within[-1]
@@ -68,25 +66,17 @@ def _row(scope: str, role: str, worker: str | None, parts: Sequence[_Part]) -> R
         "worker": worker,
         "duration_ns": max((part.duration_ns for part in parts if part.duration_ns is not None), default=None),
         **counted,
-        "ratio": _by(counted["message_bytes"], counted["wire_bytes"]),
-        "messages_per_request": _by(counted["messages"], counted["requests"]),
+        "ratio": share(counted["message_bytes"], counted["wire_bytes"]),
+        "messages_per_request": share(counted["messages"], counted["requests"]),
         "batch_messages": _mean(seconds, "batch_messages"),
         "batch_bytes": _mean(seconds, "batch_bytes"),
-        "queue_ms": _by(_mean(seconds, "queue_us"), _US_PER_MS),
-        "rtt_ms": _by(_mean(seconds, "rtt_us"), _US_PER_MS),
-        "rtt_p99_ms": _by(max(_known(seconds, "rtt_p99_us"), default=None), _US_PER_MS),
+        "queue_ms": share(_mean(seconds, "queue_us"), _US_PER_MS),
+        "rtt_ms": share(_mean(seconds, "rtt_us"), _US_PER_MS),
+        "rtt_p99_ms": share(largest(seconds, "rtt_p99_us"), _US_PER_MS),
         "throttle_ms": max((look["throttle_ms"] for look in seconds), default=0),
     }
 
 
-def _known(looks: Iterable[Row], name: str) -> list[int]:
-    return [look[name] for look in looks if look[name] is not None]
-
-
 def _mean(looks: Iterable[Row], name: str) -> float | None:
-    known = _known(looks, name)
-    return sum(known) / len(known) if known else None
-
-
-def _by(part: float | None, whole: int) -> float | None:
-    return part / whole if part is not None and whole else None
+    values = known(looks, name)
+    return sum(values) / len(values) if values else None

@@ -4,20 +4,18 @@ Operations are few, at most some thousand a second; they are answered in memory.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.metrics.spans import figures
+from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.scenario.model.connections import Kind
 from streamgauge.scenario.profile.model import ConnectionsProfile
-
-Row = dict[str, Any]
 
 EXHAUSTED: Final = frozenset({"EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "_CRIT_SYS_RESOURCE"})
 """Errors that are this machine's: it has no more files, ports, memory or threads."""
@@ -40,12 +38,12 @@ def connection_rows(rows: pa.Table, profile: Sequence[ConnectionsProfile], span:
 
 def _of_kind(rows: pa.Table, work: ConnectionsProfile | None, span: Span) -> Iterator[Row]:
     """The rows of one kind: of the run, of the measure phase, and of every second in which something began."""
-    measure, at_ns = span.measure, _numbers(rows, "at_ns")
+    measure, at_ns = span.measure, numbers(rows, "at_ns")
     begin, end = np.searchsorted(at_ns, [measure.from_ns, measure.to_ns]).tolist()
     measured = rows.slice(begin, end - begin)
-    yield {"scope": "run"} | _row(rows, work, span.to_ns - span.from_ns) | _held(rows, work)
+    yield {"scope": "run"} | _row(rows, work, span.run_ns) | _held(rows, work)
     # What is held was used before, too.
-    yield {"scope": "measure"} | _row(measured, work, measure.to_ns - measure.from_ns) | _held(rows.slice(0, end), work)
+    yield {"scope": "measure"} | _row(measured, work, span.measure_ns) | _held(rows.slice(0, end), work)
     seconds, begins, counts = np.unique(
         (at_ns - measure.from_ns) // NS_PER_SECOND, return_index=True, return_counts=True
     )
@@ -66,9 +64,9 @@ def _row(rows: pa.Table, work: ConnectionsProfile | None, duration_ns: int) -> R
         "exhausted": sum(count for error, count in errors.items() if error in EXHAUSTED),
         "error": max(sorted(errors), key=errors.__getitem__, default=None),
         "per_second": answered.num_rows * NS_PER_SECOND / duration_ns if duration_ns else None,
-        **figures(_numbers(answered, "took_ns"), *_FIGURES),
+        **figures(numbers(answered, "took_ns"), *_FIGURES),
         **{f"late_{name}": value for name, value in figures(late.to_numpy().astype(np.int64), *_FIGURES).items()},
-        "under_way": float(_numbers(rows, "took_ns").sum() / duration_ns) if duration_ns else None,
+        "under_way": float(numbers(rows, "took_ns").sum() / duration_ns) if duration_ns else None,
         "at_once": work.at_once if work else None,
     }
 
@@ -77,8 +75,3 @@ def _held(rows: pa.Table, work: ConnectionsProfile | None) -> Row:
     """How many connections were answered when they were used last."""
     last = dict(zip(rows.column("number").to_pylist(), rows.column("error").to_pylist(), strict=True))
     return {"held": sum(error is None for error in last.values()) if work and work.held else None}
-
-
-def _numbers(rows: pa.Table, name: str) -> Int64s:
-    numbers: Int64s = rows.column(name).to_numpy().astype(np.int64)
-    return numbers

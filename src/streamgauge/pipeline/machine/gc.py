@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
-Row = dict[str, Any]
+from streamgauge.pipeline.read.rows import Row
 
 _PAUSE: Final = re.compile(
     r"\[(?P<at>\d+)ns\]\S*\[gc[^\]]*\] GC\(\d+\) Pause (?P<kind>\S.*?)"

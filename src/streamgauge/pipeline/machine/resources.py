@@ -1,14 +1,12 @@
 """The table `resources`: what each process used between two looks, and over the measure phase."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.pipeline.read.rows import Row, Rows, grown, largest, share
 from streamgauge.pipeline.read.silver import Span
-
-Row = dict[str, Any]
 
 _COUNTERS: Final = (
     "cpu_ns", "steal_ns", "idle_ns", "messages", "blocked_ns", "throttled_ns", "throttled_periods",
@@ -23,23 +21,20 @@ def resources(looks: Iterable[Row], span: Span) -> list[Row]:
         by_process[look["process"], look["role"]].append(look)
     rows = []
     for of_one in by_process.values():
-        rows += [_used([before, after], "interval", span) for before, after in pairwise(of_one)]
-        measured = [look for look in of_one if span.measure.from_ns <= look["at_ns"] <= span.measure.to_ns]
-        if len(measured) > 1:
-            rows.append(_used(measured, "measure", span))
+        rows += [_used(looked, scope, span) for scope, looked in span.stretches(of_one)]
     return rows
 
 
-def _used(looks: Sequence[Row], scope: str, span: Span) -> Row:
+def _used(looks: Rows, scope: str, span: Span) -> Row:
     """What a process used from the first look to the last."""
     first, last = looks[0], looks[-1]
     duration_ns = last["at_ns"] - first["at_ns"]
-    spent = {name: _difference(first[name], last[name]) for name in _COUNTERS}
+    spent = {name: grown(first[name], last[name]) for name in _COUNTERS}
     shares = (spent["cpu_ns"], spent["steal_ns"], spent["idle_ns"])
     all_ns = sum(share or 0 for share in shares) if last["role"] == "host" else None
-    gap_ns = max((look["poll_gap_ns"] for look in looks[1:] if look["poll_gap_ns"] is not None), default=None)
+    gap_ns = largest(looks[1:], "poll_gap_ns")
     seen = looks if scope == "measure" else looks[1:]
-    throttled_periods = _share(spent["throttled_periods_ns"], duration_ns)
+    throttled_periods = share(spent["throttled_periods_ns"], duration_ns)
     cpu_us = None if spent["cpu_ns"] is None else spent["cpu_ns"] / 1_000
     return {
         "process": last["process"],
@@ -47,26 +42,17 @@ def _used(looks: Sequence[Row], scope: str, span: Span) -> Row:
         "scope": scope,
         "second": span.second(last["at_ns"]) if scope == "interval" else None,
         "duration_ns": duration_ns,
-        "cpu_cores": _share(spent["cpu_ns"], duration_ns),
-        "steal_share": _share(spent["steal_ns"], all_ns),
-        "idle_share": _share(spent["idle_ns"], all_ns),
-        "rss_bytes": max((look["rss_bytes"] for look in seen if look["rss_bytes"] is not None), default=None),
+        "cpu_cores": share(spent["cpu_ns"], duration_ns),
+        "steal_share": share(spent["steal_ns"], all_ns),
+        "idle_share": share(spent["idle_ns"], all_ns),
+        "rss_bytes": largest(seen, "rss_bytes"),
         "messages": spent["messages"],
-        "blocked_share": _share(spent["blocked_ns"], duration_ns),
+        "blocked_share": share(spent["blocked_ns"], duration_ns),
         "poll_gap_ms": None if gap_ns is None else gap_ns / NS_PER_MS,
-        "cpu_us_per_message": _share(cpu_us, spent["messages"]),
+        "cpu_us_per_message": share(cpu_us, spent["messages"]),
         "wall_ahead_ns": None if last["wall_ns"] is None else last["wall_ns"] - last["at_ns"],
-        "throttled_share": _share(spent["throttled_ns"], duration_ns),
+        "throttled_share": share(spent["throttled_ns"], duration_ns),
         "throttled_periods": spent["throttled_periods"],
         # A period that is counted at the first look began before it.
         "throttled_periods_share": None if throttled_periods is None else min(1.0, throttled_periods),
     }
-
-
-def _difference(first: int | None, last: int | None) -> int | None:
-    """How far a counter moved; None where it is not known or was set back."""
-    return None if first is None or last is None or last < first else last - first
-
-
-def _share(part: float | None, whole: int | None) -> float | None:
-    return None if part is None or not whole else part / whole

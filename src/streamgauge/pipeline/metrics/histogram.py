@@ -17,8 +17,10 @@ from pyspark.sql import DataFrame
 
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.latency.percentiles import Buckets
-from streamgauge.domain.tables.schemas import METRICS
+from streamgauge.domain.tables.latency import METRICS
+from streamgauge.pipeline.columns import SELECTED
 from streamgauge.pipeline.metrics.buckets import bucket
+from streamgauge.pipeline.read.rows import numbers
 
 BUCKET_BITS = 14
 AT_BITS = 36
@@ -38,7 +40,7 @@ class Value:
 
     sql: str
     part: str
-    tick: str = "selected"
+    tick: str = SELECTED
     """The column whose tick says in which window it is counted."""
 
 
@@ -122,5 +124,5 @@ class Counts:
 
 
 def _column(tables: Sequence[pa.Table], name: str) -> NDArray[np.int64]:
-    columns = [table.column(name).to_numpy().astype(np.int64) for table in tables]
+    columns = [numbers(table, name) for table in tables]
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)

@@ -9,51 +9,14 @@ import pyarrow as pa
 
 from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
-from streamgauge.domain.tables.schemas import DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
-from streamgauge.pipeline.metrics.histogram import By, Counts, Value
+from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
+from streamgauge.pipeline.columns import SELECTED
+from streamgauge.pipeline.metrics.expressions import LATENESS
+from streamgauge.pipeline.metrics.histogram import By, Counts
 from streamgauge.pipeline.metrics.sums import NO_MOMENTS, Sums
-from streamgauge.pipeline.metrics.throughput import SENT_TICK
+from streamgauge.pipeline.read.rows import Row, shaped
 from streamgauge.pipeline.read.schemas import arrow_schema
-from streamgauge.pipeline.read.silver import SHIFT_SECONDS, TOPIC_BITS
-
-Row = dict[str, Any]
-ACK = ("ack_response", "ack_service")
-END_TO_END = ("end_to_end_response", "end_to_end_service")
-PROCESSING = ("processing_response", "processing_service")
-LATENESS = "lateness"
-THROTTLE = ("throttle", "own_lateness")
-"""What a policy made messages wait, and what they waited then."""
-OF_SENDING = (LATENESS, *THROTTLE)
-SINCE_RECORD_TIME = "since_record_time"
-
-
-# The definition of a metric in the domain is mostly SQL already.
-_SQL: Mapping[str, str] = {**METRICS, "throttle": "let_go_ns - due_ns", "own_lateness": "sent_ns - let_go_ns"}
-_PARTS: Mapping[str, str] = {LATENESS: "cast(producer as bigint)", **dict.fromkeys(THROTTLE, "cast(null as bigint)")}
-
-
-def values(metrics: Iterable[str], *, throttled: bool) -> dict[str, Value]:
-    """The values of some metrics; most are counted by partition, lateness by producer, those of a policy by neither.
-
-    Where a policy held messages back (`throttled`), some are counted by when messages were sent.
-    """
-    return {name: Value(_SQL[name], _PARTS.get(name, "place"), tick_of(name, throttled=throttled)) for name in metrics}
-
-
-def tick_of(metric: str, *, throttled: bool) -> str:
-    """The column whose tick says in which window a message counts for a metric.
-
-    What a policy holds back may be sent long after it was due, or never: by due time, only what was let go early would
-    be seen.
-    """
-    return SENT_TICK if throttled and (metric.endswith("service") or metric in THROTTLE) else "selected"
-
-
-AGE_SQL: Mapping[str, str] = {
-    name: f"ended_ns - {'due_ns' if name.endswith('response') else 'sent_ns'}"
-    for name in (*ACK, *END_TO_END, *PROCESSING)
-}
-"""SQL for the age that a message which never came had at the end of the drain."""
+from streamgauge.pipeline.read.silver import SHIFT_SECONDS, is_measured, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +29,7 @@ class Metric:
     absent: str | None = None
     clock: str | None = None
     """Whose clock its begin was read from, where that is not the run's own."""
-    tick: str = "selected"
+    tick: str = SELECTED
     """The tick that says when its messages count."""
 
 
@@ -119,13 +82,7 @@ def _measured(metric: Metric, histograms: Histograms) -> Latency:
 
 def _moments(metric: Metric) -> Moments:
     sums = (metric.sums or _NO_SUMS).windows
-    return sums.where(_is_measured(sums, metric)).moments(metric.name)
-
-
-def _is_measured(sums: Sums, metric: Metric) -> Any:
-    """Which rows belong to the measure phase, by the tick that counts for a metric."""
-    tick = sums.column(f"at_{metric.tick}")
-    return (tick >= 0) & (tick & 1 == 1)
+    return sums.where(is_measured(sums.column(f"at_{metric.tick}"))).moments(metric.name)
 
 
 def max_ns_of(metric: Metric) -> int | None:
@@ -140,37 +97,30 @@ def _both(histograms: Histograms) -> tuple[Counts, Counts]:
 def of_phase(counts: Counts, metric: str) -> Counts:
     """The counts of a metric in the measure phase."""
     windows = counts.metric_by(metric, By.TICK)
-    return windows.where(windows.at & 1 == 1)
+    return windows.where(is_measured(windows.at))
 
 
 def _windows(metric: Metric, sums: Sums, histograms: Histograms) -> list[Row]:
     windows = sums.windows
     moments = windows.moments_by(windows.column(f"at_{metric.tick}") >> 1, metric.name)
-    delivered, censored = (dict(counts.metric_by(metric.name, By.TICK).split(1)) for counts in _both(histograms))
-    return [
-        _row("window", metric, latency) | {"second": at - SHIFT_SECONDS}
-        for at, latency in _each(metric, delivered, moments, censored)
-    ]
+    found = _each(metric, moments, histograms, By.TICK)
+    return [_row("window", metric, latency) | {"second": at - SHIFT_SECONDS} for at, latency in found]
 
 
 def _partitions(metric: Metric, sums: Sums, histograms: Histograms) -> list[Row]:
     places = sums.places
     measured = places.where(places.column(f"at_{metric.tick}") == 1)
     moments = measured.moments_by(measured.column("place"), metric.name)
-    delivered, censored = (dict(counts.metric_by(metric.name, By.PART).split()) for counts in _both(histograms))
-    return [
-        _row("partition", metric, latency) | _of_place(at)
-        for at, latency in _each(metric, delivered, moments, censored)
-    ]
-
-
-def _of_place(place: int) -> Row:
-    return {"topic": place >> TOPIC_BITS, "partition": place & (1 << TOPIC_BITS) - 1}
+    found = _each(metric, moments, histograms, By.PART)
+    return [_row("partition", metric, latency) | place_of(at) for at, latency in found]
 
 
 def _each(
-    metric: Metric, delivered: Mapping[int, Buckets], moments: Mapping[int, Moments], censored: Mapping[int, Buckets]
+    metric: Metric, moments: Mapping[int, Moments], histograms: Histograms, by: By
 ) -> Iterable[tuple[int, Latency]]:
+    """The latency of each second, or of each partition."""
+    shift = 1 if by is By.TICK else 0
+    delivered, censored = (dict(counts.metric_by(metric.name, by).split(shift)) for counts in _both(histograms))
     for at in sorted(delivered.keys() | censored.keys()):
         ages = censored.get(at, EMPTY)
         yield at, summarise(delivered.get(at, EMPTY), moments.get(at, NO_MOMENTS), metric.selected_by, ages)
@@ -179,8 +129,7 @@ def _each(
 def _row(scope: str, metric: Metric, latency: Latency) -> Row:
     """One row of `latency`, from the object that the result shows."""
     shown = latency.as_result()
-    row: Row = {"metric": metric.name, "scope": scope, "second": None, "topic": None, "partition": None}
-    row |= {"negative": None, "clock": None} | {f"delivered_{name}_ms": None for name in DELIVERED_PERCENTILES}
+    row: Row = {"metric": metric.name, "scope": scope}
     row |= {name: shown[name] for name in ("selected_by", "count", "censored")}
     row |= {f"{name}_ms": shown[f"{name}_ms"] for name in ("min", "mean", "stddev", "mad", "max", *PERCENTILES)}
     row["variance_ms2"] = shown["variance_ms2"]
@@ -193,7 +142,7 @@ def _row(scope: str, metric: Metric, latency: Latency) -> Row:
 def lateness_rows(sums: Sums, counts: Counts) -> list[Row]:
     """Rows of `lateness`: each producer, and all together; none where nothing was sent on a schedule."""
     windows = sums.windows
-    measured = windows.where(windows.column("at_selected") & 1 == 1)
+    measured = windows.where(is_measured(windows.column("at_selected")))
     everybody = of_phase(counts, LATENESS).buckets()
     if not everybody.total:
         return []
@@ -220,18 +169,17 @@ def _bucket_table(counts: Counts, *, censored: bool) -> pa.Table:
     counts = counts.where(~((counts.by == By.PART) & (counts.metric == names.index(LATENESS))))
     by_window = counts.by == By.TICK
     metric = pa.DictionaryArray.from_arrays(counts.metric.astype(np.int32), names)
+    where = {name: _where(~by_window, numbers) for name, numbers in place_of(counts.at).items()}
     columns = {
-        "metric": metric.cast(pa.string()),
+        "metric": metric,
         "second": _where(by_window, (counts.at >> 1) - SHIFT_SECONDS),
-        "topic": _where(~by_window, counts.at >> TOPIC_BITS),
-        "partition": _where(~by_window, counts.at & (1 << TOPIC_BITS) - 1),
-        "measured": pa.array(~by_window | (counts.at & 1 == 1)),
-        "censored": pa.array(np.full(len(by_window), censored)),
-        "bucket": pa.array(counts.bucket),
-        "count": pa.array(counts.count),
+        **where,
+        "measured": ~by_window | is_measured(counts.at),
+        "censored": np.full(len(by_window), censored),
+        "bucket": counts.bucket,
+        "count": counts.count,
     }
-    schema = arrow_schema(LATENCY_BUCKETS)
-    return pa.Table.from_arrays([columns[field.name].cast(field.type) for field in schema], schema=schema)
+    return shaped(columns, len(by_window), arrow_schema(LATENCY_BUCKETS))
 
 
 def _where(chosen: Any, numbers: Int64s) -> pa.Array:

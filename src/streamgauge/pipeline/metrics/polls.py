@@ -13,9 +13,9 @@ from streamgauge.delivery.rows import Measure
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.metrics.spans import Spans
-from streamgauge.pipeline.read.silver import ticks
+from streamgauge.pipeline.read.rows import Row, numbers, share
+from streamgauge.pipeline.read.silver import is_measured, ticks
 
-Row = dict[str, Any]
 POLL = "poll"
 
 
@@ -32,7 +32,7 @@ class Polls:
     @property
     def measured(self) -> Any:
         """Which polls returned in the measure phase."""
-        return self.tick & 1 == 1
+        return is_measured(self.tick)
 
     def spans(self) -> Spans:
         """The time spent in polls."""
@@ -43,7 +43,7 @@ def read(rows: pa.Table, measure: Measure) -> Polls:
     """The polls from the rows of the event of that name."""
     rows = rows.sort_by([("consumer", "ascending"), ("poll", "ascending")])
     names = ("consumer", "started_ns", "returned_ns", "count")
-    consumer, started_ns, returned_ns, count = (rows.column(name).to_numpy().astype(np.int64) for name in names)
+    consumer, started_ns, returned_ns, count = (numbers(rows, name) for name in names)
     return Polls(consumer, started_ns, returned_ns, count, ticks(returned_ns, measure))
 
 
@@ -69,6 +69,6 @@ def _row(consumer: int, polls: Polls, mine: Any, gaps_ns: Int64s) -> Row:
         "empty": len(count) - len(filled),
         "messages": int(count.sum()),
         "mean_messages": float(filled.mean()) if len(filled) else None,
-        "in_poll_share": float((returned_ns - started_ns).sum() / elapsed_ns) if elapsed_ns else None,
+        "in_poll_share": share(float((returned_ns - started_ns).sum()), elapsed_ns),
         "longest_gap_ms": float(gaps_ns.max() / NS_PER_MS) if len(gaps_ns) else None,
     }

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.tables.schemas import UNPLACED
+from streamgauge.domain.tables.latency import UNPLACED
 from streamgauge.pipeline.metrics.curves import curve, heat
 from streamgauge.pipeline.metrics.histogram import By
 from streamgauge.pipeline.metrics.latency import Histograms, Metric, max_ns_of, of_phase
+from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import SHIFT_SECONDS
-
-Row = dict[str, Any]
 
 
 def percentile_rows(metrics: Iterable[Metric], histograms: Histograms) -> list[Row]:

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from streamgauge.delivery.rows import Measure
 from streamgauge.domain.latency.buckets import Int64s, bucket_of
 from streamgauge.domain.latency.percentiles import Buckets, Moments, summarise
 from streamgauge.pipeline.metrics.histogram import By, packed
 from streamgauge.pipeline.metrics.sums import NOWHERE, Sums
+from streamgauge.pipeline.read.rows import numbers
+from streamgauge.pipeline.read.silver import ticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,13 @@ class Spans:
         columns = {"count": np.ones_like(took), "min": took, "max": took, "sum": real, "squares": real * real}
         whole = {"place": np.full_like(took, NOWHERE), "at_selected": self.tick}
         return Sums(pa.table(whole | {f"{self.metric}_{name}": values for name, values in columns.items()}))
+
+
+def of_batches(rows: pa.Table, measure: Measure) -> tuple[Spans, Spans]:
+    """How long producers that wait for all reports took for a batch, and waited; a batch counts by when it began."""
+    began_ns, waited_ns, ended_ns = (numbers(rows, name) for name in ("began_ns", "waited_ns", "ended_ns"))
+    tick = ticks(began_ns, measure)
+    return Spans("batch", ended_ns - began_ns, tick), Spans("flush_wait", ended_ns - waited_ns, tick)
 
 
 def figures(took_ns: Int64s, *names: str) -> dict[str, float | None]:

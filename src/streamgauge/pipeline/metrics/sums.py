@@ -87,7 +87,11 @@ class Sums:
 
     def total_by(self, key: Int64s, name: str) -> dict[int, int]:
         """Sum of a column for each value of `key`; rows with a negative key belong to nothing."""
-        return {at: int(rows.sum()) for at, rows in _split(key, self.column(name, 0))}
+        used = key >= 0
+        if not used.any():
+            return {}
+        order, begins, keys = _sorted(key[used])
+        return dict(zip(keys, np.add.reduceat(self.column(name, 0)[used][order], begins).tolist(), strict=True))
 
     def moments(self, metric: str) -> Moments:
         """The moments of a metric over all rows."""
@@ -95,14 +99,11 @@ class Sums:
 
     def moments_by(self, key: Int64s, metric: str) -> dict[int, Moments]:
         """The moments of a metric for each value of `key`; rows with a negative key belong to nothing."""
-        count = self.column(f"{metric}_count", 0)
-        used = (count > 0) & (key >= 0)
+        used = (self.column(f"{metric}_count", 0) > 0) & (key >= 0)
         if not used.any():
             return {}
-        rows = self.where(used)
-        order = np.argsort(key[used], kind="stable")
-        sorted_key = key[used][order]
-        begins = np.flatnonzero(np.concatenate([[True], np.diff(sorted_key) != 0]))
+        # Without the others: a null would make floats of all.
+        rows, (order, begins, keys) = self.where(used), _sorted(key[used])
 
         def merged(how: Any, column: str) -> list[Any]:
             values = rows.table.column(f"{metric}_{column}").to_numpy()[order]
@@ -113,17 +114,11 @@ class Sums:
             merged(np.add, "count"), merged(np.minimum, "min"), merged(np.maximum, "max"), merged(np.add, "sum"),
             merged(np.add, "squares"), strict=True,
         )  # fmt: skip
-        return {int(at): Moments(*each) for at, each in zip(sorted_key[begins], found, strict=True)}
+        return {at: Moments(*each) for at, each in zip(keys, found, strict=True)}
 
 
-def _split(key: Int64s, values: Int64s) -> list[tuple[int, Int64s]]:
-    used = key >= 0
-    order = np.argsort(key[used], kind="stable")
-    sorted_key, sorted_values = key[used][order], values[used][order]
-    if not len(sorted_key):
-        return []
-    begins = np.flatnonzero(np.diff(sorted_key)) + 1
-    return [
-        (int(at), part)
-        for at, part in zip(sorted_key[np.concatenate([[0], begins])], np.split(sorted_values, begins), strict=True)
-    ]
+def _sorted(key: Int64s) -> tuple[Int64s, Int64s, list[int]]:
+    """Places in the order of their keys, where each key begins among them, and the keys."""
+    order = np.argsort(key, kind="stable")
+    keys, begins = np.unique(key[order], return_index=True)
+    return order, begins, keys.tolist()

@@ -3,27 +3,28 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pyspark.sql import DataFrame
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.pipeline.columns import DELIVERY_TICKS, GROUP, MESSAGE_TICKS, PRODUCER, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics.sums import Sums, sums
 from streamgauge.pipeline.read.knowledge import Knowledge
+from streamgauge.pipeline.read.rows import Row, share
 from streamgauge.pipeline.read.silver import (
     ABORTED,
     ACKED,
     FAILED,
     NEVER_SENT,
     SHIFT_SECONDS,
-    TOPIC_BITS,
     UNDECIDED,
     Span,
+    is_measured,
+    place_of,
 )
 
-Row = dict[str, Any]
 MESSAGE_TOTALS: Mapping[str, str] = {
     "messages": "count(*)",
     "due": "count(due_ns)",
@@ -38,9 +39,6 @@ DELIVERY_TOTALS: Mapping[str, str] = {
     "checked": "count(intact)",
     "negative": "count(if(received_ns < sent_ns, true, null))",
 }
-MESSAGE_TICKS = ("selected", "sent_tick", "settled_tick")
-DELIVERY_TICKS = ("selected", "received_tick", "done_tick")
-SENT_TICK = "sent_tick"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,49 +68,46 @@ NAMES = (*OF_MESSAGES, *OF_DELIVERIES)
 
 def message_sums(messages: DataFrame, values: Mapping[str, str]) -> DataFrame:
     """The sums of messages, by producer and fate."""
-    return sums(messages, MESSAGE_TICKS, ("producer", "fate"), MESSAGE_TOTALS, values)
+    return sums(messages, MESSAGE_TICKS, (PRODUCER, "fate"), MESSAGE_TOTALS, values)
 
 
 def delivery_sums(deliveries: DataFrame, values: Mapping[str, str], *, by_sent: bool = False) -> DataFrame:
     """The sums of deliveries, by group; `by_sent` tells them apart by when they were sent, too."""
     ticks = (*DELIVERY_TICKS, SENT_TICK) if by_sent else DELIVERY_TICKS
-    return sums(deliveries, ticks, ("group",), DELIVERY_TOTALS, values)
+    return sums(deliveries, ticks, (GROUP,), DELIVERY_TOTALS, values)
 
 
 def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -> list[Row]:
     """Rows of `throughput`."""
-    measure_ns = span.measure.to_ns - span.measure.from_ns
     windows = (messages.windows, deliveries.windows)
     places = (messages.places, deliveries.places)
     run = _counts(*windows, lambda _, tick: np.where(tick < 0, -1, 0)).get(0, {})
-    measure = _counts(*windows, lambda _, tick: np.where(_odd(tick), 0, -1)).get(0, {})
-    partitions = _counts(*places, lambda rows, tick: np.where(_odd(tick), rows.column("place"), -1))
+    measure = _counts(*windows, lambda _, tick: np.where(is_measured(tick), 0, -1)).get(0, {})
+    partitions = _counts(*places, lambda rows, tick: np.where(is_measured(tick), rows.column("place"), -1))
     rows = [
-        _row("run", run, duration_ns=span.to_ns - span.from_ns),
-        _row("measure", measure, duration_ns=measure_ns),
+        _row("run", run, duration_ns=span.run_ns),
+        _row("measure", measure, duration_ns=span.measure_ns),
         *_windows(messages.windows, deliveries.windows, span, knows),
     ]
     for place, counts in sorted(partitions.items()):
-        where = {"topic": place >> TOPIC_BITS, "partition": place & (1 << TOPIC_BITS) - 1}
-        rows.append(_row("partition", counts, duration_ns=measure_ns) | where)
-    rows += _topics(partitions, measure_ns)
-    rows += _groups(messages.windows, deliveries.windows, knows.groups, measure_ns)
+        rows.append(_row("partition", counts, duration_ns=span.measure_ns) | place_of(place))
+    rows += _topics(partitions, span.measure_ns)
+    rows += _groups(messages.windows, deliveries.windows, knows.groups, span.measure_ns)
     return rows
 
 
 def sent_rate(messages: Sums, span: Span) -> float | None:
     """Messages handed to the client in the measure phase, by its length in seconds; None where it has none."""
     ticks = messages.windows.column("at_sent_tick")
-    length_ns = span.measure.to_ns - span.measure.from_ns
-    count = messages.windows.where(_odd(ticks)).total("sent")
-    return count * NS_PER_SECOND / length_ns if length_ns else None
+    count = messages.windows.where(is_measured(ticks)).total("sent")
+    return share(count * NS_PER_SECOND, span.measure_ns)
 
 
 def _topics(partitions: Mapping[int, Mapping[str, int]], measure_ns: int) -> list[Row]:
     """A row for each of several topics: all of its partitions."""
     topics: dict[int, Counter[str]] = {}
     for place, counts in sorted(partitions.items()):
-        topics.setdefault(place >> TOPIC_BITS, Counter()).update(counts)
+        topics.setdefault(place_of(place)[TOPIC], Counter()).update(counts)
     several = topics if len(topics) > 1 else {}
     return [
         _row("topic", counts, duration_ns=measure_ns) | {"topic": topic} for topic, counts in sorted(several.items())
@@ -124,18 +119,13 @@ def _groups(messages: Sums, deliveries: Sums, groups: Sequence[int], measure_ns:
     rows = []
     for group in groups if len(groups) > 1 else ():
         mine = deliveries.where(deliveries.column("group") == group)
-        counts = _counts(messages, mine, lambda _, tick: np.where(_odd(tick), 0, -1)).get(0, {})
+        counts = _counts(messages, mine, lambda _, tick: np.where(is_measured(tick), 0, -1)).get(0, {})
         rows.append(_row("group", counts, duration_ns=measure_ns) | {"group": group})
     return rows
 
 
-def _odd(tick: Int64s) -> Any:
-    return (tick >= 0) & (tick & 1 == 1)
-
-
 def _row(scope: str, counts: Mapping[str, int], *, duration_ns: int) -> Row:
-    nowhere = {"second": None, "topic": None, "partition": None, "group": None, "outstanding": None}
-    return {"scope": scope, **nowhere, "duration_ns": duration_ns, **{name: counts.get(name, 0) for name in NAMES}}
+    return {"scope": scope, "duration_ns": duration_ns, **{name: counts.get(name, 0) for name in NAMES}}
 
 
 def _windows(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -> Iterable[Row]:

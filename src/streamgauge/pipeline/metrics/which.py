@@ -2,25 +2,56 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from streamgauge.domain.tables.schemas import METRICS
-from streamgauge.pipeline.metrics import latency, throughput
-from streamgauge.pipeline.metrics.latency import (
+from streamgauge.domain.tables.latency import METRICS
+from streamgauge.pipeline.columns import SENT_TICK
+from streamgauge.pipeline.metrics.expressions import (
     ACK,
+    END_TO_END,
     LATENESS,
     OF_SENDING,
     PROCESSING,
     SINCE_RECORD_TIME,
     THROTTLE,
-    Metric,
+    tick_of,
 )
+from streamgauge.pipeline.metrics.latency import Metric
 from streamgauge.pipeline.metrics.polls import POLL
 from streamgauge.pipeline.metrics.spans import Spans
 from streamgauge.pipeline.metrics.sums import Sums
+from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.stream import waterfall
 from streamgauge.pipeline.stream.stages import Stage
 from streamgauge.pipeline.stream.waterfall import Staged
 from streamgauge.scenario.profile import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED
+
+
+def sent_metrics(knows: Knowledge) -> list[str]:
+    """Metrics that are measured on messages."""
+    acks = [ACK[0]] * knows.scheduled + [ACK[1]] if knows.loads and knows.acks else []
+    return acks + [LATENESS] * knows.scheduled + [*THROTTLE] * (knows.scheduled and knows.policy)
+
+
+def received_metrics(knows: Knowledge) -> list[str]:
+    """Metrics that are measured on deliveries."""
+    if knows.observes:
+        return [SINCE_RECORD_TIME] if knows.stamps else []
+    if not knows.consumes:
+        return []
+    both = (END_TO_END, PROCESSING) if knows.processing else (END_TO_END,)
+    return [name for pair in both for name in (pair if knows.scheduled else pair[1:])]
+
+
+def censored_metrics(knows: Knowledge) -> list[str]:
+    """Metrics in which messages that never came count."""
+    return [name for name in (*sent_metrics(knows), *received_metrics(knows)) if name not in OF_SENDING]
+
+
+def known_stages(knows: Knowledge, bronze: Bronze) -> Sequence[Stage]:
+    """The stages of a message on its way through a pipeline; none where there are none."""
+    if knows.passage is None or not knows.loads or not knows.consumes:
+        return ()
+    return waterfall.known_stages(knows, bronze, why_no_schedule(knows))
 
 
 def metrics_of(knows: Knowledge, sent: Sums, received: Sums, spans: Mapping[str, Spans]) -> Iterator[Metric]:
@@ -36,8 +67,8 @@ def metrics_of(knows: Knowledge, sent: Sums, received: Sums, spans: Mapping[str,
             clock = "both" if len(knows.stamps) > 1 else next(iter(knows.stamps), None)
             yield Metric(name, "received", received, _absent_record_time(knows), clock)
             continue
-        tick = latency.tick_of(name, throttled=knows.policy)
-        by_due = name.endswith("response") or name == LATENESS or (knows.scheduled and tick != throughput.SENT_TICK)
+        tick = tick_of(name, throttled=knows.policy)
+        by_due = name.endswith("response") or name == LATENESS or (knows.scheduled and tick != SENT_TICK)
         sums_ = sent if name in {*ACK, *OF_SENDING} else received
         yield Metric(name, "due" if by_due else "sent", sums_, _absent(name, knows), tick=tick)
 

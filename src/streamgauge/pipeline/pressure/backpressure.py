@@ -1,9 +1,7 @@
 """The table `backpressure`: what the policy that holds producers back did, in one row."""
 
 from collections.abc import Mapping
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -12,12 +10,13 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.fates import certainly_not_written
 from streamgauge.domain.folder.facts import RunFacts
-from streamgauge.pipeline.pressure.outstanding import Grid, Outstanding
+from streamgauge.pipeline.pressure.lives import Grid
+from streamgauge.pipeline.pressure.outstanding import Outstanding
+from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.pipeline.read.silver import UNSETTLED, Span
 from streamgauge.scenario.profile import recorded_profile
 from streamgauge.scenario.profile.model import PolicyProfile
 
-Row = dict[str, Any]
 PAUSE, RESUME = "pause", "resume"
 
 
@@ -96,7 +95,7 @@ def _credits(failed: Mapping[str, int]) -> Row:
 def _pauses(decisions: pa.Table, span: Span) -> Row:
     """How often producers paused, and for how long in the measure phase."""
     ordered = decisions.sort_by("at_ns")
-    at = ordered.column("at_ns").to_numpy().astype(np.int64).tolist()
+    at = numbers(ordered, "at_ns").tolist()
     paused_ns, since = 0, None
     for at_ns, reason in [*zip(at, ordered.column("reason").to_pylist(), strict=True), (span.to_ns, RESUME)]:
         if reason == PAUSE and since is None:

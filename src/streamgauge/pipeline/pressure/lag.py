@@ -6,12 +6,12 @@ rows are answered as columns, and nobody makes Python objects of them.
 
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.tables.schemas import LAG_SAMPLES
+from streamgauge.domain.tables.pressure import LAG_SAMPLES
+from streamgauge.pipeline.read.rows import numbers, shaped
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 
@@ -61,14 +61,9 @@ def _whole(found: pa.Table, name: str, values: pa.ChunkedArray) -> pa.ChunkedArr
 
 
 def _shaped(rows: pa.Table, scope: str, span: Span) -> pa.Table:
-    schema = arrow_schema(LAG_SAMPLES)
-    since_ns = rows.column("at_ns").to_numpy().astype(np.int64) - span.measure.from_ns
+    since_ns = numbers(rows, "at_ns") - span.measure.from_ns
     known: dict[str, Any] = {name: rows.column(name) for name in rows.column_names}
-    known |= {"second": pa.array(since_ns / NS_PER_SECOND), "scope": pa.array([scope] * rows.num_rows)}
+    known |= {"second": since_ns / NS_PER_SECOND, "scope": [scope] * rows.num_rows}
     if scope == GROUP:
         known |= dict.fromkeys(("topic", "partition"))
-    arrays = [
-        pa.nulls(rows.num_rows, field.type) if known.get(field.name) is None else known[field.name].cast(field.type)
-        for field in schema
-    ]
-    return pa.Table.from_arrays(arrays, schema=schema)
+    return shaped(known, rows.num_rows, arrow_schema(LAG_SAMPLES))

@@ -10,14 +10,16 @@ import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.percentiles import Buckets, Latency, summarise
+from streamgauge.pipeline.metrics.expressions import END_TO_END
 from streamgauge.pipeline.metrics.histogram import By, Counts
-from streamgauge.pipeline.metrics.latency import END_TO_END, Histograms
+from streamgauge.pipeline.metrics.latency import Histograms
 from streamgauge.pipeline.metrics.sums import NO_MOMENTS
-from streamgauge.pipeline.pressure.outstanding import Grid, Outstanding
+from streamgauge.pipeline.pressure.lives import Grid
+from streamgauge.pipeline.pressure.outstanding import Outstanding
 from streamgauge.pipeline.pressure.scorecard import Cause, Mark, Recovery, Series, causes, debt, scorecard
+from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.pipeline.read.silver import SHIFT_SECONDS, Span
 
-Row = dict[str, Any]
 OUTSTANDING: Final = "outstanding"
 COMMITTED_LAG: Final = "committed_lag"
 
@@ -43,7 +45,7 @@ def committed_series(together: pa.Table, span: Span) -> dict[int | None, Series]
     found: dict[int | None, Series] = {}
     for group in pc.unique(known.column("group")).to_pylist():
         mine = known.filter(pc.equal(known.column("group"), group))
-        seconds = (mine.column("at_ns").to_numpy().astype(np.int64) - span.measure.from_ns) / NS_PER_SECOND
+        seconds = (numbers(mine, "at_ns") - span.measure.from_ns) / NS_PER_SECOND
         found[group] = _under_load(seconds, mine.column(COMMITTED_LAG).to_numpy().astype(np.float64), span)
     return found
 
@@ -124,12 +126,8 @@ def _row(cause: Cause, quantity: str, group: int | None, series: Series, found: 
         "began_second": cause.began,
         "ended_second": cause.ended,
         "interval_ms": (series.interval or 0.0) * NS_PER_SECOND / NS_PER_MS,
-        "floor": found.floor,
-        "tolerance": found.tolerance,
+        **{name: getattr(found, name) for name in ("floor", "tolerance", "peak", "peak_second", "at_end")},
         "detected_s": found.detected,
-        "peak": found.peak,
-        "peak_second": found.peak_second,
-        "at_end": found.at_end,
         "time_to_drain_s": found.time_to_drain,
         "drain_rate_per_second": found.drain_rate,
         "peak_slope_per_second": found.peak_slope,

@@ -6,7 +6,7 @@ the series, provided that it has settled. What is not known is None, and what is
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -179,16 +179,13 @@ def _judged(known: Recovery, base: _Base, cause: Cause, affected: Series) -> Rec
     back = _back(affected, base, cause.ended if seen is None else max(seen, cause.ended))
     drained = None if back is None else (back - cause.ended if seen is not None else 0.0)
     excess = None if known.at_end is None else known.at_end - base.floor
-    return Recovery(
+    return replace(
+        known,
         floor=base.floor,
         tolerance=base.tolerance,
         detected=None if seen is None or cause.began is None else seen - cause.began,
-        peak=known.peak,
-        peak_second=known.peak_second,
-        at_end=known.at_end,
         time_to_drain=drained,
         drain_rate=excess / drained if drained and excess is not None and excess > base.tolerance else None,
-        peak_slope=known.peak_slope,
     )
 
 

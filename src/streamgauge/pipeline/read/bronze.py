@@ -11,12 +11,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from streamgauge.domain.events import EVENTS, Column, Schema, Type
+from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.tables.schema import Column, Schema, Type
 from streamgauge.pipeline.read.parts import listed, read_parquet
+from streamgauge.pipeline.read.rows import Row, shaped
 from streamgauge.pipeline.read.schemas import ARROW_TYPES, arrow_schema, spark_schema
 
-Row = dict[str, Any]
 UNREADABLE = (pa.ArrowException, OSError)
 
 
@@ -126,10 +127,7 @@ def _read(part: Part, wanted: pa.Schema) -> pa.Table:
     """A part as columns of the wanted types; a column that it does not have is null."""
     table = pq.read_table(part.path, partitioning=None)
     have = {name: table.column(name) for name in wanted.names if name in table.column_names}
-    columns = [have.get(field.name, pa.nulls(part.rows, field.type)) for field in wanted]
-    return pa.Table.from_arrays(
-        [column.cast(field.type) for column, field in zip(columns, wanted, strict=True)], schema=wanted
-    )
+    return shaped(have, part.rows, wanted)
 
 
 def _aside(kind: str, source: str, reason: str, rows: int | None) -> Row:

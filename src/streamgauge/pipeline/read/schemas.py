@@ -15,7 +15,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from streamgauge.domain.events import Schema, Type
+from streamgauge.domain.tables.schema import Schema, Type
 
 SPARK_TYPES: Mapping[Type, DataType] = MappingProxyType(
     {

@@ -5,9 +5,13 @@ measure phase, shifted to be positive), plus one inside the measure phase. A *pl
 integer.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
@@ -16,6 +20,8 @@ from streamgauge.domain import events
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.pipeline.columns import IS_STAMPED
+from streamgauge.pipeline.read.rows import Row, Rows
 from streamgauge.scenario.profile.model import PipelineProfile
 
 SHIFT_SECONDS = 1 << 20
@@ -43,6 +49,17 @@ def ticks(times_ns: Int64s, measure: Measure) -> Int64s:
     since = np.clip(times_ns - measure.from_ns, -_FAR, _FAR - 1) + _FAR
     measured = (times_ns >= measure.from_ns) & (times_ns < measure.to_ns)
     return since // NS_PER_SECOND * 2 + measured
+
+
+def is_measured(ticks: Int64s) -> NDArray[np.bool_]:
+    """Which ticks are of the measure phase; a negative one stands for none."""
+    measured: NDArray[np.bool_] = (ticks >= 0) & (ticks & 1 == 1)
+    return measured
+
+
+def place_of(place: Any) -> dict[str, Any]:
+    """Topic and partition of a place, or of many."""
+    return {"topic": place >> TOPIC_BITS, "partition": place & (1 << TOPIC_BITS) - 1}
 
 
 def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = None) -> DataFrame:
@@ -100,7 +117,7 @@ def deliveries(
         "topic", "group", "consumer", "poll", "producer", "seq", "partition", "offset", "due_ns", "sent_ns",
         "received_ns", "started_ns", "processed_ns", "size_bytes", "intact", f"{recorded} as recorded_ns",
         f"{processed} as processed",
-        "producer is not null and seq is not null and coalesce(intact, true) as sound",
+        f"{IS_STAMPED} and coalesce(intact, true) as sound",
         f"{PLACE} as place",
         f"{done} as done_ns",
         f"{tick(selected, measure)} as selected",
@@ -118,9 +135,29 @@ class Span:
     to_ns: int
     measure: Measure
 
+    @property
+    def run_ns(self) -> int:
+        """How long the run was."""
+        return self.to_ns - self.from_ns
+
+    @property
+    def measure_ns(self) -> int:
+        """How long the measure phase was."""
+        return self.measure.to_ns - self.measure.from_ns
+
     def second(self, time_ns: int) -> float:
         """Seconds from the start of the measure phase."""
         return (time_ns - self.measure.from_ns) / NS_PER_SECOND
+
+    def looks(self, rows: Iterable[Row]) -> list[Row]:
+        """What was looked at within the measure phase, its ends included."""
+        return [row for row in rows if self.measure.from_ns <= row["at_ns"] <= self.measure.to_ns]
+
+    def stretches(self, looks: Rows) -> Iterator[tuple[str, Rows]]:
+        """By scope: each two looks that follow each other, and those of the measure phase if there are two."""
+        yield from (("interval", pair) for pair in pairwise(looks))
+        if len(measured := self.looks(looks)) > 1:
+            yield "measure", measured
 
     def window_ns(self, second: int) -> int:
         """How much of the window `second` lies within the run; the whole second where none of it does."""

@@ -5,7 +5,6 @@ Batches, deaths and looks are few: they are answered in memory.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -17,12 +16,11 @@ from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.tables.query import QUERY_BATCHES
 from streamgauge.pipeline.metrics.spans import figures
 from streamgauge.pipeline.read.knowledge import Knowledge
+from streamgauge.pipeline.read.rows import Row, Rows, grown, known, largest, share
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.scenario.model.pipeline import AVAILABLE_NOW
 from streamgauge.scenario.profile.model import PipelineProfile
 
-Row = dict[str, Any]
-Rows = Sequence[Row]
 _OVER: Final = frozenset({"died", "failed"})
 _DRIVER: Final = "driver"
 OF_QUERY: Final = frozenset({_DRIVER, "executor", "python"})
@@ -93,18 +91,14 @@ def executor_rows(looks: Iterable[Row], resources: Iterable[Row], span: Span) ->
     rows = []
     for (_, executor), mine in sorted(of_each.items()):
         cpu = used.get(_DRIVER if executor == _DRIVER else f"executor-{executor}")
-        rows += [_did([before, after], "interval", cpu, span) for before, after in pairwise(mine)]
-        measured = [look for look in mine if span.measure.from_ns <= look["at_ns"] <= span.measure.to_ns]
-        if len(measured) > 1:
-            rows.append(_did(measured, "measure", cpu, span))
+        rows += [_did(looked, scope, cpu, span) for scope, looked in span.stretches(mine)]
     return rows
 
 
 def _did(looks: Rows, scope: str, cpu: tuple[Int64s, Int64s] | None, span: Span) -> Row:
     first, last = looks[0], looks[-1]
     duration_ns = last["at_ns"] - first["at_ns"]
-    spent = {name: _difference(first[name], last[name]) for name in _COUNTERS}
-    memory = [look["memory_bytes"] for look in looks if look["memory_bytes"] is not None]
+    spent = {name: grown(first[name], last[name]) for name in _COUNTERS}
     return {
         "scope": scope,
         "second": span.second(last["at_ns"]) if scope == "interval" else None,
@@ -112,10 +106,10 @@ def _did(looks: Rows, scope: str, cpu: tuple[Int64s, Int64s] | None, span: Span)
         "executor": last["executor"],
         "duration_ns": duration_ns,
         **spent,
-        "gc_share": _share(spent["gc_ms"], spent["task_ms"]),
-        "busy_cores": _share(spent["task_ms"] and spent["task_ms"] * NS_PER_MS, duration_ns),
-        "cpu_cores": _share(_between(cpu, first["at_ns"], last["at_ns"]), duration_ns),
-        "memory_bytes": (max(memory) if memory else None) if scope == "measure" else last["memory_bytes"],
+        "gc_share": share(spent["gc_ms"], spent["task_ms"]),
+        "busy_cores": share(spent["task_ms"] and spent["task_ms"] * NS_PER_MS, duration_ns),
+        "cpu_cores": share(_between(cpu, first["at_ns"], last["at_ns"]), duration_ns),
+        "memory_bytes": largest(looks if scope == "measure" else [last], "memory_bytes"),
     }
 
 
@@ -160,8 +154,8 @@ def _lookups(scope: str, looked: Rows) -> Row:
         "failed": len(looked) - len(good),
         "error": errors.most_common(1)[0][0] if errors else None,
         **took,
-        "rows_max": max((row["rows"] for row in good), default=None),
-        "files_max": max((row["files"] for row in good), default=None),
+        "rows_max": largest(good, "rows"),
+        "files_max": largest(good, "files"),
         **{f"fresh_{name}": value for name, value in fresh.items()},
     }
 
@@ -173,10 +167,9 @@ def pipeline_rows(
     piped = knows.piped
     if piped is None:
         return []
-    length_s = (span.measure.to_ns - span.measure.from_ns) / NS_PER_SECOND
+    length_s = span.measure_ns / NS_PER_SECOND
     chosen = [row for row in batches if row["rows"] != 0 and _counts(row, piped, length_s)]
     whole: Row = next((row for row in through if row["scope"] == "run" and row["group"] == knows.timed_group), {})
-    down = [row["down_s"] for row in life if row["down_s"] is not None]
     return [
         {
             "job": piped.job,
@@ -185,11 +178,11 @@ def pipeline_rows(
             "sink": "table" if piped.table else "topic",
             "starts": sum(row["what"] == "started" for row in life),
             "deaths": sum(row["what"] in _OVER for row in life),
-            "down_s": sum(down) if down else None,
+            "down_s": _total(life, "down_s"),
             **_of_batches(chosen),
             **{name: whole.get(name) for name in ("duplicated_at_source", "duplicated_by_pipeline", "unexpected")},
             "late_rows": _total(batches, "late_rows"),
-            **{f"{name}_max": _most(batches, name) for name in ("state_rows", "state_bytes", "checkpoint_bytes")},
+            **{f"{name}_max": largest(batches, name) for name in ("state_rows", "state_bytes", "checkpoint_bytes")},
             **_cpu_used(resources, _messages(batches, length_s), span),
             **_ends(marks, knows),
         }
@@ -202,8 +195,7 @@ def _counts(batch: Row, piped: PipelineProfile, length_s: float) -> bool:
 
 
 def _of_batches(batches: Rows) -> Row:
-    sizes = [row["rows"] for row in batches if row["rows"] is not None]
-    took = [row["duration_ms"] for row in batches if row["duration_ms"] is not None]
+    sizes, took = known(batches, "rows"), known(batches, "duration_ms")
     shown = figures(np.array([int(each * NS_PER_MS) for each in took], np.int64), "p50_ms", "p99_ms", "max_ms")
     return {
         "batches": len(batches),
@@ -228,10 +220,10 @@ def _cpu_used(resources: Rows, messages: float, span: Span) -> Row:
     """What its processes used in the measure phase, and by message."""
     looks = [row for row in resources if row["role"] in OF_QUERY]
     spent = [_within(each, span.measure) for each in _cpu(looks).values()]
-    known = [each for each in spent if each is not None]
-    cpu_ns = sum(known) if known else None
+    found = [each for each in spent if each is not None]
+    cpu_ns = sum(found) if found else None
     return {
-        "cpu_cores": _share(cpu_ns, span.measure.to_ns - span.measure.from_ns),
+        "cpu_cores": share(cpu_ns, span.measure_ns),
         "cpu_us_per_message": None if cpu_ns is None or not messages else cpu_ns / 1_000 / messages,
     }
 
@@ -248,29 +240,17 @@ def _ends(marks: Iterable[Lag], knows: Knowledge) -> Row:
     found = list(query_ends(marks, query).values())
     committed = [each.position for each in found if each.position is not None]
     end = [each.end for each in found if each.end is not None]
-    known = bool(found) and len(committed) == len(end) == len(found)
+    is_known = bool(found) and len(committed) == len(end) == len(found)
     return {
-        "committed": sum(committed) if known else None,
-        "end": sum(end) if known else None,
-        "behind": sum(end) - sum(committed) if known else None,
+        "committed": sum(committed) if is_known else None,
+        "end": sum(end) if is_known else None,
+        "behind": sum(end) - sum(committed) if is_known else None,
     }
 
 
-def _most(rows: Rows, name: str) -> int | None:
-    return max((row[name] for row in rows if row[name] is not None), default=None)
-
-
-def _total(rows: Rows, name: str) -> int | None:
-    known = [row[name] for row in rows if row[name] is not None]
-    return sum(known) if known else None
-
-
-def _difference(first: int | None, last: int | None) -> int | None:
-    return None if first is None or last is None or last < first else last - first
-
-
-def _share(part: float | None, whole: float | None) -> float | None:
-    return None if part is None or not whole else part / whole
+def _total(rows: Rows, name: str) -> Any:
+    values = known(rows, name)
+    return sum(values) if values else None
 
 
 def tables(

@@ -12,12 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.latency.percentiles import Buckets, Moments, summarise
+from streamgauge.domain.latency.percentiles import Buckets, summarise
+from streamgauge.pipeline.columns import IS_MEASURED, IS_STAMPED, PRODUCER, SELECTED, SEQ
 from streamgauge.pipeline.metrics.histogram import Counts, Value, histogram
 from streamgauge.pipeline.metrics.latency import of_phase
-from streamgauge.pipeline.metrics.sums import Sums, sums
+from streamgauge.pipeline.metrics.sums import NO_MOMENTS, Sums, sums
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
+from streamgauge.pipeline.read.rows import Row
+from streamgauge.pipeline.read.silver import is_measured
 from streamgauge.pipeline.stream.stages import (
     BATCH,
     DUE,
@@ -36,7 +39,6 @@ from streamgauge.pipeline.stream.stages import (
     stages,
 )
 
-Row = dict[str, Any]
 METRICS: Final = (*STAGES, WHOLE)
 _COLUMNS: Final = {
     DUE: "due_ns", SENT: "sent_ns", SOURCE: "source_ns", BATCH: "batch_ns", SINK: "sink_ns", RECEIVED: "received_ns"
@@ -90,18 +92,18 @@ def staged(
 
     Where one is lacking, no stage is known.
     """
-    rows = timed.where("timed and producer is not null and seq is not null")
+    rows = timed.where(f"timed and {IS_STAMPED}")
     present = [each for each in known if each.absent is None]
     edges = _edges_of(known)
     if SOURCE in edges or BATCH in edges:
-        rows = rows.join(_source(bronze.frame(spark, "appended"), knows.ahead_ns), ["producer", "seq"], "left")
+        rows = rows.join(_source(bronze.frame(spark, "appended"), knows.ahead_ns), [PRODUCER, SEQ], "left")
     if BATCH in edges:
         rows = _with_batch(spark, rows, bronze, knows.ahead_ns)
     rows = rows.withColumn(_COLUMNS[SINK], F.expr(_mono("append_ms", knows.ahead_ns)))
     complete = " and ".join(f"{_COLUMNS[edge]} is not null" for edge in edges)
     return rows.selectExpr(
         "place",
-        "selected",
+        SELECTED,
         f"{complete} as complete",
         *(f"if({complete}, {_sql(each)}, null) as {each.name}" for each in present),
         *(f"{_COLUMNS[edge]} is null as no_{edge}" for edge in edges),
@@ -127,12 +129,12 @@ def _source(appended: DataFrame, ahead_ns: int) -> DataFrame:
     """Columns producer, seq, source_partition, source_offset and source_ns: where each stamp stands first."""
     at = f"struct(coalesce(append_ms, {_FURTHEST}L) as at, partition, offset, append_ms)"
     return (
-        appended.where("producer is not null and seq is not null")
-        .groupBy("producer", "seq")
+        appended.where(IS_STAMPED)
+        .groupBy(PRODUCER, SEQ)
         .agg(F.expr(f"min({at}) as stood"))
         .selectExpr(
-            "producer",
-            "seq",
+            PRODUCER,
+            SEQ,
             "stood.partition as source_partition",
             "stood.offset as source_offset",
             f"{_mono('stood.append_ms', ahead_ns)} as {_COLUMNS[SOURCE]}",
@@ -184,13 +186,13 @@ def counted(rows: DataFrame, known: Sequence[Stage]) -> Staged:
     names = [each.name for each in known if each.absent is None]
     values = {name: Value(name, "place") for name in names}
     complete = rows.where("complete")
-    totals = rows.where("(selected & 1) = 1").agg(
+    totals = rows.where(IS_MEASURED).agg(
         F.expr("count(if(complete, true, null)) as count"),
         *(F.expr(f"sum({name}) as {name}") for name in names),
         *(F.expr(f"count(if(no_{edge}, true, null)) as no_{edge}") for edge in _edges_of(known)),
         F.expr("count(if(complete, null, true)) as lacking"),
     )
-    summed = sums(complete, ("selected",), (), {"messages": "count(*)"}, {name: name for name in names})
+    summed = sums(complete, (SELECTED,), (), {"messages": "count(*)"}, {name: name for name in names})
     (total,) = totals.collect()
     return Staged(known, Sums(summed.toArrow()), histogram(complete, values).toArrow(), total.asDict())
 
@@ -239,8 +241,8 @@ def _null_count(stage: Stage, totals: Mapping[str, int]) -> int:
 
 def _figures(stage: Stage, found: Staged, counts: Counts) -> Row:
     windows = found.sums.windows
-    measured = windows.where(windows.column("at_selected") & 1 == 1)
-    moments = measured.moments(stage.name) if stage.absent is None else Moments(0, None, None, 0.0, 0.0)
+    measured = windows.where(is_measured(windows.column("at_selected")))
+    moments = measured.moments(stage.name) if stage.absent is None else NO_MOMENTS
     buckets: Buckets = of_phase(counts, stage.name).buckets()
     shown = summarise(buckets, moments, "").as_result()
     return {name: shown[name] for name in ("min_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms")}

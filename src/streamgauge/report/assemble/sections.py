@@ -5,7 +5,8 @@ from typing import Any, Final, TypeVar
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.percentiles import INFINITE, NOTHING, PERCENTILES, SAMPLES_NEEDED, too_few
-from streamgauge.domain.tables.schemas import DELIVERED_PERCENTILES, DELIVERY_COUNTS
+from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
+from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES
 from streamgauge.result.model.base import Section
 from streamgauge.result.model.clients import ProcessingSection
 from streamgauge.result.model.delivery import DeliverySection, MissingMessage, TransactionsSection

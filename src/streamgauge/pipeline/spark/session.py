@@ -3,18 +3,14 @@
 import atexit
 import logging
 import os
-import shlex
 import signal
-import subprocess
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Self, cast
+from typing import Any, Final, cast
 
 import py4j
 from py4j.protocol import Py4JError
@@ -25,158 +21,22 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from streamgauge.domain.errors import AnalysisError, WorkerError
-from streamgauge.domain.text.address import driver_address, is_this_machine
+from streamgauge.domain.text.address import is_this_machine
+from streamgauge.pipeline.spark.kept import END_SECONDS, Current, Kept
+from streamgauge.pipeline.spark.settings import SMALL, Sizing, settings
 from streamgauge.processes.jvm.archive import Archive, archive_of
 from streamgauge.processes.jvm.ending import end
 from streamgauge.processes.jvm.java import Java, find_java
-from streamgauge.processes.jvm.spark import SparkJvm, class_path, launched, spark_home
+from streamgauge.processes.jvm.spark import class_path, launched, spark_home
 from streamgauge.processes.places import archive_folder
 from streamgauge.processes.scratch import ANALYSIS, Scratch, scratch_faults
 
-SMALL_ROWS = 8_000_000
-"""Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
 _KIND: Final = "analysis"
-_SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 _PY4J: Final = Path(py4j.__path__[0])
 _ARCHIVE_SECONDS: Final = 60.0
-"""The same for one that writes an archive of its classes."""
-_END_SECONDS: Final = 10.0
-"""How long a JVM may take to end: one that was killed is still there for a moment."""
+"""How long a JVM may take to end that writes an archive of its classes."""
 _ROOM_BYTES = 1 << 20
 """Spark needs more soon, and says itself when it has not."""
-
-COMMON: Mapping[str, str] = MappingProxyType(
-    {
-        "spark.app.name": "streamgauge",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        # A broadcast takes a page at least; of its own choice that is 8 MiB here, and an audit holds dozens.
-        "spark.buffer.pageSize": "1m",
-        # Spark remembers the plans of a thousand queries for pages of its own that are not served.
-        "spark.sql.ui.retainedExecutions": "1",
-        "spark.ui.retainedJobs": "1",
-        "spark.ui.retainedStages": "1",
-        "spark.ui.retainedTasks": "1",
-        "spark.sql.session.timeZone": "UTC",
-        # Garbled stamps make differences that overflow: they are rows to be counted, not a reason to stop.
-        "spark.sql.ansi.enabled": "false",
-        # Plans are few and known; adapting them costs more jobs than it saves.
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-        # Small scans keep the hash maps of an aggregation small, and its fast map has room for all of their keys.
-        "spark.sql.files.maxPartitionBytes": "8m",
-        "spark.sql.files.openCostInBytes": "0",
-        "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "20",
-        # A damaged page would otherwise be read as other numbers.
-        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
-        "spark.sql.autoBroadcastJoinThreshold": "32m",
-        # Looking up the Python line of every expression takes longer than small answers.
-        "spark.python.sql.dataFrameDebugging.enabled": "false",
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Sizing:
-    """What depends on how much there is to do."""
-
-    cores: int
-    heap: str
-    shuffle_partitions: int
-    java_options: tuple[str, ...]
-    threads: int
-    """How many independent jobs run side by side."""
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it is for a run whose time goes into starting up."""
-        return self.java_options == _SMALL
-
-
-def sizing(rows: int, processors: int) -> Sizing:
-    """How to size the session for so many rows of events."""
-    cores = max(2, processors)
-    if rows <= SMALL_ROWS:
-        return Sizing(cores, "1g", 2, _SMALL, 2)
-    partitions = max(cores, -(-rows // ROWS_PER_SHUFFLE_PARTITION))
-    return Sizing(cores, "2g", partitions, ("-XX:+UseParallelGC",), 2)
-
-
-class _Current(NamedTuple):
-    """What PySpark takes for the session and the JVM of this process."""
-
-    session: SparkSession | None = None
-    active: SparkSession | None = None
-    context: SparkContext | None = None
-    gateway: Any = None
-    jvm: Any = None
-
-    @classmethod
-    def now(cls) -> Self:
-        """What it takes for them now."""
-        # PySpark has one of each, and no other names for them.
-        return cls(
-            SparkSession._instantiatedSession,
-            SparkSession._activeSession,
-            SparkContext._active_spark_context,
-            SparkContext._gateway,
-            SparkContext._jvm,
-        )
-
-    def put(self) -> None:
-        """Let PySpark take these for them."""
-        SparkSession._instantiatedSession, SparkSession._activeSession = self.session, self.active
-        SparkContext._active_spark_context, SparkContext._gateway, SparkContext._jvm = self[2:]
-
-
-@dataclass(slots=True)
-class _Kept:
-    """A JVM of ours, and the session in it once somebody asked for it."""
-
-    size: Sizing
-    master: str | None
-    scratch: Scratch
-    jvm: SparkJvm
-    archive: Archive | None
-    spark: SparkSession | None = None
-    current: _Current = _Current()  # noqa: RUF009 - immutable
-    """What PySpark knows of it, while nobody uses it."""
-
-    @contextmanager
-    def used(self) -> Iterator[None]:
-        """PySpark takes the session for that of this process within the block, and forgets it afterwards.
-
-        So a user who asks PySpark for a session never gets ours, which has other settings and ends when we want.
-        """
-        before = _Current.now()
-        if self.spark is not None and before.session is self.spark:
-            # Who uses it already also puts back what was there before.
-            yield
-            return
-        self.current.put()
-        try:
-            yield
-        finally:
-            self.current = _Current.now()
-            before.put()
-
-    def fits(self, size: Sizing, master: str | None) -> bool:
-        """Whether an analysis of this size can run in it: one for large runs serves small ones, too."""
-        is_large_enough = self.size.java_options == size.java_options or size.is_small
-        return self.jvm.process.poll() is None and self.master == master and is_large_enough
-
-    def how_ended(self) -> str | None:
-        """How its JVM ended; None while it answers."""
-        if self.spark is not None:
-            try:
-                self.spark.sparkContext._gateway.jvm.System.nanoTime()  # type: ignore[union-attr]
-            except (Py4JError, OSError):
-                # A process that dies closes its connections first.
-                with suppress(subprocess.TimeoutExpired):
-                    return _said(self.jvm.process.wait(_END_SECONDS))
-        code = self.jvm.process.poll()
-        return None if code is None else _said(code)
 
 
 class Sessions:
@@ -186,7 +46,7 @@ class Sessions:
     """
 
     def __init__(self) -> None:
-        self._kept: _Kept | None = None
+        self._kept: Kept | None = None
         self._lock = threading.RLock()
 
     def begin(self, size: Sizing, master: str | None, log: Path, *, archives: Path | None = None) -> None:
@@ -248,7 +108,7 @@ class Sessions:
         """Whether the JVM of ours that served last is no longer there."""
         return self._kept is not None and self._kept.how_ended() is not None
 
-    def _connected(self, kept: _Kept) -> SparkSession:
+    def _connected(self, kept: Kept) -> SparkSession:
         if kept.spark is not None:
             return kept.spark
         _hush()
@@ -259,7 +119,9 @@ class Sessions:
             finally:
                 for name in address:
                     os.environ.pop(name)
-            conf = SparkConf(loadDefaults=False).setAll(list(_settings(kept).items()))
+            conf = SparkConf(loadDefaults=False).setAll(
+                list(settings(kept.size, kept.master, kept.scratch.path).items())
+            )
             with _signals_kept():
                 kept.spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
         except (PySparkException, Py4JError, OSError, WorkerError) as error:
@@ -283,7 +145,7 @@ class Sessions:
             if kept.spark is not None:
                 with kept.used():
                     _stop(kept.spark)
-            end(kept.jvm.process, _ARCHIVE_SECONDS if kept.archive else _END_SECONDS)
+            end(kept.jvm.process, _ARCHIVE_SECONDS if kept.archive else END_SECONDS)
             if kept.archive:
                 kept.archive.keep()
             kept.scratch.close()
@@ -296,10 +158,10 @@ atexit.register(SESSIONS.close)
 
 def archive_of_analysis(java: Java) -> Archive | None:
     """The archive that an analysis of a small run uses if it is there; None where it can have none."""
-    return archive_of(_KIND, archive_folder(), java, class_path(spark_home()), _SMALL)
+    return archive_of(_KIND, archive_folder(), java, class_path(spark_home()), SMALL)
 
 
-def _begun(size: Sizing, master: str | None, log: Path, scratch: Scratch, archives: Path | None) -> _Kept:
+def _begun(size: Sizing, master: str | None, log: Path, scratch: Scratch, archives: Path | None) -> Kept:
     log.parent.mkdir(parents=True, exist_ok=True)
     local = is_this_machine(master)
     java = find_java(os.environ)
@@ -311,11 +173,7 @@ def _begun(size: Sizing, master: str | None, log: Path, scratch: Scratch, archiv
     with log.open("wb") as output:
         given = settings(size, master, scratch.path, options)
         jvm = launched(given, scratch.path, output, java=java.path, local=local, home=None)
-    return _Kept(size, master, scratch, jvm, made)
-
-
-def _settings(kept: _Kept) -> dict[str, str]:
-    return settings(kept.size, kept.master, kept.scratch.path)
+    return Kept(size, master, scratch, jvm, made)
 
 
 @contextmanager
@@ -338,13 +196,7 @@ def _stop(spark: SparkSession) -> None:
         spark.stop()
     with suppress(Py4JError, OSError):
         gateway.shutdown()
-    _Current().put()
-
-
-def _said(exit_code: int) -> str:
-    if exit_code == -signal.SIGKILL:
-        return "it was killed, which the system also does when memory runs out"
-    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+    Current().put()
 
 
 def _scratch() -> Scratch:
@@ -385,26 +237,3 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 def first_line(error: Exception) -> str:
     """What an error says first; Spark goes on with pages of its stack."""
     return str(error).strip().partition("\n")[0]
-
-
-def settings(size: Sizing, master: str | None, scratch: Path, more_options: Sequence[str] = ()) -> dict[str, str]:
-    """All settings of the session by Spark's names; `more_options` are options of its JVM."""
-    options = (
-        *more_options,
-        *size.java_options,
-        f"-Djava.io.tmpdir={scratch}",
-        "-XX:-UsePerfData",
-        f"-Dderby.system.home={scratch}",
-    )
-    return {
-        **COMMON,
-        **driver_address(master),
-        "spark.master": master or f"local[{size.cores}]",
-        "spark.driver.memory": size.heap,
-        # Spark splits it as a shell does.
-        "spark.driver.extraJavaOptions": shlex.join(options),
-        "spark.sql.shuffle.partitions": str(size.shuffle_partitions),
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.log.level": "WARN",
-    }

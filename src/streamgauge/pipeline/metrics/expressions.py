@@ -1,0 +1,58 @@
+"""The SQL of what Spark measures: every latency that is a difference of columns, ages, and by which time each counts.
+
+`domain.tables.latency` says the same in words.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from streamgauge.pipeline.columns import SELECTED, SENT_TICK
+from streamgauge.pipeline.metrics.histogram import Value
+
+ACK: Final = ("ack_response", "ack_service")
+END_TO_END: Final = ("end_to_end_response", "end_to_end_service")
+PROCESSING: Final = ("processing_response", "processing_service")
+LATENESS: Final = "lateness"
+THROTTLE: Final = ("throttle", "own_lateness")
+"""What a policy made messages wait, and what they waited then."""
+OF_SENDING: Final = (LATENESS, *THROTTLE)
+SINCE_RECORD_TIME: Final = "since_record_time"
+
+SQL: Final[Mapping[str, str]] = {
+    "ack_response": "acked_ns - due_ns",
+    "ack_service": "acked_ns - sent_ns",
+    "end_to_end_response": "received_ns - due_ns",
+    "end_to_end_service": "received_ns - sent_ns",
+    "processing_response": "processed_ns - due_ns",
+    "processing_service": "processed_ns - sent_ns",
+    "lateness": "sent_ns - due_ns",
+    "throttle": "let_go_ns - due_ns",
+    "own_lateness": "sent_ns - let_go_ns",
+    "since_record_time": "received_ns - recorded_ns",
+}
+AGES: Final[Mapping[str, str]] = {
+    name: f"ended_ns - {'due_ns' if name.endswith('response') else 'sent_ns'}"
+    for name in (*ACK, *END_TO_END, *PROCESSING)
+}
+"""The age that a message which never came had at the end of the drain."""
+_PARTS: Final[Mapping[str, str]] = {
+    LATENESS: "cast(producer as bigint)",
+    **dict.fromkeys(THROTTLE, "cast(null as bigint)"),
+}
+
+
+def values(metrics: Iterable[str], *, throttled: bool) -> dict[str, Value]:
+    """The values of some metrics; most are counted by partition, lateness by producer, those of a policy by neither.
+
+    Where a policy held messages back (`throttled`), some are counted by when messages were sent.
+    """
+    return {name: Value(SQL[name], _PARTS.get(name, "place"), tick_of(name, throttled=throttled)) for name in metrics}
+
+
+def tick_of(metric: str, *, throttled: bool) -> str:
+    """The column whose tick says in which window a message counts for a metric.
+
+    What a policy holds back may be sent long after it was due, or never: by due time, only what was let go early would
+    be seen.
+    """
+    return SENT_TICK if throttled and (metric.endswith("service") or metric in THROTTLE) else SELECTED

@@ -1,0 +1,1 @@
+"""Spark's session: its settings, and who uses it when."""

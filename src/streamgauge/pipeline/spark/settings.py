@@ -1,0 +1,94 @@
+"""The settings of a session: how it is sized, and what holds for all of them."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from streamgauge.domain.text.address import driver_address
+
+SMALL_ROWS = 8_000_000
+"""Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
+SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+ROWS_PER_SHUFFLE_PARTITION = 8_000_000
+
+COMMON: Mapping[str, str] = MappingProxyType(
+    {
+        "spark.app.name": "streamgauge",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # A broadcast takes a page at least; of its own choice that is 8 MiB here, and an audit holds dozens.
+        "spark.buffer.pageSize": "1m",
+        # Spark remembers the plans of a thousand queries for pages of its own that are not served.
+        "spark.sql.ui.retainedExecutions": "1",
+        "spark.ui.retainedJobs": "1",
+        "spark.ui.retainedStages": "1",
+        "spark.ui.retainedTasks": "1",
+        "spark.sql.session.timeZone": "UTC",
+        # Garbled stamps make differences that overflow: they are rows to be counted, not a reason to stop.
+        "spark.sql.ansi.enabled": "false",
+        # Plans are few and known; adapting them costs more jobs than it saves.
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+        # Small scans keep the hash maps of an aggregation small, and its fast map has room for all of their keys.
+        "spark.sql.files.maxPartitionBytes": "8m",
+        "spark.sql.files.openCostInBytes": "0",
+        "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "20",
+        # A damaged page would otherwise be read as other numbers.
+        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+        "spark.sql.autoBroadcastJoinThreshold": "32m",
+        # Looking up the Python line of every expression takes longer than small answers.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What depends on how much there is to do."""
+
+    cores: int
+    heap: str
+    shuffle_partitions: int
+    java_options: tuple[str, ...]
+    threads: int
+    """How many independent jobs run side by side."""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is for a run whose time goes into starting up."""
+        return self.java_options == SMALL
+
+
+def sizing(rows: int, processors: int) -> Sizing:
+    """How to size the session for so many rows of events."""
+    cores = max(2, processors)
+    if rows <= SMALL_ROWS:
+        return Sizing(cores, "1g", 2, SMALL, 2)
+    partitions = max(cores, -(-rows // ROWS_PER_SHUFFLE_PARTITION))
+    return Sizing(cores, "2g", partitions, ("-XX:+UseParallelGC",), 2)
+
+
+def settings(size: Sizing, master: str | None, scratch: Path, more_options: Sequence[str] = ()) -> dict[str, str]:
+    """All settings of the session by Spark's names; `more_options` are options of its JVM."""
+    options = (
+        *more_options,
+        *size.java_options,
+        f"-Djava.io.tmpdir={scratch}",
+        "-XX:-UsePerfData",
+        f"-Dderby.system.home={scratch}",
+    )
+    return {
+        **COMMON,
+        **driver_address(master),
+        "spark.master": master or f"local[{size.cores}]",
+        "spark.driver.memory": size.heap,
+        # Spark splits it as a shell does.
+        "spark.driver.extraJavaOptions": shlex.join(options),
+        "spark.sql.shuffle.partitions": str(size.shuffle_partitions),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.log.level": "WARN",
+    }

@@ -1,0 +1,1 @@
+"""The steps from the parts of a run to its tables."""

@@ -1,0 +1,205 @@
+"""The steps of an analysis, in the order in which they begin; and those of them that need no Spark."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from streamgauge.domain.tables import delivery, machine, pressure, query, schemas
+from streamgauge.domain.tables import latency as latencies
+from streamgauge.domain.tables import throughput as flow
+from streamgauge.pipeline.audit import accounts, attempts, judging, source, transactions
+from streamgauge.pipeline.machine.client import wire
+from streamgauge.pipeline.machine.connections import connection_rows
+from streamgauge.pipeline.machine.gc import pauses
+from streamgauge.pipeline.machine.resources import resources
+from streamgauge.pipeline.metrics import latency, polls, shapes, throughput, which
+from streamgauge.pipeline.metrics.histogram import Counts
+from streamgauge.pipeline.metrics.latency import Histograms, Metric
+from streamgauge.pipeline.metrics.spans import of_batches
+from streamgauge.pipeline.pressure import backpressure, lag, outstanding, recovery
+from streamgauge.pipeline.pressure.outstanding import Outstanding, Replay
+from streamgauge.pipeline.read.rows import Row, Rows
+from streamgauge.pipeline.steps import questions
+from streamgauge.pipeline.steps.questions import ReceivedSide, SentSide
+from streamgauge.pipeline.steps.step import Inputs, Step, Tables
+from streamgauge.pipeline.stream import query as queries
+from streamgauge.pipeline.stream import waterfall
+from streamgauge.scenario.profile import recorded_profile
+
+_Groups = Mapping[int, Outstanding]
+
+
+class _Measured(NamedTuple):
+    """Every latency of the run, and its histograms."""
+
+    metrics: list[Metric]
+    histograms: Histograms
+
+
+def _polled(run: Inputs) -> polls.Polls:
+    return polls.read(run.bronze.columns("polls"), run.span.measure)
+
+
+def _measured(run: Inputs, sent: SentSide, received: ReceivedSide, polled: polls.Polls) -> _Measured:
+    """What Spark counted of latencies, put together with what is few enough to be counted here."""
+    staged, waited = received.staged, of_batches(run.bronze.columns("batches"), run.span.measure)
+    spans = {each.metric: each for each in (polled.spans(), *waited)}
+    stages = None if staged is None else staged.histogram
+    delivered = Counts.of(sent.histogram, received.histogram, stages, *(each.histogram() for each in spans.values()))
+    metrics = [
+        *which.metrics_of(run.knows, sent.sums, received.sums, spans),
+        *which.stage_metrics(run.knows, which.known_stages(run.knows, run.bronze), staged),
+    ]
+    return _Measured(metrics, Histograms(delivered, Counts.of(sent.ages, received.ages)))
+
+
+def _latency(_: Inputs, sent: SentSide, measured: _Measured) -> Tables:
+    metrics, histograms = measured
+    rows, cdf = latency.latency_rows(metrics, histograms)
+    return {
+        "latency": rows,
+        "cdf": cdf,
+        "latency_buckets": latency.bucket_table(histograms),
+        "percentiles": shapes.percentile_rows(metrics, histograms),
+        "heat": shapes.heat_rows(metrics, histograms),
+        "lateness": latency.lateness_rows(sent.sums, histograms.delivered),
+    }
+
+
+def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
+    return throughput.throughput(sent.sums, received.sums, run.span, run.knows)
+
+
+def _attempts(run: Inputs) -> Rows:
+    return attempts.attempt_rows(run.bronze.columns("attempts"), run.span.measure)
+
+
+def _delivery(run: Inputs, sent: SentSide, received: ReceivedSide, tried: list[Row]) -> Tables:
+    resent, dropped = attempts.resent(tried), received.dropped or {}
+    counts = accounts.delivery_rows(
+        run.knows, sent.sums, received.sums, received.found, resent, dropped, sent.unaccounted
+    )
+    return {"delivery": counts, "problems": [*sent.problems, *received.problems]}
+
+
+def _transactions(run: Inputs) -> Rows:
+    return transactions.transaction_rows(run.bronze.columns("transactions"), run.span)
+
+
+def _groups(run: Inputs, replay: Replay | None) -> _Groups:
+    return outstanding.replayed(replay, run.knows.groups) if replay else {}
+
+
+def _outstanding(run: Inputs, replay: Replay | None, groups: _Groups) -> pa.Table | Rows:
+    scheduled, policy = run.knows.scheduled, run.knows.policy
+    return outstanding.table(replay, groups, run.span, scheduled=scheduled, policy=policy) if replay else []
+
+
+def _backpressure(run: Inputs, sent: SentSide, replay: Replay | None, groups: _Groups) -> Rows:
+    decisions, grid = run.bronze.columns("decisions"), replay.grid if replay else None
+    return backpressure.backpressure_rows(run.facts, decisions, sent.failed, grid, groups, run.span)
+
+
+def _sampled(run: Inputs) -> pa.Table:
+    return lag.samples(run.bronze.only("lag", "moment", frozenset({lag.SAMPLE})).columns("lag"))
+
+
+def _recovery(
+    run: Inputs,
+    sent: SentSide,
+    measured: _Measured,
+    shown: Mapping[str, Any],
+    sampled: pa.Table,
+    replay: Replay | None,
+    groups: _Groups,
+) -> Tables:
+    knows, span = run.knows, run.span
+    faults = recovery.fault_rows(run.bronze.columns("faults"), span)
+    series = {
+        recovery.OUTSTANDING: recovery.outstanding_series(replay.grid, groups, span) if replay else {},
+        recovery.COMMITTED_LAG: recovery.committed_series(lag.together(sampled), span),
+    }
+    timed = frozenset({knows.timed_group, *([knows.passage.query] if knows.passage else [])})
+    felt = recovery.Latencies.of(measured.histograms, shown["latency"], timed, span, scheduled=knows.scheduled)
+    rate = throughput.sent_rate(sent.sums, span)
+    return {"faults": faults, "recovery": list(recovery.recovery_rows(faults, series, felt, rate))}
+
+
+def _through(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
+    acked = {scope: accounts.wanted(sent.sums, scope) for scope in ("run", "measure")}
+    groups, stood = run.knows.groups if run.knows.loads else (), run.bronze.rows("appended") > 0
+    return source.rows(run.knows.passage, groups, received.found, acked, received.dropped, stood=stood)
+
+
+def _query(run: Inputs, through: Rows) -> Mapping[str, Rows]:
+    knows, bronze = run.knows, run.bronze
+    kinds = ("progress", "advances", "query", "executors", "lookups", "resources")
+    events = {kind: bronze.columns(kind).to_pylist() if knows.piped else [] for kind in kinds}
+    marks = judging.marks_of(bronze, knows) if knows.piped else []
+    return queries.tables(knows, run.span, events, through, marks)
+
+
+def _machine(run: Inputs) -> Tables:
+    bronze, span, facts = run.bronze, run.span, run.facts
+    profile = recorded_profile(facts.profile, facts.scenario)
+    return {
+        "resources": resources(bronze.columns("resources").to_pylist(), span),
+        "wire": wire(bronze.columns("client").to_pylist(), span),
+        "connections": connection_rows(bronze.columns("connections"), profile.connections, span),
+        "gc": [
+            pause
+            for process, lines in run.gc_logs.items()
+            for pause in pauses(process, lines, span.measure.from_ns)
+            # A broker that many runs share has collected garbage before.
+            if pause["at_ns"] >= facts.monotonic_ns
+        ],
+    }
+
+
+_OF_LATENCY: Final = (
+    latencies.LATENCY, latencies.CDF, latencies.LATENCY_BUCKETS, latencies.PERCENTILE_CURVE, latencies.HEAT,
+    latencies.LATENESS,
+)  # fmt: skip
+_OF_MACHINE: Final = (machine.RESOURCES_BY_INTERVAL, machine.WIRE, machine.CONNECTIONS_BY_KIND, machine.GC)
+_OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {query.THROUGH, query.WATERFALL})
+
+STEPS: Final = (
+    Step("deliveries", (), questions.deliveries),
+    Step("messages", ("deliveries",), questions.messages),
+    # The longest first: the others fill the gaps that it leaves on the cores.
+    Step("received", ("messages", "deliveries"), questions.received),
+    Step("sent", ("messages",), questions.sent),
+    Step("processing", ("deliveries",), questions.processed, (flow.PROCESSING,)),
+    Step("replay", ("messages", "deliveries", "received"), questions.replay),
+    # What needs no Spark is done beside the replay.
+    Step("polled", (), _polled),
+    Step("polls", ("polled",), lambda _, polled: polls.by_consumer(polled), (flow.POLLS_BY_CONSUMER,)),
+    Step("attempts", (), _attempts, (delivery.ATTEMPTS_BY_ERROR,)),
+    Step("transactions", (), _transactions, (delivery.TRANSACTIONS_BY_OUTCOME,)),
+    Step("machine", (), _machine, _OF_MACHINE),
+    Step("set_aside", (), lambda run: list(run.bronze.set_aside), (schemas.SET_ASIDE,)),
+    Step("sampled", (), _sampled),
+    Step("lag", ("sampled",), lambda run, sampled: lag.lag_table(sampled, run.span), (pressure.LAG_SAMPLES,)),
+    Step("throughput", ("sent", "received"), _throughput, (flow.THROUGHPUT,)),
+    Step("delivery", ("sent", "received", "attempts"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
+    Step("measured", ("sent", "received", "polled"), _measured),
+    Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
+    Step("through", ("sent", "received"), _through, (query.THROUGH,)),
+    Step(
+        "waterfall",
+        ("received", "measured"),
+        lambda _, received, measured: waterfall.waterfall_rows(received.staged, measured.histograms.delivered),
+        (query.WATERFALL,),
+    ),
+    Step("query", ("through",), _query, _OF_QUERY),
+    Step("groups", ("replay",), _groups),
+    Step("outstanding", ("replay", "groups"), _outstanding, (pressure.OUTSTANDING,)),
+    Step("backpressure", ("sent", "replay", "groups"), _backpressure, (pressure.BACKPRESSURE,)),
+    Step(
+        "recovery",
+        ("sent", "measured", "latency", "sampled", "replay", "groups"),
+        _recovery,
+        (pressure.FAULTS, pressure.RECOVERY),
+    ),
+)

@@ -1,0 +1,96 @@
+"""What a step is, and what carries steps out."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.domain.tables.schema import Schema
+from streamgauge.pipeline.audit.audit import Keep
+from streamgauge.pipeline.read.bronze import Bronze
+from streamgauge.pipeline.read.knowledge import Knowledge
+from streamgauge.pipeline.read.rows import Rows
+from streamgauge.pipeline.read.silver import Span
+
+Tables = dict[str, pa.Table | Rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What every step may read: one run."""
+
+    spark: SparkSession
+    facts: RunFacts
+    bronze: Bronze
+    knows: Knowledge
+    span: Span
+    gc_logs: Mapping[str, Sequence[str]]
+    """The lines of the log of each process that collects garbage."""
+    keep: Keep
+
+    def frame(self, kind: str) -> DataFrame:
+        """The rows of a kind of event."""
+        return self.bronze.frame(self.spark, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: a function of the inputs and of what the steps that it needs gave, in that order."""
+
+    name: str
+    needs: tuple[str, ...]
+    """Names of earlier steps."""
+    work: Callable[..., Any]
+    tables: tuple[Schema, ...] = ()
+    """What it gives: the rows of its one table, those of several by name, or without any a value for later steps."""
+
+
+def carry_out(steps: Iterable[Step], inputs: Inputs, threads: int, cancel: Callable[[], object]) -> Tables:
+    """Every table of the steps. They begin in their order, each when a thread is free and it has what it needs.
+
+    After an error nothing begins any more, and `cancel` stops what the others wait for.
+    """
+    steps = tuple(steps)
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="step")
+    begun: dict[str, Future[Any]] = {}
+    try:
+        for step in steps:
+            needed = [begun[name].result() for name in step.needs]
+            begun[step.name] = pool.submit(step.work, inputs, *needed)
+        return {name: rows for step in steps for name, rows in _tables(step, begun[step.name].result()).items()}
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        cancel()
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _tables(step: Step, given: Any) -> Tables:
+    names = [schema.name for schema in step.tables]
+    return {names[0]: given} if len(names) == 1 else {name: given[name] for name in names}
+
+
+@contextmanager
+def keeping() -> Iterator[Keep]:
+    """Works frames out and holds their rows on disk, until the end of the block."""
+    kept: list[DataFrame] = []
+
+    def keep(frame: DataFrame) -> DataFrame:
+        held = frame.persist(StorageLevel.DISK_ONLY)
+        kept.append(held)
+        # Counting makes Spark hold every row, and know how many bytes they are when it plans a join with them.
+        held.count()
+        return held
+
+    try:
+        yield keep
+    finally:
+        while kept:
+            kept.pop().unpersist()

@@ -1,0 +1,131 @@
+"""Steps begin in their order, get what they need, and give every table once; an error ends all of them."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from streamgauge.domain.tables.delivery import DELIVERY
+from streamgauge.domain.tables.latency import METRICS
+from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.pipeline.metrics import expressions
+from streamgauge.pipeline.steps.plan import STEPS
+from streamgauge.pipeline.steps.step import Inputs, Step, carry_out, keeping
+
+NO_INPUTS: Any = None
+
+
+def never() -> None:
+    """What cancels is not called where nothing fails."""
+    raise AssertionError
+
+
+def test_a_step_needs_earlier_steps_only() -> None:
+    names = [step.name for step in STEPS]
+    assert len(set(names)) == len(names)
+    for place, step in enumerate(STEPS):
+        assert set(step.needs) <= set(names[:place]), step.name
+
+
+def test_every_table_but_the_verdict_comes_from_one_step() -> None:
+    assert sorted(schema.name for step in STEPS for schema in step.tables) == sorted({*TABLES} - {"verdict"})
+
+
+def test_what_is_given_and_is_no_table_is_needed() -> None:
+    """A step that nobody needs and that gives no table is work for nothing."""
+    needed = {name for step in STEPS for name in step.needs}
+    assert [step.name for step in STEPS if not step.tables and step.name not in needed] == []
+
+
+def test_what_spark_measures_is_described() -> None:
+    assert set(expressions.SQL) <= set(METRICS)
+    assert set(expressions.AGES) <= set(expressions.SQL)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_step_is_given_what_it_needs_in_the_order_of_its_needs(threads: int) -> None:
+    steps = (
+        Step("one", (), lambda _: 1),
+        Step("two", (), lambda _: 2),
+        Step("both", ("two", "one"), lambda _, two, one: [{"two": two, "one": one}], (DELIVERY,)),
+    )
+    assert carry_out(steps, NO_INPUTS, threads, never) == {"delivery": [{"two": 2, "one": 1}]}
+
+
+def test_steps_begin_in_their_order() -> None:
+    """Also one that could begin at once waits until those before it have begun."""
+    begun: list[str] = []
+    steps = [
+        Step("long", (), lambda _: begun.append("long")),
+        Step("after", ("long",), lambda _, __: begun.append("after")),
+        Step("free", (), lambda _: begun.append("free")),
+    ]
+    carry_out(steps, NO_INPUTS, 3, never)
+    assert begun == ["long", "after", "free"]
+
+
+def test_two_steps_that_do_not_need_each_other_go_on_side_by_side() -> None:
+    meet = threading.Barrier(2, timeout=10)
+    steps = [Step(name, (), lambda _: meet.wait()) for name in ("left", "right")]
+    carry_out(steps, NO_INPUTS, 2, never)
+    assert not meet.broken
+
+
+def test_an_error_stops_what_goes_on_and_lets_nothing_else_begin() -> None:
+    begun: list[str] = []
+    cancelled = threading.Event()
+
+    def fails(_: Inputs) -> None:
+        begun.append("fails")
+        raise LookupError
+
+    def waits(_: Inputs) -> None:
+        begun.append("waits")
+        assert cancelled.wait(10)
+
+    steps = [
+        Step("fails", (), fails),
+        Step("waits", (), waits),
+        Step("queued", (), lambda _: begun.append("queued")),
+        Step("needs", ("fails",), lambda _, __: begun.append("needs")),
+    ]
+    with pytest.raises(LookupError):
+        carry_out(steps, NO_INPUTS, 1, cancelled.set)
+    assert cancelled.is_set()
+    assert begun in (["fails"], ["fails", "waits"])
+
+
+class Frame:
+    """A frame that tells what is done with it."""
+
+    def __init__(self, did: list[str]) -> None:
+        self.did = did
+
+    def persist(self, _: object) -> "Frame":
+        """Held from now on."""
+        self.did.append("held")
+        return self
+
+    def count(self) -> int:
+        """Worked out."""
+        self.did.append("worked out")
+        return 0
+
+    def unpersist(self) -> None:
+        """Let go."""
+        self.did.append("let go")
+
+
+def test_what_is_kept_is_worked_out_and_let_go_at_the_end_whatever_happens() -> None:
+    did: list[str] = []
+    frame: Any = Frame(did)
+
+    def keep_and_fail() -> None:
+        with keeping() as keep:
+            assert keep(frame) is frame
+            assert did == ["held", "worked out"]
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        keep_and_fail()
+    assert did == ["held", "worked out", "let go"]
