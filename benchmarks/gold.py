@@ -31,8 +31,10 @@ Row = dict[str, Any]
 SHAPES: Final = 32
 SPREAD: Final = 0.55
 """Standard deviation of the logarithm: a p99 of three and a half medians."""
-MEDIANS_US: Final = {"ack": 4_300, "end_to_end": 4_800, "processing": 6_000, "lateness": 12, "poll": 9_000}
-ABSENT: Final = frozenset({"batch", "flush_wait", "throttle", "own_lateness", "since_record_time", *STAGES, WHOLE})
+MEDIANS_US: Final = {"ack": 4_300, "end_to_end": 4_800, "processing": 6_000, "schedule_delay": 12, "poll": 9_000}
+ABSENT: Final = frozenset(
+    {"batch", "flush_wait", "throttle", "own_schedule_delay", "since_record_time", *STAGES, WHOLE}
+)
 PRESENT: Final = [metric for metric in METRICS if metric not in ABSENT]
 """What a plain load has."""
 WAVE_BUCKETS: Final = 128
@@ -191,8 +193,8 @@ def _tables(long: Long, counted: dict[str, _Counted]) -> dict[str, list[Row]]:
         ],
         "resources": list(_resources(long)),
         "gc": list(_pauses(long)),
-        "lateness": [
-            {"producer": producer, "count": 9, **_figures(latencies["lateness"], "p50", "p99", "p99_9", "max")}
+        "schedule_delay": [
+            {"producer": producer, "count": 9, **_figures(latencies["schedule_delay"], "p50", "p99", "p99_9", "max")}
             for producer in (None, *range(PRODUCERS))
         ],
         "lag": list(_lag(long)),

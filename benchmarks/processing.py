@@ -39,7 +39,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=float, default=5)
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--in-hand", type=int, default=1000)
+    options.add_argument("--buffer", type=int, default=1000)
     chosen = options.parse_args()
     heading("Processing: delays and capacity of one consumer that is behind")
     print(f"The machine was {idle_share():.0%} idle before.\n")
@@ -53,7 +53,7 @@ def main() -> None:
             for slots, order in ORDERS.items():
                 how = Processing.model_validate({"delay": delay, "jitter": jitter, "order": order})
                 runs = [
-                    _run(running.bootstrap, name, how, chosen.in_hand, chosen.seconds) for _ in range(chosen.rounds)
+                    _run(running.bootstrap, name, how, chosen.buffer, chosen.seconds) for _ in range(chosen.rounds)
                 ]
                 error, late_us, processed, cpu = zip(*runs, strict=True)
                 asked = delay if jitter == "0s" else f"{delay} + {jitter} jitter"
@@ -65,7 +65,7 @@ def main() -> None:
                 print(f"| {asked} | {slots} | {' | '.join(cells)} |", flush=True)
 
 
-def _run(bootstrap: str, name: str, how: Processing, in_hand: int, seconds: float) -> Figures:
+def _run(bootstrap: str, name: str, how: Processing, buffer: int, seconds: float) -> Figures:
     settings: dict[str, Setting] = {
         "bootstrap.servers": bootstrap,
         "group.id": f"{name}-{monotonic_ns()}",
@@ -81,7 +81,7 @@ def _run(bootstrap: str, name: str, how: Processing, in_hand: int, seconds: floa
         consumer = Consumer(
             client,
             Reading(0, None),
-            Consuming((name,), PARTITIONS, how, in_hand),
+            Consuming((name,), PARTITIONS, how, buffer),
             ConsumerSinks(received, polls),
             board.slots[0],
             board.positions[0],

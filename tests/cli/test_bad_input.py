@@ -780,7 +780,9 @@ def test_a_result_that_cannot_be_shown(
     holds(refused(call, "report", "run"), ("run/result.json: ", *fragments))
 
 
-@pytest.mark.parametrize("damage", [_cut("polls"), _foreign("lateness"), lambda folder: os.truncate(folder.facts, 100)])
+@pytest.mark.parametrize(
+    "damage", [_cut("polls"), _foreign("schedule_delay"), lambda folder: os.truncate(folder.facts, 100)]
+)
 def test_where_nothing_can_be_shown_the_remedy_is_told(
     call: Call, analysed: RunFolder, damage: Callable[[RunFolder], object]
 ) -> None:

@@ -129,7 +129,7 @@ def test_what_a_query_tells_is_recorded_and_how_far_it_is_can_be_seen() -> None:
     stage = Stage(Scripted([[READY, told, Looked(2, "0", {"tasks": 3})]]))
     stage.run()
 
-    assert stage.column("query", "what") == ["started", "ready", "ended"]
+    assert stage.column("query", "event") == ["started", "ready", "ended"]
     assert stage.column("progress", "rows") == [7]
     assert stage.column("progress", "input_per_second") == [3.5]
     assert stage.column("progress", "state_rows") == [NULL_INT64]
@@ -158,7 +158,7 @@ def test_a_query_that_was_killed_is_started_again_and_nothing_of_its_checkpoint_
     stage = Stage(query)
     stage.run()
 
-    assert stage.column("query", "what") == ["started", "ready", "died", "started", "ready", "ended"]
+    assert stage.column("query", "event") == ["started", "ready", "died", "started", "ready", "ended"]
     assert stage.column("query", "start") == [0, 0, 0, 1, 1, 1]
     assert stage.column("query", "detail")[2] == "exit code -9"
     assert stage.column("advances", "committed") == [1, 1, 1, 0]
@@ -182,21 +182,21 @@ def test_a_query_that_failed_says_why(survives: bool, ready_first: bool) -> None
     stage = Stage(Scripted([script, [READY]]), survives=survives)
     with pytest.raises(WorkerError, match="the job threw"):
         stage.run()
-    assert stage.column("query", "what")[-1] == "failed"
+    assert stage.column("query", "event")[-1] == "failed"
 
 
 def test_where_the_cluster_is_taken_away_a_failure_is_survived() -> None:
     script: list[News | str] = [READY, Happened(3, "failed", "no broker"), "dies"]
     stage = Stage(Scripted([script, [READY]]), survives=True)
     stage.run()
-    assert stage.column("query", "what") == ["started", "ready", "failed", "started", "ready", "ended"]
+    assert stage.column("query", "event") == ["started", "ready", "failed", "started", "ready", "ended"]
 
 
 def test_a_query_ends_when_it_is_told_to_and_its_end_can_be_seen() -> None:
     stage = Stage(Scripted([[READY]], committed_ends=[6, 1]), stop_at_ns=100_000_000)
     stage.run()
     assert stage.query.told == ["start", "stop", "close"]
-    assert stage.column("query", "what") == ["started", "ready", "ended"]
+    assert stage.column("query", "event") == ["started", "ready", "ended"]
     assert stage.board.slots[0, Slot.STATE] == State.FLUSHED
     assert stage.board.positions[0].tolist() == [6, 1]
 
@@ -207,7 +207,7 @@ def test_a_query_over_what_is_there_begins_when_the_load_is_over() -> None:
     assert len(stage.readies) == 1
     assert stage.readies[0] < 100_000_000
     assert stage.column("query", "at_ns")[0] >= 300_000_000
-    assert stage.column("query", "what") == ["started", "ready", "ended"]
+    assert stage.column("query", "event") == ["started", "ready", "ended"]
 
 
 def test_the_size_of_batches_follows_how_long_they_take() -> None:
@@ -224,7 +224,7 @@ def test_the_size_of_batches_follows_how_long_they_take() -> None:
     assert stage.column("progress", "max_offsets") == [1000, 500, 500, 1500]
     limited = [
         detail
-        for what, detail in zip(stage.column("query", "what"), stage.column("query", "detail"), strict=True)
+        for what, detail in zip(stage.column("query", "event"), stage.column("query", "detail"), strict=True)
         if what == "limited"
     ]
     assert limited == ["500 messages of a batch, at most", "1500 messages of a batch, at most"]

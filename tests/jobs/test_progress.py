@@ -34,7 +34,7 @@ def test_a_batch() -> None:
     assert {name: value for name, value in progress.numbers.items() if value is not None} == {
         "rows": 1034, "duration_ms": 5366, "latest_offset_ms": 26, "get_batch_ms": 0, "planning_ms": 33,
         "wal_commit_ms": 119, "add_batch_ms": 5088, "commit_ms": 86, "input_per_second": 134.6,
-        "processed_per_second": 192.7, "behind": 49, "sink_rows": 1034,
+        "processed_per_second": 192.7, "committed_lag": 49, "sink_rows": 1034,
     }  # fmt: skip
 
 

@@ -118,7 +118,7 @@ class Piped:
                         "at_ns": BEGIN + (batch + 2) * EVERY, "start": start, "batch": batch, "began_ms": began,
                         "source": source, "rows": int(mine.sum()), "duration_ms": 100 + batch, "add_batch_ms": 60,
                         "state_rows": 7 * batch, "late_rows": batch % 2, "watermark_ms": began - 5_000,
-                        "checkpoint_bytes": 1_000 + batch, "behind": 3,
+                        "checkpoint_bytes": 1_000 + batch, "committed_lag": 3,
                     }
                 )  # fmt: skip
                 advances += [
@@ -159,7 +159,7 @@ class Piped:
             "query",
             {
                 "at_ns": [BEGIN - 3 * SECOND, BEGIN - SECOND, died, died + 100 * MS, died + 700 * MS, ENDED],
-                "start": [0, 0, 0, 1, 1, 1], "what": ["started", "ready", "died", "started", "ready", "ended"],
+                "start": [0, 0, 0, 1, 1, 1], "event": ["started", "ready", "died", "started", "ready", "ended"],
                 "detail": [None, None, "killed", None, None, None],
             },
             "query-0",

@@ -54,7 +54,7 @@ def test_operations_are_counted_where_they_began() -> None:
     assert one(rows, "open", "measure")["made"] == 4
     assert {row["second"]: row["made"] for row in rows if row["scope"] == "window"} == {-1: 1, 0: 2, 1: 1, 9: 1, 10: 1}
     assert one(rows, "open", "measure")["per_second"] == 0.4
-    assert one(rows, "open", "measure")["asked_per_second"] == 10.0
+    assert one(rows, "open", "measure")["target_per_second"] == 10.0
     assert one(rows, "open", "measure")["duration_ns"] == 10 * NS_PER_SECOND
     assert one(rows, "open", "run")["duration_ns"] == 17 * NS_PER_SECOND
     assert one(rows, "open", "window", 0)["duration_ns"] == NS_PER_SECOND
@@ -70,8 +70,8 @@ def test_latencies_are_those_of_answers() -> None:
     assert row["p50_ms"] == pytest.approx(50, rel=0.01)
     assert row["p99_ms"] == pytest.approx(99, rel=0.01)
     assert row["max_ms"] == 100
-    assert row["late_p50_ms"] == pytest.approx(5, rel=0.01)
-    assert row["late_max_ms"] == 50
+    assert row["schedule_delay_p50_ms"] == pytest.approx(5, rel=0.01)
+    assert row["schedule_delay_max_ms"] == 50
     assert row["under_way"] == pytest.approx((5050 + 500) / 10_000)
     assert row["at_once"] == 5
 
@@ -102,7 +102,7 @@ def test_a_connection_is_held_while_its_last_use_was_answered() -> None:
 
     assert one(rows, kind, "measure")["held"] == 2
     assert one(rows, kind, "run")["held"] == 1
-    assert one(rows, kind, "measure")["asked_per_second"] == 1.5
+    assert one(rows, kind, "measure")["target_per_second"] == 1.5
     assert one(rows, "open", "measure")["held"] is None
 
 
@@ -110,7 +110,7 @@ def test_what_was_made_before_the_load_was_not_late() -> None:
     """It was due at no time."""
     row = one(answer(use(4, "hold-producer") | {"due_ns": None}), "hold-producer", "run")
 
-    assert (row["made"], row["late_max_ms"]) == (1, None)
+    assert (row["made"], row["schedule_delay_max_ms"]) == (1, None)
 
 
 def test_what_was_asked_for_and_not_done_has_rows_too() -> None:
@@ -130,4 +130,4 @@ def test_without_connections_there_is_nothing_to_tell() -> None:
     """Rows that nobody asked for, by what is understood of the scenario, are counted all the same."""
     assert answer(scenario={"connections": "off"}) == []
     (row, *_) = answer(use(6, "teleport"), use(6, "open"), scenario={"connections": {"teleport": "1/s"}})
-    assert (row["kind"], row["made"], row["asked_per_second"], row["at_once"]) == ("open", 1, None, None)
+    assert (row["kind"], row["made"], row["target_per_second"], row["at_once"]) == ("open", 1, None, None)

@@ -80,7 +80,7 @@ def test_the_replay_is_what_history_tells(
             handed += [shown[each["producer"], each["seq"]] for each in history.silent(came=True)]
             handed += [each["due_ns"] for each in history.silent(came=False)]
             assert row["backlog"] == row["due"] - sum(at <= end for at in handed)
-            exact = (row["outstanding_max"], row["uncredited_max"])
+            exact = (row["outstanding_max"], row["credits_used_max"])
             assert exact == (told.most(begin, end) if policy else (None, None))
             most.append(told.most(begin, end))
             begin = end
@@ -89,10 +89,10 @@ def test_the_replay_is_what_history_tells(
     if policy:
         (row,) = rows(folder, "backpressure")
         assert row["outstanding_max"] == max(each[0] for each in most)
-        assert row["uncredited_max"] == max(each[1] for each in most)
+        assert row["credits_used_max"] == max(each[1] for each in most)
         unreported = len(history.silent(came=False))
-        within = row["uncredited_max"] <= 40
-        assert row["within_limit"] == (None if within and row["uncredited_max"] + unreported > 40 else within)
+        within = row["credits_used_max"] <= 40
+        assert row["within_limit"] == (None if within and row["credits_used_max"] + unreported > 40 else within)
         errors = [each["error"] for each in sent]
         # What came was sent, for certain: its credit came back when it was processed.
         assert row["ambiguous"] == errors.count("_MSG_TIMED_OUT") + unreported
@@ -176,8 +176,8 @@ def test_a_policy_shows_its_wait_apart_and_selects_service_time_by_when_messages
     let_go = [max(row["due_ns"], row["admitted_ns"]) for row in sent]
     for metric, selected, value in (
         ("throttle", "sent", [at - row["due_ns"] for at, row in zip(let_go, sent, strict=True)]),
-        ("own_lateness", "sent", [row["sent_ns"] - at for at, row in zip(let_go, sent, strict=True)]),
-        ("lateness", "due", [row["sent_ns"] - row["due_ns"] for row in sent]),
+        ("own_schedule_delay", "sent", [row["sent_ns"] - at for at, row in zip(let_go, sent, strict=True)]),
+        ("schedule_delay", "due", [row["sent_ns"] - row["due_ns"] for row in sent]),
         ("ack_response", "due", [row["acked_ns"] - row["due_ns"] for row in sent]),
         ("ack_service", "sent", [row["acked_ns"] - row["sent_ns"] for row in sent]),
     ):
@@ -203,7 +203,7 @@ def test_without_a_policy_nothing_is_held_back(run: Any) -> None:
     folder = History(1, healthy=True).write(run, None)
     analyse(folder)
 
-    for metric in ("throttle", "own_lateness"):
+    for metric in ("throttle", "own_schedule_delay"):
         (row,) = rows(folder, "latency", metric=metric)
         assert (row["count"], row["reason"]) == (0, "nothing holds producers back")
     assert {row["selected_by"] for row in rows(folder, "latency", metric="ack_service")} == {"due"}

@@ -120,7 +120,7 @@ def _check_own_account(folder: Any, made: Piped, again: int) -> None:
     assert whole["late_rows"] == sum(each["late_rows"] for each in batches)
     assert whole["checkpoint_bytes_max"] == 1_000 + int(made.batch.max())
     assert whole["state_rows_max"] == 7 * int(made.batch.max())
-    assert (whole["committed"], whole["end"], whole["behind"]) == (COUNT, COUNT, 0)
+    assert (whole["committed"], whole["end"], whole["committed_lag"]) == (COUNT, COUNT, 0)
     assert whole["cpu_cores"] == pytest.approx(0.75)
     inside = [
         max(0.0, min(each["second"] + each["duration_ms"] / 1e3, 4) - max(each["second"], 0))
@@ -130,7 +130,7 @@ def _check_own_account(folder: Any, made: Piped, again: int) -> None:
     assert whole["cpu_us_per_message"] == pytest.approx(0.75 * 4e6 / sum(inside))
 
     life = rows(folder, "query")
-    assert [(each["what"], each["starting_s"], each["down_s"]) for each in life] == [
+    assert [(each["event"], each["starting_s"], each["down_s"]) for each in life] == [
         ("started", None, None), ("ready", 2.0, None), ("died", None, None), ("started", None, None),
         ("ready", 0.6, 0.7), ("ended", None, None),
     ]  # fmt: skip

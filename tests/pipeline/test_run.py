@@ -180,19 +180,19 @@ def test_every_latency_is_what_sorting_the_values_gives(plain: RunFolder) -> Non
         "ack_service": messages.acked - messages.sent,
         "end_to_end_response": messages.received - messages.due,
         "end_to_end_service": messages.received - messages.sent,
-        "lateness": messages.sent - messages.due,
+        "schedule_delay": messages.sent - messages.due,
     }
     for metric, values in latencies.items():
         check(row(folder, "latency", metric=metric, scope="measure"), values[measured])
         for number in np.unique(second).tolist():
             check(row(folder, "latency", metric=metric, scope="window", second=number), values[second == number])
         parts = rows(folder, "latency", metric=metric, scope="partition")
-        assert len(parts) == (0 if metric == "lateness" else PARTITIONS)
+        assert len(parts) == (0 if metric == "schedule_delay" else PARTITIONS)
         for part in parts:
             check(part, values[measured & (messages.partition == part["partition"])])
-    lateness = row(folder, "lateness", producer=0)
-    assert lateness["max_ms"] == latencies["lateness"][measured].max() / 1e6
-    assert lateness == row(folder, "lateness", producer=None) | {"producer": 0}
+    lateness = row(folder, "schedule_delay", producer=0)
+    assert lateness["max_ms"] == latencies["schedule_delay"][measured].max() / 1e6
+    assert lateness == row(folder, "schedule_delay", producer=None) | {"producer": 0}
     assert row(folder, "delivery", scope="run")["negative_latencies"] == (messages.received < messages.sent).sum() > 0
     under_10_ms = row(folder, "cdf", metric="ack_response", le_ms=10.0)["share"]
     # A bucket counts once it lies wholly below the edge.
@@ -213,7 +213,7 @@ def test_buckets_hold_every_value_once_by_window_and_once_by_partition(plain: Ru
     parts = rows(folder, "latency_buckets", metric="ack_response", second=None)
     assert sum(each["count"] for each in parts) == measured.sum()
     assert {each["partition"] for each in parts} == set(range(PARTITIONS))
-    assert rows(folder, "latency_buckets", metric="lateness", second=None) == []
+    assert rows(folder, "latency_buckets", metric="schedule_delay", second=None) == []
 
 
 def test_curve_and_heat_map_are_those_of_the_values(plain: RunFolder) -> None:
@@ -229,7 +229,7 @@ def test_curve_and_heat_map_are_those_of_the_values(plain: RunFolder) -> None:
     for number in range(-2, 5):
         inside = (messages.due - M0) // SECOND == number
         assert sum(each["count"] for each in cells if each["from_second"] == number) == inside.sum()
-    assert {each["metric"] for each in rows(folder, "heat")}.isdisjoint({"lateness", "poll"})
+    assert {each["metric"] for each in rows(folder, "heat")}.isdisjoint({"schedule_delay", "poll"})
 
 
 def test_throughput_counts_each_event_by_its_own_clock(plain: RunFolder) -> None:
@@ -456,7 +456,7 @@ def test_without_a_schedule_there_are_service_times_only(run: Writer) -> None:
     assert service["selected_by"] == "sent"
     response = row(folder, "latency", metric="ack_response", scope="measure")
     assert (response["reason"], response["p50_ms"]) == ("the load has no schedule", None)
-    assert rows(folder, "lateness") == []
+    assert rows(folder, "schedule_delay") == []
     assert row(folder, "throughput", scope="run")["due"] == 0
 
 
@@ -631,7 +631,7 @@ def test_messages_sent_again_are_counted_once(run: Writer) -> None:
     ]
     at, topic, seq, attempt, error = (list(column) for column in zip(*tries, strict=True))
     run.events(
-        "attempts",
+        "resends",
         {
             "at_ns": [each * SECOND for each in at],
             "topic": topic,
@@ -643,7 +643,7 @@ def test_messages_sent_again_are_counted_once(run: Writer) -> None:
     )
     folder = run.facts(**TIMES)
     analyse(folder)
-    found = {(each["scope"], each["error"]): (each["count"], each["messages"]) for each in rows(folder, "attempts")}
+    found = {(each["scope"], each["error"]): (each["count"], each["messages"]) for each in rows(folder, "resends")}
     assert found == {
         ("run", None): (6, 4), ("run", "A"): (3, 2), ("run", "B"): (3, 3),
         ("measure", None): (4, 3), ("measure", "A"): (1, 1), ("measure", "B"): (3, 3),
@@ -653,7 +653,7 @@ def test_messages_sent_again_are_counted_once(run: Writer) -> None:
 
 def test_a_run_without_attempts_sent_nothing_again(plain: RunFolder) -> None:
     assert [each["resent"] for each in rows(plain, "delivery")] == [0, 0]
-    for table in ("attempts", "transactions", "processing"):
+    for table in ("resends", "transactions", "processing"):
         assert rows(plain, table) == []
 
 
@@ -808,10 +808,10 @@ def test_processing_is_told_by_consumer_and_by_the_delay_that_was_asked_for(
         }
         assert {name: found[name] for name in wanted} == pytest.approx(wanted)
         asked = np.where(phase == 1, 2.0, 4.0)[mine & measured & ~dropped]
-        assert found["asked_ms"] == pytest.approx(asked.mean())
+        assert found["target_ms"] == pytest.approx(asked.mean())
         share = len(np.unique(consumer[mine])) * slots * (M1 - M0)
         assert found["busy_share"] == (pytest.approx(kept.sum() / share) if delay is None else None)
-    stddevs = [row(folder, "processing", phase=delay)["asked_stddev_ms"] for delay in (0, 1)]
+    stddevs = [row(folder, "processing", phase=delay)["target_stddev_ms"] for delay in (0, 1)]
     assert stddevs == [0.0, pytest.approx(2 / 12**0.5)]
     assert row(folder, "throughput", scope="run")["processed"] == (~dropped).sum()
     # What was dropped is done with; what is left over is not.

@@ -44,6 +44,16 @@ def test_a_file_of_format_1_is_read(tmp_path: Path) -> None:
     assert read_facts(RunFolder(tmp_path)) == facts(format=1, profile=None)
 
 
+def test_a_scenario_of_format_1_has_the_names_of_today(tmp_path: Path) -> None:
+    """Whoever looks at an old run knows only those."""
+    scenario = {"name": "x", "consume": {"consumers": 1, "in_hand": 7}}
+    document = {**json.loads(facts().model_dump_json()), "format": 1, "scenario": scenario}
+    folder = RunFolder(tmp_path)
+    folder.facts.write_text(json.dumps(document))
+
+    assert read_facts(folder).scenario == {"name": "x", "consume": {"consumers": 1, "buffer": 7}}
+
+
 def test_keys_of_a_later_version_of_the_same_format_are_passed_over(tmp_path: Path) -> None:
     """The format is additive."""
     text = json.loads(facts().model_dump_json())

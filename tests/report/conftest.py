@@ -39,7 +39,7 @@ ABSENT = {
     "flush_wait": "the load does not wait for its reports",
     "since_record_time": "the run sends what it receives",
     "throttle": "nothing holds producers back",
-    "own_lateness": "nothing holds producers back",
+    "own_schedule_delay": "nothing holds producers back",
 }
 """Metrics that a run has not, and why."""
 
@@ -109,7 +109,7 @@ def used(process: str, role: str, cores: float, **more: float) -> Row:
 
 
 def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
-    metrics = [metric for metric in METRICS if metric not in {*ABSENT, "lateness"}]
+    metrics = [metric for metric in METRICS if metric not in {*ABSENT, "schedule_delay"}]
     return {
         "throughput": [
             throughput("run", None, SECONDS + 2),
@@ -120,7 +120,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
         "latency": [
             *(latency(metric, 6.0, count=SECONDS * RATE) for metric in metrics),
             *(absent(metric, reason) for metric, reason in ABSENT.items()),
-            *(latency(metric, 6.0, "window", second) for metric in (*metrics, "lateness") for second in seconds),
+            *(latency(metric, 6.0, "window", second) for metric in (*metrics, "schedule_delay") for second in seconds),
             *(
                 latency(metric, 6.0, "partition") | {"topic": 0, "partition": number}
                 for metric in metrics
@@ -144,7 +144,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
             for low, high in ((0.0, 0.01), (5.0, 6.0))
         ],
         "cdf": [{"metric": metric, "le_ms": edge, "share": edge / 100} for metric in metrics for edge in (1.0, 100.0)],
-        "lateness": [
+        "schedule_delay": [
             {"producer": producer, "count": 9, "p50_ms": 0.01, "p99_ms": 0.09, "p99_9_ms": 0.4, "max_ms": 1.5}
             for producer in (None, 0, 1)
         ],
@@ -171,7 +171,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
             for second, pause in ((-1.0, 90.0), (2.0, 2.5), (3.0, 1.5))
         ],
         "transactions": [],
-        "attempts": [],
+        "resends": [],
         "processing": [],
         "wire": [],
         "connections": [],
@@ -211,8 +211,8 @@ def processing(facts: Row, tables: Tables) -> None:
     done = {"processed": 4_000, "unprocessed": 7, "p50_ms": 4.0, "p99_ms": 4.1, "max_ms": 4.5}
     tables["processing"] = [
         done
-        | {"consumer": consumer, "phase": phase, "mean_ms": mean, "asked_ms": asked, "busy_share": busy}
-        | {"asked_stddev_ms": None if phase is None else 0.0}
+        | {"consumer": consumer, "phase": phase, "mean_ms": mean, "target_ms": asked, "busy_share": busy}
+        | {"target_stddev_ms": None if phase is None else 0.0}
         for consumer, phase, mean, asked, busy in (
             (None, None, 3.02, 3.0, 0.75),
             (0, None, 3.02, 3.0, 0.75),
@@ -235,9 +235,11 @@ def connecting(facts: Row, tables: Tables) -> None:
         for worker in (None, f"{role}-0")
     ]
     facts["scenario"]["connections"] = {"open": "10/s", "hold": {"producers": 5}}
-    done = {"scope": "measure", "duration_ns": SECONDS * 10**9, "asked_per_second": 10.0, "made": 99, "failed": 1}
+    done = {"scope": "measure", "duration_ns": SECONDS * 10**9, "target_per_second": 10.0, "made": 99, "failed": 1}
     done |= {"exhausted": 0, "error": "_TRANSPORT", "per_second": 9.9, "under_way": 0.1, "at_once": 4}
-    done |= dict.fromkeys(("p50_ms", "p99_ms", "max_ms", "late_p50_ms", "late_p99_ms", "late_max_ms"), 1.5)
+    done |= dict.fromkeys(
+        ("p50_ms", "p99_ms", "max_ms", "schedule_delay_p50_ms", "schedule_delay_p99_ms", "schedule_delay_max_ms"), 1.5
+    )
     tables["connections"] = [done | {"kind": "open", "held": None}, done | {"kind": "hold-producer", "held": 5}]
 
 
@@ -266,7 +268,7 @@ def _replayed(second: float, admitted_per_second: float, most: int | None, held:
     admitted = round(admitted_per_second * (since - held))
     row: Row = {"second": second, "group": 0, "due": round(RATE * since), "admitted": admitted, "sent": admitted}
     row |= {"processed": round(2_400 * since), "outstanding": admitted - round(2_400 * since)}
-    row |= {"outstanding_max": most, "uncredited_max": most and most + 2, "backlog": row["due"] - admitted}
+    row |= {"outstanding_max": most, "credits_used_max": most and most + 2, "backlog": row["due"] - admitted}
     return row | {"time_lag_ms": row["outstanding"] / 2.4}
 
 
@@ -276,7 +278,7 @@ def credited(facts: Row, tables: Tables) -> None:
     facts["scenario"]["backpressure"] = {"credit": {"limit": 5000, "poll": "1ms"}}
     tables["outstanding"] = [_replayed(row["second"], 2_500, 4_990) for row in tables["outstanding"]]
     row: Row = {"policy": "credit", "limit": 5_000, "resume": None, "poll_ms": 1.0, "decisions": 900}
-    row |= {"outstanding_max": 4_990, "uncredited_max": 4_992, "max_second": 2.5, "within_limit": True}
+    row |= {"outstanding_max": 4_990, "credits_used_max": 4_992, "max_second": 2.5, "within_limit": True}
     tables["backpressure"] = [row | {"returned": 12, "ambiguous": 3}]
 
 
@@ -290,7 +292,7 @@ def hysteresis(facts: Row, tables: Tables) -> None:
     ]
     row: Row = {"policy": "hysteresis", "limit": 3_000, "resume": 1_000, "poll_ms": 200.0, "decisions": 2}
     tables["backpressure"] = [
-        row | {"outstanding_max": 19_000, "uncredited_max": 19_004, "max_second": 3.0, "pauses": 1, "paused_s": 2.0}
+        row | {"outstanding_max": 19_000, "credits_used_max": 19_004, "max_second": 3.0, "pauses": 1, "paused_s": 2.0}
     ]
 
 
@@ -329,7 +331,7 @@ def observing(facts: Row, tables: Tables) -> None:
     """Nothing is sent: somebody else's records are received."""
     facts["scenario"]["load"] = "off"
     facts["broker"]["embedded"] = False
-    tables["lateness"] = []
+    tables["schedule_delay"] = []
     tables["latency"] = [
         *(absent(metric, "the run has no load") for metric in METRICS if metric not in {"poll", "since_record_time"}),
         latency("poll", 6.0) | {"selected_by": "received"},

@@ -16,9 +16,16 @@ FACTS: Row = {
 
 
 def row(kind: str, scope: Any = "measure", **changed: Any) -> Row:
-    out: Row = {"scope": scope, "second": None, "kind": kind, "duration_ns": 10**10, "asked_per_second": 10.0}
+    out: Row = {"scope": scope, "second": None, "kind": kind, "duration_ns": 10**10, "target_per_second": 10.0}
     out |= {"made": 99, "failed": 1, "exhausted": 0, "error": "_TIMED_OUT", "per_second": 9.9, "held": None}
-    out |= {"p50_ms": 1.0, "p99_ms": 2.0, "max_ms": 3.0, "late_p50_ms": 0.1, "late_p99_ms": 0.2, "late_max_ms": 0.3}
+    out |= {
+        "p50_ms": 1.0,
+        "p99_ms": 2.0,
+        "max_ms": 3.0,
+        "schedule_delay_p50_ms": 0.1,
+        "schedule_delay_p99_ms": 0.2,
+        "schedule_delay_max_ms": 0.3,
+    }
     out |= {"under_way": 0.01, "at_once": 4} | changed
     assert set(out) == set(CONNECTIONS_BY_KIND.names)
     return out
@@ -45,7 +52,7 @@ def test_each_kind_is_told_by_its_measure_phase() -> None:
 def test_every_null_has_its_reason() -> None:
     """Where nothing was answered, nothing began, or nothing failed."""
     answers = dict.fromkeys(("p50_ms", "p99_ms", "max_ms"))
-    lateness = dict.fromkeys(("late_p99_ms", "late_max_ms"))
+    lateness = dict.fromkeys(("schedule_delay_p99_ms", "schedule_delay_max_ms"))
     failed = section(row("open", made=0, per_second=0.0, **answers))["open"]
     idle = section(row("open", made=0, failed=0, error=None, per_second=None, **answers, **lateness))["open"]
 

@@ -19,7 +19,7 @@ Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
 NAMES = [
-    "rates", "latency", "percentiles", "heat", "cdf", "outstanding", "ack-latency", "lateness", "cpu", "gc",
+    "rates", "latency", "percentiles", "heat", "cdf", "outstanding", "ack-latency", "schedule_delay", "cpu", "gc",
     "partition-load", "partition-latency",
 ]  # fmt: skip
 
@@ -63,7 +63,7 @@ def no_load(facts: Row, tables: Tables) -> None:
     for row in tables["throughput"]:
         row |= {"sent": 0, "acked": 0, "due": 0, "outstanding": None}
     tables["latency"] = [row for row in tables["latency"] if row["metric"] == "poll"]
-    tables["percentiles"], tables["heat"], tables["lateness"] = [], [], []
+    tables["percentiles"], tables["heat"], tables["schedule_delay"] = [], [], []
 
 
 def given_cluster(facts: Row, tables: Tables) -> None:
@@ -82,7 +82,7 @@ def older(_facts: Row, tables: Tables) -> None:
         (no_load, distribution.percentiles, "there is no latency in this run"),
         (no_load, distribution.heat_map, "there is no latency in this run"),
         (no_load, over_time.outstanding, "only runs that both send and consume have them"),
-        (no_load, over_time.lateness, "the load has no schedule"),
+        (no_load, over_time.schedule_delay, "the load has no schedule"),
         (older, distribution.percentiles, "the run was analysed by an older version; analyse it again"),
         (older, distribution.heat_map, "the run was analysed by an older version; analyse it again"),
         (older, distribution.delivered_within, "the run was analysed by an older version; analyse it again"),

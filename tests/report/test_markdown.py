@@ -74,7 +74,7 @@ Checks: 1 passed, 2 failed, 1 warned.
 
 ### Expected: 1 of 3 passed
 
-| path | wanted | found | held |
+| path | wanted | found | passed |
 | --- | --- | --- | --- |
 | delivery.lost | 0 | 12 | **no** |
 | latency.ack.response.p99\_ms | \<= 20 | the load has no schedule | **no** |

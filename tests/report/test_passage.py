@@ -63,11 +63,11 @@ def piped(facts: Row, tables: Tables) -> None:
         stage(WHOLE, "due", "received", 100.0, share=1.0, null_count=0),
     ]
     tables["query"] = [
-        blank("query", second=-8.0, start=0, what="started"),
-        blank("query", second=-3.0, start=0, what="ready", starting_s=5.0),
-        blank("query", second=4.0, start=0, what="died", detail="exit code -9"),
-        blank("query", second=4.1, start=1, what="started"),
-        blank("query", second=10.0, start=1, what="ready", starting_s=5.9, down_s=6.0),
+        blank("query", second=-8.0, start=0, event="started"),
+        blank("query", second=-3.0, start=0, event="ready", starting_s=5.0),
+        blank("query", second=4.0, start=0, event="died", detail="exit code -9"),
+        blank("query", second=4.1, start=1, event="started"),
+        blank("query", second=10.0, start=1, event="ready", starting_s=5.9, down_s=6.0),
     ]
     tables["executors"] = [
         blank("executors", scope="measure", start=0, executor="driver", duration_ns=10**10, tasks=160, gc_ms=12)

@@ -32,7 +32,7 @@ Tables = dict[str, list[Row]]
 
 OF_LAG = {"lag", "time-lag", "partition-lag"}
 OF_POLICY = {"admission", "backlog"}
-OVER_TIME = ("rates", "latency", "outstanding", "ack-latency", "lateness", "cpu", "gc", "lag", "time-lag")
+OVER_TIME = ("rates", "latency", "outstanding", "ack-latency", "schedule_delay", "cpu", "gc", "lag", "time-lag")
 
 
 def points(figure: Figure, series: str, data: str | None = None) -> dict[float, float | None]:
@@ -219,12 +219,12 @@ def test_credit_in_use_is_exact_to_the_message(make: Make) -> None:
         credited(facts, tables)
         facts["groups"].append({"id": 1, "name": "slow"})
         tables["outstanding"] += [
-            row | {"group": 1, "uncredited_max": 4_999, "outstanding": row["outstanding"] - 1}
+            row | {"group": 1, "credits_used_max": 4_999, "outstanding": row["outstanding"] - 1}
             for row in tables["outstanding"]
         ]
 
     figure = figure_of(make(two), backpressure.credit)
-    assert set(points(figure, "uncredited").values()) == {4_999}
+    assert set(points(figure, "credits used").values()) == {4_999}
     assert set(points(figure, "outstanding").values()) == {4_990}
     assert figure.data["credit_limits"] == [{"limit": 5_000, "what": "limit 5,000"}]
 

@@ -42,7 +42,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 def as_fast_as_possible(facts: Row, tables: Tables) -> None:
     facts["scenario"]["load"]["rate"] = "max"
-    tables["lateness"] = []
+    tables["schedule_delay"] = []
     for row in tables["latency"]:
         if row["scope"] == "measure" and row["metric"].endswith("_response"):
             nothing(row, "the load has no schedule")
@@ -68,7 +68,7 @@ def produce_only(facts: Row, tables: Tables) -> None:
 
 def consume_only(facts: Row, tables: Tables) -> None:
     facts["scenario"]["load"] = "off"
-    tables["lateness"] = []
+    tables["schedule_delay"] = []
     known = {"received", "duplicate_consumer", "foreign", "corrupt"}
     for row in tables["delivery"]:
         row.update(dict.fromkeys(set(DELIVERY_COUNTS) - known))
@@ -112,7 +112,7 @@ def interrupted(facts: Row, _tables: Tables) -> None:
 
 def from_before(_facts: Row, tables: Tables) -> None:
     """Analysed by a version that knew less."""
-    later = ("transactions", "attempts", "processing", "wire", "connections", "lag", "outstanding", "backpressure")
+    later = ("transactions", "resends", "processing", "wire", "connections", "lag", "outstanding", "backpressure")
     for name in (*later, "faults", "recovery"):
         tables.pop(name, None)
     unknown = {"batch", "since_record_time", "throttle", "own_schedule_delay"}

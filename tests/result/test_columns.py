@@ -34,7 +34,7 @@ FILLED: list[tuple[type[Section], str]] = [
     (clients.ConnectionsOfKind, "connections"),
     (latency.RecordAge, "latency"),
     (latency.CdfPoint, "cdf"),
-    (latency.ProducerDelay, "lateness"),
+    (latency.ProducerDelay, "schedule_delay"),
     (throughput.SecondLatency, "latency"),
     (throughput.TimelineSecond, "throughput"),
     (resources.ProcessUsage, "resources"),
@@ -50,12 +50,12 @@ CHOSEN = {"consumer", "phase", "producer", "second", "group"}
 NAMED = {"group", "topic"}
 """Numbers in tables, names in the result."""
 OTHER_NAMES = {
-    "target_ms": "asked_ms",
-    "target_per_second": "asked_per_second",
-    "schedule_delay_p99_ms": "late_p99_ms",
-    "schedule_delay_max_ms": "late_max_ms",
-    "credits_used_max": "uncredited_max",
-    "committed_lag": "behind",
+    "target_ms": "target_ms",
+    "target_per_second": "target_per_second",
+    "schedule_delay_p99_ms": "schedule_delay_p99_ms",
+    "schedule_delay_max_ms": "schedule_delay_max_ms",
+    "credits_used_max": "credits_used_max",
+    "committed_lag": "committed_lag",
     "event": "what",
 }
 WHOLE = {int}

@@ -118,8 +118,8 @@ def test_it_can_be_written_down_and_read_again() -> None:
 def row(kind: str, scope: str, per_second: float = 10.0, **changed: Any) -> dict[str, Any]:
     """A row of a kind with which all went well."""
     out: dict[str, Any] = {"kind": kind, "scope": scope, "duration_ns": SECONDS * NS_PER_SECOND, "failed": 0}
-    out |= {"asked_per_second": per_second, "made": round(per_second * SECONDS), "exhausted": 0, "error": None}
-    return out | {"late_p99_ms": 0.2, "under_way": 0.1, "at_once": 4} | changed
+    out |= {"target_per_second": per_second, "made": round(per_second * SECONDS), "exhausted": 0, "error": None}
+    return out | {"schedule_delay_p99_ms": 0.2, "under_way": 0.1, "at_once": 4} | changed
 
 
 def run(
@@ -193,7 +193,7 @@ def test_a_machine_without_more_ports_is_of_the_instrument() -> None:
         ({"made": 100, "failed": 100, "under_way": 3.7}, False, "system", "fail"),
         ({"made": 297, "under_way": 3.7}, False, "system", "warn"),
         ({"made": 200, "under_way": 3.7}, True, "instrument", "fail"),
-        ({"made": 0, "duration_ns": 0, "late_p99_ms": None, "under_way": None}, False, "instrument", "pass"),
+        ({"made": 0, "duration_ns": 0, "schedule_delay_p99_ms": None, "under_way": None}, False, "instrument", "pass"),
     ],
 )
 def test_what_was_not_begun_in_time_is_of_who_held_it_up(
@@ -211,7 +211,7 @@ def test_what_failed_has_begun() -> None:
     _, rate = run(row("open", "measure", made=200, failed=100))
 
     assert rate
-    assert rate.evidence == "open: asked 10.0/s, began 10.0/s; late p99 0.200 ms"
+    assert rate.evidence == "open: target 10.0/s, began 10.0/s; late p99 0.200 ms"
 
 
 def test_the_kind_that_is_furthest_off_is_the_one_that_is_shown() -> None:
@@ -219,8 +219,8 @@ def test_the_kind_that_is_furthest_off_is_the_one_that_is_shown() -> None:
     _, rate = run(
         row("hold-producer", "measure", 0.1, made=1),
         row("open", "measure", made=250),
-        row("metadata", "measure", asked_per_second=None, made=0),
+        row("metadata", "measure", target_per_second=None, made=0),
     )
 
     assert rate
-    assert rate.evidence == "open: asked 10.0/s, began 8.33/s; late p99 0.200 ms"
+    assert rate.evidence == "open: target 10.0/s, began 8.33/s; late p99 0.200 ms"

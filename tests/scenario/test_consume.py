@@ -59,7 +59,7 @@ def test_what_is_written_out_parses_back(given: dict[str, Any]) -> None:
         ({"partitions": 1}, "not a list"),
         ({"rate": "max"}, "not a rate; write messages a second like 1k/s, or unlimited"),
         ({"rate": 0}, "a rate lies between"),
-        ({"in_hand": 0}, "greater than or equal to 1"),
+        ({"buffer": 0}, "greater than or equal to 1"),
         ({"groups": 0}, "greater than or equal to 1"),
         ({"processing": None}, "nothing is said; write `off`"),
     ],

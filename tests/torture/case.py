@@ -88,7 +88,7 @@ class Case:
             self._await_end(each)
 
     def _start(self) -> Child:
-        words = ["run", "baseline", "--out", str(self.out), *(f"--set={each}" for each in SETTINGS)]
+        words = ["run", "baseline", "--no-prepare", "--out", str(self.out), *(f"--set={each}" for each in SETTINGS)]
         # Topics of a broker that stays must not be those of another case.
         words += [f"--set=topic.name=torture-{self.root.name}-{len(self._children)}"]
         words += ["--bootstrap", self.bootstrap] if self.bootstrap else []

@@ -97,7 +97,7 @@ def _healthy_tables() -> Tables:
             _latency("end_to_end_service", 3.3, 6.4, 8.6),
             *windows,
         ],
-        "lateness": [
+        "schedule_delay": [
             {"producer": None, "count": MESSAGES, "p50_ms": 0.01, "p99_ms": 0.1, "p99_9_ms": 0.4, "max_ms": 2}
         ],
         "delivery": [{"scope": "run", **delivered}, {"scope": "measure", **delivered}],
@@ -139,7 +139,7 @@ def late(p50: float = 0.0, p99: float = 0.0, p99_9: float = 0.0) -> Change:
         for row in run.tables["latency"]:
             if row["metric"].endswith("_response"):
                 row.update({name: row[name] + more for name, more in added.items()})
-        run.tables["lateness"][0].update({name: more for name, more in added.items() if more})
+        run.tables["schedule_delay"][0].update({name: more for name, more in added.items() if more})
 
     return change
 
@@ -327,9 +327,16 @@ def sharing(role: str, *numbers: int) -> Change:
 
 def processed(*rows: tuple[int, float | None, float | None, float | None]) -> Change:
     """Processed messages, their mean, what was asked and its deviation, of each delay; beside it a consumer's row."""
-    names = ("processed", "mean_ms", "asked_ms", "asked_stddev_ms")
+    names = ("processed", "mean_ms", "target_ms", "target_stddev_ms")
     phases = [{"phase": phase, **dict(zip(names, row, strict=True))} for phase, row in enumerate(rows)]
-    consumer = {"phase": None, "consumer": 0, "processed": 9, "mean_ms": 9.0, "asked_ms": 1.0, "asked_stddev_ms": None}
+    consumer = {
+        "phase": None,
+        "consumer": 0,
+        "processed": 9,
+        "mean_ms": 9.0,
+        "target_ms": 1.0,
+        "target_stddev_ms": None,
+    }
     return lambda run: run.tables.update(processing=[consumer, *phases])
 
 
@@ -341,7 +348,7 @@ def ended(**outcomes: int) -> Change:
 def connecting(failed: int = 0, began: int = 300, exhausted: int = 0, under_way: float = 1.0) -> Change:
     """Ten connections opened a second."""
     row = {"kind": "open", "made": began - failed, "failed": failed, "exhausted": exhausted, "error": "_TRANSPORT"}
-    row |= {"asked_per_second": 10.0, "duration_ns": SECONDS * 10**9, "late_p99_ms": 1.0}
+    row |= {"target_per_second": 10.0, "duration_ns": SECONDS * 10**9, "schedule_delay_p99_ms": 1.0}
     row |= {"under_way": under_way, "at_once": 4}
 
     def change(run: Run) -> None:
@@ -357,7 +364,7 @@ def scenario(**parts: Any) -> Change:
 
 def policed(own_p99_ms: float = 0.1, waited_ms: float = 900.0, **row: Any) -> Change:
     """A credit of 5,000 messages: they wait for it, response times show it, and lateness from due does."""
-    told = {"policy": "credit", "limit": 5_000, "uncredited_max": 5_000, "ambiguous": 0, "decisions": 9}
+    told = {"policy": "credit", "limit": 5_000, "credits_used_max": 5_000, "ambiguous": 0, "decisions": 9}
 
     def change(run: Run) -> None:
         late(p50=waited_ms / 2, p99=waited_ms, p99_9=waited_ms)(run)
@@ -365,7 +372,7 @@ def policed(own_p99_ms: float = 0.1, waited_ms: float = 900.0, **row: Any) -> Ch
         run.facts["workers"].append({"name": "controller", "role": "controller", "number": 0, "exit_code": 0})
         run.tables["latency"] += [
             _latency("throttle", waited_ms / 2, waited_ms, waited_ms),
-            _latency("own_lateness", 0.01, own_p99_ms, max(0.4, own_p99_ms)),
+            _latency("own_schedule_delay", 0.01, own_p99_ms, max(0.4, own_p99_ms)),
         ]
         run.tables["backpressure"] = [{**told, "controller_died_second": None, **row}]
 
@@ -393,7 +400,7 @@ def paused(target: str, begin: float = 5.0, end: float = 9.0) -> Change:
 
 def piped(*happened: str, lacking: int = 0) -> Change:
     """A pipeline, and what happened to its query, which is back 4 s after each death."""
-    names = ("what", "detail", "down_s")
+    names = ("event", "detail", "down_s")
     rows = [(each, "it threw", 4.0 if each == "ready" and place > 1 else None) for place, each in enumerate(happened)]
 
     def change(run: Run) -> None:
@@ -415,7 +422,7 @@ def dropped(paused_s: float) -> Change:
 
     def change(run: Run) -> None:
         hysteresis(run)
-        run.tables["latency"].append(_latency("own_lateness", 0.01, 0.1, 0.4))
+        run.tables["latency"].append(_latency("own_schedule_delay", 0.01, 0.1, 0.4))
         run.tables["backpressure"] = [{"policy": "hysteresis", "decisions": 1, "paused_s": paused_s}]
 
     return change
@@ -604,7 +611,7 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("schedule", (late(p99=1500), transacted), ("system", "warn")),
     ("schedule", (late(p99=1500), ramp), ("instrument", "fail")),
     ("schedule", (closed_loop,), None),
-    ("schedule", (missing("lateness"),), ("instrument", "unknown")),
+    ("schedule", (missing("schedule_delay"),), ("instrument", "unknown")),
     # What a policy holds back is late by a second, and not by the instrument's fault.
     ("schedule", (policed(),), ("instrument", "pass")),
     ("schedule", (policed(own_p99_ms=80.0),), ("instrument", "pass")),
@@ -686,14 +693,14 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("credit", (), None),
     ("credit", (hysteresis,), None),
     ("credit", (policed(),), ("instrument", "pass")),
-    ("credit", (policed(uncredited_max=5_001),), ("instrument", "fail")),
-    ("credit", (policed(uncredited_max=5_001), died("consumer", declared=True)), ("instrument", "unknown")),
+    ("credit", (policed(credits_used_max=5_001),), ("instrument", "fail")),
+    ("credit", (policed(credits_used_max=5_001), died("consumer", declared=True)), ("instrument", "unknown")),
     ("credit", (policed(), died("consumer", declared=True)), ("instrument", "pass")),
-    ("credit", (policed(uncredited_max=None),), ("instrument", "unknown")),
+    ("credit", (policed(credits_used_max=None),), ("instrument", "unknown")),
     # What a producer that died had taken up may have been outstanding besides.
     ("credit", (policed(within_limit=None), died("producer", declared=True)), ("instrument", "unknown")),
     ("credit", (policed(within_limit=True), died("producer", declared=True)), ("instrument", "pass")),
-    ("credit", (policed(uncredited_max=5_001, within_limit=False), died("producer")), ("instrument", "fail")),
+    ("credit", (policed(credits_used_max=5_001, within_limit=False), died("producer")), ("instrument", "fail")),
     ("credit", (policed(), missing("backpressure")), ("instrument", "unknown")),
     ("controller", (), None),
     ("controller", (policed(),), ("instrument", "pass")),
@@ -1229,7 +1236,10 @@ def test_evidence_is_numbers_with_units(changes: tuple[Change, ...], name: str, 
         # Overload: the queue is full, messages are late and unsent, and nothing drains.
         ((late(p50=900, p99=1500), blocked(0.9), measured(sent=9), delivery(unsent=9), facts(drained=False)), True),
         ((facts(ending="interrupted"), measured_for(3), measured(sent=3 * RATE)), True),
-        ((missing("delivery", "latency", "resources", "lateness", "throughput", "gc", "polls", "set_aside"),), True),
+        (
+            (missing("delivery", "latency", "resources", "schedule_delay", "throughput", "gc", "polls", "set_aside"),),
+            True,
+        ),
         ((died("producer", declared=True), delivery(unrecorded=2, unsent=9), measured(sent=9)), True),
         # Declared: a worker is killed, others are paused, and a policy holds back what is due.
         (
@@ -1246,7 +1256,7 @@ def test_evidence_is_numbers_with_units(changes: tuple[Change, ...], name: str, 
         ((silent(400, 150), died("producer", declared=True)), True),
         ((silent(400, 150),), False),
         ((delivery(unaccounted=1),), False),
-        ((policed(uncredited_max=5_001),), False),
+        ((policed(credits_used_max=5_001),), False),
         ((late(p99=1.5),), False),
         ((delivery(negative_latencies=1),), False),
     ],

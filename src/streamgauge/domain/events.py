@@ -151,8 +151,8 @@ BATCHES = Schema(
     ),
 )
 
-ATTEMPTS = Schema(
-    "attempts",
+RESENDS = Schema(
+    "resends",
     "One send that failed and was made again; what became of the last attempt is a row of `sent`.",
     (
         must("at_ns", _I64, "when the failure became known"),
@@ -162,6 +162,7 @@ ATTEMPTS = Schema(
         must("attempt", _I32, "which attempt failed, from 1"),
         must("error", _STR, "the client's name of the error"),
     ),
+    formerly="attempts",
 )
 
 CLIENT = Schema(
@@ -251,7 +252,7 @@ EVENTS: Mapping[str, Schema] = MappingProxyType(
     {
         schema.name: schema
         for schema in (
-            SENT, RECEIVED, POLLS, LAG, RESOURCES, TRANSACTIONS, BATCHES, ATTEMPTS, CLIENT, CONNECTIONS, COMMITS,
+            SENT, RECEIVED, POLLS, LAG, RESOURCES, TRANSACTIONS, BATCHES, RESENDS, CLIENT, CONNECTIONS, COMMITS,
             DECISIONS, FAULTS, *QUERY_EVENTS,
         )
     }

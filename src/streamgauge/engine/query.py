@@ -267,7 +267,7 @@ class QueryHost:
     def _note(self, what: str, detail: str | None = None, at_ns: int | None = None) -> None:
         at_ns = self.now_ns() if at_ns is None else at_ns
         detail = None if detail is None else detail[:DETAIL_CHARACTERS]
-        row: Block = {"at_ns": at_ns, "start": self._start, "what": what, "detail": detail}
+        row: Block = {"at_ns": at_ns, "start": self._start, "event": what, "detail": detail}
         self.sinks.query.append(row, 1)
 
 

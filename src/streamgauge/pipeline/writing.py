@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.processes.disk import sync
 
 
@@ -29,6 +30,9 @@ def write_tables(folder: RunFolder, tables: Mapping[str, pa.Table]) -> None:
         sync(folder.tables)
         for path in map(folder.table, tables):
             _temporary(path).replace(path)
+        for name in tables:
+            if formerly := TABLES[name].formerly:
+                folder.table(formerly).unlink(missing_ok=True)
         sync(folder.tables)
         folder.replacing.unlink()
     except OSError as error:

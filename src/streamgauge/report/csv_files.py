@@ -16,7 +16,7 @@ from pyarrow import csv
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.report.files import reading, whole
+from streamgauge.report.files import in_names_of_today, reading, table_file, whole
 
 ROWS_AT_ONCE: Final = 1 << 16
 
@@ -30,19 +30,20 @@ def write_csv(folder: RunFolder) -> list[Path]:
     """
     written = []
     for name in TABLES:
-        table, target = folder.table(name), folder.csv / f"{name}.csv"
+        table, target = table_file(folder, name), folder.csv / f"{name}.csv"
         if table.exists():
-            _write(table, target)
+            _write(name, table, target)
             written.append(target)
     return written
 
 
-def _write(table: Path, target: Path) -> None:
+def _write(name: str, table: Path, target: Path) -> None:
     with reading(table):
-        schema = pq.read_schema(table)
+        schema = in_names_of_today(name, pq.read_schema(table).empty_table()).schema
     with whole(target) as unfinished, csv.CSVWriter(unfinished, schema) as writer:
         for batch in _batches(table):
-            writer.write_batch(harmless(batch))
+            for part in in_names_of_today(name, pa.Table.from_batches([batch])).to_batches():
+                writer.write_batch(harmless(part))
 
 
 def _batches(table: Path) -> Iterator[pa.RecordBatch]:

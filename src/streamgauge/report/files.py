@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
+from streamgauge.domain.tables.latency import METRICS_FORMERLY
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.processes.disk import sync
 
@@ -62,12 +64,30 @@ def _first_line(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error).partition("\n")[0]
 
 
+def table_file(folder: RunFolder, name: str) -> Path:
+    """The file of a gold table, which may be there in the name of format 1."""
+    path, formerly = folder.table(name), TABLES[name].formerly
+    return folder.table(formerly) if formerly and not path.exists() else path
+
+
+def in_names_of_today(name: str, rows: pa.Table) -> pa.Table:
+    """Rows of a gold table of whatever format, with the names that columns and metrics have today."""
+    rows = rows.rename_columns(TABLES[name].renamed(rows.column_names))
+    place = rows.schema.get_field_index("metric")
+    if place < 0:
+        return rows
+    metric = rows.column(place)
+    for today, formerly in METRICS_FORMERLY.items():
+        metric = pc.if_else(pc.equal(metric, formerly), today, metric)
+    return rows.set_column(place, rows.schema.field(place), metric)
+
+
 def read_table(folder: RunFolder, name: str, **wanted: str) -> pa.Table:
     """The rows of a gold table that have these values; raises AnalysisError where it cannot be read."""
-    path = folder.table(name)
+    path = table_file(folder, name)
     with reading(path):
         filters = [(column, "=", value) for column, value in wanted.items()] or None
-        return pq.read_table(path, filters=filters, partitioning=None)
+        return in_names_of_today(name, pq.read_table(path, filters=filters, partitioning=None))
 
 
 def rows_of(folder: RunFolder, name: str, **wanted: str) -> list[Mapping[str, Any]]:
@@ -75,7 +95,7 @@ def rows_of(folder: RunFolder, name: str, **wanted: str) -> list[Mapping[str, An
 
     Raises AnalysisError where it cannot be read, or lacks what its rows must have.
     """
-    path, columns = folder.table(name), TABLES[name].columns
+    path, columns = table_file(folder, name), TABLES[name].columns
     table = read_table(folder, name, **wanted)
     absent = [column for column in columns if column.name not in table.column_names]
     if lacking := next((column.name for column in absent if not column.nullable), None):

@@ -20,7 +20,7 @@ from streamgauge.domain.clock import NS_PER_SECOND, utc_text
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.latency.buckets import Int64s, upper_edge_ns
-from streamgauge.domain.tables.latency import LATENCY_BUCKETS, METRICS
+from streamgauge.domain.tables.latency import LATENCY_BUCKETS, METRICS, METRICS_FORMERLY
 from streamgauge.report.files import read_facts, reading, whole
 
 DIGITS: Final = 3
@@ -52,15 +52,18 @@ def write_hlog(folder: RunFolder) -> list[Path]:
     for metric in METRICS:
         # One metric at a time: all together may be more than a gigabyte.
         with reading(table):
-            rows = pq.read_table(
-                table, columns=_COLUMNS, filters=(pc.field("metric") == metric) & pc.field("second").is_valid()
-            )
+            rows = pq.read_table(table, columns=_COLUMNS, filters=_is_of(metric) & pc.field("second").is_valid())
         if rows.num_rows:
             target = folder.hlog / f"{metric}.hlog"
             with whole(target) as unfinished, unfinished.open("w", encoding="ascii") as file:
                 file.writelines(f"{line}\n" for line in log_lines(metric, rows, first, start_ns))
             written.append(target)
     return written
+
+
+def _is_of(metric: str) -> pc.Expression:
+    """Which rows are of a metric, also where it has its name of format 1."""
+    return pc.field("metric").isin([metric, METRICS_FORMERLY.get(metric, metric)])
 
 
 def _wall_ns(facts: RunFacts, second: int) -> int:

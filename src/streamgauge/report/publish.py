@@ -9,7 +9,7 @@ from streamgauge.report.assemble.result import assemble, keep_result
 from streamgauge.report.csv_files import write_csv
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.drawing.figure import Row
-from streamgauge.report.files import Unwritten, rows_of, whole
+from streamgauge.report.files import Unwritten, rows_of, table_file, whole
 from streamgauge.report.hlog import write_hlog
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import write_markdown
@@ -105,7 +105,7 @@ def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:
     """The tables that figures are drawn from; one that cannot be read is told and left out."""
     found: dict[str, list[Row]] = {}
     for name, wanted in catalogue.TABLES.items():
-        if folder.table(name).exists():
+        if table_file(folder, name).exists():
             try:
                 found[name] = rows_of(folder, name, **wanted)
             except StreamgaugeError as error:

@@ -175,7 +175,11 @@ class Evidence:
     @property
     def schedule_delay(self) -> Row | None:
         """How late messages were sent in the measure phase, after they were due and a policy had admitted them."""
-        return self.one("lateness", producer=None) if self.policy is None else self.latency("own_lateness") or None
+        return (
+            self.one("schedule_delay", producer=None)
+            if self.policy is None
+            else self.latency("own_schedule_delay") or None
+        )
 
     def stopped(self, *roles: str) -> list[str]:
         """The processes of these roles that the scenario paused or killed."""

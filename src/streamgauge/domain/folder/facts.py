@@ -9,7 +9,7 @@ from streamgauge.domain.errors import BadValue
 from streamgauge.domain.folder.paths import RunFolder as RunFolder
 
 FORMAT: Final = 2
-"""Of run.json; format 1 had no profile."""
+"""Of run.json, events and tables. Format 1 had no profile, and other names of some keys, columns and tables."""
 PhaseName = Literal["warmup", "measure", "drain"]
 Ending = Literal["finished", "interrupted", "failed"]
 _NOT_FACTS = "run.json does not say what it should"
@@ -147,8 +147,18 @@ def parse_facts(content: bytes) -> RunFacts:
         what = f"format {version} is newer than this version reads ({FORMAT})"
         raise BadValue(what, "Use a newer version of streamgauge")
     try:
-        return RunFacts.model_validate(document)
+        return RunFacts.model_validate(_in_names_of_today(document))
     except ValidationError as error:
         wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
         more = f" (and {len(wrong) - _SHOWN} more)" if len(wrong) > _SHOWN else ""
         raise ValueError(f"{_NOT_FACTS}: {', '.join(wrong[:_SHOWN])}{more}") from error
+
+
+def _in_names_of_today(document: dict[str, Any]) -> dict[str, Any]:
+    """A run.json of any format: `consume.in_hand` of format 1 is `consume.buffer`."""
+    scenario = document.get("scenario")
+    consume = scenario.get("consume") if isinstance(scenario, dict) else None
+    if not isinstance(scenario, dict) or not isinstance(consume, dict) or "in_hand" not in consume:
+        return document
+    renamed = {"buffer" if key == "in_hand" else key: value for key, value in consume.items()}
+    return {**document, "scenario": {**scenario, "consume": renamed}}

@@ -88,8 +88,8 @@ TRANSACTIONS_BY_OUTCOME = Schema(
     ),
 )
 
-ATTEMPTS_BY_ERROR = Schema(
-    "attempts",
+RESENDS_BY_ERROR = Schema(
+    "resends",
     "Sends that failed and were made again, by when they failed; one row per scope (run, measure) and error.",
     (
         must("scope", _STR, "`run` or `measure`"),
@@ -97,4 +97,5 @@ ATTEMPTS_BY_ERROR = Schema(
         must("count", _I64, "sends that failed"),
         must("messages", _I64, "messages that they were of"),
     ),
+    formerly="attempts",
 )

@@ -17,9 +17,9 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "end_to_end_service": "received_ns - sent_ns",
         "processing_response": "processed_ns - due_ns",
         "processing_service": "processed_ns - sent_ns",
-        "lateness": "sent_ns - due_ns",
+        "schedule_delay": "sent_ns - due_ns",
         "throttle": "admitted_ns - due_ns, 0 where it was let go before it was due",
-        "own_lateness": "sent_ns - admitted_ns, or - due_ns where that is later",
+        "own_schedule_delay": "sent_ns - admitted_ns, or - due_ns where that is later",
         "poll": "returned_ns - started_ns of one poll",
         "batch": "ended_ns - began_ns of one batch",
         "flush_wait": "ended_ns - waited_ns of one batch",
@@ -37,7 +37,12 @@ METRICS: Mapping[str, str] = MappingProxyType(
 DELIVERED_PERCENTILES = ("p50", "p95", "p99", "p99_9")
 """Percentiles that are also told of the delivered messages alone: how good a run looks when the others vanish."""
 
-UNPLACED = frozenset({"lateness", "throttle", "own_lateness", "poll", "batch", "flush_wait"})
+METRICS_FORMERLY: Mapping[str, str] = MappingProxyType(
+    {"schedule_delay": "lateness", "own_schedule_delay": "own_lateness"}
+)
+"""Metrics that had another name in format 1."""
+
+UNPLACED = frozenset({"schedule_delay", "throttle", "own_schedule_delay", "poll", "batch", "flush_wait"})
 """Metrics that are not of messages in partitions."""
 
 LATENCY_BUCKETS = Schema(
@@ -130,8 +135,8 @@ HEAT = Schema(
     ),
 )
 
-LATENESS = Schema(
-    "lateness",
+SCHEDULE_DELAY = Schema(
+    "schedule_delay",
     "How late each producer sent what its schedule wanted; measure phase.",
     (
         may("producer", _I32, "producer; null for all together"),
@@ -139,4 +144,5 @@ LATENESS = Schema(
         *(may(f"{name}_ms", _F64, percentile_words(name)) for name in ("p50", "p99", "p99_9")),
         may("max_ms", _F64, "longest"),
     ),
+    formerly="lateness",
 )

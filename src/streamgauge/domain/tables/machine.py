@@ -85,7 +85,7 @@ CONNECTIONS_BY_KIND = Schema(
         may("second", _I64, "window, counted from the start of the measure phase"),
         must("kind", _STR, "`open`, `metadata`, `hold-producer`, `hold-consumer` or `hold-metadata`"),
         must("duration_ns", _I64, "length of what the row covers"),
-        may("asked_per_second", _F64, "operations a second that the scenario asks for"),
+        may("target_per_second", _F64, "target rate of operations", formerly="asked_per_second"),
         must("made", _I64, "operations that were answered"),
         must("failed", _I64, "operations that failed"),
         must("exhausted", _I64, "of those, for want of files, ports or threads on this machine"),
@@ -95,10 +95,15 @@ CONNECTIONS_BY_KIND = Schema(
         *(may(f"{name}_ms", _F64, f"{percentile_words(name)} of the time to the answer") for name in ("p50", "p99")),
         may("max_ms", _F64, "longest time to an answer"),
         *(
-            may(f"late_{name}_ms", _F64, f"{percentile_words(name)} of the time from due to begin")
+            may(
+                f"schedule_delay_{name}_ms",
+                _F64,
+                f"{percentile_words(name)} of the time from due to begin",
+                formerly=f"late_{name}_ms",
+            )
             for name in ("p50", "p99")
         ),
-        may("late_max_ms", _F64, "longest time from due to begin"),
+        may("schedule_delay_max_ms", _F64, "longest time from due to begin", formerly="late_max_ms"),
         may("under_way", _F64, "operations under way at the same time, on average"),
         may("at_once", _I64, "operations that may be under way at the same time"),
     ),

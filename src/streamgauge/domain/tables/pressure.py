@@ -43,7 +43,12 @@ OUTSTANDING = Schema(
         must("processed", _I64, "messages processed first by the group since then"),
         must("outstanding", _I64, "sent - processed, at the end of the interval"),
         may("outstanding_max", _I64, "the largest within the interval, exact to the message; null without a policy"),
-        may("uncredited_max", _I64, "the same with processed counted only up to the first gap in each partition"),
+        may(
+            "credits_used_max",
+            _I64,
+            "the same with processed counted only up to the first gap in each partition",
+            formerly="uncredited_max",
+        ),
         may(
             "backlog",
             _I64,
@@ -65,14 +70,17 @@ BACKPRESSURE = Schema(
         must("poll_ms", _F64, "between two decisions"),
         must("decisions", _I64, "decisions that were recorded"),
         may("outstanding_max", _I64, "most messages sent and not processed, exact to the message; whole run"),
-        may("uncredited_max", _I64, "the same with processed counted only up to the first gap: what credit bounds"),
         may(
-            "max_second", _F64, "end of the interval of uncredited_max, in seconds from the start of the measure phase"
+            "credits_used_max",
+            _I64,
+            "the same with processed counted only up to the first gap: what credit bounds",
+            formerly="uncredited_max",
         ),
+        may("max_second", _F64, "end of its interval, in seconds from the start of the measure phase"),
         may(
             "within_limit",
             _BOOL,
-            "credit: whether uncredited_max is at most the limit; null where messages of unknown fate, or what a "
+            "credit: whether credits_used_max is at most the limit; null where messages of unknown fate, or what a "
             "consumer that died had processed, may decide it",
         ),
         may("pauses", _I64, "hysteresis: how often producers paused"),

@@ -71,7 +71,7 @@ QUERY_BATCHES = Schema(
         *(may(f"{name}_ms", _F64, f"of that: {about}") for name, about in _STEPS.items()),
         may("input_per_second", _F64, "messages that came to the source a second, as Spark says"),
         may("processed_per_second", _F64, "messages of the batch by its duration, as Spark says"),
-        may("behind", _I64, "messages behind the log ends, all partitions together"),
+        may("committed_lag", _I64, "messages behind the log ends, all partitions together", formerly="behind"),
         may("state_rows", _I64, "rows in the state"),
         may("state_updated", _I64, "rows of the state that the batch changed"),
         may("state_bytes", _I64, "memory of the state"),
@@ -118,7 +118,7 @@ QUERY_LIFE = Schema(
     (
         must("second", _F64, "when, in seconds from the start of the measure phase"),
         must("start", _I32, "which start of the query it belongs to, from 0"),
-        must("what", _STR, "`started`, `ready`, `limited`, `ended`, `died` or `failed`"),
+        must("event", _STR, "`started`, `ready`, `limited`, `ended`, `died` or `failed`", formerly="what"),
         may("detail", _STR, "why it failed, how it ended, or what batches hold"),
         may("starting_s", _F64, "ready: since it was started"),
         may("down_s", _F64, "ready: since it died or failed; null where it had not"),
@@ -185,7 +185,7 @@ PIPELINE = Schema(
         ),
         may("committed", _I64, "offsets that it committed, all partitions together, at the end of the drain"),
         may("end", _I64, "log ends of the source then"),
-        may("behind", _I64, "end - committed"),
+        may("committed_lag", _I64, "end - committed", formerly="behind"),
     ),
 )
 

@@ -11,10 +11,11 @@ QUERY = Schema(
         must("at_ns", _I64, "when it happened"),
         must("start", _I32, "which start of the query it belongs to, from 0"),
         must(
-            "what",
+            "event",
             _STR,
             "`started`; `ready`, it reads; `limited`, batches hold more or less from now on; `ended`, as it was told "
             "to; `died`; `failed`, by its own error",
+            formerly="what",
         ),
         may("detail", _STR, "why it failed, how it ended, or what batches hold"),
     ),
@@ -39,7 +40,7 @@ PROGRESS = Schema(
         may("commit_ms", _I64, "of that: writing down that it is done"),
         may("input_per_second", _F64, "messages that came to the source a second, as Spark says"),
         may("processed_per_second", _F64, "messages of the batch by its duration, as Spark says"),
-        may("behind", _I64, "messages behind the log ends, all partitions together"),
+        may("committed_lag", _I64, "messages behind the log ends, all partitions together", formerly="behind"),
         may("state_rows", _I64, "rows in the state, of all its operators"),
         may("state_updated", _I64, "rows of the state that the batch changed"),
         may("state_bytes", _I64, "memory of the state"),

@@ -1,6 +1,6 @@
 """What a schema is: columns with their types, and what each says."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -31,6 +31,12 @@ class Column:
     type: Type
     about: str
     nullable: bool = False
+    formerly: str | None = None
+    """Its name in format 1, if that was another."""
+
+    def found_in(self, names: Container[str]) -> str:
+        """What it is called among the columns of a file, of whatever format."""
+        return self.formerly if self.formerly and self.formerly in names and self.name not in names else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +46,25 @@ class Schema:
     name: str
     about: str
     columns: tuple[Column, ...]
+    formerly: str | None = None
+    """Its name in format 1, if that was another."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
+    def renamed(self, names: Sequence[str]) -> list[str]:
+        """The names of a file's columns, of whatever format, as they are today."""
+        today = {column.found_in(names): column.name for column in self.columns}
+        return [today.get(name, name) for name in names]
 
-def must(name: str, type_: Type, about: str) -> Column:
+
+def must(name: str, type_: Type, about: str, *, formerly: str | None = None) -> Column:
     """A column whose value is always known."""
-    return Column(name, type_, about)
+    return Column(name, type_, about, formerly=formerly)
 
 
-def may(name: str, type_: Type, about: str) -> Column:
+def may(name: str, type_: Type, about: str, *, formerly: str | None = None) -> Column:
     """A column whose value may be unknown."""
-    return Column(name, type_, about, nullable=True)
+    return Column(name, type_, about, nullable=True, formerly=formerly)

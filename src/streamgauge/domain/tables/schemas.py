@@ -9,8 +9,8 @@ the unit of their name; unknown is null.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from streamgauge.domain.tables.delivery import ATTEMPTS_BY_ERROR, DELIVERY, PROBLEMS, TRANSACTIONS_BY_OUTCOME
-from streamgauge.domain.tables.latency import CDF, HEAT, LATENCY, LATENCY_BUCKETS, LATENESS, PERCENTILE_CURVE
+from streamgauge.domain.tables.delivery import DELIVERY, PROBLEMS, RESENDS_BY_ERROR, TRANSACTIONS_BY_OUTCOME
+from streamgauge.domain.tables.latency import CDF, HEAT, LATENCY, LATENCY_BUCKETS, PERCENTILE_CURVE, SCHEDULE_DELAY
 from streamgauge.domain.tables.machine import CONNECTIONS_BY_KIND, GC, RESOURCES_BY_INTERVAL, WIRE
 from streamgauge.domain.tables.pressure import BACKPRESSURE, FAULTS, LAG_SAMPLES, OUTSTANDING, RECOVERY
 from streamgauge.domain.tables.query import QUERY_TABLES
@@ -47,7 +47,7 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
         schema.name: schema
         for schema in (
             THROUGHPUT, LATENCY_BUCKETS, LATENCY, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS, POLLS_BY_CONSUMER,
-            RESOURCES_BY_INTERVAL, GC, LATENESS, TRANSACTIONS_BY_OUTCOME, ATTEMPTS_BY_ERROR, PROCESSING,
+            RESOURCES_BY_INTERVAL, GC, SCHEDULE_DELAY, TRANSACTIONS_BY_OUTCOME, RESENDS_BY_ERROR, PROCESSING,
             CONNECTIONS_BY_KIND, WIRE, LAG_SAMPLES, OUTSTANDING, BACKPRESSURE, FAULTS, RECOVERY, *QUERY_TABLES,
             SET_ASIDE, VERDICT,
         )

@@ -110,7 +110,7 @@ class ProducerJob:
             sent=stack.enter_context(context.sink("sent", {**who, **where, **absent})),
             batches=sink("batches", who, sending.flush),
             transactions=sink("transactions", who, sending.transactions),
-            attempts=sink("attempts", {**who, **where}, sending.resend),
+            attempts=sink("resends", {**who, **where}, sending.resend),
         )
 
     @property

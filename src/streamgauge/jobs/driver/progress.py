@@ -39,7 +39,7 @@ def progress_of(said: Json, at_ns: int, topic: str, starts: Sequence[int]) -> Pr
         **{name: said.get("durationMs", {}).get(step) for name, step in _DURATIONS.items()},
         "input_per_second": source.get("inputRowsPerSecond"),
         "processed_per_second": source.get("processedRowsPerSecond"),
-        "behind": _behind(source, advances),
+        "committed_lag": _behind(source, advances),
         **{name: _sum(said.get("stateOperators", []), key) for name, key in _STATE.items()},
         "watermark_ms": _watermark(said),
         "sink_rows": _told(said.get("sink", {}).get("numOutputRows")),

@@ -1,4 +1,4 @@
-"""The table `attempts`: sends that failed and were made again."""
+"""The table `resends`: sends that failed and were made again."""
 
 import pyarrow as pa
 
@@ -8,7 +8,7 @@ from streamgauge.pipeline.read.rows import Row, measured
 
 
 def attempt_rows(rows: pa.Table, measure: Measure) -> list[Row]:
-    """Rows of `attempts` from those of the event; in each scope first all together, then each error."""
+    """Rows of `resends` from those of the event; in each scope first all together, then each error."""
     return [
         {"scope": scope} | row
         for scope, of_scope in (("run", rows), ("measure", measured(rows, "at_ns", measure)))
@@ -18,7 +18,7 @@ def attempt_rows(rows: pa.Table, measure: Measure) -> list[Row]:
 
 
 def resent(rows: list[Row]) -> dict[str, int]:
-    """How many messages were sent again in each scope, from the rows of `attempts`."""
+    """How many messages were sent again in each scope, from the rows of `resends`."""
     return {row["scope"]: row["messages"] for row in rows if row["error"] is None}
 
 

@@ -56,16 +56,17 @@ def _row(rows: pa.Table, work: ConnectionsProfile | None, duration_ns: int) -> R
     answered = rows.filter(pc.is_null(rows.column("error")))
     errors = {each["values"]: each["counts"] for each in rows.column("error").drop_null().value_counts().to_pylist()}
     late = pc.subtract(rows.column("at_ns"), rows.column("due_ns")).drop_null()
+    delays = figures(late.to_numpy().astype(np.int64), *_FIGURES)
     return {
         "duration_ns": duration_ns,
-        "asked_per_second": work.per_second if work else None,
+        "target_per_second": work.per_second if work else None,
         "made": answered.num_rows,
         "failed": rows.num_rows - answered.num_rows,
         "exhausted": sum(count for error, count in errors.items() if error in EXHAUSTED),
         "error": max(sorted(errors), key=errors.__getitem__, default=None),
         "per_second": answered.num_rows * NS_PER_SECOND / duration_ns if duration_ns else None,
         **figures(numbers(answered, "took_ns"), *_FIGURES),
-        **{f"late_{name}": value for name, value in figures(late.to_numpy().astype(np.int64), *_FIGURES).items()},
+        **{f"schedule_delay_{name}": value for name, value in delays.items()},
         "under_way": float(numbers(rows, "took_ns").sum() / duration_ns) if duration_ns else None,
         "at_once": work.at_once if work else None,
     }

@@ -12,10 +12,10 @@ from streamgauge.pipeline.metrics.histogram import Value
 ACK: Final = ("ack_response", "ack_service")
 END_TO_END: Final = ("end_to_end_response", "end_to_end_service")
 PROCESSING: Final = ("processing_response", "processing_service")
-LATENESS: Final = "lateness"
-THROTTLE: Final = ("throttle", "own_lateness")
+SCHEDULE_DELAY: Final = "schedule_delay"
+THROTTLE: Final = ("throttle", "own_schedule_delay")
 """What a policy made messages wait, and what they waited then."""
-OF_SENDING: Final = (LATENESS, *THROTTLE)
+OF_SENDING: Final = (SCHEDULE_DELAY, *THROTTLE)
 SINCE_RECORD_TIME: Final = "since_record_time"
 
 SQL: Final[Mapping[str, str]] = {
@@ -25,9 +25,9 @@ SQL: Final[Mapping[str, str]] = {
     "end_to_end_service": "received_ns - sent_ns",
     "processing_response": "processed_ns - due_ns",
     "processing_service": "processed_ns - sent_ns",
-    "lateness": "sent_ns - due_ns",
+    "schedule_delay": "sent_ns - due_ns",
     "throttle": "let_go_ns - due_ns",
-    "own_lateness": "sent_ns - let_go_ns",
+    "own_schedule_delay": "sent_ns - let_go_ns",
     "since_record_time": "received_ns - recorded_ns",
 }
 AGES: Final[Mapping[str, str]] = {
@@ -36,7 +36,7 @@ AGES: Final[Mapping[str, str]] = {
 }
 """The age that a message which never came had at the end of the drain."""
 _PARTS: Final[Mapping[str, str]] = {
-    LATENESS: "cast(producer as bigint)",
+    SCHEDULE_DELAY: "cast(producer as bigint)",
     **dict.fromkeys(THROTTLE, "cast(null as bigint)"),
 }
 

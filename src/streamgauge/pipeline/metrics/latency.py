@@ -1,4 +1,4 @@
-"""The tables `latency`, `latency_buckets`, `cdf` and `lateness`, from histograms and sums."""
+"""The tables `latency`, `latency_buckets`, `cdf` and `schedule_delay`, from histograms and sums."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
 from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
 from streamgauge.pipeline.columns import SELECTED
-from streamgauge.pipeline.metrics.expressions import LATENESS
+from streamgauge.pipeline.metrics.expressions import SCHEDULE_DELAY
 from streamgauge.pipeline.metrics.histogram import By, Counts
 from streamgauge.pipeline.metrics.sums import NO_MOMENTS, Sums
 from streamgauge.pipeline.read.rows import Row, shaped
@@ -139,16 +139,16 @@ def _row(scope: str, metric: Metric, latency: Latency) -> Row:
     return row | {"reason": metric.absent}
 
 
-def lateness_rows(sums: Sums, counts: Counts) -> list[Row]:
-    """Rows of `lateness`: each producer, and all together; none where nothing was sent on a schedule."""
+def schedule_delay_rows(sums: Sums, counts: Counts) -> list[Row]:
+    """Rows of `schedule_delay`: each producer, and all together; none where nothing was sent on a schedule."""
     windows = sums.windows
     measured = windows.where(is_measured(windows.column("at_selected")))
-    everybody = of_phase(counts, LATENESS).buckets()
+    everybody = of_phase(counts, SCHEDULE_DELAY).buckets()
     if not everybody.total:
         return []
-    rows = [_lateness(None, everybody, measured.moments(LATENESS))]
-    moments = measured.moments_by(measured.column("producer"), LATENESS)
-    for producer, buckets in counts.metric_by(LATENESS, By.PART).split():
+    rows = [_lateness(None, everybody, measured.moments(SCHEDULE_DELAY))]
+    moments = measured.moments_by(measured.column("producer"), SCHEDULE_DELAY)
+    for producer, buckets in counts.metric_by(SCHEDULE_DELAY, By.PART).split():
         rows.append(_lateness(producer, buckets, moments[producer]))
     return rows
 
@@ -166,7 +166,7 @@ def bucket_table(histograms: Histograms) -> pa.Table:
 
 def _bucket_table(counts: Counts, *, censored: bool) -> pa.Table:
     names = list(METRICS)
-    counts = counts.where(~((counts.by == By.PART) & (counts.metric == names.index(LATENESS))))
+    counts = counts.where(~((counts.by == By.PART) & (counts.metric == names.index(SCHEDULE_DELAY))))
     by_window = counts.by == By.TICK
     metric = pa.DictionaryArray.from_arrays(counts.metric.astype(np.int32), names)
     where = {name: _where(~by_window, numbers) for name, numbers in place_of(counts.at).items()}

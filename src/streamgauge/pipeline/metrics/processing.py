@@ -79,7 +79,7 @@ def processing_rows(
         ),
         *(
             _row(taken.where(taken.column("phase") == phase), delays)
-            | {"phase": phase, "asked_stddev_ms": delays[phase].stddev_ns / NS_PER_MS if delays else None}
+            | {"phase": phase, "target_stddev_ms": delays[phase].stddev_ns / NS_PER_MS if delays else None}
             for phase in phases
         ),
     ]
@@ -101,7 +101,7 @@ def _row(taken: Sums, delays: Sequence[Delay]) -> Row:
         "processed": processed,
         "unprocessed": taken.total("count") - processed,
         **{name: shown[name] for name in ("mean_ms", "p50_ms", "p99_ms", "max_ms")},
-        "asked_ms": asked_ns / processed / NS_PER_MS if delays and processed else None,
+        "target_ms": asked_ns / processed / NS_PER_MS if delays and processed else None,
     }
 
 

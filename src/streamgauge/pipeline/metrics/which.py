@@ -7,9 +7,9 @@ from streamgauge.pipeline.columns import SENT_TICK
 from streamgauge.pipeline.metrics.expressions import (
     ACK,
     END_TO_END,
-    LATENESS,
     OF_SENDING,
     PROCESSING,
+    SCHEDULE_DELAY,
     SINCE_RECORD_TIME,
     THROTTLE,
     tick_of,
@@ -29,7 +29,7 @@ from streamgauge.scenario.profile import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED
 def sent_metrics(knows: Knowledge) -> list[str]:
     """Metrics that are measured on messages."""
     acks = [ACK[0]] * knows.scheduled + [ACK[1]] if knows.loads and knows.acks else []
-    return acks + [LATENESS] * knows.scheduled + [*THROTTLE] * (knows.scheduled and knows.policy)
+    return acks + [SCHEDULE_DELAY] * knows.scheduled + [*THROTTLE] * (knows.scheduled and knows.policy)
 
 
 def received_metrics(knows: Knowledge) -> list[str]:
@@ -68,7 +68,7 @@ def metrics_of(knows: Knowledge, sent: Sums, received: Sums, spans: Mapping[str,
             yield Metric(name, "received", received, _absent_record_time(knows), clock)
             continue
         tick = tick_of(name, throttled=knows.policy)
-        by_due = name.endswith("response") or name == LATENESS or (knows.scheduled and tick != SENT_TICK)
+        by_due = name.endswith("response") or name == SCHEDULE_DELAY or (knows.scheduled and tick != SENT_TICK)
         sums_ = sent if name in {*ACK, *OF_SENDING} else received
         yield Metric(name, "due" if by_due else "sent", sums_, _absent(name, knows), tick=tick)
 

@@ -55,7 +55,7 @@ def backpressure_rows(
     if not row["within_limit"] and any(worker.role == "consumer" and worker.died for worker in facts.workers):
         # What a consumer processed last it may have told and not recorded: the replay counts it too late.
         row["within_limit"] = None
-    if row["within_limit"] and row["uncredited_max"] + failed.get(FATE_UNKNOWN, 0) > policy.limit:
+    if row["within_limit"] and row["credits_used_max"] + failed.get(FATE_UNKNOWN, 0) > policy.limit:
         # They had credit, and may be in the log: nobody knows from when on they count.
         row["within_limit"] = None
     if policy.is_credit:
@@ -65,9 +65,9 @@ def backpressure_rows(
 
 def _peaks(policy: PolicyProfile, grid: Grid | None, groups: Mapping[int, Outstanding], span: Span) -> Row:
     """The most that was outstanding of any group, and when."""
-    most = {name: _most(groups, f"{name}_max") for name in ("outstanding", "uncredited")}
-    told = most["uncredited" if policy.is_credit else "outstanding"]
-    uncredited = most["uncredited"] and most["uncredited"][0]
+    most = {name: _most(groups, f"{name}_max") for name in ("outstanding", "credits used")}
+    told = most["credits used" if policy.is_credit else "outstanding"]
+    uncredited = most["credits used"] and most["credits used"][0]
     return {
         **{f"{name}_max": found and found[0] for name, found in most.items()},
         "max_second": span.second(int(grid.edges_ns[told[1]])) if grid and told else None,

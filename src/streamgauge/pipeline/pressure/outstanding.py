@@ -58,7 +58,7 @@ class Outstanding:
     sent: Int64s
     processed: Int64s
     outstanding_max: Int64s | None
-    uncredited_max: Int64s | None
+    credits_used_max: Int64s | None
     oldest_ns: Int64s
     """When the oldest message that is not processed was sent; NEVER where there is none."""
 
@@ -77,14 +77,14 @@ def replayed(replay: Replay, groups: Sequence[int]) -> dict[int, Outstanding]:
 def _of_group(replay: Replay, group: int, sent: Int64s) -> Outstanding:
     waited = _where(replay.waits, "group", group)
     processed = np.cumsum(_per_interval(waited, "done", replay.grid))
-    most: dict[str, Int64s | None] = {"outstanding": None, "uncredited": None}
+    most: dict[str, Int64s | None] = {"outstanding": None, "credits used": None}
     if replay.peaks is not None:
         reached = _where(replay.peaks, "group", group)
         credited = np.cumsum(_per_interval(reached, "interval", replay.grid, count="credited"))
-        for name, left in (("outstanding", processed), ("uncredited", credited)):
+        for name, left in (("outstanding", processed), ("credits used", credited)):
             begins = np.concatenate([[0], (sent - left)[:-1]])
             most[name] = begins + _per_interval(reached, "interval", replay.grid, count=name)
-    return Outstanding(sent, processed, most["outstanding"], most["uncredited"], oldest(waited, replay.grid))
+    return Outstanding(sent, processed, most["outstanding"], most["credits used"], oldest(waited, replay.grid))
 
 
 def _where(counted: Counted, name: str, value: int) -> Counted:
@@ -148,6 +148,6 @@ def _columns(group: int, found: Outstanding, grid: Grid) -> dict[str, Any]:
         "processed": found.processed,
         "outstanding": found.outstanding,
         "outstanding_max": found.outstanding_max,
-        "uncredited_max": found.uncredited_max,
+        "credits_used_max": found.credits_used_max,
         "time_lag_ms": pa.array(age_ms, mask=found.oldest_ns == NEVER),
     }

@@ -90,7 +90,9 @@ class Bronze:
         """The rows of a kind of which there are few, in memory; rows that lack what they must have are left out."""
         schema = arrow_schema(EVENTS[kind])
         wanted = pa.schema([schema.field(name).with_nullable(True) for name in names or schema.names])
-        table = pa.concat_tables([wanted.empty_table(), *(_read(part, wanted) for part in self.parts[kind])])
+        table = pa.concat_tables(
+            [wanted.empty_table(), *(_read(part, EVENTS[kind], wanted) for part in self.parts[kind])]
+        )
         must = [column.name for column in _must(EVENTS[kind]) if column.name in wanted.names]
         return table.filter(reduce(pc.and_, (pc.is_valid(table.column(name)) for name in must)))
 
@@ -123,9 +125,15 @@ def look(folder: RunFolder, *, thoroughly: bool = False) -> Bronze:
     return Bronze({kind: tuple(parts) for kind, parts in found.items()}, tuple(aside))
 
 
-def _read(part: Part, wanted: pa.Schema) -> pa.Table:
+def _table(path: Path, schema: Schema) -> pa.Table:
+    """What is in a file, its columns in the names of today."""
+    table = pq.read_table(path, partitioning=None)
+    return table.rename_columns(schema.renamed(table.column_names))
+
+
+def _read(part: Part, schema: Schema, wanted: pa.Schema) -> pa.Table:
     """A part as columns of the wanted types; a column that it does not have is null."""
-    table = pq.read_table(part.path, partitioning=None)
+    table = _table(part.path, schema)
     have = {name: table.column(name) for name in wanted.names if name in table.column_names}
     return shaped(have, part.rows, wanted)
 
@@ -149,9 +157,9 @@ def _part(path: Path, schema: Schema, *, thoroughly: bool) -> Part | str:
                 batch.validate(full=True)
         places = {file.metadata.schema.column(index).name: index for index in range(file.metadata.num_columns)}
         extents = {
-            column.name: _extent(file, places[column.name], column)
+            column.name: _extent(file, places[name], column)
             for column in schema.columns
-            if column.name in places
+            if (name := column.found_in(places)) in places
         }
         rows = int(file.metadata.num_rows)
     absent = Extent(rows, rows, None, None)
@@ -160,7 +168,7 @@ def _part(path: Path, schema: Schema, *, thoroughly: bool) -> Part | str:
 
 def _unfit(found: pa.Schema, schema: Schema) -> str | None:
     for column in schema.columns:
-        place = found.get_field_index(column.name)
+        place = found.get_field_index(column.found_in(found.names))
         if place < 0:
             if not column.nullable:
                 return f"has no column {column.name}"
@@ -190,7 +198,7 @@ def _extent(file: pq.ParquetFile, place: int, column: Column) -> Extent:
 
 
 def _read_extent(file: pq.ParquetFile, column: Column) -> Extent:
-    values = file.read(columns=[column.name]).column(0)
+    values = file.read(columns=[column.found_in(file.schema_arrow.names)]).column(0)
     if column.type is Type.STRING:
         return Extent(len(values), values.null_count, None, None)
     both = pc.min_max(values)
@@ -202,5 +210,5 @@ def _incomplete(part: Part, schema: Schema) -> int:
     lacking = [column.name for column in _must(schema) if part.extents[column.name].nulls]
     if not lacking:
         return 0
-    table = pq.read_table(part.path, columns=lacking, partitioning=None)
+    table = _table(part.path, schema).select(lacking)
     return int(pc.sum(reduce(pc.or_, (pc.is_null(table.column(name)) for name in lacking))).as_py())

@@ -59,9 +59,10 @@ def listed(folder: RunFolder) -> Iterator[Found]:
         return
     except OSError as error:
         raise AnalysisError(f"{folder.events} {_unreadable(error)}") from error
-    for kind in EVENTS:
-        if kind in there:
-            yield from _found_in(kind, there.pop(kind), _of_kind)
+    for kind, schema in EVENTS.items():
+        for name in (kind, schema.formerly):
+            if name in there:
+                yield from _found_in(kind, there.pop(name), _of_kind)
     for name, place in there.items():
         if _holds_rows(place):
             yield name, place, UNKNOWN_KIND

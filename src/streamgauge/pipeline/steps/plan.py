@@ -63,7 +63,7 @@ def _latency(_: Inputs, sent: SentSide, measured: _Measured) -> Tables:
         "latency_buckets": latency.bucket_table(histograms),
         "percentiles": shapes.percentile_rows(metrics, histograms),
         "heat": shapes.heat_rows(metrics, histograms),
-        "lateness": latency.lateness_rows(sent.sums, histograms.delivered),
+        "schedule_delay": latency.schedule_delay_rows(sent.sums, histograms.delivered),
     }
 
 
@@ -72,7 +72,7 @@ def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
 
 
 def _attempts(run: Inputs) -> Rows:
-    return attempts.attempt_rows(run.bronze.columns("attempts"), run.span.measure)
+    return attempts.attempt_rows(run.bronze.columns("resends"), run.span.measure)
 
 
 def _delivery(run: Inputs, sent: SentSide, received: ReceivedSide, tried: list[Row]) -> Tables:
@@ -159,7 +159,7 @@ def _machine(run: Inputs) -> Tables:
 
 _OF_LATENCY: Final = (
     latencies.LATENCY, latencies.CDF, latencies.LATENCY_BUCKETS, latencies.PERCENTILE_CURVE, latencies.HEAT,
-    latencies.LATENESS,
+    latencies.SCHEDULE_DELAY,
 )  # fmt: skip
 _OF_MACHINE: Final = (machine.RESOURCES_BY_INTERVAL, machine.WIRE, machine.CONNECTIONS_BY_KIND, machine.GC)
 _OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {query.THROUGH, query.WATERFALL})
@@ -175,14 +175,14 @@ STEPS: Final = (
     # What needs no Spark is done beside the replay.
     Step("polled", (), _polled),
     Step("polls", ("polled",), lambda _, polled: polls.by_consumer(polled), (flow.POLLS_BY_CONSUMER,)),
-    Step("attempts", (), _attempts, (delivery.ATTEMPTS_BY_ERROR,)),
+    Step("resends", (), _attempts, (delivery.RESENDS_BY_ERROR,)),
     Step("transactions", (), _transactions, (delivery.TRANSACTIONS_BY_OUTCOME,)),
     Step("machine", (), _machine, _OF_MACHINE),
     Step("set_aside", (), lambda run: list(run.bronze.set_aside), (schemas.SET_ASIDE,)),
     Step("sampled", (), _sampled),
     Step("lag", ("sampled",), lambda run, sampled: lag.lag_table(sampled, run.span), (pressure.LAG_SAMPLES,)),
     Step("throughput", ("sent", "received"), _throughput, (flow.THROUGHPUT,)),
-    Step("delivery", ("sent", "received", "attempts"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
+    Step("delivery", ("sent", "received", "resends"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
     Step("measured", ("sent", "received", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
     Step("through", ("sent", "received"), _through, (query.THROUGH,)),

@@ -63,8 +63,8 @@ def life_rows(happened: Iterable[Row], span: Span) -> list[Row]:
     over_ns: int | None = None
     rows = []
     for each in sorted(happened, key=lambda row: (row["at_ns"], row["start"])):
-        at_ns, what = each["at_ns"], each["what"]
-        row = {name: each[name] for name in ("start", "what", "detail")}
+        at_ns, what = each["at_ns"], each["event"]
+        row = {name: each[name] for name in ("start", "event", "detail")}
         row |= {"second": span.second(at_ns), "starting_s": None, "down_s": None}
         if what == "started":
             started_ns = at_ns
@@ -176,8 +176,8 @@ def pipeline_rows(
             "does": piped.does,
             "engine": piped.engine,
             "sink": "table" if piped.table else "topic",
-            "starts": sum(row["what"] == "started" for row in life),
-            "deaths": sum(row["what"] in _OVER for row in life),
+            "starts": sum(row["event"] == "started" for row in life),
+            "deaths": sum(row["event"] in _OVER for row in life),
             "down_s": _total(life, "down_s"),
             **_of_batches(chosen),
             **{name: whole.get(name) for name in ("duplicated_at_source", "duplicated_by_pipeline", "unexpected")},
@@ -244,7 +244,7 @@ def _ends(marks: Iterable[Lag], knows: Knowledge) -> Row:
     return {
         "committed": sum(committed) if is_known else None,
         "end": sum(end) if is_known else None,
-        "behind": sum(end) - sum(committed) if is_known else None,
+        "committed_lag": sum(end) - sum(committed) if is_known else None,
     }
 
 

@@ -33,7 +33,7 @@ def backpressure(run: Evidence) -> BackpressureSection | None:
         return None
     throttle = run.latency("throttle")
     waited = ThrottleWait.model_validate(throttle) if throttle.get("count") else None
-    known = {**row, "credits_used_max": row["uncredited_max"], **_rates(run), "throttle": waited}
+    known = {**row, **_rates(run), "throttle": waited}
     out = {name: known[name] for name in BackpressureSection.model_fields if name in known}
     return made(BackpressureSection, out, lambda key: _why(row, key))
 

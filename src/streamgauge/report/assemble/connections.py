@@ -9,12 +9,6 @@ from streamgauge.verdict.evidence import Evidence, Row
 
 NOT_ASKED: Final = "the scenario asks for none"
 
-_COLUMNS: Final = {
-    "target_per_second": "asked_per_second",
-    "schedule_delay_p99_ms": "late_p99_ms",
-    "schedule_delay_max_ms": "late_max_ms",
-}
-"""Figures whose columns have other names."""
 _WHY: Final = {
     "target_per_second": "what the scenario asks for is not understood",
     "error": "none failed",
@@ -39,8 +33,7 @@ def _key(kind: Kind) -> str:
 
 def _of_kind(row: Row) -> ConnectionsOfKind:
     nothing = _NO_ANSWER if row["failed"] else _NO_BEGIN
-    renamed = {new: row[old] for new, old in _COLUMNS.items()}
-    known = {name: row[name] for name in ConnectionsOfKind.model_fields if name in row} | renamed
+    known = {name: row[name] for name in ConnectionsOfKind.model_fields if name in row}
     if row["held"] is None:
         del known["held"]
     return made(ConnectionsOfKind, known, lambda name: _WHY.get(name, nothing))

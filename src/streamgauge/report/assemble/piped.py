@@ -39,14 +39,12 @@ def pipeline(run: Evidence) -> PipelineSection | None:
     lookups = run.one("lookups", scope="measure") or run.one("lookups", scope="run")
     out = {
         **row,
-        "committed_lag": row["behind"],
         "groups": [_of_group(each, names) for each in run.matching("through", scope="run")],
         "stages": [PipelineStage.model_validate(each) for each in run.rows("waterfall")],
-        "events": [PipelineEvent.model_validate({**each, "event": each["what"]}) for each in run.rows("query")],
+        "events": [PipelineEvent.model_validate(each) for each in run.rows("query")],
         "executors": [PipelineExecutor.model_validate(each) for each in run.matching("executors", scope="measure")],
         "lookups": lookups and PipelineLookups.model_validate(lookups),
     }
-    del out["behind"]
     return made(PipelineSection, out, lambda key: _why(row, key))
 
 

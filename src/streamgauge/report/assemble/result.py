@@ -10,7 +10,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble import backpressure, lag, piped, sections
 from streamgauge.report.assemble.connections import connections
 from streamgauge.report.assemble.wire import wire
-from streamgauge.report.files import read_facts, rows_of, whole
+from streamgauge.report.files import read_facts, rows_of, table_file, whole
 from streamgauge.result import FORMAT, Result
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.verdict import CheckResult, VerdictSection
@@ -27,10 +27,10 @@ TABLES: Final = (
     "polls",
     "resources",
     "gc",
-    "lateness",
+    "schedule_delay",
     "problems",
     "transactions",
-    "attempts",
+    "resends",
     "processing",
     "wire",
     "connections",
@@ -116,4 +116,6 @@ def verdict(run: Evidence) -> VerdictSection:
 
 
 def _tables(folder: RunFolder) -> dict[str, list[Row]]:
-    return {name: rows_of(folder, name, **_LOOKED_AT.get(name, {})) for name in TABLES if folder.table(name).exists()}
+    return {
+        name: rows_of(folder, name, **_LOOKED_AT.get(name, {})) for name in TABLES if table_file(folder, name).exists()
+    }

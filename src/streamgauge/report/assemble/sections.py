@@ -42,14 +42,8 @@ _MOMENTS: Final = ("min_ms", "mean_ms", "stddev_ms", "variance_ms2", "mad_ms")
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
 _SINCE_RECORD_TIME: Final = "since_record_time"
-_LATER: Final = {
-    "batch": "batch",
-    "flush_wait": "flush_wait",
-    "throttle": "throttle",
-    "own_schedule_delay": "own_lateness",
-    _SINCE_RECORD_TIME: _SINCE_RECORD_TIME,
-}
-"""Latencies that few runs have, and their metrics."""
+_LATER: Final = ("batch", "flush_wait", "throttle", "own_schedule_delay", _SINCE_RECORD_TIME)
+"""Latencies that few runs have."""
 _LATER_COUNTS: Final = frozenset(
     {"aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_received", "unaccounted"}
 )
@@ -105,10 +99,10 @@ def latencies(run: Evidence) -> LatencySection:
     paths = {path: {kind: _latency_of(run, f"{path}_{kind}") for kind in _KINDS} for path in _PATHS}
     singles = {
         "poll": _latency_of(run, "poll"),
-        **{name: _only_present(run, metric) for name, metric in _LATER.items()},
+        **{name: _only_present(run, name) for name in _LATER},
     }
     found = {**paths, **singles}
-    return made(LatencySection, found, lambda name: _why_no_latency(run, _LATER.get(name, name)))
+    return made(LatencySection, found, lambda name: _why_no_latency(run, name))
 
 
 def _only_present(run: Evidence, metric: str) -> LatencyFigures | None:
@@ -167,10 +161,10 @@ def _why_no_figure(row: Row, key: str) -> str:
 
 def schedule_delay(run: Evidence) -> ScheduleDelaySection | None:
     """How late producers sent, all together and each; null where the load has no schedule or nothing was measured."""
-    together = run.one("lateness", producer=None)
+    together = run.one("schedule_delay", producer=None)
     if together is None:
         return None
-    each = [row for row in run.rows("lateness") if row["producer"] is not None]
+    each = [row for row in run.rows("schedule_delay") if row["producer"] is not None]
     return ScheduleDelaySection.model_validate({**together, "producers": each})
 
 
@@ -218,7 +212,7 @@ def transactions(run: Evidence) -> TransactionsSection | None:
 
 def processing(run: Evidence) -> ProcessingSection | None:
     """How long consumers took to process: all together, each, and while each of the delays was asked for."""
-    rows = [{**row, "target_ms": row["asked_ms"]} for row in run.rows("processing")]
+    rows = run.rows("processing")
     together = next((row for row in rows if row["consumer"] is None and row["phase"] is None), None)
     if together is None:
         return None
@@ -229,14 +223,13 @@ def processing(run: Evidence) -> ProcessingSection | None:
 
 def why_absent(run: Evidence, section: str) -> str:
     """Why a whole section is null."""
-    table = "lateness" if section == "schedule_delay" else section
     reasons = (
         (section == "connections" and not run.profile.connections, "the scenario asks for none"),
         (section == "pipeline" and run.piped is None, NOT_PIPED),
         (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
         (section == "processing" and not run.consumes, NO_CONSUMERS),
         (section in {"schedule_delay", "transactions"} and not run.sends, NO_LOAD),
-        (table not in run.tables, missing(table)),
+        (section not in run.tables, missing(section)),
         (section == "processing" and run.profile.processing is None, "consumers do no processing"),
         (section == "schedule_delay" and run.profile.pace is not None and run.profile.pace.kind == CLOSED, CLOSED_LOOP),
         (section == "schedule_delay" and not run.has_schedule, "the load has no schedule"),

@@ -21,7 +21,7 @@ from streamgauge.report.figures.drawing.theme import COLORS
 NO_POLICY: Final = "nothing holds producers back"
 _STAGES: Final = {"due": ("offered", "grey"), "admitted": ("admitted", "blue"), "processed": ("processed", "green")}
 
-_IN_USE: Final = {"uncredited_max": ("uncredited", "blue"), "outstanding_max": ("outstanding", "violet")}
+_IN_USE: Final = {"credits_used_max": ("credits used", "blue"), "outstanding_max": ("outstanding", "violet")}
 
 
 def admission(source: Source) -> Figure:
@@ -88,7 +88,7 @@ def replayed(source: Source) -> list[Row]:
     return [together[second] for second in sorted(together)]
 
 
-_MAXIMA: Final = ("outstanding_max", "uncredited_max")
+_MAXIMA: Final = ("outstanding_max", "credits_used_max")
 
 
 def rates(rows: Sequence[Row], column: str) -> list[tuple[float, float | None]]:

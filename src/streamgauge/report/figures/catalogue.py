@@ -40,7 +40,7 @@ FIGURES: Final[Sequence[Callable[[Source], Figure]]] = (
     distribution.delivered_within,
     over_time.outstanding,
     over_time.ack_latency,
-    over_time.lateness,
+    over_time.schedule_delay,
     machine.cpu,
     machine.pauses,
     partitions.load,

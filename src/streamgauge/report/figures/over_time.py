@@ -82,9 +82,9 @@ def _latency(source: Source, path: str, name: str, title: str) -> Figure:
     return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
-def lateness(source: Source) -> Figure:
+def schedule_delay(source: Source) -> Figure:
     """How late messages were sent, by second."""
-    name, title = "lateness", "Lateness of the schedule"
+    name, title = "schedule_delay", "Lateness of the schedule"
     about = "How long after its due time a message was handed to the client. It is the instrument's own error, unless "
     about += "the client's queue was full."
     series = _present(source, LATENESS_SERIES)

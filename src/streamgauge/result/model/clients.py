@@ -11,7 +11,7 @@ class ProcessingTimes(Section):
     processed: Count
     """Messages processed."""
     unprocessed: Count
-    """Messages received and never processed: dropped, as the scenario asks for, or in hand when the run ended."""
+    """Messages received and never processed: dropped by `consume.processing.drop`, or buffered when the run ended."""
     mean_ms: Number | None
     """Mean time from begin to end of the processing; null where nothing was processed, like all that follow."""
     p50_ms: Number | None

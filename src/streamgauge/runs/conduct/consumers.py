@@ -60,7 +60,7 @@ def consumers_of(
                     topics=scenario.topic_names,
                     partitions=scenario.topic.partitions,
                     processing=consume.processing,
-                    buffer=consume.in_hand,
+                    buffer=consume.buffer,
                     commit=consume.commit,
                     per_second=consume.rate_per_consumer,
                     seed=scenario.seed,

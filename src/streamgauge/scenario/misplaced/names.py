@@ -55,6 +55,7 @@ OTHER_NAMES: Final[Mapping[str, str]] = {
         "consumersPerSubscription consumerPerSubscription numConsumers consumerCount receivers receiverThreads"
         " receiversNumber receiverConcurrency threadsPerWorker"
     ),
+    "consume.buffer": "in_hand inHand",
     "consume.groups": "subscriptions subscriptionsPerTopic",
     "consume.start": "initialOffset fromBeginning",
     "consume.client": "consumerConf consumerConfig consumerProps consumerProperties",

@@ -35,7 +35,7 @@ from streamgauge.scenario.model.values import (
     rate_between,
 )
 
-MAX_IN_HAND = 1_000_000
+MAX_BUFFER = 1_000_000
 MAX_SLOTS = 10_000
 _AUTO_COMMIT = "enable.auto.commit"
 _STARTS = ("auto", "earliest", "latest")
@@ -196,7 +196,7 @@ class Consume(Part):
         WrapSerializer(lambda value, dump: "off" if value is None else dump(value)),
     ] = None
     """What is done with each message, like `{delay: 4ms}`; `off` for nothing, so that what is received is done with."""
-    in_hand: int = Field(default=1000, ge=1, le=MAX_IN_HAND, strict=True)
+    buffer: int = Field(default=1000, ge=1, le=MAX_BUFFER, strict=True)
     """Messages that a consumer has polled and not processed, at most; with order partitions at least one of each."""
     commit: Annotated[Annotated[CommitWay, Tag(PLAIN)] | Annotated[Commit, Tag(MADE)], EITHER] = "auto"
     """When offsets of what was processed are committed: `auto`, at the interval of the client; `batch`, after the

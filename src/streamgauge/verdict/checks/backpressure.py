@@ -13,7 +13,7 @@ def credit(run: Evidence) -> Check | None:
     That is what the tool promises, so that it is replayed from the rows: messages sent, without those processed up to
     the first gap of each partition by the group that is furthest behind.
 
-    Looks at: `uncredited_max` of the whole run, exact to the message, and `limit` in the table `backpressure`.
+    Looks at: `credits_used_max` of the whole run, exact to the message, and `limit` in the table `backpressure`.
     Fails when: it is above the limit. Unknown where a consumer died: what it processed last, and gave credit back for,
     it may not have recorded, and is replayed as if it had been processed when it was delivered again. Unknown, too,
     where messages of a producer that died have no report and were not received, and with all of them it would be above
@@ -23,7 +23,7 @@ def credit(run: Evidence) -> Check | None:
     if run.policy is None or not run.policy.is_credit:
         return None
     row = run.one("backpressure") or {}
-    most, limit = row.get("uncredited_max"), run.policy.limit
+    most, limit = row.get("credits_used_max"), run.policy.limit
     if most is None:
         return unknown("credit", "instrument", "how many messages were outstanding at most is not known")
     evidence = f"at most {whole(most)} messages outstanding, credit for {whole(limit)}"

@@ -56,15 +56,15 @@ def connection_rate(run: Evidence) -> Check | None:
     """
     if not run.profile.connections:
         return None
-    rows = [row for row in run.matching("connections", scope="measure") if row["asked_per_second"] is not None]
+    rows = [row for row in run.matching("connections", scope="measure") if row["target_per_second"] is not None]
     if not rows:
         return unknown("connection_rate", "instrument", "how many operations began in the measure phase is not known")
     row = max(rows, key=_off_share)
     off, wanted, began = _off(row), _wanted(row), row["made"] + row["failed"]
     seconds = row["duration_ns"] / NS_PER_SECOND
-    evidence = f"{row['kind']}: target {per_second(row['asked_per_second'])}"
+    evidence = f"{row['kind']}: target {per_second(row['target_per_second'])}"
     evidence += f", began {per_second(began / seconds)}" if seconds else ""
-    evidence += f"; late p99 {milliseconds(row['late_p99_ms'])}"
+    evidence += f"; late p99 {milliseconds(row['schedule_delay_p99_ms'])}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
         return passed("connection_rate", "instrument", evidence)
     about, seen, advice = _cause(run, row)
@@ -84,7 +84,7 @@ def _cause(run: Evidence, row: Row) -> tuple[About, str, str]:
 
 
 def _wanted(row: Row) -> float:
-    return float(row["asked_per_second"] * row["duration_ns"] / NS_PER_SECOND)
+    return float(row["target_per_second"] * row["duration_ns"] / NS_PER_SECOND)
 
 
 def _off(row: Row) -> float:

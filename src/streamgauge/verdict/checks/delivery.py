@@ -184,7 +184,7 @@ def resent(run: Evidence) -> Check | None:
 
     Looks at: the count `resent` of the whole run.
     Warns when: there is one.
-    To do: see the table `attempts` for the errors, and the broker's log.
+    To do: see the table `resends` for the errors, and the broker's log.
     """
     if run.profile.load is None or not run.profile.load.resend:
         return None
@@ -194,9 +194,9 @@ def resent(run: Evidence) -> Check | None:
         return unknown("resent", "system", "how many messages were sent again is not known")
     if count == 0:
         return passed("resent", "system", "none had to be sent again")
-    errors = listed([row["error"] for row in run.matching("attempts", scope="run") if row["error"] is not None])
+    errors = listed([row["error"] for row in run.matching("resends", scope="run") if row["error"] is not None])
     evidence = f"{_of(count, row.get('sent'))} had to be sent again: {errors}"
-    return Check("resent", "system", "warn", evidence, "See the table `attempts`, and the broker's log.")
+    return Check("resent", "system", "warn", evidence, "See the table `resends`, and the broker's log.")
 
 
 def undecided(run: Evidence) -> Check | None:

@@ -17,7 +17,7 @@ def query(run: Evidence) -> Check | None:
         return None
     if "query" not in run.tables:
         return unknown("query", "system", "whether the query lived is not known")
-    gone = [row for row in run.rows("query") if row["what"] in {"died", "failed"}]
+    gone = [row for row in run.rows("query") if row["event"] in {"died", "failed"}]
     if not gone:
         return passed("query", "system", "the query lived to the end")
     back = [row for row in run.rows("query") if row["down_s"] is not None]

@@ -27,28 +27,30 @@ def processing_delay(run: Evidence) -> Check | None:
     processing = run.profile.processing
     if processing is None or processing.function:
         return None
-    rows = [row for row in run.rows("processing") if row["phase"] is not None and row["asked_ms"] is not None]
+    rows = [row for row in run.rows("processing") if row["phase"] is not None and row["target_ms"] is not None]
     if not rows:
         missing = "how long processing took is not known"
         return unknown("processing_delay", "instrument", missing, "Nothing was processed in the measure phase.")
-    judged = [row for row in rows if row["processed"] and row["asked_ms"]]
+    judged = [row for row in rows if row["processed"] and row["target_ms"]]
     if not judged:
         return None
     worst = max(judged, key=_off)
     off, processed = _off(worst), whole(worst["processed"])
-    evidence = f"processing took {milliseconds(worst['mean_ms'])} on average, target {milliseconds(worst['asked_ms'])}"
+    evidence = f"processing took {milliseconds(worst['mean_ms'])} on average, target {milliseconds(worst['target_ms'])}"
     evidence += f"; {percent(off)} off, {processed} messages"
     if off <= DELAY_WARN:
         return passed("processing_delay", "instrument", evidence)
     if stopped := run.stopped("consumer"):
         evidence += f"; the scenario stopped {listed(stopped)}"
-        return Check("processing_delay", "system", "warn", evidence, "What was in hand meanwhile took longer.")
+        return Check(
+            "processing_delay", "system", "warn", evidence, "Messages that were being processed meanwhile took longer."
+        )
     advice = "Give the consumers more CPU or more processes (consume.processes), or ask for a longer delay."
     return Check("processing_delay", "instrument", "fail" if off > DELAY_FAIL else "warn", evidence, advice)
 
 
 def _off(row: Row) -> float:
     """How far the mean is off, in proportion, beyond what chance explains."""
-    mean_ms, asked_ms, stddev_ms = (float(row[name] or 0) for name in ("mean_ms", "asked_ms", "asked_stddev_ms"))
+    mean_ms, target_ms, stddev_ms = (float(row[name] or 0) for name in ("mean_ms", "target_ms", "target_stddev_ms"))
     by_chance_ms = STANDARD_ERRORS * stddev_ms / math.sqrt(row["processed"])
-    return max(0.0, abs(mean_ms - asked_ms) - by_chance_ms) / asked_ms
+    return max(0.0, abs(mean_ms - target_ms) - by_chance_ms) / target_ms

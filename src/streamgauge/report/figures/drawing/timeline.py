@@ -37,7 +37,7 @@ def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> Source:
 
 def timeline(result: Result, latencies: Iterable[Row]) -> list[Row]:
     """One row for each second: `s`, rates, counts and latencies under the names that legends show."""
-    late = {row["second"]: row for row in latencies if (row["metric"], row["scope"]) == ("lateness", "window")}
+    late = {row["second"]: row for row in latencies if (row["metric"], row["scope"]) == ("schedule_delay", "window")}
     edges = _edges(result)
     rows = [_row(result, second, late.get(second.second, {}), edges) for second in result.timeline]
     step = seconds_per_point(len(rows))
