@@ -20,7 +20,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.folder.facts import Phase
 from streamgauge.pipeline.stream.query import OF_QUERY
 from streamgauge.report.figures import catalogue
-from streamgauge.report.figures.compare import Labelled, engines
+from streamgauge.report.figures.compare import LabelledRun, engines
 
 ENGINES: Final[Mapping[str, tuple[str, ...]]] = {
     "client": ("pipeline.engine=client",),
@@ -73,7 +73,7 @@ def main() -> None:
 
 def _latencies(bootstrap: str, chosen: argparse.Namespace) -> None:
     found: dict[tuple[int, str], list[Found]] = {}
-    results: list[Labelled] = []
+    results: list[LabelledRun] = []
     for turn in range(chosen.rounds):
         for rate in chosen.rates:
             for engine in chosen.only:
@@ -81,7 +81,7 @@ def _latencies(bootstrap: str, chosen: argparse.Namespace) -> None:
                 with piped(bootstrap, rate, *ENGINES[engine], *settings) as ran:
                     found.setdefault((rate, engine), []).append(found_in(ran))
                     if chosen.figures and turn == 0:
-                        results.append(Labelled(f"{engine} {rate}", analysed(ran.folder)))
+                        results.append(LabelledRun(f"{engine} {rate}", analysed(ran.folder)))
     print(
         "| messages/s | engine | p50 ms | p99 ms | p99.9 ms | max ms | CPU us a message "
         f"| slower than {SLOW_MS} ms at a seam |"

@@ -52,9 +52,7 @@ def main() -> None:
         for delay, jitter in DELAYS:
             for slots, order in ORDERS.items():
                 how = Processing.model_validate({"delay": delay, "jitter": jitter, "order": order})
-                runs = [
-                    _run(running.bootstrap, name, how, chosen.buffer, chosen.seconds) for _ in range(chosen.rounds)
-                ]
+                runs = [_run(running.bootstrap, name, how, chosen.buffer, chosen.seconds) for _ in range(chosen.rounds)]
                 error, late_us, processed, cpu = zip(*runs, strict=True)
                 asked = delay if jitter == "0s" else f"{delay} + {jitter} jitter"
                 cells = [spread([100 * each for each in error], " %"), spread(late_us, digits=0)]

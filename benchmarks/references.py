@@ -13,7 +13,7 @@ from benchmarks.common import analysed, broker, call, heading, idle_share, run, 
 from streamgauge.domain.text.numbers import UNKNOWN, significant, whole
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import (
-    Labelled,
+    LabelledRun,
     acks,
     baseline_timeline,
     burst_summary,
@@ -32,7 +32,7 @@ from streamgauge.report.figures.drawing.figure import Figure, Row
 from streamgauge.result import Result
 from streamgauge.result.reading import parse_result
 
-Draw = Callable[[Sequence[Labelled]], Figure]
+Draw = Callable[[Sequence[LabelledRun]], Figure]
 
 NOTES: Final = """\
 SSP_kafka, M2: published by its authors, one run of each row on an Apple M2 with 8 GB. SSP_kafka, 2 cores: the same
@@ -331,7 +331,7 @@ def ratio_table(found: Sequence[Row]) -> list[str]:
 
 def drawn(group: Group, results: Mapping[str, Sequence[Result]], ratios_found: Sequence[Row]) -> list[Figure]:
     """The figures of a group, of the round of each row whose end-to-end p99 is the median."""
-    runs = [Labelled(each.label, _middle(results[each.row])) for each in group.rows]
+    runs = [LabelledRun(each.label, _middle(results[each.row])) for each in group.rows]
     return [*(draw(runs) for draw in group.figures), *(compression(found) for found in (ratios_found,) if found)]
 
 

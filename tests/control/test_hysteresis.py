@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from streamgauge.control.hysteresis import PAUSE, RESUME, Hysteresis
+from streamgauge.control.hysteresis import PAUSE, RESUME, LagHysteresis
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_above_one_lag_it_pauses_and_below_the_other_it_goes_on(
     paused: bool, lag: int | None, after: bool, reason: str | None
 ) -> None:
     """Between 20 and 100 it stays as it is, and with an unknown lag, too."""
-    before = Hysteresis(100, 20, paused)
+    before = LagHysteresis(100, 20, paused)
 
     assert before.decide(lag) == (replace(before, paused=after), reason)
 
 
 @pytest.mark.parametrize(("lag", "reason"), [(10, None), (11, PAUSE)])
 def test_equal_thresholds_are_one(lag: int, reason: str | None) -> None:
-    state, said = Hysteresis(10, 10).decide(lag)
+    state, said = LagHysteresis(10, 10).decide(lag)
 
     assert said == reason
     assert state.decide(10) == (state, None)
@@ -49,7 +49,7 @@ class HysteresisMachine(RuleBasedStateMachine):
 
     @initialize(max_lag=st.integers(1, 50), share=st.floats(0, 1))
     def begin(self, max_lag: int, share: float) -> None:
-        self.state = Hysteresis(max_lag, max(1, int(max_lag * share)))
+        self.state = LagHysteresis(max_lag, max(1, int(max_lag * share)))
         self.known: list[int] = []
         self.reasons: list[str] = []
 

@@ -6,10 +6,10 @@ import pytest
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, audit, unaccounted
 from streamgauge.delivery.ends import LostBlock, remains
-from streamgauge.delivery.rows import Lag, Measure, Received, Sent
+from streamgauge.delivery.rows import Lag, MeasureSpan, Received, Sent
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED, UNSENT
 
-ALWAYS = Measure(0, 1_000_000)
+ALWAYS = MeasureSpan(0, 1_000_000)
 GROUP = 0
 
 
@@ -138,7 +138,7 @@ def test_the_first_delivery_is_timed_and_no_other() -> None:
 
 
 def test_the_measure_phase_goes_by_due_then_sent_then_received() -> None:
-    measure = Measure(30, 60)
+    measure = MeasureSpan(30, 60)
     said = audit([sent(seq) for seq in range(10)], [got(seq) for seq in range(10)], READ_OUT, GROUP, measure)
     assert (said.measure["delivered_once"], said.measure["received"]) == (3, 3)
     unscheduled = [message._replace(due_ns=None) for message in (sent(2), sent(3), sent(5))]
@@ -254,12 +254,12 @@ def test_a_message_of_unknown_fate_was_sent_when_its_stamp_says() -> None:
     stamped = [got(seq)._replace(due_ns=None, sent_ns=seq * 10 + 1) for seq in (4, 5, 6)]
     stamped[1] = stamped[1]._replace(group=1)
     messages = [silent(seq, due=False) for seq in (4, 5, 6, 7)]
-    said = audit(messages, stamped, READ_OUT, GROUP, Measure(45, 60))
+    said = audit(messages, stamped, READ_OUT, GROUP, MeasureSpan(45, 60))
     assert (said.run["fate_unknown"], said.run["fate_unknown_received"], said.run["unknown"]) == (4, 2, 2)
     counts = said.measure
     assert (counts["fate_unknown"], counts["fate_unknown_received"], counts["unknown"]) == (1, 0, 1)
     garbled = [stamped[0]._replace(intact=False)]
-    assert audit(messages[:1], garbled, READ_OUT, GROUP, Measure(0, 60)).measure["fate_unknown"] == 0
+    assert audit(messages[:1], garbled, READ_OUT, GROUP, MeasureSpan(0, 60)).measure["fate_unknown"] == 0
 
 
 def test_a_message_of_unknown_fate_owns_no_transaction_and_no_partition() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPECTED, Audit, audit
 from streamgauge.delivery.ends import LostBlock
-from streamgauge.delivery.rows import Lag, Measure, Passage, Received, Sent, Stood
+from streamgauge.delivery.rows import Lag, MeasureSpan, Passage, Received, Sent, Stood
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED, SUBSET, Does
 
@@ -31,7 +31,7 @@ def told(
     **more: Any,
 ) -> Audit:
     passage = replace(SAME, does=does)
-    return audit([sent], received, [query, read], 0, Measure(0, 100), passage=passage, appended=appended, **more)
+    return audit([sent], received, [query, read], 0, MeasureSpan(0, 100), passage=passage, appended=appended, **more)
 
 
 def counted(found: Audit) -> dict[str, int]:
@@ -103,7 +103,7 @@ def test_a_message_that_came(received: list[Received], changes: dict[str, Any], 
 
 def test_a_message_of_unknown_fate_was_sent_when_the_stamp_of_what_came_out_says() -> None:
     """That decides its phase."""
-    for measure, wanted in ((Measure(0, 11), 0), (Measure(11, 12), 1)):
+    for measure, wanted in ((MeasureSpan(0, 11), 0), (MeasureSpan(11, 12), 1)):
         found = audit([SILENT], [GOT], [QUERY, READ], 0, measure, passage=SAME, appended=(STOOD,))
         assert found.measure["fate_unknown"] == wanted
 
@@ -120,7 +120,7 @@ def test_order_is_that_within_one_partition_of_source_and_of_sink() -> None:
     orders = {(1, 0, 2): 1, (2, 0, 1): 0, (0, 1, 2): 0}
     for order, wanted in orders.items():
         received = [GOT._replace(seq=seq, offset=place) for place, seq in enumerate(order)]
-        found = audit(sent, received, [QUERY, READ], 0, Measure(0, 100), passage=SAME)
+        found = audit(sent, received, [QUERY, READ], 0, MeasureSpan(0, 100), passage=SAME)
         assert found.run["reordered"] == wanted, order
 
 

@@ -16,11 +16,11 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.engine.board import Cells, Order, Slot
 from streamgauge.engine.connect import GRACE_NS, PREPARE_NS, Connector, shares
 from streamgauge.engine.fake import FakeTime
-from streamgauge.scenario.model.connections import Kind, Work
+from streamgauge.scenario.model.connections import ConnectionKind, Work
 from streamgauge.workload.pacing import Int64s
 
 START_NS = 5 * NS_PER_SECOND
-OPEN = Work(Kind.OPEN, Fraction(10))
+OPEN = Work(ConnectionKind.OPEN, Fraction(10))
 
 
 @dataclass
@@ -49,9 +49,9 @@ class FakeConnections:
     time: FakeTime = field(default_factory=lambda: FakeTime(tick_ns=0))
     took_ns: Callable[[int], int] = lambda _number: 2 * NS_PER_MS
     error: Callable[[int], str | None] = lambda _number: None
-    used: list[tuple[Kind, int]] = field(default_factory=list)
+    used: list[tuple[ConnectionKind, int]] = field(default_factory=list)
 
-    def use(self, kind: Kind, number: int) -> tuple[int, str | None]:
+    def use(self, kind: ConnectionKind, number: int) -> tuple[int, str | None]:
         """Let time pass."""
         self.used.append((kind, number))
         self.time.sleep(self.took_ns(number) / NS_PER_SECOND)
@@ -161,7 +161,7 @@ def test_failures_are_rows_and_are_counted() -> None:
 @pytest.mark.parametrize(("held", "rate", "threads"), [(3, 3, 3), (12, 1, 5), (100, 100, 32)])
 def test_a_held_connection_belongs_to_one_thread(held: int, rate: int, threads: int) -> None:
     """All of them together carry out every use once, each thread in the order of the due times."""
-    work = Work(Kind.HOLD_CONSUMER, Fraction(rate), held)
+    work = Work(ConnectionKind.HOLD_CONSUMER, Fraction(rate), held)
     taken = [list(islice(share, 60)) for share in shares(work)]
 
     assert len(taken) == threads
@@ -183,7 +183,7 @@ def test_what_is_not_held_is_taken_by_whoever_is_free() -> None:
 def test_held_connections_are_used_in_turn() -> None:
     """Their rows have their own numbers; what it takes between two uses is the refresh."""
     ground = Ground()
-    work = Work(Kind.HOLD_PRODUCER, Fraction(1, 2), 1)
+    work = Work(ConnectionKind.HOLD_PRODUCER, Fraction(1, 2), 1)
 
     ground.serve_alone(work, START_NS + 5 * NS_PER_SECOND)
 
@@ -193,12 +193,20 @@ def test_held_connections_are_used_in_turn() -> None:
 
 def test_held_connections_are_made_before_the_load() -> None:
     """Each is used once; that was due at no time."""
-    work = (OPEN, Work(Kind.HOLD_PRODUCER, Fraction(3), 3), Work(Kind.HOLD_METADATA, Fraction(2), 2))
+    work = (
+        OPEN,
+        Work(ConnectionKind.HOLD_PRODUCER, Fraction(3), 3),
+        Work(ConnectionKind.HOLD_METADATA, Fraction(2), 2),
+    )
     ground = Ground(FakeConnections(error=lambda number: "_TIMED_OUT" if number == 2 else None), work)
 
     ground.connector().prepare()
 
-    made = [*((Kind.HOLD_PRODUCER, number) for number in range(3)), (Kind.HOLD_METADATA, 0), (Kind.HOLD_METADATA, 1)]
+    made = [
+        *((ConnectionKind.HOLD_PRODUCER, number) for number in range(3)),
+        (ConnectionKind.HOLD_METADATA, 0),
+        (ConnectionKind.HOLD_METADATA, 1),
+    ]
     assert ground.client.used == made
     assert set(ground.sink.column("due_ns")) == {NULL_INT64}
     assert ground.sink.column("error") == [None, None, "_TIMED_OUT", None, None]
@@ -207,7 +215,7 @@ def test_held_connections_are_made_before_the_load() -> None:
 
 def test_a_cluster_that_answers_nothing_does_not_keep_the_load() -> None:
     """What was not made in time is made when it is due."""
-    work = (Work(Kind.HOLD_CONSUMER, Fraction(100), 100),)
+    work = (Work(ConnectionKind.HOLD_CONSUMER, Fraction(100), 100),)
     ground = Ground(FakeConnections(took_ns=lambda _number: 5 * NS_PER_SECOND), work)
 
     ground.connector().prepare()
@@ -217,7 +225,7 @@ def test_a_cluster_that_answers_nothing_does_not_keep_the_load() -> None:
 
 def test_nothing_is_made_once_the_run_is_over() -> None:
     """Somebody asked for its end while it was prepared."""
-    ground = Ground(work=(Work(Kind.HOLD_CONSUMER, Fraction(100), 100),), order=Order.ABORT)
+    ground = Ground(work=(Work(ConnectionKind.HOLD_CONSUMER, Fraction(100), 100),), order=Order.ABORT)
 
     ground.connector().prepare()
 
@@ -234,7 +242,7 @@ def run_late(client: Any, work: tuple[Work, ...], seconds: int) -> Rows:
 
 def test_all_threads_together_carry_out_everything_once() -> None:
     """Kinds side by side; every operation has one row."""
-    work = (OPEN, Work(Kind.METADATA, Fraction(20)), Work(Kind.HOLD_PRODUCER, Fraction(50), 50))
+    work = (OPEN, Work(ConnectionKind.METADATA, Fraction(20)), Work(ConnectionKind.HOLD_PRODUCER, Fraction(50), 50))
 
     sink = run_late(FakeConnections(), work, 10)
 
@@ -251,9 +259,9 @@ class Meeting:
     """Every use waits until so many are under way."""
 
     together: threading.Barrier
-    used: Counter[Kind] = field(default_factory=Counter)
+    used: Counter[ConnectionKind] = field(default_factory=Counter)
 
-    def use(self, kind: Kind, _number: int) -> tuple[int, str | None]:
+    def use(self, kind: ConnectionKind, _number: int) -> tuple[int, str | None]:
         """Wait for the others."""
         self.together.wait(30)
         self.used[kind] += 1
@@ -265,12 +273,12 @@ class Meeting:
 
 def test_every_kind_has_threads_of_its_own() -> None:
     """Of both kinds as many as may be are under way, all at the same time."""
-    held = Work(Kind.HOLD_METADATA, Fraction(10), 5)
+    held = Work(ConnectionKind.HOLD_METADATA, Fraction(10), 5)
     client = Meeting(threading.Barrier(OPEN.at_once + held.at_once))
 
     run_late(client, (OPEN, held), 1)
 
-    assert client.used == {Kind.OPEN: 10, Kind.HOLD_METADATA: 10}
+    assert client.used == {ConnectionKind.OPEN: 10, ConnectionKind.HOLD_METADATA: 10}
 
 
 def test_the_supervisor_ends_it() -> None:
@@ -289,7 +297,7 @@ def test_what_should_not_happen_ends_the_worker() -> None:
     """An exception of the client is a fault of ours: it is told, and no thread goes on without the others knowing."""
 
     class Broken(FakeConnections):
-        def use(self, kind: Kind, number: int) -> tuple[int, str | None]:
+        def use(self, kind: ConnectionKind, number: int) -> tuple[int, str | None]:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

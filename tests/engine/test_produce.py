@@ -17,7 +17,7 @@ from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
 from streamgauge.engine.produce.round_robin import run_round_robin
 from streamgauge.engine.produce.sent import ProducerSinks
-from streamgauge.engine.produce.stops import Flush, Transactions
+from streamgauge.engine.produce.stops import FlushPolicy, TransactionPolicy
 from streamgauge.workload.pacing import Pacer, constant
 
 START = 10 * NS_PER_SECOND
@@ -221,7 +221,7 @@ def test_an_aborted_run_keeps_what_it_knows_and_ends() -> None:
 
 def test_a_closed_loop_sends_a_batch_when_the_last_one_is_acknowledged() -> None:
     """Each batch has a row; they lie one behind the other and hold every message."""
-    story = Story(rate=None, seconds=0.01, sending=Sending(flush=Flush(10, hurries=False)))
+    story = Story(rate=None, seconds=0.01, sending=Sending(flush=FlushPolicy(10, hurries=False)))
 
     rows = story.run()
 
@@ -238,7 +238,7 @@ def test_a_closed_loop_sends_a_batch_when_the_last_one_is_acknowledged() -> None
 
 def test_a_flush_delays_nothing_that_the_schedule_wants() -> None:
     """Flushing after every fourth message: all are sent, each with its due time."""
-    story = Story(rate=1_000.0, seconds=1.0, sending=Sending(flush=Flush(4)))
+    story = Story(rate=1_000.0, seconds=1.0, sending=Sending(flush=FlushPolicy(4)))
 
     rows = story.run()
 
@@ -248,7 +248,7 @@ def test_a_flush_delays_nothing_that_the_schedule_wants() -> None:
 
 def test_transactions_of_so_many_messages() -> None:
     """Every message names its transaction; the last one is ended when the load is over."""
-    story = Story(rate=1_000.0, seconds=0.25, sending=Sending(transactions=Transactions(messages=100)))
+    story = Story(rate=1_000.0, seconds=0.25, sending=Sending(transactions=TransactionPolicy(messages=100)))
 
     rows = story.run()
 
@@ -263,7 +263,7 @@ def test_transactions_of_so_many_messages() -> None:
 
 def test_transactions_of_a_length_end_on_time_also_when_nothing_is_due() -> None:
     """Two messages a second and transactions of 400 ms: those in which nothing was sent leave no row."""
-    story = Story(rate=2.0, seconds=2.0, sending=Sending(transactions=Transactions(interval_ns=400 * NS_PER_MS)))
+    story = Story(rate=2.0, seconds=2.0, sending=Sending(transactions=TransactionPolicy(interval_ns=400 * NS_PER_MS)))
 
     rows = story.run()
 
@@ -275,7 +275,7 @@ def test_transactions_of_a_length_end_on_time_also_when_nothing_is_due() -> None
 @pytest.mark.parametrize(("share", "aborted"), [(0.0, 0), (1.0, 10), (0.5, 5)])
 def test_a_share_of_the_transactions_is_aborted(share: float, aborted: int) -> None:
     """As many as the seed draws."""
-    sending = Sending(transactions=Transactions(messages=10, abort_share=share))
+    sending = Sending(transactions=TransactionPolicy(messages=10, abort_share=share))
     story = Story(rate=1_000.0, seconds=0.1, sending=sending)
     story.run()
 
@@ -359,7 +359,7 @@ def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
             stopped=(lambda _now: True) if number == 0 else (lambda _now: False),
             now_ns=time.now_ns, sleep=time.sleep,
         )  # fmt: skip
-        sending = Sending(flush=Flush(10)) if number == 0 else Sending(constant(200.0, number, 3))
+        sending = Sending(flush=FlushPolicy(10)) if number == 0 else Sending(constant(200.0, number, 3))
         recipe = Recipe(number, 7, "zeros", 64, 42, in_headers=False, scheduled=number > 0)
         producers.append(
             Producer(

@@ -10,7 +10,7 @@ from tests.engine.test_consume import Blocks
 from streamgauge.control.batching import BatchSize
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.query import Advance, Happened, Looked, News, Progress
+from streamgauge.domain.query import Advance, Happened, Looked, News, QueryProgress
 from streamgauge.engine.board import Cell, Cells, Order, Slot, State
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.ports.query import Query
@@ -26,7 +26,7 @@ class Scripted:
 
     scripts: list[list[News | str]]
     committed_ends: list[int] | None = None
-    missed: list[Progress] = field(default_factory=list)
+    missed: list[QueryProgress] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     exit_code: int | None = None
     _script: list[News | str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Scripted:
     def kill(self) -> None:
         self._alive = False
 
-    def left_behind(self) -> Sequence[Progress]:
+    def left_behind(self) -> Sequence[QueryProgress]:
         found, self.missed = self.missed, []
         return found
 
@@ -76,9 +76,9 @@ class Scripted:
         self.told.append("close")
 
 
-def batch(number: int, *ends: tuple[int, int], **numbers: float | None) -> Progress:
+def batch(number: int, *ends: tuple[int, int], **numbers: float | None) -> QueryProgress:
     advances = [Advance(partition, begin, end, None) for partition, (begin, end) in enumerate(ends)]
-    return Progress(number, number, 1000 + number, numbers, advances)
+    return QueryProgress(number, number, 1000 + number, numbers, advances)
 
 
 @dataclass
@@ -152,8 +152,8 @@ def test_before_it_told_anything_a_query_is_where_it_begins() -> None:
 
 
 def test_a_query_that_was_killed_is_started_again_and_nothing_of_its_checkpoint_is_missed() -> None:
-    done = Progress(3, 1, 1001, {"rows": 1}, [Advance(0, 8, 9, None)], "checkpoint")
-    torn = Progress(3, 2, 1002, {"rows": 90}, [Advance(0, 9, 99, None)], "checkpoint", committed=False)
+    done = QueryProgress(3, 1, 1001, {"rows": 1}, [Advance(0, 8, 9, None)], "checkpoint")
+    torn = QueryProgress(3, 2, 1002, {"rows": 90}, [Advance(0, 9, 99, None)], "checkpoint", committed=False)
     query = Scripted([[READY, batch(0, (5, 8), (0, 4)), "dies"], [READY]], committed_ends=[9, 6], missed=[done, torn])
     stage = Stage(query)
     stage.run()
@@ -214,7 +214,7 @@ def test_the_size_of_batches_follows_how_long_they_take() -> None:
     """Each decision is recorded, and each batch has the size that was allowed when it was told."""
     long = batch(0, (5, 505), (0, 500), rows=1000, duration_ms=2000)
     under_way = batch(1, (505, 1005), (500, 1000), rows=1000, duration_ms=2000)
-    short = Progress(2, 2, 1002, {"rows": 500, "duration_ms": 100}, [Advance(0, 1005, 1505, 9000)])
+    short = QueryProgress(2, 2, 1002, {"rows": 500, "duration_ms": 100}, [Advance(0, 1005, 1505, 9000)])
     stage = Stage(
         Scripted([[READY, long, under_way, short, batch(3)]]), sizes=BatchSize(10**9, least=10, most=1500, limit=1000)
     )

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.engine.produce.stops import Batches, Flush, Transacted, Transactions
+from streamgauge.engine.produce.stops import Batches, FlushPolicy, Transacted, TransactionPolicy
 from streamgauge.workload.pacing import NEVER
 
 
-def sizes(flush: Flush, count: int, seed: int = 42) -> list[int]:
+def sizes(flush: FlushPolicy, count: int, seed: int = 42) -> list[int]:
     batches, found, seq = Batches(flush, 0, seed), list[int](), 0
     for _ in range(count):
         found.append(batches.next_seq - seq)
@@ -20,27 +20,29 @@ def sizes(flush: Flush, count: int, seed: int = 42) -> list[int]:
 
 def test_batches_of_one_size() -> None:
     """A number without a deviation is that number."""
-    assert sizes(Flush(16), 5) == [16] * 5
+    assert sizes(FlushPolicy(16), 5) == [16] * 5
 
 
 def test_batches_of_drawn_sizes() -> None:
     """Around their mean, with their deviation, the same for the same seed."""
-    drawn = sizes(Flush(100, 10), 4_000)
+    drawn = sizes(FlushPolicy(100, 10), 4_000)
 
     assert np.mean(drawn) == pytest.approx(100, abs=1)
     assert np.std(drawn) == pytest.approx(10, rel=0.05)
-    assert drawn == sizes(Flush(100, 10), 4_000) != sizes(Flush(100, 10), 4_000, seed=43)
+    assert drawn == sizes(FlushPolicy(100, 10), 4_000) != sizes(FlushPolicy(100, 10), 4_000, seed=43)
 
 
 @given(st.floats(1, 50), st.floats(0, 100))
 def test_a_batch_holds_at_least_one_message_and_never_far_too_many(mean: float, deviation: float) -> None:
     """However wide the draws are."""
-    assert all(1 <= size <= mean + 8 * deviation + 1 for size in sizes(Flush(mean, deviation), 50))
+    assert all(1 <= size <= mean + 8 * deviation + 1 for size in sizes(FlushPolicy(mean, deviation), 50))
 
 
 def test_a_transaction_ends_by_its_messages_or_by_its_time() -> None:
     """Whichever it was given."""
-    by_count, by_time = (Transacted(each, 0, 42) for each in (Transactions(messages=10), Transactions(interval_ns=50)))
+    by_count, by_time = (
+        Transacted(each, 0, 42) for each in (TransactionPolicy(messages=10), TransactionPolicy(interval_ns=50))
+    )
     for each in (by_count, by_time):
         each.begin(5, 100)
 
@@ -52,7 +54,7 @@ def test_a_transaction_ends_by_its_messages_or_by_its_time() -> None:
 
 def test_each_message_finds_its_transaction() -> None:
     """Also when its report comes after the next one began; one without messages goes on as the next."""
-    transacted = Transacted(Transactions(messages=10), 0, 42)
+    transacted = Transacted(TransactionPolicy(messages=10), 0, 42)
     for first in (0, 10, 10, 25):
         transacted.begin(first, 0)
 

@@ -16,7 +16,7 @@ from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
 from streamgauge.engine.produce.sent import ProducerSinks
-from streamgauge.engine.produce.stops import Flush
+from streamgauge.engine.produce.stops import FlushPolicy
 from streamgauge.engine.produce.throttle import LOOK_NS, OPEN, SHUT, Throttle
 from streamgauge.workload.pacing import constant
 
@@ -167,7 +167,7 @@ def test_a_send_that_failed_gives_its_credit_back_if_that_is_certain() -> None:
 
 def test_flushes_go_on_behind_a_gate() -> None:
     """A producer that is held back still waits for the reports of what it sent."""
-    held = Held(lambda after: max(0, after // (4 * NS_PER_MS)), flush=Flush(10))
+    held = Held(lambda after: max(0, after // (4 * NS_PER_MS)), flush=FlushPolicy(10))
 
     assert 900 <= len(held.rows.column("seq")) <= 1_251
     assert NULL_INT64 not in held.rows.column("acked_ns")

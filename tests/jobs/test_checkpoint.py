@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.domain.errors import RecordError
-from streamgauge.jobs.checkpoint import Batch, batches, check, committed_ends, size_bytes
+from streamgauge.jobs.checkpoint import CheckpointBatch, batches, check, committed_ends, size_bytes
 
 
 def write(folder: Path, number: int, ends: tuple[int, ...], *, committed: bool, topic: str = "t") -> None:
@@ -27,7 +27,10 @@ def test_batches_by_number(tmp_path: Path) -> None:
     found = batches(str(tmp_path), "t")
 
     assert [batch.number for batch in found] == list(range(11))
-    assert found[9:] == [Batch(9, 1009, (9, 18), committed=True), Batch(10, 1010, (10, 20), committed=False)]
+    assert found[9:] == [
+        CheckpointBatch(9, 1009, (9, 18), committed=True),
+        CheckpointBatch(10, 1010, (10, 20), committed=False),
+    ]
     assert committed_ends(str(tmp_path), "t") == (9, 18)
 
 

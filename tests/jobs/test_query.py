@@ -19,7 +19,7 @@ import pytest
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.cluster.jars import CONNECTOR, fetched
 from streamgauge.domain import clock, stamp
-from streamgauge.domain.query import Happened, Looked, News, Progress, QuerySpec
+from streamgauge.domain.query import Happened, Looked, News, QueryProgress, QuerySpec
 from streamgauge.engine.produce.compose import Composer, Recipe
 from streamgauge.jobs.query import SparkQuery
 from streamgauge.kafka.admin import Cluster
@@ -130,8 +130,8 @@ class Watched:
         self.heard.extend(self.query.news())
         return self.query.exit_code
 
-    def progress(self) -> list[Progress]:
-        return [each for each in self.heard if isinstance(each, Progress)]
+    def progress(self) -> list[QueryProgress]:
+        return [each for each in self.heard if isinstance(each, QueryProgress)]
 
 
 @pytest.fixture

@@ -20,16 +20,16 @@ from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.clients.connections import (
     KafkaConnections,
-    Noted,
+    NotedUse,
     PlainOpener,
     SecuredOpener,
     opener_of,
     partitions_of,
 )
 from streamgauge.scenario import Setting
-from streamgauge.scenario.model.connections import TIMEOUT_SECONDS, Kind
+from streamgauge.scenario.model.connections import TIMEOUT_SECONDS, ConnectionKind
 
-HELD = (Kind.HOLD_PRODUCER, Kind.HOLD_CONSUMER, Kind.HOLD_METADATA)
+HELD = (ConnectionKind.HOLD_PRODUCER, ConnectionKind.HOLD_CONSUMER, ConnectionKind.HOLD_METADATA)
 SHORT = 0.05
 TASKS = Path("/proc/self/task")
 Server = Callable[[socket.socket], None]
@@ -74,8 +74,8 @@ def threads() -> int:
     return len(list(TASKS.iterdir()))
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_kind_is_answered_again_and_again(connections: KafkaConnections, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", ConnectionKind)
+def test_every_kind_is_answered_again_and_again(connections: KafkaConnections, kind: ConnectionKind) -> None:
     """And tells when that was."""
     for number in (0, 1, 0, 1):
         began_ns = monotonic_ns()
@@ -119,7 +119,7 @@ def silent(connection: socket.socket) -> None:
 def test_what_a_broker_answers_is_told(monkeypatch: pytest.MonkeyPatch, answer: Server, error: str | None) -> None:
     """By the client's names, whatever it is."""
     if error == "_TIMED_OUT":
-        monkeypatch.setitem(TIMEOUT_SECONDS, Kind.OPEN, SHORT)
+        monkeypatch.setitem(TIMEOUT_SECONDS, ConnectionKind.OPEN, SHORT)
     with served_by(answer) as address:
         assert PlainOpener([address], "client").open(0)[1] == error
 
@@ -191,7 +191,7 @@ def test_settings_that_no_client_takes_are_a_failure(mock_cluster: str) -> None:
     connections = KafkaConnections(ClientSpec("connector-0", ("t",), {"bootstrap.servers": mock_cluster}))
     connections._settings = {"no.such.setting": 1}
 
-    assert [connections.use(kind, 0)[1] for kind in (Kind.METADATA, *HELD)] == ["_INVALID_ARG"] * 4
+    assert [connections.use(kind, 0)[1] for kind in (ConnectionKind.METADATA, *HELD)] == ["_INVALID_ARG"] * 4
 
 
 def test_without_a_broker_it_cannot_begin() -> None:
@@ -202,8 +202,10 @@ def test_without_a_broker_it_cannot_begin() -> None:
         KafkaConnections(ClientSpec("connector-0", ("t",), {"bootstrap.servers": f"{host}:{port}"}), SHORT)
 
 
-@pytest.mark.parametrize("kind", [Kind.METADATA, *HELD])
-def test_no_answer_is_a_failure(connections: KafkaConnections, monkeypatch: pytest.MonkeyPatch, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [ConnectionKind.METADATA, *HELD])
+def test_no_answer_is_a_failure(
+    connections: KafkaConnections, monkeypatch: pytest.MonkeyPatch, kind: ConnectionKind
+) -> None:
     """Within its time; a held connection is closed, and made again when it is used again."""
     reachable, (host, port) = connections._settings, refused()
     connections._settings = {"bootstrap.servers": f"{host}:{port}"}
@@ -223,7 +225,7 @@ class Unanswered:
 
     fails: int
     tells: tuple[int, ...]
-    noted: Noted = field(default_factory=Noted)
+    noted: NotedUse = field(default_factory=NotedUse)
     is_asked: bool = False
 
     def poll(self, _seconds: float) -> None:
@@ -262,8 +264,8 @@ def test_a_broker_knows_what_it_does_not_have(broker: EmbeddedBroker, fresh_topi
     there = KafkaConnections(ClientSpec("connector-0", (fresh_topic(3),), settings))
     absent = KafkaConnections(ClientSpec("connector-0", ("never-made",), settings))
 
-    assert [there.use(kind, 7)[1] for kind in Kind] == [None] * len(Kind)
-    assert [absent.use(kind, 7)[1] for kind in Kind] == [None] + ["UNKNOWN_TOPIC_OR_PART"] * 4
+    assert [there.use(kind, 7)[1] for kind in ConnectionKind] == [None] * len(ConnectionKind)
+    assert [absent.use(kind, 7)[1] for kind in ConnectionKind] == [None] + ["UNKNOWN_TOPIC_OR_PART"] * 4
     assert absent._held == {}
     there.close()
 
@@ -281,7 +283,7 @@ def test_a_held_consumer_takes_a_message_for_an_answer(connections: KafkaConnect
     loading = threading.Thread(target=load)
     loading.start()
     try:
-        assert [connections.use(Kind.HOLD_CONSUMER, 0)[1] for _ in range(50)] == [None] * 50
+        assert [connections.use(ConnectionKind.HOLD_CONSUMER, 0)[1] for _ in range(50)] == [None] * 50
     finally:
         stop.set()
         loading.join()
@@ -289,8 +291,8 @@ def test_a_held_consumer_takes_a_message_for_an_answer(connections: KafkaConnect
 
 
 @pytest.mark.skipif(not TASKS.is_dir(), reason="threads are counted on Linux")
-@pytest.mark.parametrize("kind", Kind)
-def test_nothing_is_left_behind(mock_cluster: str, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", ConnectionKind)
+def test_nothing_is_left_behind(mock_cluster: str, kind: ConnectionKind) -> None:
     """No client outlives its use, nor a held one the end: every one would keep its threads."""
     connections = KafkaConnections(ClientSpec("connector-0", ("t",), {"bootstrap.servers": mock_cluster}))
     before = threads()

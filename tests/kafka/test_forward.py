@@ -11,7 +11,7 @@ import pytest
 from tests.waiting import until
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
+from streamgauge.domain.query import Advance, Happened, News, QueryProgress, QuerySpec
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.forward import ClientQuery, left_behind
 from streamgauge.processes.news import order
@@ -59,8 +59,8 @@ class Passing:
 
         until(reached)
 
-    def progress(self) -> list[Progress]:
-        return [each for each in self.heard if isinstance(each, Progress)]
+    def progress(self) -> list[QueryProgress]:
+        return [each for each in self.heard if isinstance(each, QueryProgress)]
 
     def happened(self) -> list[str]:
         return [each.what for each in self.heard if isinstance(each, Happened)]

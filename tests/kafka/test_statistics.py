@@ -13,7 +13,7 @@ from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.events import CLIENT
-from streamgauge.kafka.clients.statistics import EVERY, INTERVAL_MS, Counts, Ledger, Statistics, numbers_of
+from streamgauge.kafka.clients.statistics import EVERY, INTERVAL_MS, ClientCounts, Ledger, Statistics, numbers_of
 from streamgauge.workload import payload
 
 QUIET = logging.getLogger("streamgauge.quiet")
@@ -101,13 +101,13 @@ def test_a_consumer_counts_what_it_received() -> None:
 def test_counts_never_fall_where_a_broker_is_forgotten() -> None:
     """It ends and comes back with nothing counted, also unseen between two texts; others come and go."""
     ledger = Ledger()
-    looks: list[tuple[dict[str, Counts], tuple[int, int, int]]] = [
-        ({"a": Counts(100, 10, 1), "boot": Counts(5, 0, 0)}, (105, 10, 1)),
-        ({"a": Counts(200, 20, 1), "boot": Counts(5, 0, 0)}, (205, 20, 1)),
-        ({"boot": Counts(5, 0, 0)}, (205, 20, 1)),
-        ({"boot": Counts(6, 0, 0)}, (206, 20, 1)),
-        ({"a": Counts(30, 2, 0), "boot": Counts(6, 0, 0)}, (236, 22, 1)),
-        ({"a": Counts(7, 1, 0), "b": Counts(1, 1, 1), "boot": Counts(6, 0, 0)}, (244, 24, 2)),
+    looks: list[tuple[dict[str, ClientCounts], tuple[int, int, int]]] = [
+        ({"a": ClientCounts(100, 10, 1), "boot": ClientCounts(5, 0, 0)}, (105, 10, 1)),
+        ({"a": ClientCounts(200, 20, 1), "boot": ClientCounts(5, 0, 0)}, (205, 20, 1)),
+        ({"boot": ClientCounts(5, 0, 0)}, (205, 20, 1)),
+        ({"boot": ClientCounts(6, 0, 0)}, (206, 20, 1)),
+        ({"a": ClientCounts(30, 2, 0), "boot": ClientCounts(6, 0, 0)}, (236, 22, 1)),
+        ({"a": ClientCounts(7, 1, 0), "b": ClientCounts(1, 1, 1), "boot": ClientCounts(6, 0, 0)}, (244, 24, 2)),
     ]
 
     assert [ledger.total(told) for told, _ in looks] == [total for _, total in looks]

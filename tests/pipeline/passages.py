@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from streamgauge.delivery.rows import Lag, Measure, Passage, Received, Sent, Stood
+from streamgauge.delivery.rows import Lag, MeasureSpan, Passage, Received, Sent, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED
 from streamgauge.scenario.model.pipeline import SAME, SUBSET, Does
 
-MEASURE = Measure(5_000, 60_000)
+MEASURE = MeasureSpan(5_000, 60_000)
 GROUPS, QUERY = (0, 1), 2
 DEAD = 9
 SOURCE, SINK, PARTITIONS, PRODUCERS = 0, 1, 3, 4

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, audit, either, shown_by_stamps, unaccounted
 from streamgauge.delivery.ends import reached, remains
-from streamgauge.delivery.rows import Lag, Measure, Received, Sent
+from streamgauge.delivery.rows import Lag, MeasureSpan, Received, Sent
 from streamgauge.domain.events import ABORTED, COMMITTED, EVENTS, FATE_UNKNOWN, UNDECIDED
 from streamgauge.pipeline.audit import accounts, unsettled
 from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED, Findings, findings
@@ -30,7 +30,7 @@ from streamgauge.pipeline.run import analyse
 
 pytestmark = pytest.mark.spark
 
-MEASURE = Measure(5_000, 60_000)
+MEASURE = MeasureSpan(5_000, 60_000)
 GROUPS = (0, 1)
 Reads = frozenset[int] | None
 DEAD = 9

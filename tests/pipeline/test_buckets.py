@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.pipeline.metrics.buckets import bucket
 from streamgauge.pipeline.metrics.histogram import By, Counts, Value, histogram, packed
@@ -35,7 +35,7 @@ def test_spark_and_numpy_give_the_same_bucket(spark: SparkSession) -> None:
 
 
 def test_spark_and_numpy_give_the_same_tick(spark: SparkSession) -> None:
-    measure = Measure(10**15 + 3, 10**15 + 3 + 5 * 10**9 + 1)
+    measure = MeasureSpan(10**15 + 3, 10**15 + 3 + 5 * 10**9 + 1)
     bounds = np.array([measure.from_ns, measure.to_ns, 0, measure.from_ns + 10**9])
     rng = np.random.default_rng(4)
     times = np.concatenate([*(bounds + step for step in (-1, 0, 1)), rng.integers(0, 2 * 10**15, 5_000)])

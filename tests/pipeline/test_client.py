@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.events import CLIENT
 from streamgauge.domain.tables.machine import WIRE
 from streamgauge.pipeline.machine.client import wire
@@ -13,7 +13,7 @@ from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 
 SECOND = 1_000_000_000
-SPAN = Span(0, 20 * SECOND, Measure(5 * SECOND, 15 * SECOND))
+SPAN = Span(0, 20 * SECOND, MeasureSpan(5 * SECOND, 15 * SECOND))
 Row = dict[str, Any]
 
 

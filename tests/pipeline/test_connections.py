@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.tables.machine import CONNECTIONS_BY_KIND
@@ -14,7 +14,7 @@ from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.scenario.profile import recorded_profile
 
-SPAN = Span(3 * NS_PER_SECOND, 20 * NS_PER_SECOND, Measure(5 * NS_PER_SECOND, 15 * NS_PER_SECOND))
+SPAN = Span(3 * NS_PER_SECOND, 20 * NS_PER_SECOND, MeasureSpan(5 * NS_PER_SECOND, 15 * NS_PER_SECOND))
 ASKED = {"connections": {"open": "10/s", "hold": {"producers": 3, "refresh": "2s"}}}
 Row = dict[str, Any]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from tests.pipeline.histories import EVERY, FROM, GROUPS, MS, TO, History, Told
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.pressure.lives import MOST_INTERVALS, NEVER, Grid
 from streamgauge.pipeline.pressure.outstanding import oldest
@@ -144,7 +144,7 @@ def test_intervals_cover_the_run_and_are_not_too_many(
 ) -> None:
     """Edges lie at whole multiples of the interval from the begin of the measure phase."""
     begin = 7 * MS + 13
-    measure = Measure(begin + warmup_ms * MS, begin + (warmup_ms + measure_ms) * MS)
+    measure = MeasureSpan(begin + warmup_ms * MS, begin + (warmup_ms + measure_ms) * MS)
     span = Span(begin, measure.to_ns + rest_ms * MS, measure)
     grid = Grid.over(span, every_ms * MS)
 

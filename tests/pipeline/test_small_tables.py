@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.events import EVENTS, RESOURCES
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.machine.gc import pauses
@@ -15,7 +15,7 @@ from streamgauge.pipeline.read.silver import Span
 from streamgauge.record.arrow import arrow_schema as recorded_schema
 
 SECOND = 1_000_000_000
-SPAN = Span(0, 20 * SECOND, Measure(5 * SECOND, 10 * SECOND))
+SPAN = Span(0, 20 * SECOND, MeasureSpan(5 * SECOND, 10 * SECOND))
 SAMPLE = Path(__file__).parents[1] / "data" / "gc-sample.log"
 MIB = 1 << 20
 

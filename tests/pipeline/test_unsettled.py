@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.pipeline.test_run import M0, M1, PHASES, SECOND, TIMES, Ints, Messages, Row, Writer, row, rows
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.pipeline.pressure.backpressure import backpressure_rows
 from streamgauge.pipeline.pressure.lives import Grid
@@ -153,7 +153,7 @@ def test_a_bound_is_not_proved_where_messages_of_unknown_fate_may_break_it(
     facts = RunFacts.model_validate_json(folder.facts.read_text(encoding="utf-8"))
     once, never = np.array([most]), np.array([0])
     groups = {0: Outstanding(once, never, once, once, never)}
-    span = Span(0, SECOND, Measure(0, SECOND))
+    span = Span(0, SECOND, MeasureSpan(0, SECOND))
     failed = {"fate_unknown": unreported, "_MSG_TIMED_OUT": 2}
     decisions = look(folder).columns("decisions")
 
@@ -162,7 +162,7 @@ def test_a_bound_is_not_proved_where_messages_of_unknown_fate_may_break_it(
     assert (found["within_limit"], found["ambiguous"]) == (wanted, unreported + 2)
 
 
-def spanned(run: Writer, last_ns: int | None, **facts: Any) -> Measure:
+def spanned(run: Writer, last_ns: int | None, **facts: Any) -> MeasureSpan:
     """The measure phase of a run that was killed, or not, and recorded something last."""
     if last_ns is not None:
         columns: Row = {"consumer": 0, "poll": [0], "started_ns": 99 * SECOND, "returned_ns": last_ns, "count": 0}
@@ -188,12 +188,12 @@ def spanned(run: Writer, last_ns: int | None, **facts: Any) -> Measure:
 def test_the_measure_phase_of_a_run_that_was_killed_ends_with_its_last_row(
     run: Writer, last_ns: int | None, to_ns: int
 ) -> None:
-    assert spanned(run, last_ns, ending=None, phases=PHASES) == Measure(M0, to_ns)
+    assert spanned(run, last_ns, ending=None, phases=PHASES) == MeasureSpan(M0, to_ns)
 
 
 @pytest.mark.parametrize("ending", ["finished", "interrupted", "failed"])
 def test_the_phases_of_a_run_that_ended_are_what_it_says(run: Writer, ending: str) -> None:
-    assert spanned(run, M0 + SECOND, ending=ending, phases=PHASES) == Measure(M0, M1)
+    assert spanned(run, M0 + SECOND, ending=ending, phases=PHASES) == MeasureSpan(M0, M1)
 
 
 @pytest.mark.spark

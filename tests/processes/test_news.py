@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from streamgauge.domain.query import Advance, Happened, Looked, News, Progress, QuerySpec
+from streamgauge.domain.query import Advance, Happened, Looked, News, QueryProgress, QuerySpec
 from streamgauge.processes import news
 from streamgauge.processes.news import Processes
 
@@ -12,7 +12,7 @@ from streamgauge.processes.news import Processes
 @pytest.mark.parametrize(
     "told",
     [
-        Progress(5, 1, 2, {"rows": 3, "input_per_second": 0.5, "late_rows": None}, [Advance(0, 1, 2, None)]),
+        QueryProgress(5, 1, 2, {"rows": 3, "input_per_second": 0.5, "late_rows": None}, [Advance(0, 1, 2, None)]),
         Looked(5, "driver", {"tasks": 3}),
         Happened(5, "failed", 'a "reason"\nin two lines'),
         Happened(5, "ready"),

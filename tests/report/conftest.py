@@ -19,8 +19,8 @@ from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.report.assemble.result import assemble, write_result
 from streamgauge.report.figures import catalogue
-from streamgauge.report.figures.compare import Labelled
-from streamgauge.report.figures.drawing.figure import Figure, Source
+from streamgauge.report.figures.compare import LabelledRun
+from streamgauge.report.figures.drawing.figure import Figure, FigureSource
 from streamgauge.report.figures.drawing.timeline import source_of
 from streamgauge.report.publish import tables_of
 from streamgauge.result import Result
@@ -430,14 +430,14 @@ def altered(result: Result, path: str, value: Any) -> Result:
     return result_of(document)
 
 
-def but(run: Labelled, changes: Row) -> Labelled:
+def but(run: LabelledRun, changes: Row) -> LabelledRun:
     """The run with other values at these paths of its result."""
     result = run.result
     for path, value in changes.items():
         result = altered(result, path, value)
-    return Labelled(run.label, result)
+    return LabelledRun(run.label, result)
 
 
-def figure_of(folder: RunFolder, draw: Callable[[Source], Figure]) -> Figure:
+def figure_of(folder: RunFolder, draw: Callable[[FigureSource], Figure]) -> Figure:
     """One figure of a run, without the time that all others take."""
     return draw(source_of(assemble(folder), tables_of(folder, print)))

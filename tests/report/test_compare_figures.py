@@ -17,7 +17,7 @@ from tests.report.conftest import altered, but, changed, told
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.compare import (
-    Labelled,
+    LabelledRun,
     acks,
     baseline_timeline,
     burst_summary,
@@ -37,7 +37,7 @@ from streamgauge.runs.request.scenario_file import load_scenario
 
 Row = dict[str, Any]
 Make = Callable[..., RunFolder]
-Run = Callable[..., Labelled]
+Run = Callable[..., LabelledRun]
 
 OFFLINE: list[Row] = [
     {"payload": "random", "codec": "zstd", "ratio": 1.0},
@@ -57,7 +57,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Row:
 def run(good: Row) -> Run:
     """A maker of runs: `run(label, load, ack={"p99": ...})`; what is not given is that of a good run."""
 
-    def made(label: str, load: Row | None = None, **latencies: Mapping[str, float | None] | None) -> Labelled:
+    def made(label: str, load: Row | None = None, **latencies: Mapping[str, float | None] | None) -> LabelledRun:
         result = deepcopy(good)
         result["run"]["scenario"]["load"] |= load or {}
         del result["run"]["profile"]
@@ -67,12 +67,12 @@ def run(good: Row) -> Run:
                     result["latency"][path][kind] = None
                 else:
                     result["latency"][path][kind] |= {f"{name}_ms": value for name, value in figures.items()}
-        return Labelled(label, result_of(result))
+        return LabelledRun(label, result_of(result))
 
     return made
 
 
-def bursty(run: Run, label: str, outstanding: Sequence[float | None], measured: float = 24.0) -> Labelled:
+def bursty(run: Run, label: str, outstanding: Sequence[float | None], measured: float = 24.0) -> LabelledRun:
     """A run with bursts of 3 s in every 12 s; outstanding messages are those at the ends of the seconds from 0 on."""
     rate = {"burst": {"base": "5k/s", "burst": "15k/s", "for": "3s", "every": "12s"}}
     made = run(label, {"rate": rate})
@@ -81,11 +81,11 @@ def bursty(run: Run, label: str, outstanding: Sequence[float | None], measured: 
     return but(made, {"timeline": seconds, "throughput.measured_seconds": measured})
 
 
-def by_codec(run: Run) -> list[Labelled]:
+def by_codec(run: Run) -> list[LabelledRun]:
     return [run(codec, {"client": {"compression.type": codec}}) for codec in ("none", "zstd")]
 
 
-def by_size(run: Run) -> list[Labelled]:
+def by_size(run: Run) -> list[LabelledRun]:
     return [run(str(size), {"size": size}) for size in (4096, 64)]
 
 
@@ -245,23 +245,23 @@ def test_a_burst_that_is_cut_short_has_no_peak(run: Run) -> None:
     assert [row["value"] for row in rows] == [100.0, 900.0, 100.0]
 
 
-def no_latency(run: Run) -> list[Labelled]:
+def no_latency(run: Run) -> list[LabelledRun]:
     return [run("a", ack=None, end_to_end=None)]
 
 
-def no_seconds(run: Run) -> list[Labelled]:
+def no_seconds(run: Run) -> list[LabelledRun]:
     return [bursty(run, "a", [])]
 
 
-def no_burst(run: Run) -> list[Labelled]:
+def no_burst(run: Run) -> list[LabelledRun]:
     return [run("a")]
 
 
-def too_short(run: Run) -> list[Labelled]:
+def too_short(run: Run) -> list[LabelledRun]:
     return [bursty(run, "a", [1, 2], measured=2.0)]
 
 
-def nothing_of_one_size(run: Run) -> list[Labelled]:
+def nothing_of_one_size(run: Run) -> list[LabelledRun]:
     return [run("a", {"size": {"uniform": {"from": 1, "to": 9}}})]
 
 
@@ -281,8 +281,8 @@ def nothing_of_one_size(run: Run) -> list[Labelled]:
 )
 def test_a_figure_that_cannot_be_drawn_says_why(
     run: Run,
-    draw: Callable[[Sequence[Labelled]], Figure],
-    results: Callable[[Run], list[Labelled]],
+    draw: Callable[[Sequence[LabelledRun]], Figure],
+    results: Callable[[Run], list[LabelledRun]],
     missing: str,
 ) -> None:
     """And has no chart."""
@@ -498,7 +498,7 @@ def test_figures_are_of_the_round_in_the_middle(run: Run) -> None:
     assert [row["value"] for row in figure.data["acks"] if row["series"] == "p99"] == [6.0]
 
 
-def piped(run: Run, label: str, rate: str, engine: Row, p50: float) -> Labelled:
+def piped(run: Run, label: str, rate: str, engine: Row, p50: float) -> LabelledRun:
     """A run through a pipeline."""
     made = run(label, {"rate": rate}, end_to_end={"p50": p50, "p99": 4 * p50, "max": 9 * p50, "p99_99": None})
     figures: Row = {**dict.fromkeys(PipelineSection.model_fields, 0), "groups": [], "stages": [], "events": []}

@@ -11,7 +11,7 @@ from tests.report.conftest import but, recovered
 
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.figures.compare import (
-    Labelled,
+    LabelledRun,
     cdfs,
     compare,
     credit_utilisation,
@@ -26,7 +26,7 @@ from streamgauge.result.reading import result_of
 
 Row = dict[str, Any]
 Make = Callable[..., RunFolder]
-Run = Callable[..., Labelled]
+Run = Callable[..., LabelledRun]
 
 CREDIT: Row = {
     **dict.fromkeys(BackpressureSection.model_fields), "policy": "credit", "limit": 5_000, "poll_ms": 1.0,
@@ -51,7 +51,7 @@ def run(healthy: RunFolder) -> Run:
     """A maker of runs: `run(label, policy, processed=..., outstanding=[...])`."""
     good = json.loads(healthy.result.read_text(encoding="utf-8"))
 
-    def made(label: str, policy: Row | None = None, processed: float = 2_400.0, **more: Any) -> Labelled:
+    def made(label: str, policy: Row | None = None, processed: float = 2_400.0, **more: Any) -> LabelledRun:
         result = deepcopy(good)
         if policy:
             result["run"]["scenario"]["backpressure"] = POLICIES[policy["policy"]]
@@ -62,7 +62,7 @@ def run(healthy: RunFolder) -> Run:
             row["outstanding"] = more.get("outstanding", 40)
         lag = LAG | {"committed": peak(more.get("peak", 9_000)), "outstanding": peak(more.get("outstanding", 40))}
         sections = {"backpressure": policy, "lag": lag, "recovery": more.get("recovery")}
-        return Labelled(label, result_of(result | sections))
+        return LabelledRun(label, result_of(result | sections))
 
     return made
 
@@ -71,7 +71,7 @@ def peak(messages: int) -> Row:
     return {"max": messages, "max_second": 0.0, "final": None, "mean": None}
 
 
-def several(run: Run) -> list[Labelled]:
+def several(run: Run) -> list[LabelledRun]:
     return [run("off", processed=2_500.0, outstanding=200_000), run("tight", TIGHT, 1_900.0), run("credit", CREDIT)]
 
 
@@ -211,11 +211,11 @@ def test_utilisation_is_measured_beside_a_model() -> None:
     ]  # fmt: skip
 
 
-def no_seconds(run: Run) -> list[Labelled]:
+def no_seconds(run: Run) -> list[LabelledRun]:
     return [but(run("a"), {"timeline": []})]
 
 
-def nothing(run: Run) -> list[Labelled]:
+def nothing(run: Run) -> list[LabelledRun]:
     nulls = ("latency.end_to_end.response", "latency.end_to_end.service", "throughput.processed_per_second", "lag")
     return [but(run("a"), {**dict.fromkeys(nulls), "delivery.sent": 0})]
 
@@ -230,7 +230,7 @@ def nothing(run: Run) -> list[Labelled]:
     ],
 )
 def test_a_figure_that_cannot_be_drawn_says_why(
-    run: Run, draw: Callable[[Sequence[Labelled]], Figure], results: Callable[[Run], list[Labelled]], missing: str
+    run: Run, draw: Callable[[Sequence[LabelledRun]], Figure], results: Callable[[Run], list[LabelledRun]], missing: str
 ) -> None:
     """And has no chart."""
     figure = draw(results(run))

@@ -12,7 +12,7 @@ from tests.report.conftest import Drawn, Make, altered, figure_of
 
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import catalogue, distribution, machine, over_time, partitions
-from streamgauge.report.figures.drawing.figure import Figure, Source, rounded
+from streamgauge.report.figures.drawing.figure import Figure, FigureSource, rounded
 from streamgauge.report.figures.drawing.timeline import MOST_POINTS, phases, timeline
 
 Row = dict[str, Any]
@@ -95,7 +95,7 @@ def older(_facts: Row, tables: Tables) -> None:
     ],
 )
 def test_a_figure_that_cannot_be_drawn_says_why(
-    make: Make, change: Any, draw: Callable[[Source], Figure], missing: str
+    make: Make, change: Any, draw: Callable[[FigureSource], Figure], missing: str
 ) -> None:
     """And has no chart."""
     figure = figure_of(make(change), draw)

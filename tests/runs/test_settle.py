@@ -14,7 +14,7 @@ from streamgauge.domain.folder.facts import BrokerFacts, Phase, RunFacts, RunFol
 from streamgauge.engine.produce.loop import Sending
 from streamgauge.engine.produce.schedule import CHUNK
 from streamgauge.record.parts import PartSink
-from streamgauge.runs.rows.settle import Source, settle, sources_of_scenario
+from streamgauge.runs.rows.settle import MessageSource, settle, sources_of_scenario
 from streamgauge.scenario import parse
 from streamgauge.workload.pacing.constant import constant
 
@@ -62,8 +62,8 @@ def errors_of(folder: RunFolder) -> list[tuple[int, str | None]]:
     return [(row["seq"], row["error"]) for row in rows(folder)]
 
 
-SCHEDULED = {0: Source((0,), Sending(constant(RATE, 0, 1)))}
-UNPACED = {0: Source((3, 5), Sending())}
+SCHEDULED = {0: MessageSource((0,), Sending(constant(RATE, 0, 1)))}
+UNPACED = {0: MessageSource((3, 5), Sending())}
 
 
 def test_a_message_that_was_taken_up_and_has_no_report_is_of_unknown_fate(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_rows_that_a_living_producer_could_not_write_are_made_up_for(tmp_path: P
 def test_a_number_of_messages_ends_the_schedule(tmp_path: Path) -> None:
     """Ten of the warm-up and three that are measured: no message more was ever to be sent."""
     folder = RunFolder(tmp_path)
-    counted = {0: Source((0,), Sending(constant(RATE, 0, 1), measured_messages=3))}
+    counted = {0: MessageSource((0,), Sending(constant(RATE, 0, 1), measured_messages=3))}
 
     settle(folder, facts(producer(4)), counted)
 
@@ -158,7 +158,7 @@ def test_a_number_of_messages_ends_the_schedule(tmp_path: Path) -> None:
 def test_gaps_far_apart_have_their_own_due_times(tmp_path: Path) -> None:
     """Due times are looked up in chunks; a gap at the border of two belongs to both."""
     folder = RunFolder(tmp_path)
-    fast = {0: Source((0,), Sending(constant(100_000.0, 0, 1)))}
+    fast = {0: MessageSource((0,), Sending(constant(100_000.0, 0, 1)))}
     missing = [5, CHUNK - 1, CHUNK, 3 * CHUNK + 7]
     record(folder, [seq for seq in range(4 * CHUNK) if seq not in missing])
 

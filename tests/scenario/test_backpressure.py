@@ -7,7 +7,7 @@ import pytest
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
 from streamgauge.scenario import Scenario, document, parse
-from streamgauge.workload.changes import Change, changes
+from streamgauge.workload.changes import ScenarioChange, changes
 
 ONCE = {"load": {"client": {"retries": 0}}}
 
@@ -107,13 +107,13 @@ def test_slower_consumers_and_bursts_are_marked() -> None:
     )
     second = NS_PER_SECOND
     assert found == [
-        Change(0, "burst", "producers", "begin", "15,000/s"),
-        Change(3 * second, "burst", "producers", "end", "5,000/s"),
-        Change(10 * second, "delay", "consumers", "begin", "4ms + 1ms jitter"),
-        Change(12 * second, "burst", "producers", "begin", "15,000/s"),
-        Change(15 * second, "burst", "producers", "end", "5,000/s"),
-        Change(20 * second, "delay", "consumers", "end", "0s"),
-        Change(24 * second, "burst", "producers", "begin", "15,000/s"),
+        ScenarioChange(0, "burst", "producers", "begin", "15,000/s"),
+        ScenarioChange(3 * second, "burst", "producers", "end", "5,000/s"),
+        ScenarioChange(10 * second, "delay", "consumers", "begin", "4ms + 1ms jitter"),
+        ScenarioChange(12 * second, "burst", "producers", "begin", "15,000/s"),
+        ScenarioChange(15 * second, "burst", "producers", "end", "5,000/s"),
+        ScenarioChange(20 * second, "delay", "consumers", "end", "0s"),
+        ScenarioChange(24 * second, "burst", "producers", "begin", "15,000/s"),
     ]
     spike = scenario(load={"rate": {"spike": {"base": "1k/s", "peak": "9k/s", "at": "4s", "for": "1s"}}})
     assert [each.at_ns for each in changes(spike, 30 * second)] == [4 * second, 5 * second]

@@ -15,8 +15,8 @@ from streamgauge.scenario.model.connections import (
     FASTEST,
     MOST_AT_ONCE,
     MOST_HELD,
+    ConnectionKind,
     Connections,
-    Kind,
     Work,
 )
 from streamgauge.verdict.check import Check
@@ -38,11 +38,11 @@ def test_each_kind_has_a_rate_of_its_own() -> None:
     )
 
     assert asked.work == (
-        Work(Kind.OPEN, Fraction(50)),
-        Work(Kind.METADATA, Fraction(1, 2)),
-        Work(Kind.HOLD_PRODUCER, Fraction(3, 2), 3),
-        Work(Kind.HOLD_CONSUMER, Fraction(15), 30),
-        Work(Kind.HOLD_METADATA, Fraction(1, 2), 1),
+        Work(ConnectionKind.OPEN, Fraction(50)),
+        Work(ConnectionKind.METADATA, Fraction(1, 2)),
+        Work(ConnectionKind.HOLD_PRODUCER, Fraction(3, 2), 3),
+        Work(ConnectionKind.HOLD_CONSUMER, Fraction(15), 30),
+        Work(ConnectionKind.HOLD_METADATA, Fraction(1, 2), 1),
     )
 
 
@@ -51,19 +51,19 @@ def test_what_is_off_is_not_asked_for(value: object) -> None:
     """However it is written."""
     asked = Connections.model_validate({"open": value, "metadata": "1/s"})
 
-    assert [work.kind for work in asked.work] == [Kind.METADATA]
+    assert [work.kind for work in asked.work] == [ConnectionKind.METADATA]
 
 
 @pytest.mark.parametrize(
     ("work", "at_once"),
     [
-        (Work(Kind.OPEN, Fraction(1)), 4),
-        (Work(Kind.OPEN, Fraction(13)), 7),
-        (Work(Kind.OPEN, Fraction(1_000)), MOST_AT_ONCE),
-        (Work(Kind.METADATA, Fraction(5, 2)), 13),
-        (Work(Kind.HOLD_METADATA, Fraction(2), 2), 2),
-        (Work(Kind.HOLD_METADATA, Fraction(2), 500), 10),
-        (Work(Kind.HOLD_METADATA, Fraction(500), 500), MOST_AT_ONCE),
+        (Work(ConnectionKind.OPEN, Fraction(1)), 4),
+        (Work(ConnectionKind.OPEN, Fraction(13)), 7),
+        (Work(ConnectionKind.OPEN, Fraction(1_000)), MOST_AT_ONCE),
+        (Work(ConnectionKind.METADATA, Fraction(5, 2)), 13),
+        (Work(ConnectionKind.HOLD_METADATA, Fraction(2), 2), 2),
+        (Work(ConnectionKind.HOLD_METADATA, Fraction(2), 500), 10),
+        (Work(ConnectionKind.HOLD_METADATA, Fraction(500), 500), MOST_AT_ONCE),
     ],
 )
 def test_so_many_are_under_way_at_once(work: Work, at_once: int) -> None:
@@ -74,7 +74,7 @@ def test_so_many_are_under_way_at_once(work: Work, at_once: int) -> None:
 @given(refresh_ns=st.integers(10**6, MAX_DURATION_NS), held=st.integers(1, MOST_HELD), use=st.integers(0, 5_000))
 def test_a_held_connection_is_used_once_every_refresh(refresh_ns: int, held: int, use: int) -> None:
     """Exactly, however long it lasts."""
-    work = Work(Kind.HOLD_PRODUCER, Fraction(held * NS_PER_SECOND, refresh_ns), held)
+    work = Work(ConnectionKind.HOLD_PRODUCER, Fraction(held * NS_PER_SECOND, refresh_ns), held)
     pacer = ConstantPacer(work.per_second, 0, 1)
 
     first, again = (int(pacer.due_ns(number, 1)[0]) for number in (use, use + held))

@@ -8,14 +8,14 @@ import pytest
 from pydantic import Field, ValidationError
 
 from streamgauge.scenario.model.pace import Pacing, closed_batch, mean_rate
-from streamgauge.scenario.model.values import Part
+from streamgauge.scenario.model.values import ScenarioPart
 from streamgauge.workload.pacing import count_before
 from streamgauge.workload.pacing.build import pacer_of
 
 SECOND = 1_000_000_000
 
 
-class Written(Part):
+class Written(ScenarioPart):
     """A part with a rate, as a load is one."""
 
     rate: Pacing = Field(default="10k/s", validate_default=True)

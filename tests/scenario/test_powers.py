@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from streamgauge.runs.request.scenario_file import load_scenario, shipped
 from streamgauge.scenario import Scenario, parse
-from streamgauge.scenario.powers import CLIENT_RUNS, Kind, only_tunes, powers
+from streamgauge.scenario.powers import CLIENT_RUNS, PowerKind, only_tunes, powers
 
 FILE = {"file": {"path": "events.txt"}}
 FUNCTION = {"function": {"name": "mine:events"}}
@@ -16,7 +16,7 @@ WEIGHTED = {"weighted": [{"percent": 50, "payload": "json"}, {"percent": 25, "pa
                          {"percent": 25, "payload": FUNCTION}]}  # fmt: skip
 
 
-def asked(**parts: Any) -> list[tuple[str, Kind, str]]:
+def asked(**parts: Any) -> list[tuple[str, PowerKind, str]]:
     return [(each.where, each.kind, each.value) for each in powers(parse({"name": "x", **parts}))]
 
 
@@ -26,45 +26,45 @@ def asked(**parts: Any) -> list[tuple[str, Kind, str]]:
         ({}, []),
         ({"load": "off"}, []),
         ({"load": {"rate": {"poisson": {"rate": "1k/s"}}, "payload": {"random": {"padding": 1}}}}, []),
-        ({"load": {"payload": FUNCTION}}, [("load.payload.function.name", Kind.FUNCTION, "mine:events")]),
-        ({"load": {"payload": FILE}}, [("load.payload.file.path", Kind.READ, "events.txt")]),
+        ({"load": {"payload": FUNCTION}}, [("load.payload.function.name", PowerKind.FUNCTION, "mine:events")]),
+        ({"load": {"payload": FILE}}, [("load.payload.file.path", PowerKind.READ, "events.txt")]),
         (
             {"load": {"payload": WEIGHTED}},
             [
-                ("load.payload.weighted.1.payload.file.path", Kind.READ, "events.txt"),
-                ("load.payload.weighted.2.payload.function.name", Kind.FUNCTION, "mine:events"),
+                ("load.payload.weighted.1.payload.file.path", PowerKind.READ, "events.txt"),
+                ("load.payload.weighted.2.payload.function.name", PowerKind.FUNCTION, "mine:events"),
             ],
         ),
-        ({"load": {"keys": FILE}}, [("load.keys.file.path", Kind.READ, "events.txt")]),
-        ({"load": {"rate": {"replay": {"file": "a.txt"}}}}, [("load.rate.replay.file", Kind.READ, "a.txt")]),
+        ({"load": {"keys": FILE}}, [("load.keys.file.path", PowerKind.READ, "events.txt")]),
+        ({"load": {"rate": {"replay": {"file": "a.txt"}}}}, [("load.rate.replay.file", PowerKind.READ, "a.txt")]),
         (
             {"consume": {"processing": {"function": "mine:handle"}}},
-            [("consume.processing.function", Kind.FUNCTION, "mine:handle")],
+            [("consume.processing.function", PowerKind.FUNCTION, "mine:handle")],
         ),
         (
             {"pipeline": {"job": {"function": {"call": "mine:job", "does": "subset", "expects": "mine:oracle"}}}},
             [
-                ("pipeline.job.function.call", Kind.FUNCTION, "mine:job"),
-                ("pipeline.job.function.expects", Kind.FUNCTION, "mine:oracle"),
+                ("pipeline.job.function.call", PowerKind.FUNCTION, "mine:job"),
+                ("pipeline.job.function.expects", PowerKind.FUNCTION, "mine:oracle"),
             ],
         ),
         ({"pipeline": {"sink": {"table": "features"}}}, []),
         ({"pipeline": {"sink": {"table": "a/../b"}}}, []),
-        ({"pipeline": {"sink": {"table": "../b"}}}, [("pipeline.sink.table", Kind.WRITE, "../b")]),
-        ({"pipeline": {"sink": {"table": "a/../../b"}}}, [("pipeline.sink.table", Kind.WRITE, "a/../../b")]),
-        ({"pipeline": {"sink": {"table": "/etc/b"}}}, [("pipeline.sink.table", Kind.WRITE, "/etc/b")]),
-        ({"pipeline": {"checkpoint": "mine"}}, [("pipeline.checkpoint", Kind.WRITE, "mine")]),
+        ({"pipeline": {"sink": {"table": "../b"}}}, [("pipeline.sink.table", PowerKind.WRITE, "../b")]),
+        ({"pipeline": {"sink": {"table": "a/../../b"}}}, [("pipeline.sink.table", PowerKind.WRITE, "a/../../b")]),
+        ({"pipeline": {"sink": {"table": "/etc/b"}}}, [("pipeline.sink.table", PowerKind.WRITE, "/etc/b")]),
+        ({"pipeline": {"checkpoint": "mine"}}, [("pipeline.checkpoint", PowerKind.WRITE, "mine")]),
         ({"pipeline": {"master": "local-cluster[2,1,1024]"}}, []),
         ({"pipeline": {"master": "spark://localhost:7077"}}, []),
-        ({"pipeline": {"master": "spark://a:7077"}}, [("pipeline.master", Kind.MASTER, "spark://a:7077")]),
-        ({"pipeline": {"master": "yarn"}}, [("pipeline.master", Kind.MASTER, "yarn")]),
+        ({"pipeline": {"master": "spark://a:7077"}}, [("pipeline.master", PowerKind.MASTER, "spark://a:7077")]),
+        ({"pipeline": {"master": "yarn"}}, [("pipeline.master", PowerKind.MASTER, "yarn")]),
         ({"pipeline": {"settings": {"spark.sql.shuffle.partitions": 2}}}, []),
         (
             {"pipeline": {"settings": {"spark.plugins": "a.B"}}},
-            [("pipeline.settings.spark.plugins", Kind.SPARK, "a.B")],
+            [("pipeline.settings.spark.plugins", PowerKind.SPARK, "a.B")],
         ),
         *[
-            ({part: {"client": {name: "x", "linger.ms": 5}}}, [(f"{part}.client.{name}", Kind.CLIENT, "x")])
+            ({part: {"client": {name: "x", "linger.ms": 5}}}, [(f"{part}.client.{name}", PowerKind.CLIENT, "x")])
             for part in ("load", "consume")
             for name in sorted(CLIENT_RUNS)
         ],
@@ -75,13 +75,13 @@ def asked(**parts: Any) -> list[tuple[str, Kind, str]]:
                 }
             },
             [
-                ("load.client.security.protocol", Kind.GUARD, "plaintext"),
-                ("load.client.enable.ssl.certificate.verification", Kind.GUARD, "0"),
+                ("load.client.security.protocol", PowerKind.GUARD, "plaintext"),
+                ("load.client.enable.ssl.certificate.verification", PowerKind.GUARD, "0"),
             ],
         ),
     ],
 )
-def test_what_a_scenario_asks_for(parts: dict[str, Any], expected: list[tuple[str, Kind, str]]) -> None:
+def test_what_a_scenario_asks_for(parts: dict[str, Any], expected: list[tuple[str, PowerKind, str]]) -> None:
     assert asked(**parts) == expected
 
 

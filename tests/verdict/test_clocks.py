@@ -7,13 +7,13 @@ import pytest
 
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.verdict.checks.clocks import Movement, Reading, movement
+from streamgauge.verdict.checks.clocks import ClockReading, Movement, movement
 
 S = NS_PER_SECOND
 
 
-def readings(*leads_ms: float, every_ns: int = S // 2) -> Sequence[Reading]:
-    return [Reading(place * every_ns, 5 * S + round(lead * NS_PER_MS)) for place, lead in enumerate(leads_ms)]
+def readings(*leads_ms: float, every_ns: int = S // 2) -> Sequence[ClockReading]:
+    return [ClockReading(place * every_ns, 5 * S + round(lead * NS_PER_MS)) for place, lead in enumerate(leads_ms)]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def readings(*leads_ms: float, every_ns: int = S // 2) -> Sequence[Reading]:
     ],
 )
 def test_a_clock_that_was_set_and_one_that_drifts(
-    read: Sequence[Reading], in_all_ms: float, step_ms: float, at_s: float | None
+    read: Sequence[ClockReading], in_all_ms: float, step_ms: float, at_s: float | None
 ) -> None:
     expected_at = None if at_s is None else round(at_s * S)
 

@@ -8,14 +8,14 @@ RESUME: Final = "resume"
 
 
 @dataclass(frozen=True, slots=True)
-class Hysteresis:
+class LagHysteresis:
     """Whether producers are paused, between two thresholds in messages."""
 
     max_lag: int
     resume_lag: int
     paused: bool = False
 
-    def decide(self, lag: int | None) -> tuple["Hysteresis", str | None]:
+    def decide(self, lag: int | None) -> tuple["LagHysteresis", str | None]:
         """What follows from a lag: `pause` above `max_lag`, `resume` below `resume_lag`, or nothing.
 
         An unknown lag decides nothing.

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from streamgauge.control.credit import Credits, Seen
-from streamgauge.control.hysteresis import PAUSE, RESUME, Hysteresis
+from streamgauge.control.hysteresis import PAUSE, RESUME, LagHysteresis
 from streamgauge.control.simulation import TICK_NS, Model, Sticky
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.workload.processing import Delays
@@ -319,7 +319,7 @@ class _Run:
         self.moving = 0
         self.totals = _Totals()
         hysteresis, credit = (model.policy.hysteresis, model.policy.credit) if model.policy else (None, None)
-        self.by_lag = Hysteresis(hysteresis.max_lag, hysteresis.resume) if hysteresis else None
+        self.by_lag = LagHysteresis(hysteresis.max_lag, hysteresis.resume) if hysteresis else None
         self.by_credit = Credits.none(credit.limit, model.producers) if credit else None
         self.granted: Sequence[int] = [_OPEN] * model.producers
         if self.by_credit:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from streamgauge.delivery.ends import Reached, reached, remains
 from streamgauge.delivery.order import reordered
-from streamgauge.delivery.rows import Lag, Measure, Outcomes, Passage, Place, Received, Sent, Stamp, Stood
+from streamgauge.delivery.rows import Lag, MeasureSpan, Outcomes, Passage, Place, Received, Sent, Stamp, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNSENT
 
 DUPLICATED = "duplicate_producer"
@@ -44,10 +44,10 @@ class Audit:
 
 
 @dataclass(slots=True)
-class Counts:
+class AuditCounts:
     """Counts by name, of everything and of the measure phase, as they are added up."""
 
-    measure: Measure
+    measure: MeasureSpan
     all: Counter[str] = field(default_factory=Counter)
     measured: Counter[str] = field(default_factory=Counter)
 
@@ -72,7 +72,7 @@ def audit(
     received: Sequence[Received],
     lag: Sequence[Lag],
     group: int,
-    measure: Measure,
+    measure: MeasureSpan,
     dead: frozenset[int] = frozenset(),
     outcomes: Outcomes = MappingProxyType({}),
     reads: frozenset[int] | None = None,
@@ -92,7 +92,7 @@ def audit(
     deliveries = sorted((row for row in came if row.group == group), key=lambda row: row.order)
     sent = shown_by_stamps(sent, came)
     by_stamp = {message.stamp: message for message in sent}
-    counts = Counts(measure)
+    counts = AuditCounts(measure)
     for row in unrecorded(deliveries, by_stamp):
         counts.add("unrecorded", row.received_ns)
     if passage is not None and passage.joins:
@@ -122,7 +122,7 @@ def audit(
     return Audit(classes, counts.all, counts.measured, as_received(timed, passage))
 
 
-def of_outputs(deliveries: Sequence[Received], counts: Counts, passage: Passage) -> Audit:
+def of_outputs(deliveries: Sequence[Received], counts: AuditCounts, passage: Passage) -> Audit:
     """Where an output stands for several messages, nobody can tell which of them came; every output is timed."""
     count_deliveries(deliveries, dict.fromkeys(deliveries), counts)
     run, measured = ({name: each[name] for name in TOLD_BY_OUTPUTS} for each in (counts.all, counts.measured))
@@ -245,7 +245,9 @@ class Judge:
         return self.reached.missing(lane, message.offset) if decided else "unknown"
 
 
-def count_deliveries(deliveries: Iterable[Received], owners: Mapping[Received, Sent | None], counts: Counts) -> None:
+def count_deliveries(
+    deliveries: Iterable[Received], owners: Mapping[Received, Sent | None], counts: AuditCounts
+) -> None:
     """Count every delivery, and those that are corrupt or foreign."""
     for row in deliveries:
         counts.add("received", selected_ns(row))

@@ -91,7 +91,7 @@ class Received(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class MeasureSpan:
     """The measure phase, [from_ns, to_ns)."""
 
     from_ns: int

@@ -74,7 +74,7 @@ class Advance(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class QueryProgress:
     """What was told of one batch: numbers by the names of the event `progress`, and how far it went."""
 
     at_ns: int
@@ -92,7 +92,7 @@ class Progress:
     @classmethod
     def untold(
         cls, at_ns: int, batch: int, began_ms: int, advances: Sequence[Advance], *, committed: bool = True
-    ) -> "Progress":
+    ) -> "QueryProgress":
         """One that was never told: all that is known of it is how far it went."""
         numbers = {"rows": sum(each.to_offset - each.from_offset for each in advances)}
         return cls(at_ns, batch, began_ms, numbers, advances, "checkpoint", committed)
@@ -118,4 +118,4 @@ class Happened:
     """Why it failed, in one line."""
 
 
-News = Progress | Looked | Happened
+News = QueryProgress | Looked | Happened

@@ -20,7 +20,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.engine.board import Order, Slot
 from streamgauge.engine.ports.clients import ConnectionsClient
 from streamgauge.engine.ports.rows import Sink
-from streamgauge.scenario.model.connections import Kind, Work
+from streamgauge.scenario.model.connections import ConnectionKind, Work
 from streamgauge.workload.pacing import ConstantPacer, Int64s
 
 PREPARE_NS: Final = 30 * NS_PER_SECOND
@@ -32,10 +32,10 @@ TICK_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _Use:
     """One operation that was carried out."""
 
-    kind: Kind
+    kind: ConnectionKind
     number: int
     due_ns: int
     at_ns: int
@@ -59,7 +59,7 @@ class Connector:
     now_ns: Callable[[], int] = clock.monotonic_ns
     stopped: threading.Event = field(default_factory=threading.Event)
     """Set when the load is over before its time."""
-    _done: deque[_Row] = field(default_factory=deque)
+    _done: deque[_Use] = field(default_factory=deque)
 
     def prepare(self) -> None:
         """Make every held connection and use it once, one after the other, for at most `PREPARE_NS`."""
@@ -104,10 +104,10 @@ class Connector:
                 return False
         return not self.stopped.is_set()
 
-    def _use(self, kind: Kind, number: int, due_ns: int) -> None:
+    def _use(self, kind: ConnectionKind, number: int, due_ns: int) -> None:
         at_ns = self.now_ns()
         ended_ns, error = self.client.use(kind, number)
-        self._done.append(_Row(kind, number, due_ns, at_ns, ended_ns - at_ns, error))
+        self._done.append(_Use(kind, number, due_ns, at_ns, ended_ns - at_ns, error))
 
     def _record(self) -> None:
         """Record what was carried out since the last call; threads may go on meanwhile."""

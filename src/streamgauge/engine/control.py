@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from streamgauge.control.credit import Credits, Seen
-from streamgauge.control.hysteresis import Hysteresis
+from streamgauge.control.hysteresis import LagHysteresis
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
@@ -55,7 +55,7 @@ class _Policy(Protocol):
 class ByLag:
     """Lets everything go, or nothing, by the lag that was sampled last."""
 
-    state: Hysteresis
+    state: LagHysteresis
     board: Board
     rows: Sequence[int]
 
@@ -178,7 +178,7 @@ def policy_of(controlled: Controlled, board: Board) -> _Policy:
     """The policy at work on the board of a run."""
     asked = controlled.policy
     if asked.hysteresis:
-        state = Hysteresis(asked.hysteresis.max_lag, asked.hysteresis.resume)
+        state = LagHysteresis(asked.hysteresis.max_lag, asked.hysteresis.resume)
         return ByLag(state, board, list(controlled.producers.values()))
     assert asked.credit
     return ByCredit(Credits.none(asked.credit.limit, len(controlled.producers)), board, controlled)

@@ -17,7 +17,7 @@ from streamgauge.domain.blocks import NULL_FLOAT64, NULL_INT64, Block, Values
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.events import EVENTS
-from streamgauge.domain.query import Happened, Looked, News, Progress
+from streamgauge.domain.query import Happened, Looked, News, QueryProgress
 from streamgauge.domain.tables.schema import Type
 from streamgauge.engine.board import PROCESSES, Cell, Order, Slot, State
 from streamgauge.engine.observe.sample import INTERVAL_NS, Row, columns_of, process_row
@@ -134,7 +134,7 @@ class QueryHost:
             self._look()
 
     def _take(self, news: Sequence[News]) -> None:
-        told = [each for each in news if isinstance(each, Progress)]
+        told = [each for each in news if isinstance(each, QueryProgress)]
         if told:
             self._record_progress(told)
         looked = [each for each in news if isinstance(each, Looked)]
@@ -186,7 +186,7 @@ class QueryHost:
         if ends is not None:
             self._publish(ends)
 
-    def _record_progress(self, told: Sequence[Progress]) -> None:
+    def _record_progress(self, told: Sequence[QueryProgress]) -> None:
         now_ns = self.now_ns()
         if now_ns - self._sized_ns >= SIZED_NS:
             self._sized_ns = now_ns
@@ -206,7 +206,7 @@ class QueryHost:
             self.board.slots[self.row, Slot.MESSAGES] += int(each.numbers.get("rows") or 0)
             self._resize(each)
 
-    def _resize(self, told: Progress) -> None:
+    def _resize(self, told: QueryProgress) -> None:
         """Choose how many messages a batch may hold, by what one that is done says."""
         took_ms = told.numbers.get("duration_ms")
         if self._sizes is None or took_ms is None:
@@ -271,7 +271,7 @@ class QueryHost:
         self.sinks.query.append(row, 1)
 
 
-def progress_rows(told: Sequence[Progress], start: int, checkpoint_bytes: int, limit: int | None) -> Block:
+def progress_rows(told: Sequence[QueryProgress], start: int, checkpoint_bytes: int, limit: int | None) -> Block:
     """Rows of `progress`."""
     own: dict[str, Any] = {
         "at_ns": np.array([each.at_ns for each in told], np.int64),
@@ -295,7 +295,7 @@ def executor_rows(looked: Sequence[Looked], start: int) -> Block:
     return own | _numbers("executors", [each.numbers for each in looked], skip=tuple(own))
 
 
-def advance_rows(told: Sequence[Progress], start: int, topic: int) -> tuple[Block, int]:
+def advance_rows(told: Sequence[QueryProgress], start: int, topic: int) -> tuple[Block, int]:
     """Rows of `advances`, and their number; what the checkpoint does not call done is not committed."""
     rows = [(each, advance) for each in told for advance in each.advances]
     numbers = [

@@ -20,7 +20,7 @@ class _WrongLog(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CheckpointBatch:
     """One batch in a checkpoint."""
 
     number: int
@@ -38,7 +38,7 @@ def local(folder: str) -> Path | None:
     return None if "://" in folder else Path(folder)
 
 
-def batches(folder: str, topic: str) -> list[Batch]:
+def batches(folder: str, topic: str) -> list[CheckpointBatch]:
     """The batches that a checkpoint knows, by number; the last hundred at least, and none where there is no checkpoint.
 
     A last file that is not whole counts as not written. Raises RecordError for a checkpoint that is broken, or that
@@ -117,7 +117,7 @@ def _files(folder: Path) -> list[tuple[int, Path]]:
         return []
 
 
-def _batch(number: int, text: str, topic: str, *, committed: bool) -> Batch:
+def _batch(number: int, text: str, topic: str, *, committed: bool) -> CheckpointBatch:
     _check_version(text)
     _, told, first, *others = text.splitlines()
     began_ms = int(json.loads(told)["batchTimestampMs"])
@@ -125,7 +125,7 @@ def _batch(number: int, text: str, topic: str, *, committed: bool) -> Batch:
     if not found:
         raise _WrongLog(f"says nothing of the topic {topic}")
     ends = {int(partition): int(end) for partition, end in found[0][topic].items()}
-    return Batch(number, began_ms, tuple(ends[at] for at in sorted(ends)), committed)
+    return CheckpointBatch(number, began_ms, tuple(ends[at] for at in sorted(ends)), committed)
 
 
 def _offsets(line: str) -> Mapping[str, Any]:

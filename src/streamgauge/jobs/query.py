@@ -7,7 +7,7 @@ from typing import Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import RecordError
-from streamgauge.domain.query import Advance, News, Progress, QuerySpec
+from streamgauge.domain.query import Advance, News, QueryProgress, QuerySpec
 from streamgauge.jobs import checkpoint
 from streamgauge.processes.lines import Child
 from streamgauge.processes.news import LIMIT, STOP, order
@@ -53,11 +53,11 @@ class SparkQuery:
         """What was told since the last call, of what has died too."""
         news = self._child.news()
         for each in news:
-            if isinstance(each, Progress):
+            if isinstance(each, QueryProgress):
                 self._note(each)
         return news
 
-    def _note(self, progress: Progress) -> None:
+    def _note(self, progress: QueryProgress) -> None:
         if self._told is not None:
             self._told.add(progress.batch)
         if len(progress.advances) == self.spec.partitions:
@@ -100,7 +100,7 @@ class SparkQuery:
         self.kill()
         self._child.close()
 
-    def left_behind(self) -> list[Progress]:
+    def left_behind(self) -> list[QueryProgress]:
         """The batches that the checkpoint knows and that were never told, each once; one that is not done, too.
 
         Ask when the query has ended and its last news were read. Raises RecordError for a broken checkpoint.
@@ -112,7 +112,7 @@ class SparkQuery:
                 ends = zip(range(len(batch.ends)), _padded(before, batch.ends), batch.ends, strict=True)
                 advances = [Advance(partition, begin, end, None) for partition, begin, end in ends]
                 now_ns, done = clock.monotonic_ns(), batch.committed
-                found.append(Progress.untold(now_ns, batch.number, batch.began_ms, advances, committed=done))
+                found.append(QueryProgress.untold(now_ns, batch.number, batch.began_ms, advances, committed=done))
                 (told if batch.committed else self._torn).add(batch.number)
             before = batch.ends
         return found
@@ -129,7 +129,7 @@ class SparkQuery:
         """Bytes of the checkpoint; 0 where it is not in this machine."""
         return checkpoint.size_bytes(self.spec.checkpoint)
 
-    def _batches(self) -> list[checkpoint.Batch]:
+    def _batches(self) -> list[checkpoint.CheckpointBatch]:
         return checkpoint.batches(self.spec.checkpoint, self.spec.source)
 
     def _clear(self) -> None:

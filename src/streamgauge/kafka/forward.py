@@ -17,7 +17,7 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaException, TopicPartition
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
-from streamgauge.domain.query import Advance, Happened, News, Progress, QuerySpec
+from streamgauge.domain.query import Advance, Happened, News, QueryProgress, QuerySpec
 from streamgauge.kafka.clients.messages import log, words_of
 from streamgauge.kafka.patience import patiently
 from streamgauge.processes.lines import Child, Orders, Told
@@ -35,7 +35,7 @@ _FORWARDER: Final = ("-c", "from streamgauge.kafka.forward import main; main()")
 
 
 @dataclass(slots=True)
-class Batch:
+class ForwardedBatch:
     """What was read in one second, and how much of it is acknowledged."""
 
     began_ns: int
@@ -82,7 +82,7 @@ class Forwarder:
         self._at = dict(enumerate(self._begin()))
         self.left = left_behind(spec.starts, self._at)
         """What was committed before it was started, and not told."""
-        self._waiting: deque[Batch] = deque()
+        self._waiting: deque[ForwardedBatch] = deque()
         self._batch = self._next(0 if self.left is None else self.left.batch + 1)
 
     def _begin(self) -> list[int]:
@@ -96,7 +96,7 @@ class Forwarder:
         self._consumer.assign([TopicPartition(self._spec.source, n, offset) for n, offset in enumerate(begins)])
         return begins
 
-    def turn(self) -> list[Batch]:
+    def turn(self) -> list[ForwardedBatch]:
         """Pass on what is there; the batches that are done by now, whose offsets are committed."""
         first = self._consumer.poll(_WAIT_SECONDS)
         messages = [] if first is None else [first, *self._consumer.consume(AT_ONCE - 1, 0)]
@@ -109,7 +109,7 @@ class Forwarder:
             self._seal()
         return self._settled()
 
-    def finish(self) -> list[Batch]:
+    def finish(self) -> list[ForwardedBatch]:
         """Wait for what is under way."""
         self._seal()
         self._producer.flush(_ASK_SECONDS)
@@ -142,10 +142,10 @@ class Forwarder:
         self._waiting.append(self._batch)
         self._batch = self._next(self._batch.number + 1)
 
-    def _next(self, number: int) -> Batch:
-        return Batch(monotonic_ns(), number, dict(self._at))
+    def _next(self, number: int) -> ForwardedBatch:
+        return ForwardedBatch(monotonic_ns(), number, dict(self._at))
 
-    def _settled(self) -> list[Batch]:
+    def _settled(self) -> list[ForwardedBatch]:
         """Batches in their order, as far as they are done."""
         done = []
         while self._waiting and self._waiting[0].is_done:
@@ -159,13 +159,13 @@ class Forwarder:
         return done
 
 
-def left_behind(starts: Sequence[int], at: Mapping[int, int]) -> Progress | None:
+def left_behind(starts: Sequence[int], at: Mapping[int, int]) -> QueryProgress | None:
     """The batch between what was told and what is committed: who died between the two did not tell of it."""
     advances = [Advance(number, start, at[number], None) for number, start in enumerate(starts) if at[number] > start]
     if not advances:
         return None
     pair = clock_pair()
-    return Progress.untold(pair.monotonic_ns, 0, pair.wall_ns // NS_PER_MS, advances)
+    return QueryProgress.untold(pair.monotonic_ns, 0, pair.wall_ns // NS_PER_MS, advances)
 
 
 def main() -> None:
@@ -200,7 +200,7 @@ def _await_stop(orders: Orders, stop: threading.Event) -> None:
     stop.set()
 
 
-def _tell(told: Told, batches: Sequence[Batch]) -> None:
+def _tell(told: Told, batches: Sequence[ForwardedBatch]) -> None:
     for batch in batches:
         if batch.sent == 0:
             continue
@@ -209,7 +209,7 @@ def _tell(told: Told, batches: Sequence[Batch]) -> None:
         began_ms = (clock_pair().wall_ns - took_ns) // NS_PER_MS
         numbers = {"rows": batch.sent, "duration_ms": took_ns // NS_PER_MS}
         advances = [Advance(number, batch.begins[number], end, None) for number, end in batch.ends.items()]
-        told.tell(Progress(at_ns, batch.number, began_ms, numbers, advances))
+        told.tell(QueryProgress(at_ns, batch.number, began_ms, numbers, advances))
 
 
 class ClientQuery:
@@ -237,11 +237,11 @@ class ClientQuery:
         """What it told since the last call."""
         news = self._child.news()
         for each in news:
-            if isinstance(each, Progress):
+            if isinstance(each, QueryProgress):
                 self._note(each)
         return news
 
-    def _note(self, progress: Progress) -> None:
+    def _note(self, progress: QueryProgress) -> None:
         self._committed = self._begins()
         for far in progress.advances:
             self._committed[far.partition] = far.to_offset
@@ -267,7 +267,7 @@ class ClientQuery:
         """End it at once."""
         self._child.kill()
 
-    def left_behind(self) -> Sequence[Progress]:
+    def left_behind(self) -> Sequence[QueryProgress]:
         """Nothing: what was committed and not told is told by who goes on."""
         return []
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from streamgauge.domain.query import Advance, Happened, Looked, News, Progress, QuerySpec
+from streamgauge.domain.query import Advance, Happened, Looked, News, QueryProgress, QuerySpec
 
 STOP = "stop"
 """The line that asks for the end."""
@@ -29,9 +29,9 @@ def read(line: str) -> News | Processes:
     """The news of a line; ValueError or TypeError for another line."""
     body: dict[str, Any] = json.loads(line)
     match body.pop("news"):
-        case "Progress":
+        case "QueryProgress":
             advances = [Advance(*advance) for advance in body.pop("advances")]
-            return Progress(**body, advances=advances)
+            return QueryProgress(**body, advances=advances)
         case "Looked":
             return Looked(**body)
         case "Happened":

@@ -30,7 +30,7 @@ _NOTE: Final = re.compile(r"(\d+)(\.compact)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class NotedFile:
     """One file of a table."""
 
     path: Path
@@ -38,9 +38,9 @@ class Noted:
     """When it was last written to, by the wall clock."""
 
 
-def batches(folder: Path, after: int) -> list[tuple[int, list[Noted]]]:
+def batches(folder: Path, after: int) -> list[tuple[int, list[NotedFile]]]:
     """The batches noted after this one, in their order, with the files that each added."""
-    found: dict[int, list[Noted]] = {}
+    found: dict[int, list[NotedFile]] = {}
     for path in (folder / NOTES).glob("*") if (folder / NOTES).is_dir() else ():
         name = _NOTE.fullmatch(path.name)
         if name and int(name.group(1)) > after:
@@ -57,12 +57,14 @@ def batches(folder: Path, after: int) -> list[tuple[int, list[Noted]]]:
     return result
 
 
-def _noted(path: Path) -> list[Noted] | None:
+def _noted(path: Path) -> list[NotedFile] | None:
     """What a note says; None for one that is not whole, which is being written."""
     lines = path.read_text(encoding="utf-8").splitlines()
     try:
         files = [json.loads(line) for line in lines[1:]]
-        return [Noted(_path(each["path"]), int(each["modificationTime"])) for each in files if each["action"] == "add"]
+        return [
+            NotedFile(_path(each["path"]), int(each["modificationTime"])) for each in files if each["action"] == "add"
+        ]
     except (ValueError, KeyError):
         return None
 
@@ -158,7 +160,7 @@ class TableConsumer:
                 if table.num_rows:
                     yield self._fetched(table, noted)
 
-    def _fetched(self, table: pa.Table, noted: Noted) -> Fetched:
+    def _fetched(self, table: pa.Table, noted: NotedFile) -> Fetched:
         count = table.num_rows
         first, self._offset = self._offset, self._offset + count
         return Fetched(

@@ -47,7 +47,7 @@ _WORDS: Final[Mapping[str, str]] = {
 """Settings of Spark that are words, and which words."""
 
 
-class Kind(StrEnum):
+class PowerKind(StrEnum):
     """What could be done."""
 
     FUNCTION = "function"
@@ -71,7 +71,7 @@ class Power:
     """One thing that a scenario asks for."""
 
     keys: Keys
-    kind: Kind
+    kind: PowerKind
     value: str
     """The function, the file, the address; of a setting its value."""
 
@@ -88,7 +88,7 @@ def powers(scenario: Scenario) -> Iterator[Power]:
         yield from _of_client(("load", "client"), scenario.load.client)
     if scenario.consume:
         if scenario.consume.processing and scenario.consume.processing.function:
-            yield Power(("consume", "processing", "function"), Kind.FUNCTION, scenario.consume.processing.function)
+            yield Power(("consume", "processing", "function"), PowerKind.FUNCTION, scenario.consume.processing.function)
         yield from _of_client(("consume", "client"), scenario.consume.client)
     if scenario.pipeline:
         yield from _of_pipeline(scenario.pipeline)
@@ -96,7 +96,7 @@ def powers(scenario: Scenario) -> Iterator[Power]:
 
 def _of_load(load: Load) -> Iterator[Power]:
     if isinstance(load.rate, Pace) and load.rate.replay:
-        yield Power(("load", "rate", "replay", "file"), Kind.READ, load.rate.replay.file)
+        yield Power(("load", "rate", "replay", "file"), PowerKind.READ, load.rate.replay.file)
     payload = load.payload
     if isinstance(payload, SinglePayload):
         yield from _of_content(("load", "payload"), payload)
@@ -104,39 +104,39 @@ def _of_load(load: Load) -> Iterator[Power]:
             if isinstance(component.payload, SinglePayload):
                 yield from _of_content(("load", "payload", "weighted", str(place), "payload"), component.payload)
     if isinstance(load.keys, MadeKeys) and load.keys.file:
-        yield Power(("load", "keys", "file", "path"), Kind.READ, load.keys.file.path)
+        yield Power(("load", "keys", "file", "path"), PowerKind.READ, load.keys.file.path)
 
 
 def _of_content(keys: Keys, content: SinglePayload) -> Iterator[Power]:
     match content.chosen[1]:
         case FromFile(path=path):
-            yield Power((*keys, "file", "path"), Kind.READ, path)
+            yield Power((*keys, "file", "path"), PowerKind.READ, path)
         case UserFunction(name=name):
-            yield Power((*keys, "function", "name"), Kind.FUNCTION, name)
+            yield Power((*keys, "function", "name"), PowerKind.FUNCTION, name)
 
 
 def _of_client(keys: Keys, settings: ClientSettings) -> Iterator[Power]:
     for name, value in settings.items():
         if name in CLIENT_RUNS:
-            yield Power((*keys, name), Kind.CLIENT, str(value))
+            yield Power((*keys, name), PowerKind.CLIENT, str(value))
         elif name.startswith(_GUARDS):
-            yield Power((*keys, name), Kind.GUARD, str(value))
+            yield Power((*keys, name), PowerKind.GUARD, str(value))
 
 
 def _of_pipeline(pipeline: Pipeline) -> Iterator[Power]:
     if function := pipeline.job.function:
-        yield Power(("pipeline", "job", "function", "call"), Kind.FUNCTION, function.call)
+        yield Power(("pipeline", "job", "function", "call"), PowerKind.FUNCTION, function.call)
         if function.expects:
-            yield Power(("pipeline", "job", "function", "expects"), Kind.FUNCTION, function.expects)
+            yield Power(("pipeline", "job", "function", "expects"), PowerKind.FUNCTION, function.expects)
     if pipeline.table and _leaves(pipeline.table.table):
-        yield Power(("pipeline", "sink", "table"), Kind.WRITE, pipeline.table.table)
+        yield Power(("pipeline", "sink", "table"), PowerKind.WRITE, pipeline.table.table)
     if not is_this_machine(pipeline.master):
-        yield Power(("pipeline", "master"), Kind.MASTER, str(pipeline.master))
+        yield Power(("pipeline", "master"), PowerKind.MASTER, str(pipeline.master))
     if pipeline.checkpoint:
-        yield Power(("pipeline", "checkpoint"), Kind.WRITE, pipeline.checkpoint)
+        yield Power(("pipeline", "checkpoint"), PowerKind.WRITE, pipeline.checkpoint)
     for name, value in pipeline.settings.items():
         if not only_tunes(name, value):
-            yield Power(("pipeline", "settings", name), Kind.SPARK, str(value))
+            yield Power(("pipeline", "settings", name), PowerKind.SPARK, str(value))
 
 
 def only_tunes(name: str, value: Setting) -> bool:

@@ -11,7 +11,7 @@ from streamgauge.scenario.model.pace import Pace
 from streamgauge.workload.processing import stretches
 
 
-class Change(NamedTuple):
+class ScenarioChange(NamedTuple):
     """One change, by the time after the begin of the measure phase."""
 
     at_ns: int
@@ -24,13 +24,13 @@ class Change(NamedTuple):
     detail: str
 
 
-def changes(scenario: Scenario, measured_ns: int) -> list[Change]:
+def changes(scenario: Scenario, measured_ns: int) -> list[ScenarioChange]:
     """The changes that took place in a measure phase that lasted so long, in the order of their times."""
     found = [*_delays(scenario), *_bursts(scenario, measured_ns)]
     return sorted((each for each in found if each.at_ns < measured_ns), key=lambda each: each.at_ns)
 
 
-def _delays(scenario: Scenario) -> Iterator[Change]:
+def _delays(scenario: Scenario) -> Iterator[ScenarioChange]:
     processing = scenario.consume.processing if scenario.consume else None
     if processing is None:
         return
@@ -38,17 +38,17 @@ def _delays(scenario: Scenario) -> Iterator[Change]:
         slower = after.delay_ns + after.jitter_ns / 2 > before.delay_ns + before.jitter_ns / 2
         jitter = f" + {format_duration(after.jitter_ns)} jitter" if after.jitter_ns else ""
         detail = f"{format_duration(after.delay_ns)}{jitter}"
-        yield Change(after.at_ns, "delay", "consumers", "begin" if slower else "end", detail)
+        yield ScenarioChange(after.at_ns, "delay", "consumers", "begin" if slower else "end", detail)
 
 
-def _bursts(scenario: Scenario, measured_ns: int) -> Iterator[Change]:
+def _bursts(scenario: Scenario, measured_ns: int) -> Iterator[ScenarioChange]:
     rate = scenario.load.rate if scenario.load else None
     if not isinstance(rate, Pace):
         return
     if burst := rate.burst:
         for begin_ns in range(0, measured_ns, burst.every):
-            yield Change(begin_ns, "burst", "producers", "begin", per_second(burst.burst))
-            yield Change(begin_ns + burst.for_, "burst", "producers", "end", per_second(burst.base))
+            yield ScenarioChange(begin_ns, "burst", "producers", "begin", per_second(burst.burst))
+            yield ScenarioChange(begin_ns + burst.for_, "burst", "producers", "end", per_second(burst.base))
     if spike := rate.spike:
-        yield Change(spike.at, "burst", "producers", "begin", per_second(spike.peak))
-        yield Change(spike.at + spike.for_, "burst", "producers", "end", per_second(spike.base))
+        yield ScenarioChange(spike.at, "burst", "producers", "begin", per_second(spike.peak))
+        yield ScenarioChange(spike.at + spike.for_, "burst", "producers", "end", per_second(spike.base))

@@ -5,14 +5,16 @@ import pytest
 
 from streamgauge.scenario.model.pace import MOST_DEVIATIONS
 from streamgauge.workload.pacing import Int64s
-from streamgauge.workload.pacing.drawn import CHUNK, Poisson, Windows
+from streamgauge.workload.pacing.drawn import CHUNK, PoissonPacer, WindowPacer
 
 SECOND = 1_000_000_000
 WINDOW_NS = 100_000_000
 
 
-def windows(messages: int = 500, deviation: float = 0, hold: int = 1, spread: bool = False, seed: int = 42) -> Windows:
-    return Windows(
+def windows(
+    messages: int = 500, deviation: float = 0, hold: int = 1, spread: bool = False, seed: int = 42
+) -> WindowPacer:
+    return WindowPacer(
         seed,
         messages=messages,
         deviation=deviation,
@@ -23,7 +25,7 @@ def windows(messages: int = 500, deviation: float = 0, hold: int = 1, spread: bo
     )
 
 
-def sizes(made: Windows, count: int) -> Int64s:
+def sizes(made: WindowPacer, count: int) -> Int64s:
     """How many messages the first windows have."""
     times, first = made.times_ns(0, 1, 1000), 1000
     parts = [times]
@@ -35,7 +37,7 @@ def sizes(made: Windows, count: int) -> Int64s:
 
 def test_poisson_arrivals_have_the_mean_and_the_deviation_of_a_poisson_process() -> None:
     """Per 10 ms at 10,000/s: a mean of 100 and a deviation of 10; standard errors of 10,000 draws are 0.1 and 0.07."""
-    times = Poisson(42, 10_000.0).times_ns(0, 1, 1_010_000)
+    times = PoissonPacer(42, 10_000.0).times_ns(0, 1, 1_010_000)
 
     counts = np.bincount(times // 10_000_000)[:10_000]
 
@@ -45,7 +47,7 @@ def test_poisson_arrivals_have_the_mean_and_the_deviation_of_a_poisson_process()
 
 def test_gaps_between_poisson_arrivals_are_exponential() -> None:
     """Also between two chunks, and before the first arrival: e^-x of them are longer than x means."""
-    times = np.concatenate([[0], Poisson(1, 1000.0).times_ns(0, 1, 40 * CHUNK)])
+    times = np.concatenate([[0], PoissonPacer(1, 1000.0).times_ns(0, 1, 40 * CHUNK)])
     gaps = np.diff(times) / 1_000_000
 
     for longer in (0.1, 1, 3):
@@ -58,7 +60,7 @@ def test_the_fastest_poisson_arrivals_are_not_faster_than_asked() -> None:
     """Gaps of 10 ns that each lost their fraction would be 5 % too short."""
     count = 400 * CHUNK
 
-    last = int(Poisson(42, 100_000_000.0).times_ns(count - 1, 1, 1)[0])
+    last = int(PoissonPacer(42, 100_000_000.0).times_ns(count - 1, 1, 1)[0])
 
     assert last == pytest.approx(count * 10, rel=0.002)
 

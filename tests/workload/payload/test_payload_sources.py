@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.workload.payload import Pool, Sequential, Source, Weighted, turns_of
+from streamgauge.workload.payload import PayloadSource, Pool, Sequential, Weighted, turns_of
 from streamgauge.workload.payload.sizes import Sizes
 from streamgauge.workload.payload.sources import TURNS
 
 seqs_of_any_size = st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=20)
 
 
-def same(source: Source, seqs: list[int]) -> None:
+def same(source: PayloadSource, seqs: list[int]) -> None:
     bodies, crcs = source.many(np.array(seqs, np.int64))
 
     assert list(zip(bodies, crcs.tolist(), strict=True)) == [source.one(seq) for seq in seqs]

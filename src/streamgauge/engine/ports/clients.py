@@ -16,7 +16,7 @@ from streamgauge.domain.blocks import (
     Place,
     Refused,
 )
-from streamgauge.scenario.model.connections import Kind
+from streamgauge.scenario.model.connections import ConnectionKind
 
 
 class ProducerClient(Protocol):
@@ -170,7 +170,7 @@ class OffsetsClient(Offsets, Protocol):
 class ConnectionsClient(Protocol):
     """Makes, uses and closes connections; called by several threads, but never by two for the same held connection."""
 
-    def use(self, kind: Kind, number: int) -> tuple[int, str | None]:
+    def use(self, kind: ConnectionKind, number: int) -> tuple[int, str | None]:
         """Carry out operation `number` of a kind, or use held connection `number`, made first where it is not there.
 
         Returns when it was answered or failed, on the monotonic clock, and the name of the error if it failed; a held

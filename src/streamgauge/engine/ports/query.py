@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from streamgauge.domain.query import News, Progress, QuerySpec
+from streamgauge.domain.query import News, QueryProgress, QuerySpec
 
 
 class Query(Protocol):
@@ -42,7 +42,7 @@ class Query(Protocol):
         """End all its processes at once."""
         ...
 
-    def left_behind(self) -> Sequence[Progress]:
+    def left_behind(self) -> Sequence[QueryProgress]:
         """Batches that its checkpoint knows and that it never told; each once. Of use when it has ended."""
         ...
 

@@ -34,7 +34,7 @@ from streamgauge.scenario.model.content import (
 )
 from streamgauge.workload import payload
 from streamgauge.workload.pacing import Int64s
-from streamgauge.workload.payload import Source
+from streamgauge.workload.payload import PayloadSource
 from streamgauge.workload.payload.keys import (
     KeysOf,
     constant_keys,
@@ -95,7 +95,7 @@ class Composer:
 
     recipe: Recipe
     block: int
-    _source: Source = field(init=False)
+    _source: PayloadSource = field(init=False)
     _keys: KeysOf | None = field(init=False)
     _stamps: Stamps = field(init=False)
     _matrix: "_Matrix | None" = field(init=False)
@@ -183,14 +183,14 @@ class _Matrix:
         return listed
 
 
-def _matrix(source: Source, block: int) -> _Matrix | None:
+def _matrix(source: PayloadSource, block: int) -> _Matrix | None:
     """The array for a pool of one small size; None for other sources."""
     if not isinstance(source, payload.Pool) or (bodies := source.matrix(LARGEST_IN_ARRAY - stamp.SIZE)) is None:
         return None
     return _Matrix(source, bodies, np.zeros((block, stamp.SIZE + bodies.shape[1]), np.uint8))
 
 
-def _source(recipe: Recipe) -> Source:
+def _source(recipe: Recipe) -> PayloadSource:
     """Where the bodies of a producer come from."""
     content = recipe.payload
     if not isinstance(content, MadePayload) or content.weighted is None:
@@ -203,7 +203,7 @@ def _source(recipe: Recipe) -> Source:
     return payload.Weighted(components, payload.turns_of(percents, [recipe.seed, _TURNS, recipe.producer]))
 
 
-def _single(recipe: Recipe, content: SingleContent, size: Sizes, component: int) -> Source:
+def _single(recipe: Recipe, content: SingleContent, size: Sizes, component: int) -> PayloadSource:
     """Where the bodies of one kind come from; `component` is the number of the kind."""
     law, less = law_of(size), 0 if recipe.in_headers else stamp.SIZE
     seeds = (recipe.seed, _SIZES, recipe.producer, component)
@@ -233,7 +233,7 @@ def _make(recipe: Recipe, content: BodyKind | ConstantPayload | RandomPayload) -
             return partial(payload.body, kind, recipe.seed, recipe.producer)
 
 
-def _pool(bodies: Sequence[Body], recipe: Recipe) -> Source:
+def _pool(bodies: Sequence[Body], recipe: Recipe) -> PayloadSource:
     """Bodies that are sent as they are."""
     if not recipe.in_headers and None in bodies:
         raise WorkerError("load.stamp: a tombstone has no value for a stamp; write `stamp: headers`")

@@ -8,7 +8,7 @@ from streamgauge.engine.ports.rows import Sink
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledSink:
     """A sink that adds to every row what distinguishes its writer; what a block says itself stands."""
 
     sink: Sink

@@ -22,7 +22,7 @@ from streamgauge.engine.ports.clients import ProducerClient
 from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.schedule import Schedule
 from streamgauge.engine.produce.sent import ProducerSinks, SentRows
-from streamgauge.engine.produce.stops import Batches, Flush, Transacted, Transactions
+from streamgauge.engine.produce.stops import Batches, FlushPolicy, Transacted, TransactionPolicy
 from streamgauge.engine.produce.throttle import LOOK_NS, Throttle
 from streamgauge.workload.pacing import NEVER, Int64s, Pacer, count_before
 
@@ -82,9 +82,9 @@ class Sending:
 
     pacer: Pacer | None = None
     """None to send as fast as possible, or in a closed loop."""
-    flush: Flush | None = None
+    flush: FlushPolicy | None = None
     """After how many messages all reports are waited for."""
-    transactions: Transactions | None = None
+    transactions: TransactionPolicy | None = None
     resend: int = 0
     """How often a message that failed is sent again."""
     drops_held: bool = False

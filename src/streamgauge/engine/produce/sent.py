@@ -10,7 +10,7 @@ from streamgauge.domain.blocks import NULL_INT64, Block, Refused
 from streamgauge.domain.fates import certainly_not_written
 from streamgauge.engine.board import Latencies, Slot
 from streamgauge.engine.ports.rows import Sink
-from streamgauge.engine.produce.labelled import Labelled
+from streamgauge.engine.produce.labelled import LabelledSink
 from streamgauge.engine.produce.stops import Transacted
 from streamgauge.engine.produce.throttle import Throttle
 from streamgauge.workload.pacing import Int64s
@@ -32,10 +32,10 @@ class ProducerSinks:
         """The same sinks, shared with others, for the rows of one producer."""
         who = {"producer": labels["producer"]}
         return ProducerSinks(
-            sent=Labelled(self.sent, labels),
-            batches=Labelled(self.batches, who) if self.batches else None,
-            transactions=Labelled(self.transactions, who) if self.transactions else None,
-            attempts=Labelled(self.attempts, labels) if self.attempts else None,
+            sent=LabelledSink(self.sent, labels),
+            batches=LabelledSink(self.batches, who) if self.batches else None,
+            transactions=LabelledSink(self.transactions, who) if self.transactions else None,
+            attempts=LabelledSink(self.attempts, labels) if self.attempts else None,
         )
 
 

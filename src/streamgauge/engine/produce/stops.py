@@ -16,7 +16,7 @@ _DEVIATIONS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Flush:
+class FlushPolicy:
     """After how many messages all reports are waited for: a number, or draws around it."""
 
     mean: float
@@ -32,7 +32,7 @@ class Batches:
     Sizes are drawn from a normal distribution, cut at 1 and at eight deviations above the mean, and rounded.
     """
 
-    flush: Flush
+    flush: FlushPolicy
     producer: int
     seed: int
     _number: int = 0
@@ -87,7 +87,7 @@ class Batches:
 
 
 @dataclass(frozen=True, slots=True)
-class Transactions:
+class TransactionPolicy:
     """How many messages, or how long, a transaction lasts, and the share that is aborted."""
 
     messages: int | None = None
@@ -99,7 +99,7 @@ class Transactions:
 class Transacted:
     """The transactions of one producer, and which message belongs to which."""
 
-    transactions: Transactions
+    transactions: TransactionPolicy
     producer: int
     seed: int
     aborts: bool = False

@@ -58,7 +58,7 @@ class FaultLog:
             self.failed(str(error))
 
 
-class Step(NamedTuple):
+class Injection(NamedTuple):
     """The begin or the end of one fault."""
 
     at_ns: int
@@ -67,10 +67,10 @@ class Step(NamedTuple):
     action: str
 
 
-def steps(faults: Sequence[Injected]) -> list[Step]:
+def steps(faults: Sequence[Injected]) -> list[Injection]:
     """What is to be done, in the order of its time; what ends comes before what begins at the same time."""
-    found = [Step(fault.at, fault, BEGIN) for fault in faults]
-    found += [Step(fault.at + fault.for_, fault, END) for fault in faults if fault.for_ is not None]
+    found = [Injection(fault.at, fault, BEGIN) for fault in faults]
+    found += [Injection(fault.at + fault.for_, fault, END) for fault in faults if fault.for_ is not None]
     return sorted(found, key=lambda step: (step.at_ns, step.action == BEGIN))
 
 
@@ -83,7 +83,7 @@ class Injector:
     note: Callable[[FaultRow], None]
     killed: set[str] = field(default_factory=set)
     """Names of the targets that were killed because the scenario asks for it."""
-    _left: list[Step] = field(default_factory=list)
+    _left: list[Injection] = field(default_factory=list)
     _begun: list[tuple[Injected, Target]] = field(default_factory=list)
     """What has begun and is to end."""
 

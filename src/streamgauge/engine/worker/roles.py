@@ -28,7 +28,7 @@ from streamgauge.engine.ports.clients import (
 from streamgauge.engine.ports.query import OpenQuery, TableReader
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.produce.compose import Composer, Recipe
-from streamgauge.engine.produce.labelled import Labelled
+from streamgauge.engine.produce.labelled import LabelledSink
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending
 from streamgauge.engine.produce.round_robin import run_round_robin
 from streamgauge.engine.produce.sent import ProducerSinks
@@ -207,9 +207,9 @@ def _labelled(sinks: ConsumerSinks, member: ConsumerMember) -> ConsumerSinks:
     """The same sinks, shared with others, for the rows of one consumer."""
     who = {"consumer": member.number}
     return ConsumerSinks(
-        received=Labelled(sinks.received, {**who, "group": member.group}),
-        polls=Labelled(sinks.polls, who),
-        commits=Labelled(sinks.commits, who) if sinks.commits else None,
+        received=LabelledSink(sinks.received, {**who, "group": member.group}),
+        polls=LabelledSink(sinks.polls, who),
+        commits=LabelledSink(sinks.commits, who) if sinks.commits else None,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from streamgauge.domain.query import Advance, Progress
+from streamgauge.domain.query import Advance, QueryProgress
 
 Json = Mapping[str, Any]
 Number = int | float | None
@@ -30,7 +30,7 @@ _NOT_TOLD: Final = (
 """Latencies in real-time mode: Apache Spark 4.2 measures none, some that are built on it do."""
 
 
-def progress_of(said: Json, at_ns: int, topic: str, starts: Sequence[int]) -> Progress:
+def progress_of(said: Json, at_ns: int, topic: str, starts: Sequence[int]) -> QueryProgress:
     """What Spark says of a batch, told at this time; `starts` is where the query began to read the topic."""
     source = _source(said, topic)
     advances = _advances(source, topic, starts)
@@ -45,7 +45,7 @@ def progress_of(said: Json, at_ns: int, topic: str, starts: Sequence[int]) -> Pr
         "sink_rows": _told(said.get("sink", {}).get("numOutputRows")),
         **dict.fromkeys(_NOT_TOLD),
     }
-    return Progress(at_ns, said["batchId"], _epoch_ms(said["timestamp"]), numbers, advances)
+    return QueryProgress(at_ns, said["batchId"], _epoch_ms(said["timestamp"]), numbers, advances)
 
 
 def _source(said: Json, topic: str) -> Json:

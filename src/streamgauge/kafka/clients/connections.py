@@ -22,7 +22,7 @@ from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.settings import Settings
 from streamgauge.processes.patience import let_go
-from streamgauge.scenario.model.connections import TIMEOUT_SECONDS, Kind
+from streamgauge.scenario.model.connections import TIMEOUT_SECONDS, ConnectionKind
 
 REACH_SECONDS: Final = 15.0
 Address = tuple[int, Any]
@@ -70,7 +70,7 @@ class KafkaConnections:
     def __init__(self, spec: ClientSpec, reach_seconds: float = REACH_SECONDS) -> None:
         self._settings = spec.settings
         self._topic = spec.topics[0]
-        self._held: dict[tuple[Kind, int], _Asking | _Polling] = {}
+        self._held: dict[tuple[ConnectionKind, int], _Asking | _Polling] = {}
         try:
             client = _admin.AdminClient({**spec.settings, "error_cb": note_error}, logger=log)
             brokers = client.list_topics(self._topic, timeout=reach_seconds).brokers.values()
@@ -78,13 +78,13 @@ class KafkaConnections:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error
         self._opener = opener_of(spec, [(each.host, each.port) for each in brokers])
 
-    def use(self, kind: Kind, number: int) -> Ended:
+    def use(self, kind: ConnectionKind, number: int) -> Ended:
         """Carry out one operation; what it leaves is closed after it has ended."""
         try:
             match kind:
-                case Kind.OPEN:
+                case ConnectionKind.OPEN:
                     return self._opener.open(number)
-                case Kind.METADATA:
+                case ConnectionKind.METADATA:
                     client = _Asking(_admin.AdminClient, {**self._settings, **_ONCE}, self._topic)
                     return client.use(TIMEOUT_SECONDS[kind])
                 case _:
@@ -97,14 +97,16 @@ class KafkaConnections:
         while self._held:
             self._held.popitem()[1].close()
 
-    def _use_held(self, kind: Kind, number: int) -> Ended:
+    def _use_held(self, kind: ConnectionKind, number: int) -> Ended:
         held = self._held.get((kind, number))
         if held is None:
             settings = {**self._settings, **_QUIET}
-            if kind is Kind.HOLD_CONSUMER:
+            if kind is ConnectionKind.HOLD_CONSUMER:
                 held = _Polling(settings, self._topic, number)
             else:
-                held = _Asking(ck.Producer if kind is Kind.HOLD_PRODUCER else _admin.AdminClient, settings, self._topic)
+                held = _Asking(
+                    ck.Producer if kind is ConnectionKind.HOLD_PRODUCER else _admin.AdminClient, settings, self._topic
+                )
             self._held[kind, number] = held
         ended = held.use(TIMEOUT_SECONDS[kind])
         if ended[1]:
@@ -124,7 +126,7 @@ class PlainOpener:
     def open(self, number: int) -> Ended:
         """Open a connection, ask, read all of the answer, and close."""
         family, address = self._addresses[number % len(self._addresses)]
-        limit_ns = _limit_ns(TIMEOUT_SECONDS[Kind.OPEN])
+        limit_ns = _limit_ns(TIMEOUT_SECONDS[ConnectionKind.OPEN])
         try:
             with socket.socket(family, socket.SOCK_STREAM) as connection:
                 connection.settimeout(_left(limit_ns))
@@ -150,10 +152,10 @@ class SecuredOpener:
 
     def open(self, _number: int) -> Ended:
         """Make a client, wait until a broker has answered it, and close it."""
-        noted, is_up = Noted(), _IsUp()
+        noted, is_up = NotedUse(), _IsUp()
         own = {**_QUIET, "statistics.interval.ms": 1, "stats_cb": is_up, "error_cb": noted}
         client = _admin.AdminClient({**self._settings, **own})
-        limit_ns = _limit_ns(TIMEOUT_SECONDS[Kind.OPEN])
+        limit_ns = _limit_ns(TIMEOUT_SECONDS[ConnectionKind.OPEN])
         while not is_up.known and noted.name is None and (left := _left(limit_ns)):
             client.poll(left)
         return _ended(None if is_up.known else noted.name or _TIMED_OUT)
@@ -205,7 +207,7 @@ def _left(limit_ns: int) -> float:
     return max(0, limit_ns - monotonic_ns()) / NS_PER_SECOND
 
 
-class Noted:
+class NotedUse:
     """Notes the first error that a client tells and that says more than that no broker is left.
 
     It does not know its client: a ring of references would keep a client that nobody holds.
@@ -243,7 +245,7 @@ class _Asking:
     """
 
     def __init__(self, make: Callable[[dict[str, Any]], Any], settings: Settings, topic: str) -> None:
-        self._noted = Noted()
+        self._noted = NotedUse()
         self._topic = topic
         self._client = make({**settings, "error_cb": self._noted})
 
@@ -259,7 +261,7 @@ class _Polling:
     """A consumer of no group, which polls one partition at its end."""
 
     def __init__(self, settings: Settings, topic: str, number: int) -> None:
-        self._noted = Noted()
+        self._noted = NotedUse()
         self._topic, self._number = topic, number
         self._place: TopicPartition | None = None
         self._client = ck.Consumer({**settings, **_AT_ITS_END, "error_cb": self._noted})
@@ -293,7 +295,7 @@ def _error_of(answer: Any) -> str | None:
     return None if error is None or error.name() == _AT_END else str(error.name())
 
 
-def partitions_of(client: Any, topic: str, seconds: float, noted: Noted) -> tuple[int, str | None]:
+def partitions_of(client: Any, topic: str, seconds: float, noted: NotedUse) -> tuple[int, str | None]:
     """How many partitions a topic has, and the name of the error if the cluster did not tell."""
     client.poll(0)
     noted.forget()

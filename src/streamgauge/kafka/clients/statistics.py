@@ -31,33 +31,33 @@ Numbers = dict[str, int | None]
 Json = Mapping[str, Any]
 
 
-class Counts(NamedTuple):
+class ClientCounts(NamedTuple):
     """What is counted of one broker, or of several."""
 
     wire_bytes: int = 0
     requests: int = 0
     retries: int = 0
 
-    def plus(self, other: "Counts") -> "Counts":
+    def plus(self, other: "ClientCounts") -> "ClientCounts":
         """Both together."""
-        return Counts(*(own + its for own, its in zip(self, other, strict=True)))
+        return ClientCounts(*(own + its for own, its in zip(self, other, strict=True)))
 
 
 class Ledger:
     """Counts that never fall, of a client that forgets brokers: what it had told of them last stays."""
 
     def __init__(self) -> None:
-        self._last: Mapping[str, Counts] = {}
-        self._forgotten = Counts()
+        self._last: Mapping[str, ClientCounts] = {}
+        self._forgotten = ClientCounts()
 
-    def total(self, told: Mapping[str, Counts]) -> Counts:
+    def total(self, told: Mapping[str, ClientCounts]) -> ClientCounts:
         """What was counted by now, of all brokers that it told of; one that was forgotten begins again at nothing."""
         for name, last in self._last.items():
             now = told.get(name)
             if now is None or now.wire_bytes < last.wire_bytes:
                 self._forgotten = self._forgotten.plus(last)
         self._last = told
-        return reduce(Counts.plus, told.values(), self._forgotten)
+        return reduce(ClientCounts.plus, told.values(), self._forgotten)
 
 
 class Statistics:
@@ -113,7 +113,7 @@ def numbers_of(text: str, role: Role, ledger: Ledger) -> Numbers:
     way, request = ("tx", "Produce") if sends else ("rx", "Fetch")
     counted = ledger.total(
         {
-            name: Counts(broker[f"{way}bytes"], broker["req"].get(request, 0), broker["txretries"])
+            name: ClientCounts(broker[f"{way}bytes"], broker["req"].get(request, 0), broker["txretries"])
             for name, broker in named.items()
         }
     )

@@ -2,12 +2,12 @@
 
 import pyarrow as pa
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.pipeline.columns import STAMP
 from streamgauge.pipeline.read.rows import Row, measured
 
 
-def attempt_rows(rows: pa.Table, measure: Measure) -> list[Row]:
+def attempt_rows(rows: pa.Table, measure: MeasureSpan) -> list[Row]:
     """Rows of `resends` from those of the event; in each scope first all together, then each error."""
     return [
         {"scope": scope} | row

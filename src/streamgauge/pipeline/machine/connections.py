@@ -14,7 +14,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.pipeline.metrics.spans import figures
 from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.pipeline.read.silver import Span
-from streamgauge.scenario.model.connections import Kind
+from streamgauge.scenario.model.connections import ConnectionKind
 from streamgauge.scenario.profile.model import ConnectionsProfile
 
 EXHAUSTED: Final = frozenset({"EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "_CRIT_SYS_RESOURCE"})
@@ -26,7 +26,7 @@ def connection_rows(rows: pa.Table, profile: Sequence[ConnectionsProfile], span:
     """Rows of `connections` from those of the event; a kind that was asked for has some though nothing was done."""
     asked = {work.kind: work for work in profile}
     present = {*asked, *pc.unique(rows.column("kind")).to_pylist()}
-    known = [kind.value for kind in Kind]
+    known = [kind.value for kind in ConnectionKind]
     rows = rows.sort_by("at_ns")
     return [
         {"kind": kind} | row

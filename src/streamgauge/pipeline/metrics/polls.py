@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.metrics.spans import Spans
@@ -39,7 +39,7 @@ class Polls:
         return Spans(POLL, self.returned_ns - self.started_ns, self.tick)
 
 
-def read(rows: pa.Table, measure: Measure) -> Polls:
+def read(rows: pa.Table, measure: MeasureSpan) -> Polls:
     """The polls from the rows of the event of that name."""
     rows = rows.sort_by([("consumer", "ascending"), ("poll", "ascending")])
     names = ("consumer", "started_ns", "returned_ns", "count")

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import Buckets, Moments, summarise
 from streamgauge.pipeline.audit import judging
@@ -26,7 +26,7 @@ _UNPROCESSED = -2
 _AGGREGATES = {"count": "count(*)", "sum": "sum(cast(took as double))", "low": "min(took)", "high": "max(took)"}
 
 
-def counted(deliveries: DataFrame, measure: Measure, delays: Sequence[Delay]) -> DataFrame:
+def counted(deliveries: DataFrame, measure: MeasureSpan, delays: Sequence[Delay]) -> DataFrame:
     """One row per consumer, phase (which of the delays applied) and bucket of the time taken.
 
     What was processed in the measure phase, and what was received in it and never processed. Columns consumer, phase,
@@ -43,7 +43,7 @@ def counted(deliveries: DataFrame, measure: Measure, delays: Sequence[Delay]) ->
     )
 
 
-def rows_of(knows: Knowledge, bronze: Bronze, counts: pa.Table, measure: Measure) -> list[Row]:
+def rows_of(knows: Knowledge, bronze: Bronze, counts: pa.Table, measure: MeasureSpan) -> list[Row]:
     """Rows of `processing` from what `counted` gave, with the slots that consumers had."""
     at_once = slots(knows, judging.marks(bronze, ("moment", CONSUMER)))
     return processing_rows(counts, knows.delays, at_once, measure)
@@ -60,7 +60,7 @@ def slots(knows: Knowledge, positions: pa.Table) -> Mapping[int, int]:
 
 
 def processing_rows(
-    counts: pa.Table, delays: Sequence[Delay], at_once: Mapping[int, int], measure: Measure
+    counts: pa.Table, delays: Sequence[Delay], at_once: Mapping[int, int], measure: MeasureSpan
 ) -> list[Row]:
     """Rows of `processing`: all together, each consumer, and each phase; none where nothing was processed."""
     if not counts.num_rows:

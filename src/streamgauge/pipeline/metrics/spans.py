@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.latency.buckets import Int64s, bucket_of
 from streamgauge.domain.latency.percentiles import Buckets, Moments, summarise
 from streamgauge.pipeline.metrics.histogram import By, packed
@@ -36,7 +36,7 @@ class Spans:
         return Sums(pa.table(whole | {f"{self.metric}_{name}": values for name, values in columns.items()}))
 
 
-def of_batches(rows: pa.Table, measure: Measure) -> tuple[Spans, Spans]:
+def of_batches(rows: pa.Table, measure: MeasureSpan) -> tuple[Spans, Spans]:
     """How long producers that wait for all reports took for a batch, and waited; a batch counts by when it began."""
     began_ns, waited_ns, ended_ns = (numbers(rows, name) for name in ("began_ns", "waited_ns", "ended_ns"))
     tick = ticks(began_ns, measure)

@@ -65,13 +65,13 @@ def backpressure_rows(
 
 def _peaks(policy: PolicyProfile, grid: Grid | None, groups: Mapping[int, Outstanding], span: Span) -> Row:
     """The most that was outstanding of any group, and when."""
-    most = {name: _most(groups, f"{name}_max") for name in ("outstanding", "credits used")}
-    told = most["credits used" if policy.is_credit else "outstanding"]
-    uncredited = most["credits used"] and most["credits used"][0]
+    most = {name: _most(groups, f"{name}_max") for name in ("outstanding", "credits_used")}
+    told = most["credits_used" if policy.is_credit else "outstanding"]
+    used = most["credits_used"] and most["credits_used"][0]
     return {
         **{f"{name}_max": found and found[0] for name, found in most.items()},
         "max_second": span.second(int(grid.edges_ns[told[1]])) if grid and told else None,
-        "within_limit": uncredited <= policy.limit if policy.is_credit and uncredited is not None else None,
+        "within_limit": used <= policy.limit if policy.is_credit and used is not None else None,
     }
 
 

@@ -154,7 +154,7 @@ def waits(lived: DataFrame, grid: Grid) -> DataFrame:
 def peaks(lived: DataFrame, grid: Grid) -> DataFrame:
     """Columns group, interval, and how far above its value before the interval each quantity came within it.
 
-    `outstanding` counts a message until it is processed, `uncredited` until all before it in its partition are, too;
+    `outstanding` counts a message until it is processed, `credits_used` until all before it in its partition are, too;
     `credited` is how many of the latter there are. On equal times, what is processed counts before what is sent.
     """
     steps = "stack(3, sent_ns, 1, 1, done_ns, -1, 0, frontier_ns, 0, -1) as (at_ns, step, credit)"
@@ -170,7 +170,7 @@ def peaks(lived: DataFrame, grid: Grid) -> DataFrame:
         .groupBy(GROUP, "interval")
         .agg(
             F.expr("greatest(max(step_sum), 0) as outstanding"),
-            F.expr("greatest(max(credit_sum), 0) as uncredited"),
+            F.expr("greatest(max(credit_sum), 0) as credits_used"),
             F.expr("count(if(credit < 0, true, null)) as credited"),
         )
     )  # fmt: skip

@@ -24,7 +24,7 @@ Counted = Mapping[str, Int64s]
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class OutstandingReplay:
     """What Spark counted, in memory: `passages`, `waits` and, where exact, `peaks`; intervals are -1 for never."""
 
     grid: Grid
@@ -33,7 +33,9 @@ class Replay:
     peaks: Counted | None
 
     @classmethod
-    def of(cls, grid: Grid, passages: pa.Table, waits: pa.Table, peaks: pa.Table | None, *, policy: bool) -> "Replay":
+    def of(
+        cls, grid: Grid, passages: pa.Table, waits: pa.Table, peaks: pa.Table | None, *, policy: bool
+    ) -> "OutstandingReplay":
         """What the three frames gave."""
         passed = ("counted", "due", *(["let_go"] if policy else []), "sent")
         return cls(
@@ -68,23 +70,23 @@ class Outstanding:
         return self.sent - self.processed
 
 
-def replayed(replay: Replay, groups: Sequence[int]) -> dict[int, Outstanding]:
+def replayed(replay: OutstandingReplay, groups: Sequence[int]) -> dict[int, Outstanding]:
     """What was outstanding of each group."""
     sent = np.cumsum(_per_interval(_where(replay.passages, "counted", 1), "sent", replay.grid))
     return {group: _of_group(replay, group, sent) for group in groups}
 
 
-def _of_group(replay: Replay, group: int, sent: Int64s) -> Outstanding:
+def _of_group(replay: OutstandingReplay, group: int, sent: Int64s) -> Outstanding:
     waited = _where(replay.waits, "group", group)
     processed = np.cumsum(_per_interval(waited, "done", replay.grid))
-    most: dict[str, Int64s | None] = {"outstanding": None, "credits used": None}
+    most: dict[str, Int64s | None] = {"outstanding": None, "credits_used": None}
     if replay.peaks is not None:
         reached = _where(replay.peaks, "group", group)
         credited = np.cumsum(_per_interval(reached, "interval", replay.grid, count="credited"))
-        for name, left in (("outstanding", processed), ("credits used", credited)):
+        for name, left in (("outstanding", processed), ("credits_used", credited)):
             begins = np.concatenate([[0], (sent - left)[:-1]])
             most[name] = begins + _per_interval(reached, "interval", replay.grid, count=name)
-    return Outstanding(sent, processed, most["outstanding"], most["credits used"], oldest(waited, replay.grid))
+    return Outstanding(sent, processed, most["outstanding"], most["credits_used"], oldest(waited, replay.grid))
 
 
 def _where(counted: Counted, name: str, value: int) -> Counted:
@@ -123,7 +125,9 @@ def oldest(waited: Counted, grid: Grid) -> Int64s:
     return found
 
 
-def table(replay: Replay, found: Mapping[int, Outstanding], span: Span, *, scheduled: bool, policy: bool) -> pa.Table:
+def table(
+    replay: OutstandingReplay, found: Mapping[int, Outstanding], span: Span, *, scheduled: bool, policy: bool
+) -> pa.Table:
     """The table `outstanding`."""
     grid, counts = replay.grid, replay.passages
     due = np.cumsum(_per_interval(counts, "due", grid)) if scheduled else None

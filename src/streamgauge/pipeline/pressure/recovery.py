@@ -56,7 +56,7 @@ def _under_load(seconds: Any, values: Any, span: Span) -> Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Latencies:
+class WindowLatencies:
     """The end-to-end latency of the group that is timed, second by second."""
 
     delivered: Counts
@@ -71,7 +71,7 @@ class Latencies:
     @classmethod
     def of(
         cls, histograms: Histograms, rows: Iterable[Row], groups: frozenset[int | None], span: Span, *, scheduled: bool
-    ) -> "Latencies":
+    ) -> "WindowLatencies":
         """Response time, or service time where there is no schedule; `rows` are those of `latency`."""
         metric = END_TO_END[0 if scheduled else 1]
         delivered, censored = (each.metric_by(metric, By.TICK) for each in (histograms.delivered, histograms.censored))
@@ -98,7 +98,7 @@ def _ms(latency: Latency, name: str) -> float | None:
 def recovery_rows(
     faults: list[Row],
     series: Mapping[str, Mapping[int | None, Series]],
-    latencies: Latencies,
+    latencies: WindowLatencies,
     rate: float | None,
 ) -> Iterator[Row]:
     """Rows of `recovery`: each cause that was over, by each quantity and group.
@@ -134,7 +134,7 @@ def _row(cause: Cause, quantity: str, group: int | None, series: Series, found: 
     }
 
 
-def _felt(cause: Cause, latencies: Latencies) -> Row:
+def _felt(cause: Cause, latencies: WindowLatencies) -> Row:
     """What the cause did to latency: of the measure phase, from the cause before it to the one after it."""
     since = 0.0 if cause.since is None else max(0.0, cause.since)
     until = latencies.to_second if cause.until is None else min(cause.until, latencies.to_second)

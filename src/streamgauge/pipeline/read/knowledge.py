@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from streamgauge.delivery.rows import Measure, Passage
+from streamgauge.delivery.rows import MeasureSpan, Passage
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.domain.folder.facts import RunFacts
@@ -179,7 +179,7 @@ def span_of(facts: RunFacts, bronze: Bronze) -> Span:
     measured = facts.phase("measure")
     if measured and facts.ending is None:
         reached_ns = max(measured.from_ns, min(measured.to_ns, last + 1))
-        return Span(first, max(last, first), Measure(measured.from_ns, reached_ns))
+        return Span(first, max(last, first), MeasureSpan(measured.from_ns, reached_ns))
     # A window of all that there is must hold the last moment, and what was due after it.
-    whole = Measure(first, max([last, *seen, dues.high or last]) + 1)
-    return Span(first, max(last, first), Measure(measured.from_ns, measured.to_ns) if measured else whole)
+    whole = MeasureSpan(first, max([last, *seen, dues.high or last]) + 1)
+    return Span(first, max(last, first), MeasureSpan(measured.from_ns, measured.to_ns) if measured else whole)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.latency.buckets import Int64s
 
 Row = dict[str, Any]
@@ -40,7 +40,7 @@ def numbers(table: pa.Table, name: str) -> Int64s:
     return column
 
 
-def measured(table: pa.Table, name: str, measure: Measure) -> pa.Table:
+def measured(table: pa.Table, name: str, measure: MeasureSpan) -> pa.Table:
     """The rows whose time lies in the measure phase."""
     at = table.column(name)
     return table.filter(pc.and_(pc.greater_equal(at, measure.from_ns), pc.less(at, measure.to_ns)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.delivery.rows import Measure
+from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain import events
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
@@ -33,7 +33,7 @@ _FAR = SHIFT_SECONDS * NS_PER_SECOND
 PLACE = f"cast(topic as bigint) << {TOPIC_BITS} | partition"
 
 
-def tick(time: str, measure: Measure) -> str:
+def tick(time: str, measure: MeasureSpan) -> str:
     """SQL for the tick of the bigint expression `time`; null where it is null.
 
     Times that no run could have had (a garbled stamp) are taken for the first or the last second of all.
@@ -44,7 +44,7 @@ def tick(time: str, measure: Measure) -> str:
     return f"if({time} is null, null, ({second}) * 2 + {measured})"
 
 
-def ticks(times_ns: Int64s, measure: Measure) -> Int64s:
+def ticks(times_ns: Int64s, measure: MeasureSpan) -> Int64s:
     """The tick of each time: what `tick` says, in numpy."""
     since = np.clip(times_ns - measure.from_ns, -_FAR, _FAR - 1) + _FAR
     measured = (times_ns >= measure.from_ns) & (times_ns < measure.to_ns)
@@ -62,7 +62,7 @@ def place_of(place: Any) -> dict[str, Any]:
     return {"topic": place >> TOPIC_BITS, "partition": place & (1 << TOPIC_BITS) - 1}
 
 
-def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = None) -> DataFrame:
+def messages(sent: DataFrame, measure: MeasureSpan, outcomes: DataFrame | None = None) -> DataFrame:
     """One row per message: its fate, and the ticks of being selected (due, or else sent), sent and settled.
 
     `acked_ns` is null unless the message was acknowledged; `settled` is when its fate became known; `let_go_ns` is when
@@ -89,7 +89,7 @@ def messages(sent: DataFrame, measure: Measure, outcomes: DataFrame | None = Non
 
 def deliveries(
     received: DataFrame,
-    measure: Measure,
+    measure: MeasureSpan,
     *,
     processing: bool,
     drops: bool = False,
@@ -133,7 +133,7 @@ class Span:
 
     from_ns: int
     to_ns: int
-    measure: Measure
+    measure: MeasureSpan
 
     @property
     def run_ns(self) -> int:

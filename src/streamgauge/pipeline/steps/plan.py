@@ -18,7 +18,7 @@ from streamgauge.pipeline.metrics.histogram import Counts
 from streamgauge.pipeline.metrics.latency import Histograms, Metric
 from streamgauge.pipeline.metrics.spans import of_batches
 from streamgauge.pipeline.pressure import backpressure, lag, outstanding, recovery
-from streamgauge.pipeline.pressure.outstanding import Outstanding, Replay
+from streamgauge.pipeline.pressure.outstanding import Outstanding, OutstandingReplay
 from streamgauge.pipeline.read.rows import Row, Rows
 from streamgauge.pipeline.steps import questions
 from streamgauge.pipeline.steps.questions import ReceivedSide, SentSide
@@ -87,16 +87,16 @@ def _transactions(run: Inputs) -> Rows:
     return transactions.transaction_rows(run.bronze.columns("transactions"), run.span)
 
 
-def _groups(run: Inputs, replay: Replay | None) -> _Groups:
+def _groups(run: Inputs, replay: OutstandingReplay | None) -> _Groups:
     return outstanding.replayed(replay, run.knows.groups) if replay else {}
 
 
-def _outstanding(run: Inputs, replay: Replay | None, groups: _Groups) -> pa.Table | Rows:
+def _outstanding(run: Inputs, replay: OutstandingReplay | None, groups: _Groups) -> pa.Table | Rows:
     scheduled, policy = run.knows.scheduled, run.knows.policy
     return outstanding.table(replay, groups, run.span, scheduled=scheduled, policy=policy) if replay else []
 
 
-def _backpressure(run: Inputs, sent: SentSide, replay: Replay | None, groups: _Groups) -> Rows:
+def _backpressure(run: Inputs, sent: SentSide, replay: OutstandingReplay | None, groups: _Groups) -> Rows:
     decisions, grid = run.bronze.columns("decisions"), replay.grid if replay else None
     return backpressure.backpressure_rows(run.facts, decisions, sent.failed, grid, groups, run.span)
 
@@ -111,7 +111,7 @@ def _recovery(
     measured: _Measured,
     shown: Mapping[str, Any],
     sampled: pa.Table,
-    replay: Replay | None,
+    replay: OutstandingReplay | None,
     groups: _Groups,
 ) -> Tables:
     knows, span = run.knows, run.span
@@ -121,7 +121,7 @@ def _recovery(
         recovery.COMMITTED_LAG: recovery.committed_series(lag.together(sampled), span),
     }
     timed = frozenset({knows.timed_group, *([knows.passage.query] if knows.passage else [])})
-    felt = recovery.Latencies.of(measured.histograms, shown["latency"], timed, span, scheduled=knows.scheduled)
+    felt = recovery.WindowLatencies.of(measured.histograms, shown["latency"], timed, span, scheduled=knows.scheduled)
     rate = throughput.sent_rate(sent.sums, span)
     return {"faults": faults, "recovery": list(recovery.recovery_rows(faults, series, felt, rate))}
 

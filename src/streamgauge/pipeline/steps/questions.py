@@ -15,7 +15,7 @@ from streamgauge.pipeline.metrics import expressions, processing, throughput, wh
 from streamgauge.pipeline.metrics.histogram import Value, histogram
 from streamgauge.pipeline.metrics.sums import Sums
 from streamgauge.pipeline.pressure import backpressure, lives
-from streamgauge.pipeline.pressure.outstanding import Replay
+from streamgauge.pipeline.pressure.outstanding import OutstandingReplay
 from streamgauge.pipeline.read import silver
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row, Rows
@@ -186,7 +186,7 @@ def processed(run: Inputs, deliveries: DataFrame) -> Rows:
     return processing.rows_of(knows, run.bronze, counts, measure)
 
 
-def replay(run: Inputs, messages: DataFrame, deliveries: DataFrame, received: ReceivedSide) -> Replay | None:
+def replay(run: Inputs, messages: DataFrame, deliveries: DataFrame, received: ReceivedSide) -> OutstandingReplay | None:
     """What was outstanding; None where that cannot be told.
 
     Where a policy holds producers back, to the message: that is what it promises.
@@ -201,7 +201,7 @@ def replay(run: Inputs, messages: DataFrame, deliveries: DataFrame, received: Re
         lived = run.keep(lived)
     else:
         lived = lives.lives(deliveries, with_frontier=knows.policy)
-    return Replay.of(
+    return OutstandingReplay.of(
         grid,
         lives.passages(messages, grid, counted, policy=knows.policy).toArrow(),
         lives.waits(lived, grid).toArrow(),

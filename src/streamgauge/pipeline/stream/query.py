@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from streamgauge.delivery.ends import query_ends
-from streamgauge.delivery.rows import Lag, Measure
+from streamgauge.delivery.rows import Lag, MeasureSpan
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.tables.query import QUERY_BATCHES
@@ -136,7 +136,7 @@ def _between(cpu: tuple[Int64s, Int64s] | None, from_ns: int, to_ns: int) -> flo
     return float(end - begin)
 
 
-def lookup_rows(looked: Sequence[Row], measure: Measure) -> list[Row]:
+def lookup_rows(looked: Sequence[Row], measure: MeasureSpan) -> list[Row]:
     """Rows of `lookups`; none where there was none."""
     measured = [row for row in looked if measure.covers(row["at_ns"])]
     return [_lookups(scope, rows) for scope, rows in (("run", looked), ("measure", measured)) if rows]
@@ -228,7 +228,7 @@ def _cpu_used(resources: Rows, messages: float, span: Span) -> Row:
     }
 
 
-def _within(cpu: tuple[Int64s, Int64s], measure: Measure) -> float | None:
+def _within(cpu: tuple[Int64s, Int64s], measure: MeasureSpan) -> float | None:
     """CPU time in the measure phase, as far as the looks at a process reach."""
     begin, end = max(measure.from_ns, int(cpu[0][0])), min(measure.to_ns, int(cpu[0][-1]))
     return _between(cpu, begin, end) if end > begin else None

@@ -84,7 +84,7 @@ class Advanced(NamedTuple):
     to_offset: int
 
 
-class Segment(NamedTuple):
+class StageSegment(NamedTuple):
     """Offsets of a partition, `from_offset` <= offset < `to_offset`, that were in the same batches."""
 
     partition: int
@@ -94,7 +94,7 @@ class Segment(NamedTuple):
     """When these batches began, ascending: several where a query that died began one again."""
 
 
-def segments(advances: Iterable[Advanced]) -> list[Segment]:
+def segments(advances: Iterable[Advanced]) -> list[StageSegment]:
     """The offsets that were in any batch, cut so that no two segments overlap."""
     partitions: dict[int, set[Advanced]] = defaultdict(set)
     for advance in advances:
@@ -103,7 +103,7 @@ def segments(advances: Iterable[Advanced]) -> list[Segment]:
     return [segment for partition, mine in sorted(partitions.items()) for segment in _cut(partition, mine)]
 
 
-def _cut(partition: int, advances: Iterable[Advanced]) -> Iterator[Segment]:
+def _cut(partition: int, advances: Iterable[Advanced]) -> Iterator[StageSegment]:
     begins: dict[int, list[int]] = defaultdict(list)
     ends: dict[int, list[int]] = defaultdict(list)
     for advance in advances:
@@ -115,7 +115,7 @@ def _cut(partition: int, advances: Iterable[Advanced]) -> Iterator[Segment]:
             under_way.remove(over)
         under_way += begins.get(at, ())
         if under_way:
-            yield Segment(partition, at, until, tuple(sorted(under_way)))
+            yield StageSegment(partition, at, until, tuple(sorted(under_way)))
 
 
 def began_ms(begun_ms: Sequence[int], appended_ms: int | None) -> int:
@@ -128,7 +128,7 @@ def began_ms(begun_ms: Sequence[int], appended_ms: int | None) -> int:
     return max((each for each in begun_ms if each <= appended_ms), default=begun_ms[0])
 
 
-def block_bits(found: Sequence[Segment]) -> int:
+def block_bits(found: Sequence[StageSegment]) -> int:
     """In blocks of how many bits of offsets to look for a segment: about as long as segments are on average.
 
     Then a segment lies in two blocks on average, and all messages together meet at most three times as many segments
@@ -138,7 +138,7 @@ def block_bits(found: Sequence[Segment]) -> int:
     return max(0, (total // max(1, len(found))).bit_length() - 1)
 
 
-def blocks(found: Iterable[Segment], bits: int) -> Iterator[tuple[int, Segment]]:
+def blocks(found: Iterable[StageSegment], bits: int) -> Iterator[tuple[int, StageSegment]]:
     """Every segment once for each block of so many bits that it lies in, with the number of the block."""
     for each in found:
         for block in range(each.from_offset >> bits, (each.to_offset - 1 >> bits) + 1):

@@ -31,8 +31,8 @@ from streamgauge.pipeline.stream.stages import (
     STAGES,
     WHOLE,
     Advanced,
-    Segment,
     Stage,
+    StageSegment,
     block_bits,
     blocks,
     segments,
@@ -161,7 +161,7 @@ def _with_batch(spark: SparkSession, rows: DataFrame, bronze: Bronze, ahead_ns: 
     return joined.withColumn(_COLUMNS[BATCH], F.expr(_mono(began, ahead_ns)))
 
 
-def _segment_table(found: Sequence[Segment], bits: int) -> pa.Table:
+def _segment_table(found: Sequence[StageSegment], bits: int) -> pa.Table:
     held = list(blocks(found, bits))
     columns: dict[str, list[Any]] = {
         "in_partition": [each.partition for _, each in held],

@@ -4,7 +4,7 @@ from typing import Final
 
 from streamgauge.report.assemble.sections import made
 from streamgauge.result.model.clients import ConnectionsOfKind, ConnectionsSection
-from streamgauge.scenario.model.connections import Kind
+from streamgauge.scenario.model.connections import ConnectionKind
 from streamgauge.verdict.evidence import Evidence, Row
 
 NOT_ASKED: Final = "the scenario asks for none"
@@ -23,11 +23,11 @@ def connections(run: Evidence) -> ConnectionsSection | None:
     rows = {row["kind"]: row for row in run.matching("connections", scope="measure")}
     if not rows:
         return None
-    found = {_key(kind): _of_kind(rows[kind]) if kind in rows else None for kind in Kind}
+    found = {_key(kind): _of_kind(rows[kind]) if kind in rows else None for kind in ConnectionKind}
     return made(ConnectionsSection, found, lambda _: NOT_ASKED)
 
 
-def _key(kind: Kind) -> str:
+def _key(kind: ConnectionKind) -> str:
     return kind.value.replace("-", "_")
 
 

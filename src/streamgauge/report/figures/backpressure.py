@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import altair as alt
 
-from streamgauge.report.figures.drawing.figure import Figure, Row, Source
+from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row
 from streamgauge.report.figures.drawing.sampled import (
     MOST_POINTS,
     Line,
@@ -24,7 +24,7 @@ _STAGES: Final = {"due": ("offered", "grey"), "admitted": ("admitted", "blue"), 
 _IN_USE: Final = {"credits_used_max": ("credits used", "blue"), "outstanding_max": ("outstanding", "violet")}
 
 
-def admission(source: Source) -> Figure:
+def admission(source: FigureSource) -> Figure:
     """Messages a second: offered by the schedule, admitted by the policy, processed; pauses are shaded."""
     name, title = "admission", "Offered, admitted and processed load"
     about = "Messages a second that were due, that the policy let go, and that were processed by the slowest group."
@@ -39,7 +39,7 @@ def admission(source: Source) -> Figure:
     return Figure(name, title, about, chart, data)
 
 
-def credit(source: Source) -> Figure:
+def credit(source: FigureSource) -> Figure:
     """The most messages outstanding in each interval, under the limit."""
     name, title = "credit", "Credit in use"
     about = "The most messages sent and not processed in each interval, exact to the message. Uncredited counts as "
@@ -57,7 +57,7 @@ def credit(source: Source) -> Figure:
     return Figure(name, title, about + scale + thinned(lines), chart, data)
 
 
-def backlog(source: Source) -> Figure:
+def backlog(source: FigureSource) -> Figure:
     """What waits before it is sent, beside what was sent and waits to be processed."""
     name, title = "backlog", "Backlog of the schedule"
     about = "Messages that were due and not sent, beside those sent and not processed. A policy moves the queue from "
@@ -75,7 +75,7 @@ def backlog(source: Source) -> Figure:
     return Figure(name, title, about + scale + thinned(lines), chart, data)
 
 
-def replayed(source: Source) -> list[Row]:
+def replayed(source: FigureSource) -> list[Row]:
     """What was replayed, by its time: of several groups the slowest, as a policy sees it, and the largest maxima."""
     together: dict[float, dict[str, Any]] = {}
     for row in source.rows("outstanding"):
@@ -104,7 +104,7 @@ def _rate(before: Row, after: Row, column: str) -> float | None:
     return float((after[column] - before[column]) / seconds)
 
 
-def pauses(source: Source, rows: Sequence[Row]) -> Sequence[Row]:
+def pauses(source: FigureSource, rows: Sequence[Row]) -> Sequence[Row]:
     """Spans {from, to} of intervals in which messages were waiting and hysteresis let none of them go."""
     if not source.rows("backpressure", policy="hysteresis"):
         return []

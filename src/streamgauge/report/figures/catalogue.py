@@ -16,14 +16,14 @@ from streamgauge.report.figures import (
     passage,
     recovery,
 )
-from streamgauge.report.figures.compare import Labelled, burst_summary, burst_timeline
-from streamgauge.report.figures.drawing.figure import Figure, Row, Source
+from streamgauge.report.figures.compare import LabelledRun, burst_summary, burst_timeline
+from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row
 from streamgauge.report.figures.drawing.theme import file_config, sized
 from streamgauge.report.figures.drawing.timeline import source_of
 from streamgauge.report.files import whole
 from streamgauge.result import Result
 
-FIGURES: Final[Sequence[Callable[[Source], Figure]]] = (
+FIGURES: Final[Sequence[Callable[[FigureSource], Figure]]] = (
     over_time.rates,
     over_time.latency,
     passage.waterfall,
@@ -84,7 +84,7 @@ PNG_SCALE: Final = 2.0
 def figures(result: Result, tables: Mapping[str, Sequence[Row]]) -> list[Figure]:
     """Every figure of a run; one that cannot be drawn says why. Bursts, where there are any, have their own."""
     source = source_of(result, tables)
-    alone = [Labelled(result.run.name, result)]
+    alone = [LabelledRun(result.run.name, result)]
     bursts = [figure for figure in (burst_timeline(alone), burst_summary(alone)) if figure.missing is None]
     drawn = [(draw, draw(source)) for draw in FIGURES]
     return [*(figure for draw, figure in drawn if draw not in FEW_HAVE or figure.missing is None), *bursts]

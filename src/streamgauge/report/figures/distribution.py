@@ -7,8 +7,8 @@ import altair as alt
 
 from streamgauge.report.figures.drawing.figure import (
     Figure,
+    FigureSource,
     Row,
-    Source,
     faded,
     legend_selects,
     over_phases,
@@ -28,7 +28,7 @@ _NOT_ANALYSED: Final = "the run was analysed by an older version; analyse it aga
 _ONE_IN: Final = [1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
 
 
-def percentiles(source: Source) -> Figure:
+def percentiles(source: FigureSource) -> Figure:
     """Latency by percentile, the tail stretched."""
     name, title = "percentiles", "Latency by percentile"
     about = "Every tenth of the share beyond is as wide as the one before, so that the tail can be read. A band is "
@@ -62,7 +62,7 @@ def percentiles(source: Source) -> Figure:
     return Figure(name, title, about, layers.properties(height=HEIGHT), {CURVE: rows})
 
 
-def delivered_within(source: Source) -> Figure:
+def delivered_within(source: FigureSource) -> Figure:
     """Share of all messages that had arrived within a time."""
     name, title = "cdf", "Share of messages within a time"
     about = "Of all messages that should have arrived; those that never came keep a curve below 100 %."
@@ -87,7 +87,7 @@ def delivered_within(source: Source) -> Figure:
     return Figure(name, title, about, chart, {CURVE: rows})
 
 
-def heat_map(source: Source) -> Figure:
+def heat_map(source: FigureSource) -> Figure:
     """Where messages were, in time and in latency."""
     name, title = "heat", "Heat map of latency"
     about = "How many messages took how long, and when. Two bands are two populations, which no percentile shows."
@@ -133,7 +133,7 @@ def heat_map(source: Source) -> Figure:
     return Figure(name, title, about, layers, {HEAT: rows, **phases_of(source)})
 
 
-def _curve_rows(source: Source) -> list[Row]:
+def _curve_rows(source: FigureSource) -> list[Row]:
     """The curves of all paths; `top` is where the band of uncertainty ends."""
     rows = []
     for path, words in PATHS.items():
@@ -165,7 +165,7 @@ def _colors(rows: Sequence[Row]) -> alt.Color:
     return series_color(series, [COLORS[each] for each in _COLORS], alt.Legend(orient="top", columns=2))
 
 
-def _why(source: Source) -> str:
+def _why(source: FigureSource) -> str:
     """Why there is nothing to draw."""
     latencies = source.result.latency
     counted = any(each and each.count for path in PATHS for each in getattr(latencies, path).kinds.values())

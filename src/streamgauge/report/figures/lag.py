@@ -5,7 +5,7 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.report.figures.drawing.figure import Figure, Row, Source
+from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row
 from streamgauge.report.figures.drawing.sampled import Line, count_axis, limits_of, present, sampled, thinned
 from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
 
@@ -19,7 +19,7 @@ LAGS: Final = {
 _NOT_SAMPLED: Final = "lag was neither sampled nor replayed"
 
 
-def lag(source: Source) -> Figure:
+def lag(source: FigureSource) -> Figure:
     """Committed lag, position lag and messages outstanding, with the limits of the policy."""
     name, title = "lag", "Lag over time"
     about = "Committed lag: log end minus committed offset. Position lag: log end minus the next offset to read. Both "
@@ -34,7 +34,7 @@ def lag(source: Source) -> Figure:
     return Figure(name, title, about + scale + thinned(lines), chart, data)
 
 
-def worst_partition(source: Source) -> Figure:
+def worst_partition(source: FigureSource) -> Figure:
     """Committed lag of the partition that is furthest behind, beside what an even spread would be."""
     name, title = "partition-lag", "Lag of the partition that is furthest behind"
     about = "Committed lag of the worst partition at each sample, and what each would have if all had the same. Where "
@@ -55,7 +55,7 @@ def worst_partition(source: Source) -> Figure:
     return Figure(name, title, about + scale + thinned(lines), chart, data)
 
 
-def time_lag(source: Source) -> Figure:
+def time_lag(source: FigureSource) -> Figure:
     """Age of the oldest message that is not processed."""
     name, title = "time-lag", "Time lag"
     about = "How long ago the oldest message that is not processed was sent. A gap means that nothing was waiting. The "
@@ -76,7 +76,7 @@ def _ages(rows: Sequence[Row]) -> list[tuple[float, float | None]]:
     return _points(rows, lambda row: row["time_lag_ms"] or None)
 
 
-def _lags(source: Source, of: tuple[int | None, str]) -> list[Line]:
+def _lags(source: FigureSource, of: tuple[int | None, str]) -> list[Line]:
     """The lags of one group, as far as there are any; colour says which lag it is, the dash whose."""
     group, suffix = of
     dash = [each for each, _ in _groups(source)].index(group)
@@ -86,13 +86,13 @@ def _lags(source: Source, of: tuple[int | None, str]) -> list[Line]:
     )
 
 
-def lag_points(source: Source, table: str, column: str, group: int | None) -> list[tuple[float, float | None]]:
+def lag_points(source: FigureSource, table: str, column: str, group: int | None) -> list[tuple[float, float | None]]:
     """The values of one lag of a group, by the time of the run."""
     wanted = {"group": group, **({"scope": "group"} if table == "lag" else {})}
     return _points(source.rows(table, **wanted), lambda row: row[column])
 
 
-def _groups(source: Source) -> list[tuple[int | None, str]]:
+def _groups(source: FigureSource) -> list[tuple[int | None, str]]:
     """The groups that have lags, each with what its lines are called by where there are several."""
     found = dict.fromkeys(row["group"] for table in ("lag", "outstanding") for row in source.rows(table))
     names = {group.id: group.name for group in source.result.run.groups}

@@ -7,8 +7,8 @@ import altair as alt
 
 from streamgauge.report.figures.drawing.figure import (
     Figure,
+    FigureSource,
     Row,
-    Source,
     faded,
     legend_selects,
     over_phases,
@@ -25,7 +25,7 @@ MOST_POINTS: Final = 600
 """Points of one process; a longer run shows the mean over several looks."""
 
 
-def cpu(source: Source) -> Figure:
+def cpu(source: FigureSource) -> Figure:
     """Cores used by each process and by the machine."""
     name, title = "cpu", "Processor time"
     about = (
@@ -53,7 +53,7 @@ def cpu(source: Source) -> Figure:
     return Figure(name, title, about, chart, {"cpu": rows, **phases_of(source)})
 
 
-def pauses(source: Source) -> Figure:
+def pauses(source: FigureSource) -> Figure:
     """Each pause of a collector."""
     name, title = "gc", "Pauses of the brokers' garbage collectors"
     about = "A broker answers nobody while its collector stops it: compare with the peaks of latency."
@@ -81,7 +81,7 @@ def pauses(source: Source) -> Figure:
     return Figure(name, title, about, chart, {"gc": rows, **phases_of(source)})
 
 
-def _processes(source: Source) -> list[str]:
+def _processes(source: FigureSource) -> list[str]:
     """Processes in the order of the result, the whole machine first."""
     resources = source.result.resources
     return ["host"] * bool(resources.host) + [row.process for row in resources.processes]

@@ -8,7 +8,7 @@ import altair as alt
 from streamgauge.report.figures.drawing.figure import (
     TIMELINE,
     Figure,
-    Source,
+    FigureSource,
     faded,
     legend_selects,
     over_phases,
@@ -34,7 +34,7 @@ _DASH: Final = [4, 3]
 _BY_FIGURE: Final = [COLORS["green"], COLORS["blue"], COLORS["red"]]
 
 
-def rates(source: Source) -> Figure:
+def rates(source: FigureSource) -> Figure:
     """Messages a second: asked, sent, acknowledged, received."""
     name, title = "rates", "Rates over time"
     about = "Each stage by its own clock. Where received stays below sent, consumers fall behind."
@@ -46,7 +46,7 @@ def rates(source: Source) -> Figure:
     return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
-def outstanding(source: Source) -> Figure:
+def outstanding(source: FigureSource) -> Figure:
     """Messages sent and not yet processed, and errors."""
     name, title = "outstanding", "Outstanding messages over time"
     about = "Sent and not yet processed, at the end of each second: it rises while consumers are too slow, and falls "
@@ -59,17 +59,17 @@ def outstanding(source: Source) -> Figure:
     return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
-def latency(source: Source) -> Figure:
+def latency(source: FigureSource) -> Figure:
     """Median, p99 and maximum of each second, response and service."""
     return _latency(source, "end_to_end", "latency", "End-to-end latency over time")
 
 
-def ack_latency(source: Source) -> Figure:
+def ack_latency(source: FigureSource) -> Figure:
     """The same for acknowledgements."""
     return _latency(source, "ack", "ack-latency", "Acknowledgement latency over time")
 
 
-def _latency(source: Source, path: str, name: str, title: str) -> Figure:
+def _latency(source: FigureSource, path: str, name: str, title: str) -> Figure:
     about = "Response time (solid) counts from the moment a message was due, service time (dashed) from when it was "
     about += "sent. Where they part, messages waited before they were sent. The scale is logarithmic."
     words = PATHS[path]
@@ -82,7 +82,7 @@ def _latency(source: Source, path: str, name: str, title: str) -> Figure:
     return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
-def schedule_delay(source: Source) -> Figure:
+def schedule_delay(source: FigureSource) -> Figure:
     """How late messages were sent, by second."""
     name, title = "schedule_delay", "Lateness of the schedule"
     about = "How long after its due time a message was handed to the client. It is the instrument's own error, unless "
@@ -95,7 +95,7 @@ def schedule_delay(source: Source) -> Figure:
 
 
 def _lines(
-    source: Source,
+    source: FigureSource,
     series: Sequence[str],
     colors: Sequence[str],
     unit: str,
@@ -136,17 +136,17 @@ def _lines(
     return over_phases(source, lines).properties(height=HEIGHT)
 
 
-def _present(source: Source, names: Sequence[str]) -> list[str]:
+def _present(source: FigureSource, names: Sequence[str]) -> list[str]:
     """The series that have a value anywhere."""
     rows = source.timeline
     return [name for name in names if any(row[name] is not None for row in rows)]
 
 
-def _nothing(source: Source, why: str) -> str:
+def _nothing(source: FigureSource, why: str) -> str:
     return why if source.result.timeline else "there is no second to show"
 
 
-def _points(source: Source) -> str:
+def _points(source: FigureSource) -> str:
     """What a point is where it is not one second."""
     seconds = seconds_per_point(len(source.result.timeline))
     return "" if seconds == 1 else f" Each point stands for {seconds} s: rates by their mean, the rest by its worst."

@@ -4,7 +4,7 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.report.figures.drawing.figure import Figure, Row, Source, rounded, series_color
+from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row, rounded, series_color
 from streamgauge.report.figures.drawing.theme import COLORS
 from streamgauge.report.figures.drawing.timeline import FIGURES, METRICS, PATHS
 
@@ -13,7 +13,7 @@ MOST_PARTITIONS: Final = 200
 _COLORS: Final = ("green", "blue", "red")
 
 
-def load(source: Source) -> Figure:
+def load(source: FigureSource) -> Figure:
     """Messages of each partition."""
     name, title = "partition-load", "Load by partition"
     about = "Messages acknowledged in the measure phase, or received where nothing was sent."
@@ -34,7 +34,7 @@ def load(source: Source) -> Figure:
     return Figure(name, title, about + _cut(found), chart, {"partition_load": rows[:MOST_PARTITIONS]})
 
 
-def latency(source: Source) -> Figure:
+def latency(source: FigureSource) -> Figure:
     """Median, p99 and maximum of each partition."""
     name, title = "partition-latency", "Latency by partition"
     metric = next((each for each in METRICS if source.rows("latency", scope="partition", metric=each)), None)
@@ -64,7 +64,7 @@ def latency(source: Source) -> Figure:
     return Figure(name, title, about + _cut(found), chart, {"partition_latency": rows})
 
 
-def _partition(row: Row, source: Source) -> str:
+def _partition(row: Row, source: FigureSource) -> str:
     """The number of a partition, and its topic where there are several."""
     topics = {topic.id: topic.name for topic in source.result.run.topics}
     number = str(row["partition"])

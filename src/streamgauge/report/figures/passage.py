@@ -7,8 +7,8 @@ import altair as alt
 
 from streamgauge.report.figures.drawing.figure import (
     Figure,
+    FigureSource,
     Row,
-    Source,
     over_phases,
     phases_of,
     rounded,
@@ -36,7 +36,7 @@ _STEPS: Final = {
 _OTHER: Final = "other"
 
 
-def waterfall(source: Source) -> Figure:
+def waterfall(source: FigureSource) -> Figure:
     """Mean, median and p99 of each stage of a message's way."""
     name, title = "waterfall", "Where the time of messages went"
     about = (
@@ -66,7 +66,7 @@ def waterfall(source: Source) -> Figure:
     return Figure(name, title, about, chart, {"waterfall": rows})
 
 
-def batches(source: Source) -> Figure:
+def batches(source: FigureSource) -> Figure:
     """How long each batch took, step by step."""
     name, title = "query_batches", "Batches of the query"
     about = (

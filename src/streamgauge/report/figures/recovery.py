@@ -6,7 +6,7 @@ from typing import Any, Final
 import altair as alt
 
 from streamgauge.domain.text.numbers import significant, whole
-from streamgauge.report.figures.drawing.figure import Figure, Row, Source, rounded, series_color, tip
+from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.sampled import Line
 from streamgauge.report.figures.drawing.theme import COLORS
 from streamgauge.report.figures.lag import lag_points
@@ -26,7 +26,7 @@ _QUANTITIES: Final = {
 """Of each quantity the table that it is in, its words and its colour; the first that was judged is annotated."""
 
 
-def recovery(source: Source) -> Figure:
+def recovery(source: FigureSource) -> Figure:
     """Outstanding messages and committed lag around each cause, with floor, tolerance, peak and time to drain."""
     name, title = "recovery", "Recovery"
     about = (
@@ -68,7 +68,7 @@ def _label(row: Row) -> str:
     return f"{row['cause']} of {row['target']}{detail}, over at {row['ended_second']:.4g} s"
 
 
-def _span(source: Source, row: Row) -> tuple[float, float]:
+def _span(source: FigureSource, row: Row) -> tuple[float, float]:
     """What is shown of the run: from before the cause until after the recovery, or to the end where there is none."""
     seconds = [float(each["second"]) for table in ("outstanding", "lag") for each in source.rows(table)]
     first, last = min(seconds, default=0.0), max(seconds, default=0.0)
@@ -79,7 +79,7 @@ def _span(source: Source, row: Row) -> tuple[float, float]:
     return max(first, begins - lead), min(last, ends + lead)
 
 
-def _points(source: Source, row: Row, label: str) -> list[Row]:
+def _points(source: FigureSource, row: Row, label: str) -> list[Row]:
     """Rows {cause, s, series, value} of both quantities within what is shown."""
     begins, ends = _span(source, row)
     found: list[Row] = []
@@ -90,7 +90,7 @@ def _points(source: Source, row: Row, label: str) -> list[Row]:
     return found
 
 
-def _mark(source: Source, row: Row, label: str) -> Row:
+def _mark(source: FigureSource, row: Row, label: str) -> Row:
     """All that is drawn besides: the cause, the floor with its tolerance, the peak, and the drain."""
     begins, _ = _span(source, row)
     floor, tolerance, drained = row["floor"], row["tolerance"], row["time_to_drain_s"]

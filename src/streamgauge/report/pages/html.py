@@ -128,7 +128,7 @@ def _expected_card(expectations: Sequence[ExpectationResult]) -> Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class TextTable:
     """A table of texts; from column `numbers` on they are figures."""
 
     heads: Sequence[str]
@@ -136,7 +136,7 @@ class Grid:
     numbers: int
 
 
-def _held_back(result: Result) -> list[Grid]:
+def _held_back(result: Result) -> list[TextTable]:
     """Lags, recoveries and faults, as far as there are any."""
     grids = [
         _grid(pressure.LAG_HEADS, pressure.lags(result), 2),
@@ -146,7 +146,7 @@ def _held_back(result: Result) -> list[Grid]:
     return [grid for grid in grids if grid.rows]
 
 
-def _passages(result: Result) -> list[Grid]:
+def _passages(result: Result) -> list[TextTable]:
     """Where the time of messages went through a pipeline, and what happened to its query."""
     grids = [
         _grid(passage.STAGE_HEADS, passage.stages(result), 3),
@@ -155,11 +155,11 @@ def _passages(result: Result) -> list[Grid]:
     return [grid for grid in grids if grid.rows]
 
 
-def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> Grid:
+def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> TextTable:
     """A table without the columns that are empty."""
     kept = [column for column in range(len(heads)) if any(row[column] for row in rows)]
     cells = [[row[column] for column in kept] for row in rows]
-    return Grid([heads[column] for column in kept], cells, sum(column < numbers for column in kept))
+    return TextTable([heads[column] for column in kept], cells, sum(column < numbers for column in kept))
 
 
 def _process(row: ProcessUsage) -> dict[str, str]:

@@ -139,7 +139,7 @@ def _rule(found: BackpressureSection) -> str:
 
 
 def _peak(found: BackpressureSection) -> Fact:
-    """Credit bounds what is uncredited, and the rows say whether it did; hysteresis bounds nothing."""
+    """Credit bounds the credits in use, and the rows say whether it did; hysteresis bounds nothing."""
     at = "" if found.max_second is None else f" at {significant(found.max_second)} s"
     outstanding = f"{whole(found.outstanding_max)} messages outstanding{at}"
     if found.policy != "credit":

@@ -27,7 +27,7 @@ from streamgauge.record.parts import close_left_open, hold
 from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.conduct.plan import plan_of
 from streamgauge.runs.conduct.query import connector_jars, table_folder
-from streamgauge.runs.conduct.target import Target, target_of
+from streamgauge.runs.conduct.target import MeasuredCluster, target_of
 from streamgauge.runs.conduct.topics import Topics
 from streamgauge.runs.conduct.waiting import IN_VAIN, Waiting
 from streamgauge.runs.request.request import Request
@@ -98,7 +98,7 @@ def _carry_out(
     identity: Identity,
     pair: clock.ClockPair,
     folder: RunFolder,
-    target: Target,
+    target: MeasuredCluster,
     interrupts: Interrupts,
     progress: Progress,
     watch: Callable[[Look], None] | None,
@@ -236,7 +236,7 @@ def _remove_empty(folder: RunFolder) -> None:
 
 
 def _facts(
-    request: Request, identity: Identity, target: Target, pair: clock.ClockPair, made: Mapping[str, str | None]
+    request: Request, identity: Identity, target: MeasuredCluster, pair: clock.ClockPair, made: Mapping[str, str | None]
 ) -> RunFacts:
     scenario = request.scenario
     names = [*identity.groups(scenario), *([identity.query] if scenario.pipeline else [])]

@@ -7,7 +7,7 @@ from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.engine.produce.compose import Recipe
 from streamgauge.engine.produce.loop import Sending
-from streamgauge.engine.produce.stops import Flush, Transactions
+from streamgauge.engine.produce.stops import FlushPolicy, TransactionPolicy
 from streamgauge.engine.worker.roles import (
     ProducerJob,
     ProducerMember,
@@ -90,17 +90,17 @@ def sending_of(scenario: Scenario, load: Load, number: int, arrivals: Int64s | N
     )
 
 
-def _flush(load: Load) -> Flush | None:
+def _flush(load: Load) -> FlushPolicy | None:
     """A closed loop waits for reports without hurrying them: what lingers is part of what it measures."""
     if load.batch is not None:
-        return Flush(load.batch, hurries=False)
+        return FlushPolicy(load.batch, hurries=False)
     if isinstance(load.flush, loads.Flush):
-        return Flush(load.flush.mean, load.flush.deviation)
-    return None if load.flush is None else Flush(load.flush)
+        return FlushPolicy(load.flush.mean, load.flush.deviation)
+    return None if load.flush is None else FlushPolicy(load.flush)
 
 
-def _transactions(asked: loads.Transactions | None) -> Transactions | None:
-    return Transactions(asked.messages, asked.interval, asked.abort) if asked else None
+def _transactions(asked: loads.Transactions | None) -> TransactionPolicy | None:
+    return TransactionPolicy(asked.messages, asked.interval, asked.abort) if asked else None
 
 
 def topics_of(producer: int, producers: int, topics: int) -> tuple[int, ...]:

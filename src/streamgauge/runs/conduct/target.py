@@ -22,7 +22,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class MeasuredCluster:
     """The cluster that is measured."""
 
     facts: BrokerFacts
@@ -52,7 +52,9 @@ class Target:
 
 
 @contextlib.contextmanager
-def target_of(request: Request, folder: RunFolder, interrupts: Interrupts, progress: Progress) -> Iterator[Target]:
+def target_of(
+    request: Request, folder: RunFolder, interrupts: Interrupts, progress: Progress
+) -> Iterator[MeasuredCluster]:
     """The cluster of a request. An embedded broker that is not shared ends with the block."""
     if request.bootstrap:
         yield _given(request.bootstrap, request.connection, interrupts)
@@ -104,15 +106,15 @@ def _started(
         yield broker
 
 
-def _given(bootstrap: str, connection: Mapping[str, Setting], interrupts: Interrupts) -> Target:
+def _given(bootstrap: str, connection: Mapping[str, Setting], interrupts: Interrupts) -> MeasuredCluster:
     why = f"{IN_VAIN}; what it had made by then of topics and groups is still on {bootstrap}"
     cluster = Cluster(bootstrap, connection, check=Waiting(interrupts, why=why))
     cluster.reachable()
     facts = BrokerFacts(embedded=False, bootstrap=bootstrap, version=cluster.version())
-    return Target(facts, cluster, {**connection, "bootstrap.servers": bootstrap}, lambda: None)
+    return MeasuredCluster(facts, cluster, {**connection, "bootstrap.servers": bootstrap}, lambda: None)
 
 
-def _embedded(broker: EmbeddedBroker, interrupts: Interrupts, *, is_shared: bool = False) -> Target:
+def _embedded(broker: EmbeddedBroker, interrupts: Interrupts, *, is_shared: bool = False) -> MeasuredCluster:
     facts = BrokerFacts(
         embedded=True,
         bootstrap=broker.bootstrap,
@@ -121,7 +123,7 @@ def _embedded(broker: EmbeddedBroker, interrupts: Interrupts, *, is_shared: bool
         class_archive=broker.uses_archive,
     )
     connection = {"bootstrap.servers": broker.bootstrap}
-    return Target(facts, _cluster(broker, interrupts), connection, broker.how_ended, broker, is_shared)
+    return MeasuredCluster(facts, _cluster(broker, interrupts), connection, broker.how_ended, broker, is_shared)
 
 
 def _cluster(broker: EmbeddedBroker, interrupts: Interrupts) -> Cluster:

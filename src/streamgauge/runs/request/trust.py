@@ -12,18 +12,18 @@ from streamgauge.domain.text.shown import one_line
 from streamgauge.processes.functions import files_of, find_function, home_of, not_of_users
 from streamgauge.runs.request.scenario_file import home_of_scenario, keys_of
 from streamgauge.scenario import Scenario
-from streamgauge.scenario.powers import Keys, Kind, Power, powers
+from streamgauge.scenario.powers import Keys, Power, PowerKind, powers
 
 _ALLOW: Final = "Say --allow-code if you trust this scenario"
 _FOLDER: Final = f"{_ALLOW}, or --trust FOLDER to trust what lies in a folder"
-_WHY: Final[Mapping[Kind, str]] = {
-    Kind.FUNCTION: "is code that would be run",
-    Kind.READ: "lies neither below the folder of the scenario nor below this one, and would be sent",
-    Kind.WRITE: "is not in the run folder, and would be written",
-    Kind.MASTER: "is a Spark cluster elsewhere, which would be given the messages and what opens the Kafka cluster",
-    Kind.CLIENT: "would load a library or run a command",
-    Kind.GUARD: "changes how the secrets of --client-config are guarded",
-    Kind.SPARK: "may name code, a program, a file or another machine",
+_WHY: Final[Mapping[PowerKind, str]] = {
+    PowerKind.FUNCTION: "is code that would be run",
+    PowerKind.READ: "lies neither below the folder of the scenario nor below this one, and would be sent",
+    PowerKind.WRITE: "is not in the run folder, and would be written",
+    PowerKind.MASTER: "is a Spark cluster elsewhere, which would get the messages and what opens the Kafka cluster",
+    PowerKind.CLIENT: "would load a library or run a command",
+    PowerKind.GUARD: "changes how the secrets of --client-config are guarded",
+    PowerKind.SPARK: "may name code, a program, a file or another machine",
 }
 """Why each needs a word."""
 
@@ -87,28 +87,28 @@ def check_trust(scenario: Scenario, trust: Trust) -> None:
 
 def _refused(power: Power, trust: Trust) -> Iterator[Fault]:
     value = MASK if is_secret(power.keys[-1]) else one_line(power.value)
-    if power.kind is Kind.FUNCTION and (why := not_of_users(power.value.partition(":")[0])):
+    if power.kind is PowerKind.FUNCTION and (why := not_of_users(power.value.partition(":")[0])):
         yield why.at(power.where, value)
     elif not trust.said(power) and not _granted(power, trust):
-        mend = _FOLDER if power.kind in {Kind.FUNCTION, Kind.READ} else _ALLOW
+        mend = _FOLDER if power.kind in {PowerKind.FUNCTION, PowerKind.READ} else _ALLOW
         yield Fault(power.where, f"{value} {_WHY[power.kind]}{_from(power, trust)}", mend)
 
 
 def _granted(power: Power, trust: Trust) -> bool:
     """Whether it needs no word, or a folder that is trusted is enough."""
     match power.kind:
-        case Kind.FUNCTION:
+        case PowerKind.FUNCTION:
             return _in_folders(_files(power), trust.folders)
-        case Kind.READ:
+        case PowerKind.READ:
             return _may_be_read(power.value, trust)
-        case Kind.GUARD:
+        case PowerKind.GUARD:
             return not trust.has_secrets
     return False
 
 
 def _handed_on(power: Power, trust: Trust) -> Iterator[Fault]:
     """A function that a module in a trusted folder has from elsewhere."""
-    if power.kind is not Kind.FUNCTION or trust.said(power):
+    if power.kind is not PowerKind.FUNCTION or trust.said(power):
         return
     try:
         home = home_of(find_function(power.value))
@@ -125,7 +125,7 @@ def _files(power: Power) -> list[Path] | None:
 
 def _from(power: Power, trust: Trust) -> str:
     """Where the code is, for one who has trusted other folders."""
-    files = _files(power) if power.kind is Kind.FUNCTION and trust.folders else None
+    files = _files(power) if power.kind is PowerKind.FUNCTION and trust.folders else None
     return f", from {files[-1]}" if files else ""
 
 

@@ -16,7 +16,7 @@ from streamgauge.record.facts import read_facts, write_facts
 from streamgauge.record.parts import close_left_open
 from streamgauge.runs.request.materials import arrivals_of
 from streamgauge.runs.rows.parent import record_changes
-from streamgauge.runs.rows.settle import Source, settle, sources_of_scenario
+from streamgauge.runs.rows.settle import MessageSource, settle, sources_of_scenario
 from streamgauge.scenario import Scenario, parse
 
 _DRAFT_SECONDS: Final = 60.0
@@ -69,7 +69,7 @@ def _scenario(facts: RunFacts) -> Scenario | None:
         return None
 
 
-def _sources(scenario: Scenario) -> dict[int, Source]:
+def _sources(scenario: Scenario) -> dict[int, MessageSource]:
     """What the producers were to send."""
     try:
         return sources_of_scenario(scenario, arrivals_of(scenario))

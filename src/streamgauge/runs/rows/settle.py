@@ -26,7 +26,7 @@ from streamgauge.workload.pacing import Int64s
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MessageSource:
     """What one producer was to send."""
 
     topics: Sequence[int]
@@ -34,19 +34,21 @@ class Source:
     sending: Sending
 
 
-def sources_of_jobs(jobs: Sequence[ProducerJob]) -> dict[int, Source]:
+def sources_of_jobs(jobs: Sequence[ProducerJob]) -> dict[int, MessageSource]:
     """What each producer of a plan was to send."""
-    return {member.number: Source(member.recipe.topics, member.sending) for job in jobs for member in job.members}
+    return {
+        member.number: MessageSource(member.recipe.topics, member.sending) for job in jobs for member in job.members
+    }
 
 
-def sources_of_scenario(scenario: Scenario, arrivals: Int64s | None) -> dict[int, Source]:
+def sources_of_scenario(scenario: Scenario, arrivals: Int64s | None) -> dict[int, MessageSource]:
     """The same from the scenario alone; without the `arrivals` of a replay, its due times are not known."""
     load = scenario.load
     if load is None:
         return {}
     is_known = arrivals is not None or replayed(load) is None
     return {
-        number: Source(
+        number: MessageSource(
             topics_of(number, load.producers, len(scenario.sent_topics)),
             sending_of(scenario, load, number, arrivals) if is_known else Sending(),
         )
@@ -54,7 +56,7 @@ def sources_of_scenario(scenario: Scenario, arrivals: Int64s | None) -> dict[int
     }
 
 
-def settle(folder: RunFolder, facts: RunFacts, sources: Mapping[int, Source]) -> None:
+def settle(folder: RunFolder, facts: RunFacts, sources: Mapping[int, MessageSource]) -> None:
     """Write a row for each message that was taken up, or was due, and has none.
 
     Raises RecordError where rows cannot be read or written.
@@ -69,7 +71,7 @@ def _settle(
     facts: RunFacts,
     worker: WorkerFacts,
     next_seqs: Mapping[int, int],
-    sources: Mapping[int, Source],
+    sources: Mapping[int, MessageSource],
 ) -> None:
     is_cut_short = worker.exit_code != 0 or facts.ending == "interrupted"
     known = {number: sources[number] for number in next_seqs if number in sources}
@@ -89,7 +91,7 @@ Owed = tuple[Int64s, Int64s | None, str]
 """Sequences, due times, error."""
 
 
-def _rest(facts: RunFacts, source: Source, next_seq: int) -> list[Int64s]:
+def _rest(facts: RunFacts, source: MessageSource, next_seq: int) -> list[Int64s]:
     """Due times, in blocks, of what was due from message `next_seq` on until the load was over."""
     schedule, end_seq = _schedule(facts, source)
     rest: list[Int64s] = []
@@ -100,7 +102,7 @@ def _rest(facts: RunFacts, source: Source, next_seq: int) -> list[Int64s]:
     return rest
 
 
-def _owed(facts: RunFacts, source: Source, next_seq: int, gap: Gaps, rest: Sequence[Int64s]) -> Iterator[Owed]:
+def _owed(facts: RunFacts, source: MessageSource, next_seq: int, gap: Gaps, rest: Sequence[Int64s]) -> Iterator[Owed]:
     """The rows that are missing, in blocks: what was taken up, and the `rest` that was due and never sent."""
     schedule, _ = _schedule(facts, source)
     for seqs in _chunks(gap.missing):
@@ -113,7 +115,7 @@ def _owed(facts: RunFacts, source: Source, next_seq: int, gap: Gaps, rest: Seque
         first += len(due_ns)
 
 
-def _schedule(facts: RunFacts, source: Source) -> tuple[Schedule | None, int]:
+def _schedule(facts: RunFacts, source: MessageSource) -> tuple[Schedule | None, int]:
     """The schedule of a producer until its load was over, and the message before which that was by their number."""
     if source.sending.pacer is None or not facts.phases or facts.load_ended_ns is None:
         return None, 0

@@ -6,12 +6,12 @@ from pydantic import Field, model_validator
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
-from streamgauge.scenario.model.values import Count, Duration, OneOf, Part
+from streamgauge.scenario.model.values import Count, Duration, OneOf, ScenarioPart
 
 Between = Annotated[Duration, Field(ge=NS_PER_MS, le=60 * NS_PER_SECOND)]
 
 
-class Hysteresis(Part):
+class Hysteresis(ScenarioPart):
     """Producers pause above one lag and go on below another: committed lag, as it was last sampled."""
 
     max_lag: Count = Field(ge=1)
@@ -36,7 +36,7 @@ class Hysteresis(Part):
         return max(1, self.max_lag // 2) if self.resume_lag is None else self.resume_lag
 
 
-class Credit(Part):
+class Credit(ScenarioPart):
     """Producers send what they are granted: never more are sent and not processed than the limit."""
 
     limit: Count = Field(ge=1)

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, mo
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_rate, fraction
-from streamgauge.scenario.model.values import SLOWEST, Duration, Part, rate_between
+from streamgauge.scenario.model.values import SLOWEST, Duration, ScenarioPart, rate_between
 
 FASTEST: Final = 10_000
 """Operations a second that can be asked for: one process starts no more."""
@@ -21,7 +21,7 @@ FEWEST_AT_ONCE: Final = 4
 MOST_AT_ONCE: Final = 32
 
 
-class Kind(StrEnum):
+class ConnectionKind(StrEnum):
     """What is done with a connection."""
 
     OPEN = "open"
@@ -33,7 +33,9 @@ class Kind(StrEnum):
     HOLD_METADATA = "hold-metadata"
 
 
-TIMEOUT_SECONDS: Final[Mapping[Kind, float]] = {kind: 0.5 if kind is Kind.OPEN else 5.0 for kind in Kind}
+TIMEOUT_SECONDS: Final[Mapping[ConnectionKind, float]] = {
+    kind: 0.5 if kind is ConnectionKind.OPEN else 5.0 for kind in ConnectionKind
+}
 """An operation that has no answer by then has failed."""
 
 
@@ -41,7 +43,7 @@ TIMEOUT_SECONDS: Final[Mapping[Kind, float]] = {kind: 0.5 if kind is Kind.OPEN e
 class Work:
     """What is asked of one kind: operations a second, and between how many held connections they go in turn."""
 
-    kind: Kind
+    kind: ConnectionKind
     per_second: Fraction
     held: int = 0
     """0 where every operation makes a connection of its own."""
@@ -75,7 +77,7 @@ PerSecond = Annotated[
 ]
 
 
-class Hold(Part):
+class Hold(ScenarioPart):
     """Connections that stay open from before the load to its end."""
 
     producers: int = Field(default=0, ge=0, le=MOST_HELD, strict=True)
@@ -88,7 +90,7 @@ class Hold(Part):
     """How often each of them is used, at least 1ms."""
 
 
-class Connections(Part):
+class Connections(ScenarioPart):
     """Connections that are held, and connections that are opened and closed again."""
 
     hold: Hold = Hold()
@@ -110,14 +112,14 @@ class Connections(Part):
         return tuple(self._work())
 
     def _work(self) -> Iterator[Work]:
-        for kind, rate in ((Kind.OPEN, self.open), (Kind.METADATA, self.metadata)):
+        for kind, rate in ((ConnectionKind.OPEN, self.open), (ConnectionKind.METADATA, self.metadata)):
             if rate is not None:
                 yield Work(kind, fraction(rate))
         hold = self.hold
         held = {
-            Kind.HOLD_PRODUCER: hold.producers,
-            Kind.HOLD_CONSUMER: hold.consumers,
-            Kind.HOLD_METADATA: hold.metadata,
+            ConnectionKind.HOLD_PRODUCER: hold.producers,
+            ConnectionKind.HOLD_CONSUMER: hold.consumers,
+            ConnectionKind.HOLD_METADATA: hold.metadata,
         }
         for kind, count in held.items():
             if count:

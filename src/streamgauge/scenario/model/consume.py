@@ -28,7 +28,7 @@ from streamgauge.scenario.model.values import (
     ClientSettings,
     Count,
     Duration,
-    Part,
+    ScenarioPart,
     Setting,
     epoch_ns,
     off_is_none,
@@ -97,7 +97,7 @@ Partitions = Annotated[tuple[Partition, ...], BeforeValidator(_listed), AfterVal
 Order = Literal["loop", "partitions", "slots"]
 
 
-class Change(Part):
+class Change(ScenarioPart):
     """How long processing takes from a moment on."""
 
     at: Duration
@@ -108,7 +108,7 @@ class Change(Part):
     """What is added from then on: uniform between 0 and this."""
 
 
-class Processing(Part):
+class Processing(ScenarioPart):
     """What is done with a message after it was received."""
 
     delay: Duration = Field(default="0s", validate_default=True)
@@ -156,7 +156,7 @@ class Processing(Part):
         return self.delay + self.jitter / 2
 
 
-class Commit(Part):
+class Commit(ScenarioPart):
     """After what a consumer commits."""
 
     messages: Count | None = Field(default=None, ge=1)
@@ -181,7 +181,7 @@ class Commit(Part):
 CommitWay = Literal["auto", "batch", "never"]
 
 
-class Consume(Part):
+class Consume(ScenarioPart):
     """Who reads the topics."""
 
     consumers: int = Field(default=2, ge=1, le=256, strict=True)

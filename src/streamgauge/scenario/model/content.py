@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Tag, Wi
 
 from streamgauge.domain import stamp
 from streamgauge.domain.errors import BadValue, Fault
-from streamgauge.scenario.model.values import EITHER, MADE, MAX_SIZE_BYTES, PLAIN, OneOf, Part, Size
+from streamgauge.scenario.model.values import EITHER, MADE, MAX_SIZE_BYTES, PLAIN, OneOf, ScenarioPart, Size
 
 BodyKind = Literal["random", "zeros", "text", "json", "logline", "mixed"]
 PayloadKind = Literal[BodyKind, "sequential", "tombstone"]
@@ -20,7 +20,7 @@ _OF_ANY_SIZE: Final = frozenset({"file", "function"})
 _FUNCTION: Final = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
 
-class UniformSize(Part):
+class UniformSize(ScenarioPart):
     """Every size of a range with the same probability."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -37,7 +37,7 @@ class UniformSize(Part):
         return self
 
 
-class GaussianSize(Part):
+class GaussianSize(ScenarioPart):
     """Sizes around a mean, by a normal distribution that is cut at 8 deviations, at 0 and at 100MiB."""
 
     mean: Size
@@ -60,28 +60,28 @@ class MadeSize(OneOf):
 Sizes = Annotated[Annotated[Size, Tag(PLAIN)] | Annotated[MadeSize, Tag(MADE)], EITHER]
 
 
-class ConstantPayload(Part):
+class ConstantPayload(ScenarioPart):
     """The same bytes in all messages."""
 
     text: str | None = Field(default=None, min_length=1)
     """Text that is repeated to the size; zeros when left out."""
 
 
-class SequentialPayload(Part):
+class SequentialPayload(ScenarioPart):
     """The message's position among those of its producer, as a number of 8 bytes."""
 
     offset: int = Field(default=0, ge=0, lt=1 << 63, strict=True)
     """What is added to the position."""
 
 
-class RandomPayload(Part):
+class RandomPayload(ScenarioPart):
     """Random bytes, of which the last ones do not change."""
 
     padding: Size = 0
     """How many bytes at the end are the same in all messages of a producer."""
 
 
-class FromFile(Part):
+class FromFile(ScenarioPart):
     """The lines of a text file, or a column of a CSV or Parquet file; from the first again when they are used up."""
 
     path: str = Field(min_length=1)
@@ -90,7 +90,7 @@ class FromFile(Part):
     """Name of the column; for text files left out."""
 
 
-class UserFunction(Part):
+class UserFunction(ScenarioPart):
     """A Python function."""
 
     name: str = Field(pattern=_FUNCTION)
@@ -121,7 +121,7 @@ def _percent(value: object) -> object:
     return value
 
 
-class Component(Part):
+class Component(ScenarioPart):
     """A share of the messages, and what they contain."""
 
     percent: Annotated[int | float, BeforeValidator(_percent)]
@@ -148,21 +148,21 @@ class MadePayload(SinglePayload):
     """Shares with different contents, like `[{percent: 90, payload: json}, {percent: 10, payload: tombstone}]`."""
 
 
-class ConstantKey(Part):
+class ConstantKey(ScenarioPart):
     """The same key for all messages."""
 
     text: str
     """The key."""
 
 
-class UniformKeys(Part):
+class UniformKeys(ScenarioPart):
     """Keys that are drawn, each with the same probability."""
 
     keys: int = Field(ge=1, le=1_000_000_000, strict=True)
     """How many keys there are: the numbers below, in decimal."""
 
 
-class ZipfKeys(Part):
+class ZipfKeys(ScenarioPart):
     """Keys that are drawn, few of them often: key k with a probability proportional to `1 / (k + 1) ** exponent`."""
 
     keys: int = Field(ge=1, le=10_000_000, strict=True)
@@ -204,7 +204,7 @@ Partition = Annotated[
 ]
 
 
-class Extent(NamedTuple):
+class SizeExtent(NamedTuple):
     """How small and how large messages are, in bytes, and how large on average."""
 
     least: int
@@ -212,16 +212,16 @@ class Extent(NamedTuple):
     most: int
 
 
-def extent_of(size: Sizes) -> Extent:
+def extent_of(size: Sizes) -> SizeExtent:
     """Between which bounds sizes lie; a fixed size is a range of one."""
     if isinstance(size, int):
-        return Extent(size, size, size)
+        return SizeExtent(size, size, size)
     match size.chosen:
         case _, UniformSize() as uniform:
-            return Extent(uniform.from_, (uniform.from_ + uniform.to) / 2, uniform.to)
+            return SizeExtent(uniform.from_, (uniform.from_ + uniform.to) / 2, uniform.to)
         case _, GaussianSize() as gaussian:
             far = DEVIATIONS * gaussian.deviation
-            return Extent(max(0, gaussian.mean - far), gaussian.mean, min(MAX_SIZE_BYTES, gaussian.mean + far))
+            return SizeExtent(max(0, gaussian.mean - far), gaussian.mean, min(MAX_SIZE_BYTES, gaussian.mean + far))
         case unknown:
             raise TypeError(f"sizes of an unknown kind: {unknown}")
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_serializer, model_validator
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadValue
-from streamgauge.scenario.model.values import Duration, Part
+from streamgauge.scenario.model.values import Duration, ScenarioPart
 
 BROKER: Final = "broker"
 CONTROLLER: Final = "controller"
@@ -33,7 +33,7 @@ def _target(value: str) -> str:
     return value
 
 
-class Injected(Part):
+class Injected(ScenarioPart):
     """One fault that is injected."""
 
     at: Duration

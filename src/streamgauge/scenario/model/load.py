@@ -22,12 +22,12 @@ from streamgauge.scenario.model.values import (
     ClientSettings,
     Count,
     Duration,
-    Part,
+    ScenarioPart,
     off_is_none,
 )
 
 
-class Flush(Part):
+class Flush(ScenarioPart):
     """Draws of a number of messages, at least 1."""
 
     mean: float = Field(ge=1, le=1_000_000)
@@ -39,7 +39,7 @@ class Flush(Part):
 FlushEvery = Annotated[Annotated[Count, Tag(PLAIN)] | Annotated[Flush, Tag(MADE)], EITHER]
 
 
-class Transactions(Part):
+class Transactions(ScenarioPart):
     """What a transaction holds, and how it ends."""
 
     messages: Count | None = Field(default=None, ge=1)
@@ -56,7 +56,7 @@ class Transactions(Part):
         return self
 
 
-class Load(Part):
+class Load(ScenarioPart):
     """What producers send, and when."""
 
     rate: Pacing = Field(default="10k/s", validate_default=True)

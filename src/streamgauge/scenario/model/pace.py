@@ -35,7 +35,7 @@ from streamgauge.scenario.model.values import (
     Count,
     Duration,
     OneOf,
-    Part,
+    ScenarioPart,
 )
 
 MOST_SEGMENTS: Final = 10_000
@@ -100,7 +100,7 @@ Speed = Annotated[Level, AfterValidator(_speed), _form(SLOWEST)]
 Lasting = Annotated[Duration, AfterValidator(_lasting)]
 
 
-class _Shape(Part):
+class _Shape(ScenarioPart):
     """A part that is written without what it does not say, and with the names that Python keeps for itself."""
 
     @model_serializer(mode="wrap")

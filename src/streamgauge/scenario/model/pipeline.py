@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, Tag, WithJsonSchema
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.address import is_spark_master
-from streamgauge.scenario.model.values import EITHER, MADE, PLAIN, Count, Duration, OneOf, Part, Setting
+from streamgauge.scenario.model.values import EITHER, MADE, PLAIN, Count, Duration, OneOf, ScenarioPart, Setting
 
 Does = Literal["same", "subset", "changed", "aggregate"]
 SAME: Final = "same"
@@ -37,11 +37,11 @@ def _named(value: object) -> object:
     return value
 
 
-class Pass(Part):
+class Pass(ScenarioPart):
     """Bytes through."""
 
 
-class Filter(Part):
+class Filter(ScenarioPart):
     """Keeps the lines that contain a text."""
 
     contains: str = Field(default='" 500 ', min_length=1, max_length=1000)
@@ -49,7 +49,7 @@ class Filter(Part):
     payload `logline` have it."""
 
 
-class Count_(Part):  # noqa: N801 - `Count` is a number here
+class Count_(ScenarioPart):  # noqa: N801 - `Count` is a number here
     """Counts by key in windows of event time, told each time that they change."""
 
     window: Between = Field(default="10s", validate_default=True)
@@ -58,21 +58,21 @@ class Count_(Part):  # noqa: N801 - `Count` is a number here
     """How late a message may be and still be counted."""
 
 
-class Enrich(Part):
+class Enrich(ScenarioPart):
     """Joins each message with a table, by its key, and adds what it finds to the value."""
 
     rows: int = Field(default=1000, ge=1, le=1_000_000, strict=True)
     """Rows of the table: keys `0` up to this number."""
 
 
-class Dedup(Part):
+class Dedup(ScenarioPart):
     """Drops messages that came before, by their stamp."""
 
     watermark: Duration = Field(default="10s", validate_default=True)
     """For how long a message is remembered."""
 
 
-class LogAlert(Part):
+class LogAlert(ScenarioPart):
     """Access log lines to alerts: the share of errors in a window that is over, where it is too large."""
 
     window: Between = Field(default="10s", validate_default=True)
@@ -83,7 +83,7 @@ class LogAlert(Part):
     """Share of responses of class 5xx above which a window gives an alert; of the payload `logline` it is a sixth."""
 
 
-class FeatureStore(Part):
+class FeatureStore(ScenarioPart):
     """Aggregates of each key in windows that are over: count, sum and mean of sizes, first and last time."""
 
     window: Between = Field(default="10s", validate_default=True)
@@ -92,7 +92,7 @@ class FeatureStore(Part):
     """How late a message may be and still be counted."""
 
 
-class Function(Part):
+class Function(ScenarioPart):
     """A function of yours, from a streaming DataFrame to a streaming DataFrame."""
 
     call: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
@@ -122,7 +122,7 @@ class Chosen(OneOf):
         return type(self).model_fields[field].alias or field
 
 
-class Job(Chosen):
+class PipelineJob(Chosen):
     """What is done with the messages: one job."""
 
     pass_: Pass | None = Field(default=None, alias="pass")
@@ -159,25 +159,25 @@ DOES: Final[Mapping[str, Does]] = {
 }  # fmt: skip
 
 
-class MicroBatch(Part):
+class MicroBatch(ScenarioPart):
     """Spark's micro-batches."""
 
     every: Between | None = None
     """Between the begins of two batches, at least 100ms; each begins when the last is over when left out."""
 
 
-class AvailableNow(Part):
+class AvailableNow(ScenarioPart):
     """Spark's micro-batches over what is there when the load is over, and then the end."""
 
 
-class RealTime(Part):
+class RealTime(ScenarioPart):
     """Spark's real-time mode: messages are passed on as they come, and batches only say what is committed."""
 
     batch: Annotated[Duration, Field(ge=5 * NS_PER_SECOND)] = Field(default="60s", validate_default=True)
     """How long a batch lasts, at least 5s."""
 
 
-class Client(Part):
+class Client(ScenarioPart):
     """A plain client that reads and sends, without Spark: the yardstick."""
 
 
@@ -201,7 +201,7 @@ class Engine(Chosen):
         return self.micro_batch.every if self.micro_batch else None
 
 
-class Table(Part):
+class Table(ScenarioPart):
     """A table of Parquet files as the sink."""
 
     table: str = Field(min_length=1, max_length=4000)
@@ -221,7 +221,7 @@ def _master(value: str) -> str:
     return value
 
 
-class BatchTime(Part):
+class BatchTime(ScenarioPart):
     """As many messages in a batch as it holds in a time that is wanted, found while the query runs."""
 
     batch: Between
@@ -241,11 +241,11 @@ class BatchTime(Part):
         return self
 
 
-class Pipeline(Part):
+class Pipeline(ScenarioPart):
     """What stands between the topic that is sent to and the one that is read."""
 
     job: Annotated[
-        Job,
+        PipelineJob,
         BeforeValidator(_named),
         WithJsonSchema({"type": ["string", "object"], "examples": ["pass", {"count": {"window": "10s"}}]}),
     ] = Field(default="pass", validate_default=True)

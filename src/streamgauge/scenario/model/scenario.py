@@ -21,7 +21,7 @@ from streamgauge.scenario.model.values import (
     Count,
     Duration,
     Moment,
-    Part,
+    ScenarioPart,
     Setting,
     Size,
     off_is_none,
@@ -59,7 +59,7 @@ def expanded(name: str) -> tuple[str, ...]:
     return tuple(f"{before}{number}{after}" for number in range(int(first), int(last) + 1))
 
 
-class Topic(Part):
+class Topic(ScenarioPart):
     """The topic that carries the load; made when it does not exist."""
 
     name: TopicName | None = None
@@ -75,7 +75,7 @@ class Topic(Part):
     """Delete an existing topic of this name first; on a cluster of yours only with `--allow-reset`."""
 
 
-class Measure(Part):
+class Measure(ScenarioPart):
     """A measure phase that something else than time ends."""
 
     messages: Count | None = Field(default=None, ge=1)
@@ -94,7 +94,7 @@ class Measure(Part):
         return self
 
 
-class Phases(Part):
+class Phases(ScenarioPart):
     """How long each phase lasts."""
 
     warmup: Duration = Field(default="5s", validate_default=True)
@@ -127,7 +127,7 @@ class Phases(Part):
         return isinstance(self.measure, Measure) and self.measure.drained is True
 
 
-class LagSampling(Part):
+class LagSampling(ScenarioPart):
     """How lag is sampled: by a worker of its own, on a client of its own."""
 
     every: Annotated[Duration, Field(ge=50 * NS_PER_MS, le=60 * NS_PER_SECOND)] = Field(
@@ -142,7 +142,7 @@ def _faults(value: object) -> object:
     return value
 
 
-class Scenario(Part):
+class Scenario(ScenarioPart):
     """One scenario, resolved: every default filled in."""
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[a-z0-9][a-z0-9._-]*$")

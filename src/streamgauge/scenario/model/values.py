@@ -124,13 +124,13 @@ PLAIN, MADE = "(plain)", "(made)"
 """Tags of a value that is either plain or a mapping; they stand in paths of pydantic's errors and are not shown."""
 
 
-class Part(BaseModel):
+class ScenarioPart(BaseModel):
     """A mapping of a scenario whose keys are known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-class OneOf(Part):
+class OneOf(ScenarioPart):
     """A mapping of which exactly one key is given: one thing out of several."""
 
     @model_validator(mode="before")

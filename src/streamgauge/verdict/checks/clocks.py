@@ -23,7 +23,7 @@ READ_NS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClockReading:
     """How far the wall clock was ahead of the monotonic clock, and when, on the monotonic clock."""
 
     at_ns: int
@@ -42,7 +42,7 @@ class Movement:
     """When that was seen first."""
 
 
-def movement(readings: Sequence[Reading]) -> Movement:
+def movement(readings: Sequence[ClockReading]) -> Movement:
     """How the wall clock moved from reading to reading; in order of time.
 
     It was set where it moved by more between two readings than NTP can slew it meanwhile, and than readings are off.
@@ -118,7 +118,7 @@ def wall_clock(run: Evidence) -> Check | None:
     return Check("wall_clock", "instrument", "fail", f"{evidence}; on it rests {listed(resting)}", advice)
 
 
-def _resting(run: Evidence, readings: Sequence[Reading]) -> list[str]:
+def _resting(run: Evidence, readings: Sequence[ClockReading]) -> list[str]:
     """What rests on the wall clock, in words; on its way to the begin of the load, when that is."""
     begun_ns = min((phase.from_ns for phase in run.facts.phases), default=None)
     is_timed = begun_ns is not None and run.profile.start_at is not None
@@ -132,17 +132,17 @@ def _resting(run: Evidence, readings: Sequence[Reading]) -> list[str]:
     return [what for what, is_so in found.items() if is_so]
 
 
-def _readings(run: Evidence) -> list[Reading]:
+def _readings(run: Evidence) -> list[ClockReading]:
     """Every reading of both clocks, in order of time."""
     facts = run.facts
-    readings = [Reading(facts.monotonic_ns, facts.wall_ns - facts.monotonic_ns)]
+    readings = [ClockReading(facts.monotonic_ns, facts.wall_ns - facts.monotonic_ns)]
     readings += [
-        Reading(_zero_ns(run) + round(row["second"] * NS_PER_SECOND), row["wall_ahead_ns"])
+        ClockReading(_zero_ns(run) + round(row["second"] * NS_PER_SECOND), row["wall_ahead_ns"])
         for row in run.matching("resources", scope="interval", role="host")
         if row.get("wall_ahead_ns") is not None
     ]
     if facts.ended_wall_ns is not None and facts.ended_monotonic_ns is not None:
-        readings.append(Reading(facts.ended_monotonic_ns, facts.ended_wall_ns - facts.ended_monotonic_ns))
+        readings.append(ClockReading(facts.ended_monotonic_ns, facts.ended_wall_ns - facts.ended_monotonic_ns))
     return sorted(readings, key=lambda each: each.at_ns)
 
 

@@ -7,7 +7,7 @@ from streamgauge.domain.text.quantities import fraction
 from streamgauge.scenario.model import pace
 from streamgauge.scenario.profile.shapes import rates_of
 from streamgauge.workload.pacing.constant import constant
-from streamgauge.workload.pacing.drawn import Poisson, Windows
+from streamgauge.workload.pacing.drawn import PoissonPacer, WindowPacer
 from streamgauge.workload.pacing.pacer import Int64s, Pacer
 from streamgauge.workload.pacing.recorded import Recorded
 from streamgauge.workload.pacing.share import Share, Whole
@@ -37,9 +37,9 @@ def _whole(rate: pace.Pace, seed: int, warmup_ns: int) -> Whole:
     """The schedule of all producers together."""
     match rate.chosen[1]:
         case pace.Poisson(rate=mean):
-            return Poisson(seed, mean)
+            return PoissonPacer(seed, mean)
         case pace.Windows() as shape:
-            return Windows(
+            return WindowPacer(
                 seed,
                 messages=shape.messages,
                 deviation=shape.deviation,

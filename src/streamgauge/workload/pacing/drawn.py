@@ -46,7 +46,7 @@ class _Sums(ABC):
 
 
 @dataclass(slots=True, eq=False)
-class Poisson(_Sums):
+class PoissonPacer(_Sums):
     """Messages that come independently of each other: the gaps between them are exponential, from the start on."""
 
     rate_per_second: float
@@ -69,7 +69,7 @@ class Poisson(_Sums):
 
 
 @dataclass(slots=True, eq=False)
-class Windows(_Sums):
+class WindowPacer(_Sums):
     """Windows of equal length, in each of which so many messages are due.
 
     How many is drawn from a normal distribution, rounded, at least 1 and at most `MOST_DEVIATIONS` deviations above the

@@ -40,7 +40,7 @@ class VaryingRate:
     """The pieces of `once`, followed by those of `again` for as long as anybody asks; either may be none."""
 
     def __init__(self, once: Sequence[Piece], again: Sequence[Piece]) -> None:
-        self._once, self._again = _Row(once), _Row(again)
+        self._once, self._again = _Stretch(once), _Stretch(again)
 
     def times_ns(self, first: int, step: int, count: int) -> Int64s:
         """Due times of the messages `first`, `first + step`, ...: within 1 ns of the exact ones."""
@@ -55,7 +55,7 @@ class VaryingRate:
         return np.minimum(times, NEVER)
 
 
-class _Row:
+class _Stretch:
     """Pieces one after the other, and again from the first one on: when the message at a place in them is due."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:

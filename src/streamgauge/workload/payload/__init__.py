@@ -11,7 +11,7 @@ from streamgauge.workload.payload.pool import Pool as Pool
 from streamgauge.workload.payload.pool import fill as fill
 from streamgauge.workload.payload.pool import period_of as period_of
 from streamgauge.workload.payload.pool import share_of as share_of
+from streamgauge.workload.payload.sources import PayloadSource as PayloadSource
 from streamgauge.workload.payload.sources import Sequential as Sequential
-from streamgauge.workload.payload.sources import Source as Source
 from streamgauge.workload.payload.sources import Weighted as Weighted
 from streamgauge.workload.payload.sources import turns_of as turns_of

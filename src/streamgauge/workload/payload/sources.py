@@ -15,7 +15,7 @@ TURNS: Final = 100_000
 _POSITION_BYTES: Final = 8
 
 
-class Source(Protocol):
+class PayloadSource(Protocol):
     """The bodies of one producer's messages with their CRC-32, by sequence; one by one or many at once, the same."""
 
     def one(self, seq: int) -> tuple[Body, int]:
@@ -67,7 +67,7 @@ class Sequential:
 class Weighted:
     """Each message's body comes from one of several sources; `turns` says from which, and begins anew at its end."""
 
-    components: Sequence[Source]
+    components: Sequence[PayloadSource]
     turns: bytes
 
     def one(self, seq: int) -> tuple[Body, int]:
@@ -92,7 +92,7 @@ def turns_of(percents: Sequence[float], seeds: Sequence[int]) -> bytes:
     return np.random.default_rng(seeds).permutation(numbers).tobytes()
 
 
-def one_by_one(source: Source, seqs: Int64s) -> tuple[Sequence[Body], Crcs]:
+def one_by_one(source: PayloadSource, seqs: Int64s) -> tuple[Sequence[Body], Crcs]:
     """Many messages of a source that makes each by itself."""
     made = [source.one(seq) for seq in seqs.tolist()]
     return [body for body, _ in made], np.array([crc for _, crc in made], np.uint32)

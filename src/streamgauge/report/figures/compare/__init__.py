@@ -11,12 +11,12 @@ from streamgauge.report.figures.compare.policies import (
     policy_timeline,
 )
 from streamgauge.report.figures.compare.recoveries import cdfs, recoveries
-from streamgauge.report.figures.compare.runs import Labelled, bursts, by_policy, checked, differing
+from streamgauge.report.figures.compare.runs import LabelledRun, bursts, by_policy, checked, differing
 from streamgauge.report.figures.compare.settings import acks, codecs, compression, payloads, ratios, sizes
 from streamgauge.report.figures.drawing.figure import Figure, Row
 
 __all__ = [
-    "Labelled",
+    "LabelledRun",
     "acks",
     "baseline_timeline",
     "burst_summary",
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-def compare(results: Sequence[Labelled], offline: Sequence[Row] = ()) -> dict[str, Figure]:
+def compare(results: Sequence[LabelledRun], offline: Sequence[Row] = ()) -> dict[str, Figure]:
     """Every figure that these runs have the matter for, by its name; each of them has a chart.
 
     Runs whose scenarios differ in one setting only are compared by it: codec, payload, acks, size. Where several such

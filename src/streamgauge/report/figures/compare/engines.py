@@ -8,7 +8,7 @@ import altair as alt
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.text.numbers import UNKNOWN
 from streamgauge.domain.text.quantities import format_duration
-from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of, percentile
+from streamgauge.report.figures.compare.runs import LabelledRun, checked, kind_of, percentile
 from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, series_color, tip
 from streamgauge.report.figures.drawing.theme import PALETTE
 from streamgauge.scenario.profile.model import CONSTANT
@@ -17,13 +17,13 @@ HEIGHT, WIDTH = 260, 240
 _NAMES: Final = (*PERCENTILES, "max")
 
 
-def _by_engine(results: Sequence[Labelled]) -> list[Labelled]:
+def _by_engine(results: Sequence[LabelledRun]) -> list[LabelledRun]:
     """The runs with a pipeline and one rate, if they have several engines; none otherwise."""
     piped = [run for run in results if run.result.pipeline and run.load and run.load.pace.kind == CONSTANT]
     return piped if len({_engine_of(run) for run in piped}) > 1 else []
 
 
-def _engine_of(run: Labelled) -> str:
+def _engine_of(run: LabelledRun) -> str:
     """The engine of a run in a few words, like `micro-batch, every 1s`."""
     pipeline = run.result.run.profile.pipeline
     if pipeline is None:
@@ -31,7 +31,7 @@ def _engine_of(run: Labelled) -> str:
     return f"{pipeline.engine}, every {format_duration(pipeline.every_ns)}" if pipeline.every_ns else pipeline.engine
 
 
-def engines(results: Sequence[Labelled]) -> Figure:
+def engines(results: Sequence[LabelledRun]) -> Figure:
     """Percentiles of the end-to-end latency: a panel for each rate, a line for each engine.
 
     From `latency.end_to_end.KIND.pNN_ms` and `max_ms`, KIND as in `codecs`. Of runs with the same engine and rate the

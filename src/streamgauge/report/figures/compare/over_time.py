@@ -9,7 +9,7 @@ import altair as alt
 
 from streamgauge.domain.text.numbers import whole
 from streamgauge.report.figures.compare.bars import LEGEND, bars, sized
-from streamgauge.report.figures.compare.runs import Labelled, bursts, checked, kind_of
+from streamgauge.report.figures.compare.runs import LabelledRun, bursts, checked, kind_of
 from streamgauge.report.figures.drawing.figure import Figure, Row, seconds_axis, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS
 from streamgauge.report.figures.drawing.timeline import phases, timeline
@@ -27,7 +27,7 @@ _GAP: Final = 70
 _NO_SECOND: Final = "there is no second to show"
 
 
-def baseline_timeline(results: Sequence[Labelled]) -> Figure:
+def baseline_timeline(results: Sequence[LabelledRun]) -> Figure:
     """Rates and tail of each second, a panel for each run.
 
     From `timeline[]`: `sent_per_second`, `received_per_second` and `end_to_end.KIND.p99_ms`; KIND is `response`, or
@@ -60,7 +60,7 @@ def baseline_timeline(results: Sequence[Labelled]) -> Figure:
     return Figure(name, title, about, chart, {data: rows, **({shade: spans} if spans else {})})
 
 
-def burst_timeline(results: Sequence[Labelled]) -> Figure:
+def burst_timeline(results: Sequence[LabelledRun]) -> Figure:
     """Rates, messages outstanding and tail of each second below each other, a column for each run; bursts are shaded.
 
     From `timeline[]`: `sent_per_second`, `received_per_second`, `outstanding` and `end_to_end.KIND.p99_ms`, KIND as in
@@ -93,7 +93,7 @@ def burst_timeline(results: Sequence[Labelled]) -> Figure:
     return Figure(name, title, about, alt.concat(*panels, columns=len(runs)), {data: rows, shade: spans})
 
 
-def _burst_lines(data: str, runs: Sequence[Labelled], rows: Sequence[Row]) -> list[list[alt.Chart]]:
+def _burst_lines(data: str, runs: Sequence[LabelledRun], rows: Sequence[Row]) -> list[list[alt.Chart]]:
     """What is drawn of each run, from top to bottom, as far as there is anything."""
     lines = []
     if rates := _present(rows, _RATES):
@@ -107,7 +107,7 @@ def _burst_lines(data: str, runs: Sequence[Labelled], rows: Sequence[Row]) -> li
     return lines
 
 
-def burst_summary(results: Sequence[Labelled]) -> Figure:
+def burst_summary(results: Sequence[LabelledRun]) -> Figure:
     """How many messages bursts leave outstanding, and whether they are caught up with before the next.
 
     From `timeline[].outstanding`, `throughput.measured_seconds` and `run.profile.load.pace`. The peak of a burst
@@ -138,7 +138,7 @@ def burst_summary(results: Sequence[Labelled]) -> Figure:
 _POWERS: Final = [10**power for power in range(10)]
 
 
-def _peaks(run: Labelled) -> dict[str, float]:
+def _peaks(run: LabelledRun) -> dict[str, float]:
     """Peaks and troughs of one run, as far as it has them."""
     # What is outstanding is counted at the end of each second.
     counted = [(row.second + 1, row.outstanding) for row in run.result.timeline]
@@ -155,7 +155,7 @@ def _peaks(run: Labelled) -> dict[str, float]:
     }
 
 
-def _seconds(runs: Sequence[Labelled], kind: str) -> list[Row]:
+def _seconds(runs: Sequence[LabelledRun], kind: str) -> list[Row]:
     """One row for each point of each run."""
     return [
         {
@@ -185,11 +185,11 @@ def _tail_scale(rows: Sequence[Row]) -> alt.Scale:
     return alt.Scale(type="log", domain=[10.0 ** powers[0], 10.0 ** max(powers[1], powers[0] + 1)])
 
 
-def _cut(results: Sequence[Labelled]) -> str:
+def _cut(results: Sequence[LabelledRun]) -> str:
     return f" The first {MOST_RUNS} of {len(results)} runs are shown." if len(results) > MOST_RUNS else ""
 
 
-def _of(data: str, run: Labelled) -> alt.Chart:
+def _of(data: str, run: LabelledRun) -> alt.Chart:
     """The rows of one run."""
     chart: alt.Chart = alt.Chart(alt.NamedData(data)).transform_filter(
         alt.FieldEqualPredicate(field="run", equal=run.label)
@@ -197,13 +197,13 @@ def _of(data: str, run: Labelled) -> alt.Chart:
     return chart
 
 
-def _shade(data: str, run: Labelled) -> alt.Chart:
+def _shade(data: str, run: LabelledRun) -> alt.Chart:
     """Spans of time, behind everything else."""
     marks: alt.Chart = _of(data, run).mark_rect(opacity=0.15, color=COLORS["grey"], tooltip=False)
     return marks.encode(alt.X("from:Q", scale=alt.Scale(nice=False)), alt.X2("to:Q"))
 
 
-def _rates(data: str, run: Labelled, rates: Sequence[str], color: alt.Color, scale: alt.Scale) -> alt.Chart:
+def _rates(data: str, run: LabelledRun, rates: Sequence[str], color: alt.Color, scale: alt.Scale) -> alt.Chart:
     """Messages a second."""
     rows = _of(data, run).transform_fold(list(rates), as_=["series", "rate"])
     marks: alt.Chart = rows.transform_filter("isValid(datum.rate)").mark_line()
@@ -213,14 +213,14 @@ def _rates(data: str, run: Labelled, rates: Sequence[str], color: alt.Color, sca
     )
 
 
-def _outstanding(data: str, run: Labelled) -> alt.Chart:
+def _outstanding(data: str, run: LabelledRun) -> alt.Chart:
     """Messages sent and not yet processed."""
     marks: alt.Chart = _of(data, run).transform_filter("isValid(datum.outstanding)").mark_line(color=COLORS["violet"])
     y = alt.Y("outstanding:Q", scale=alt.Scale(zero=True))
     return marks.encode(seconds_axis(), y, tooltip=[tip("s", "second"), tip("outstanding")])
 
 
-def _tail(data: str, run: Labelled, y: alt.Y) -> alt.Chart:
+def _tail(data: str, run: LabelledRun, y: alt.Y) -> alt.Chart:
     """The p99 of each second; what is zero has no place on its scale."""
     marks: alt.Chart = _of(data, run).transform_filter("datum.p99 > 0").mark_line(color=COLORS["red"])
     return marks.encode(seconds_axis(), y, tooltip=[tip("s", "second"), tip("p99", "p99, ms")])

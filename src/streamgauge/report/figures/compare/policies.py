@@ -7,7 +7,7 @@ import altair as alt
 
 from streamgauge.domain.text.numbers import percent, whole
 from streamgauge.report.figures.compare.bars import HEIGHT, LEGEND, bars, censored, log_scale, sized
-from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of, percentile
+from streamgauge.report.figures.compare.runs import LabelledRun, checked, kind_of, percentile
 from streamgauge.report.figures.drawing.figure import Figure, Row, rounded, seconds_axis, series_color, tip
 from streamgauge.report.figures.drawing.sampled import limit, limit_marks, powers, symlog
 from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
@@ -27,7 +27,7 @@ _LOGARITHMIC: Final = frozenset({"outstanding", "committed_lag"})
 _PEAKS: Final = {"outstanding": "violet", "committed lag": "blue"}
 
 
-def policy_timeline(results: Sequence[Labelled]) -> Figure:
+def policy_timeline(results: Sequence[LabelledRun]) -> Figure:
     """Messages outstanding, committed lag and rate of each second, one line a run, with the limits of the policies.
 
     From `timeline[]`: `outstanding`, `committed_lag` and `sent_per_second`; and from `backpressure`: `policy`, `limit`
@@ -53,7 +53,7 @@ def policy_timeline(results: Sequence[Labelled]) -> Figure:
     )
 
 
-def _seconds(run: Labelled) -> list[Row]:
+def _seconds(run: LabelledRun) -> list[Row]:
     """Rows {s, series, outstanding, committed_lag, sent} of each point; `series` is the label."""
     return [
         {"s": row["s"], "series": run.label, **{name: row[name] for name in _PANELS}}
@@ -61,7 +61,7 @@ def _seconds(run: Labelled) -> list[Row]:
     ]
 
 
-def _limits(run: Labelled) -> list[Row]:
+def _limits(run: LabelledRun) -> list[Row]:
     """The limits of a policy, in the panel of what it limits."""
     policy = run.result.backpressure
     if not policy:
@@ -118,7 +118,7 @@ def _across(data: str, color: alt.Color) -> list[alt.Chart]:
     ]
 
 
-def policy_summary(results: Sequence[Labelled]) -> Figure:
+def policy_summary(results: Sequence[LabelledRun]) -> Figure:
     """Peak, tail, utilisation and delivered share of each run, in a panel each.
 
     From `lag.outstanding.max`, `lag.committed.max`, `latency.end_to_end.KIND.p99_ms`, KIND as in `codecs`,
@@ -182,7 +182,7 @@ def _named(name: str, panel: str) -> str:
     return f"{name.replace('-', '_')}_{panel}"
 
 
-def _peaks(run: Labelled) -> list[Row]:
+def _peaks(run: LabelledRun) -> list[Row]:
     """The largest of two lags; what is zero has no place on a logarithmic scale."""
     lag = run.result.lag
     found = {"outstanding": lag.outstanding, "committed lag": lag.committed} if lag else {}
@@ -193,7 +193,7 @@ def _peaks(run: Labelled) -> list[Row]:
     ]
 
 
-def _utilisations(results: Sequence[Labelled]) -> list[Row]:
+def _utilisations(results: Sequence[LabelledRun]) -> list[Row]:
     """Rates of processing as shares of that of the first run without a policy."""
     processed = {run.label: run.result.throughput.processed_per_second for run in results}
     free = next((run.label for run in results if run.result.backpressure is None), None)
@@ -205,7 +205,7 @@ def _utilisations(results: Sequence[Labelled]) -> list[Row]:
     ]
 
 
-def _delivered(run: Labelled) -> list[Row]:
+def _delivered(run: LabelledRun) -> list[Row]:
     delivered, sent = run.result.delivery.delivered_once, run.result.delivery.sent
     if delivered is None or not sent:
         return []

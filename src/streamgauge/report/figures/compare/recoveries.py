@@ -6,7 +6,7 @@ from typing import Final
 import altair as alt
 
 from streamgauge.domain.text.numbers import significant
-from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of
+from streamgauge.report.figures.compare.runs import LabelledRun, checked, kind_of
 from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
 from streamgauge.report.figures.drawing.timeline import timeline
@@ -16,7 +16,7 @@ HEIGHT: Final = 280
 MOST_RUNS: Final = len(PALETTE)
 
 
-def recoveries(results: Sequence[Labelled]) -> Figure:
+def recoveries(results: Sequence[LabelledRun]) -> Figure:
     """Messages outstanding around the end of the first cause of each run, one line a run, and when it was drained.
 
     From `recovery[]`: `ended_second`, `time_to_drain_s`, `floor` and `tolerance`; and from `timeline[].outstanding`.
@@ -56,11 +56,11 @@ def recoveries(results: Sequence[Labelled]) -> Figure:
     return Figure(name, title, about, chart, {**data, f"{name}_drained": drained})
 
 
-def _first_cause(run: Labelled) -> Row | None:
+def _first_cause(run: LabelledRun) -> Row | None:
     return next(iter(judged([dict(row) for row in run.result.recovery or ()])), None)
 
 
-def _since(run: Labelled, cause: Row) -> list[Row]:
+def _since(run: LabelledRun, cause: Row) -> list[Row]:
     """Rows {since, series, outstanding}; what is outstanding is counted at the end of each second."""
     return [
         {
@@ -73,7 +73,7 @@ def _since(run: Labelled, cause: Row) -> list[Row]:
     ]
 
 
-def _drained(run: Labelled, cause: Row) -> list[Row]:
+def _drained(run: LabelledRun, cause: Row) -> list[Row]:
     took, floor, tolerance = (cause[name] for name in ("time_to_drain_s", "floor", "tolerance"))
     if took is None or floor is None or tolerance is None:
         return []
@@ -81,7 +81,7 @@ def _drained(run: Labelled, cause: Row) -> list[Row]:
     return [{"since": round(took, 2), "series": run.label, "outstanding": level, "shown": f"{significant(took)} s"}]
 
 
-def cdfs(results: Sequence[Labelled]) -> Figure:
+def cdfs(results: Sequence[LabelledRun]) -> Figure:
     """Share of messages delivered within a time, one line a run.
 
     From `latency.end_to_end.KIND.cdf`, KIND as in `codecs`; messages that never came are in the whole, so that a line

@@ -29,7 +29,7 @@ _POLICY: Final = ("backpressure", "lag")
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledRun:
     """One run: what it is called in the figures, and its result.json."""
 
     label: str
@@ -52,7 +52,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True)
-class Burst:
+class BurstSeen:
     """One burst, in seconds since the measure phase began; `next_begins` is where its period ends."""
 
     begins: float
@@ -60,7 +60,7 @@ class Burst:
     next_begins: float
 
 
-def checked(results: Sequence[Labelled]) -> Sequence[Labelled]:
+def checked(results: Sequence[LabelledRun]) -> Sequence[LabelledRun]:
     """The same results; ValueError where there are none, or two have the same label."""
     if not results:
         raise ValueError("there is no result to compare; give at least one")
@@ -70,12 +70,12 @@ def checked(results: Sequence[Labelled]) -> Sequence[Labelled]:
     return results
 
 
-def differing(results: Sequence[Labelled], setting: str) -> list[Labelled]:
+def differing(results: Sequence[LabelledRun], setting: str) -> list[LabelledRun]:
     """The runs whose scenarios differ in this setting and in nothing else; none where all have the same."""
     return _most_different([(*_apart(run.scenario, SETTINGS[setting]), run) for run in results if run.load])
 
 
-def by_policy(results: Sequence[Labelled]) -> list[Labelled]:
+def by_policy(results: Sequence[LabelledRun]) -> list[LabelledRun]:
     """The runs whose scenarios differ in their backpressure and in nothing else; none where all have the same."""
     keyed = []
     for run in results:
@@ -87,16 +87,16 @@ def by_policy(results: Sequence[Labelled]) -> list[Labelled]:
     return _most_different(keyed)
 
 
-def _most_different(keyed: Sequence[tuple[str, str, Labelled]]) -> list[Labelled]:
+def _most_different(keyed: Sequence[tuple[str, str, LabelledRun]]) -> list[LabelledRun]:
     """Of runs {what they share, their value, run} those that share the same and have the most values."""
-    alike: defaultdict[str, list[tuple[str, Labelled]]] = defaultdict(list)
+    alike: defaultdict[str, list[tuple[str, LabelledRun]]] = defaultdict(list)
     for rest, value, run in keyed:
         alike[rest].append((value, run))
     most = max(alike.values(), key=_values, default=[])
     return [run for _, run in most] if _values(most) > 1 else []
 
 
-def _values(runs: Sequence[tuple[str, Labelled]]) -> int:
+def _values(runs: Sequence[tuple[str, LabelledRun]]) -> int:
     return len({value for value, _ in runs})
 
 
@@ -117,13 +117,13 @@ def _without(part: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key not in keys}
 
 
-def kind_of(results: Sequence[Labelled], *paths: str) -> str:
+def kind_of(results: Sequence[LabelledRun], *paths: str) -> str:
     """Response time where every run that has such a latency has it, else service time: no figure mixes them."""
     having = [pair for run in results for path in paths if any(map(_has, (pair := _pair(run, path)).kinds.values()))]
     return KINDS[0] if all(_has(pair.response) for pair in having) else KINDS[1]
 
 
-def _pair(run: Labelled, path: str) -> LatencyPair:
+def _pair(run: LabelledRun, path: str) -> LatencyPair:
     pair: LatencyPair = getattr(run.result.latency, path)
     return pair
 
@@ -132,7 +132,7 @@ def _has(figures: LatencyFigures | None) -> bool:
     return figures is not None and figures.p50_ms is not None
 
 
-def percentile(run: Labelled, path: str, kind: str, name: str) -> Row | None:
+def percentile(run: LabelledRun, path: str, kind: str, name: str) -> Row | None:
     """One percentile of a run in ms: `value`, where the uncertainty ends (`top`), and as text; None where it is null.
 
     Messages that never came make a percentile an interval; one without end is drawn up to twice its begin.
@@ -147,7 +147,7 @@ def percentile(run: Labelled, path: str, kind: str, name: str) -> Row | None:
     return {"value": rounded(ms), "top": rounded(top), "shown": ("> " if censored else "") + significant(ms)}
 
 
-def bursts(run: Labelled) -> list[Burst]:
+def bursts(run: LabelledRun) -> list[BurstSeen]:
     """The bursts within the measure phase, from `run.profile.load.pace`; the last may end after it."""
     pace = run.result.run.profile.pace
     if pace is None or pace.kind != BURST:
@@ -155,4 +155,4 @@ def bursts(run: Labelled) -> list[Burst]:
     lasts, rest = (segment.for_ns / NS_PER_SECOND for segment in pace.then)
     every = lasts + rest
     count = math.ceil(round(run.measured_seconds / every, 3))
-    return [Burst(number * every, number * every + lasts, (number + 1) * every) for number in range(count)]
+    return [BurstSeen(number * every, number * every + lasts, (number + 1) * every) for number in range(count)]

@@ -15,7 +15,7 @@ from streamgauge.report.figures.compare.bars import (
     log_scale,
     sized,
 )
-from streamgauge.report.figures.compare.runs import Labelled, checked, kind_of, percentile
+from streamgauge.report.figures.compare.runs import LabelledRun, checked, kind_of, percentile
 from streamgauge.report.figures.drawing.figure import Figure, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
 
@@ -24,7 +24,7 @@ _TAILS: Final = {"ack": "ack p99", "end_to_end": "end-to-end p99"}
 _RANKS: Final = {"p50": "p50", "p95": "p95", "p99": "p99", "p99_9": "p99.9"}
 
 
-def codecs(results: Sequence[Labelled]) -> Figure:
+def codecs(results: Sequence[LabelledRun]) -> Figure:
     """Tails and rate of each run, which differ in their codec.
 
     From `latency.ack.KIND.p99_ms`, `latency.end_to_end.KIND.p99_ms` and `throughput.sent_per_second`; KIND is
@@ -33,12 +33,12 @@ def codecs(results: Sequence[Labelled]) -> Figure:
     return _tails(results, "codecs", "Latency and rate by codec", "codec")
 
 
-def payloads(results: Sequence[Labelled]) -> Figure:
+def payloads(results: Sequence[LabelledRun]) -> Figure:
     """The same, from the same, of runs that differ in what their messages contain."""
     return _tails(results, "payloads", "Latency and rate by payload", "payload")
 
 
-def _tails(results: Sequence[Labelled], name: str, title: str, setting: str) -> Figure:
+def _tails(results: Sequence[LabelledRun], name: str, title: str, setting: str) -> Figure:
     kind = kind_of(checked(results), *_TAILS)
     about = f"Bars: p99 of acknowledgement and end to end, {kind} time. Points: messages sent a second, on the right."
     rows = [
@@ -71,7 +71,7 @@ def _tails(results: Sequence[Labelled], name: str, title: str, setting: str) -> 
     return Figure(name, title, about + censored(rows), both, {name: rows, f"{name}_sent": sent})
 
 
-def acks(results: Sequence[Labelled]) -> Figure:
+def acks(results: Sequence[LabelledRun]) -> Figure:
     """End-to-end latency of each run, which differ in the acknowledgements that they wait for.
 
     From p50_ms, p95_ms, p99_ms and p99_9_ms of `latency.end_to_end.KIND`, KIND as in `codecs`. ValueError where there
@@ -93,7 +93,7 @@ def acks(results: Sequence[Labelled]) -> Figure:
     return Figure(name, title, about + censored(rows), chart.properties(height=HEIGHT), {name: rows})
 
 
-def sizes(results: Sequence[Labelled]) -> Figure:
+def sizes(results: Sequence[LabelledRun]) -> Figure:
     """Throughput and tail against the size of messages.
 
     From `run.profile.load.size`, `throughput.sent_mb_per_second` and `latency.end_to_end.KIND.p99_ms`, KIND as in

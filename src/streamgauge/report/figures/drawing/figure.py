@@ -22,7 +22,7 @@ LEGEND: Final = alt.Legend(orient="top", columns=3)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FigureSource:
     """One run as figures see it: the result, rows of gold tables (none of a missing one), and data that many share.
 
     `marks` are spans of time in which something was done to the run, as `marks.marks_of` makes them.
@@ -66,13 +66,13 @@ class Figure:
         return {**self.spec(), "datasets": {name: list(rows) for name, rows in self.data.items()}}
 
 
-def over_time(source: Source, series: Sequence[str]) -> dict[str, Sequence[Row]]:
+def over_time(source: FigureSource, series: Sequence[str]) -> dict[str, Sequence[Row]]:
     """The data of a figure over time: of what figures share, the columns that this one shows."""
     columns = ("s", *series)
     return {TIMELINE: [{name: row[name] for name in columns} for row in source.timeline], **phases_of(source)}
 
 
-def phases_of(source: Source) -> dict[str, Sequence[Row]]:
+def phases_of(source: FigureSource) -> dict[str, Sequence[Row]]:
     """The data of what `over_phases` draws."""
     shown = {PHASES: source.phases, MARKS: source.marks}
     return {name: rows for name, rows in shown.items() if rows}
@@ -90,7 +90,7 @@ def seconds_axis() -> alt.X:
     )
 
 
-def over_phases(source: Source, *marks: alt.Chart) -> alt.LayerChart:
+def over_phases(source: FigureSource, *marks: alt.Chart) -> alt.LayerChart:
     """The marks over a shade of what is not measured, warm-up and drain, and over what was done to the run."""
     shade = [spans(PHASES, "grey")] if source.phases else []
     return alt.LayerChart(layer=[*shade, *_done(source.marks), *marks])

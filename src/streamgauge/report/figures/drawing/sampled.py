@@ -9,8 +9,8 @@ import altair as alt
 from streamgauge.domain.text.numbers import whole
 from streamgauge.report.figures.drawing.figure import (
     LEGEND,
+    FigureSource,
     Row,
-    Source,
     faded,
     legend_selects,
     over_phases,
@@ -76,7 +76,7 @@ def thinned(lines: Sequence[Line]) -> str:
     return f" Each point stands for {step} values, by the largest of them." if step > 1 else ""
 
 
-def limits_of(source: Source) -> list[Row]:
+def limits_of(source: FigureSource) -> list[Row]:
     """Rows {limit, what}: the limit of the policy, and of hysteresis the lag below which producers go on."""
     policy = next(iter(source.rows("backpressure")), None)
     if policy is None:
@@ -94,7 +94,7 @@ def limit(name: str, value: int) -> Row:
 
 
 def sampled(
-    source: Source,
+    source: FigureSource,
     data: str,
     lines: Sequence[Line],
     y: alt.Y,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from streamgauge.report.figures.drawing.figure import Row, Source, rounded
+from streamgauge.report.figures.drawing.figure import FigureSource, Row, rounded
 from streamgauge.report.figures.drawing.marks import marks_of
 from streamgauge.result import Result
 from streamgauge.result.model.throughput import TimelineSecond
@@ -27,12 +27,12 @@ def latency_series(words: str) -> list[str]:
 LATENESS_SERIES: Final = [f"lateness {name}" for name in FIGURES]
 
 
-def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> Source:
+def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> FigureSource:
     """A run as figures see it."""
     seconds, shades = timeline(result, tables.get("latency", ())), phases(result)
     known = [*(row["s"] for row in seconds), *(shade[edge] for shade in shades for edge in ("from", "to"))]
     marks = marks_of(tables.get("faults", ()), min(known, default=0.0), max(known, default=0.0))
-    return Source(result, tables, seconds, shades, marks)
+    return FigureSource(result, tables, seconds, shades, marks)
 
 
 def timeline(result: Result, latencies: Iterable[Row]) -> list[Row]:
