@@ -17,9 +17,10 @@ from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.engine.board import Cells, Latencies, Order
 from streamgauge.engine.fake import FakeLog, FakeProducer
-from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
 from streamgauge.engine.produce.sent import ProducerSinks
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
 from streamgauge.workload.pacing import constant

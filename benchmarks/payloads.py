@@ -18,8 +18,9 @@ from pydantic import TypeAdapter
 
 from benchmarks.common import heading, idle_share, spread
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
-from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.loop import UNPACED_BLOCK
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.record.corpus import read_events
 from streamgauge.scenario.model.content import Content, Keys, Sizes, needs_headers
 

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, audit, unaccounted
+from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, audit
+from streamgauge.delivery.claims import unaccounted
 from streamgauge.delivery.ends import LostBlock, remains
 from streamgauge.delivery.rows import Lag, MeasureSpan, Received, Sent
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED, UNSENT

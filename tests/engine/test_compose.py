@@ -18,7 +18,8 @@ from streamgauge.domain import stamp
 from streamgauge.domain.blocks import Outgoing
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.stamp import Stamps
-from streamgauge.engine.produce.compose import FEW, Composer, Recipe
+from streamgauge.engine.produce.compose import FEW, Composer
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.scenario.model.content import KINDS, BodyKind, Content, Keys, Sizes, needs_headers
 from streamgauge.workload import payload
 from streamgauge.workload.pacing import Int64s

@@ -17,7 +17,7 @@ from streamgauge.engine.supervise.local import LocalProcess
 from streamgauge.engine.supervise.plan import Plan
 from streamgauge.engine.supervise.targets import targets_of_query
 from streamgauge.engine.supervise.workers import Worker, Workers
-from streamgauge.engine.worker.roles import QueryJob
+from streamgauge.engine.worker.observers import QueryJob
 from streamgauge.record.parts import open_sink
 
 SECOND = 1_000_000_000

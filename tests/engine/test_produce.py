@@ -13,10 +13,11 @@ from streamgauge.domain.blocks import Block, ClientSpec, Outgoing, Refused
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.engine.board import Cells, Latencies, Order, Slot, State
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
-from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
 from streamgauge.engine.produce.round_robin import run_round_robin
 from streamgauge.engine.produce.sent import ProducerSinks
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.engine.produce.stops import FlushPolicy, TransactionPolicy
 from streamgauge.workload.pacing import Pacer, constant
 

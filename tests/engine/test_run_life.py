@@ -15,8 +15,8 @@ from streamgauge.engine.board import Cell, Cells, Order, Slot, State
 from streamgauge.engine.consume.loop import Consuming, Reading
 from streamgauge.engine.fake import FakeOffsets
 from streamgauge.engine.ports.workers import Broker
-from streamgauge.engine.produce.compose import Recipe
 from streamgauge.engine.produce.loop import Sending
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.engine.supervise.fake import FakeLauncher, FakeProcess, in_order
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.supervisor import (

@@ -13,9 +13,10 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.fates import certainly_not_written
 from streamgauge.engine.board import Cells, Latencies, Order, Slot
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
-from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending, Times
 from streamgauge.engine.produce.sent import ProducerSinks
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.engine.produce.stops import FlushPolicy
 from streamgauge.engine.produce.throttle import LOOK_NS, OPEN, SHUT, Throttle
 from streamgauge.workload.pacing import constant

@@ -20,7 +20,8 @@ from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.cluster.jars import CONNECTOR, fetched
 from streamgauge.domain import clock, stamp
 from streamgauge.domain.query import Happened, Looked, News, QueryProgress, QuerySpec
-from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.compose import Composer
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.jobs.query import SparkQuery
 from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.news import order

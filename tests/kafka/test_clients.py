@@ -15,7 +15,8 @@ from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.consume.loop import Reading, rows
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeReader
 from streamgauge.engine.ports.clients import ProducerClient, Reader
-from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.compose import Composer
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.kafka.clients.producer import KafkaProducer
 from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import consumer_faults, producer_faults

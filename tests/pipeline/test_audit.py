@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, audit, either, shown_by_stamps, unaccounted
+from streamgauge.delivery.audit import MESSAGE_CLASSES, Audit, audit, either, shown_by_stamps
+from streamgauge.delivery.claims import unaccounted
 from streamgauge.delivery.ends import reached, remains
 from streamgauge.delivery.rows import Lag, MeasureSpan, Received, Sent
 from streamgauge.domain.events import ABORTED, COMMITTED, EVENTS, FATE_UNKNOWN, UNDECIDED

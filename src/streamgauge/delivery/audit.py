@@ -18,14 +18,19 @@ from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNSENT
 
 DUPLICATED = "duplicate_producer"
 """The class of messages that were received from several offsets, whoever wrote them twice."""
+
 NEVER_DELIVERED = ("undelivered", "lost", "expired", "unknown")
+
 MESSAGE_CLASSES = ("delivered_once", DUPLICATED, "duplicate_consumer", *NEVER_DELIVERED)
 """Every acknowledged message that was to be received is in exactly one of these: it was not aborted, and is in a
 partition that the group reads."""
+
 AT_SOURCE, BY_PIPELINE = "duplicated_at_source", "duplicated_by_pipeline"
 """Of the messages that came from several places in the sink: those that stood twice in the source, and the others."""
+
 DROPPED, UNEXPECTED = "dropped", "unexpected"
 """Acknowledged messages that were not to come out of a pipeline, and those of them that came."""
+
 TOLD_BY_OUTPUTS = ("received", "foreign", "unrecorded")
 """What can be counted where an output stands for several messages."""
 
@@ -284,19 +289,3 @@ def selected_ns(row: Received) -> int:
 def either(first: int | None, second: int | None) -> int | None:
     """The first that is known."""
     return second if first is None else first
-
-
-def unaccounted(sent: Sequence[Sent], next_seqs: Mapping[int, int]) -> int:
-    """How far the rows of `sent` are from one row for each sequence that a producer took up; 0 where all are there.
-
-    `next_seqs` has, for every producer, the first sequence that it did not take up. Counted are sequences below it
-    without a row, rows too many of one sequence, and rows at or above it that are not those of a message never sent.
-    """
-    rows = Counter((message.producer, message.seq) for message in sent)
-    below = sum(seq < next_seqs.get(producer, 0) for producer, seq in rows)
-    beyond = {
-        (message.producer, message.seq)
-        for message in sent
-        if message.error != UNSENT and message.seq >= next_seqs.get(message.producer, 0)
-    }
-    return sum(next_seqs.values()) - below + rows.total() - len(rows) + len(beyond)

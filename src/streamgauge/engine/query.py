@@ -4,32 +4,34 @@ The query itself runs in processes of its own. Its host computes nothing; it pub
 lag sampler, the controller and the supervisor see it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import psutil
 
 from streamgauge.control.batching import BatchSize
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_FLOAT64, NULL_INT64, Block, Values
+from streamgauge.domain.blocks import Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.events import EVENTS
 from streamgauge.domain.query import Happened, Looked, News, QueryProgress
-from streamgauge.domain.tables.schema import Type
 from streamgauge.engine.board import PROCESSES, Cell, Order, Slot, State
 from streamgauge.engine.observe.sample import INTERVAL_NS, Row, columns_of, process_row
 from streamgauge.engine.ports.query import Query
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.ports.workers import Board
+from streamgauge.engine.query_rows import advance_rows, executor_rows, progress_rows
 from streamgauge.workload.pacing import Int64s
 
 STARTED, READY, LIMITED, ENDED, DIED, FAILED = "started", "ready", "limited", "ended", "died", "failed"
+
 NAP_NS: Final = 5 * NS_PER_MS
+
 SIZED_NS: Final = NS_PER_SECOND
 """A checkpoint is many small files: its size is added up no more often than this."""
+
 DETAIL_CHARACTERS: Final = 1000
 
 
@@ -269,67 +271,3 @@ class QueryHost:
         detail = None if detail is None else detail[:DETAIL_CHARACTERS]
         row: Block = {"at_ns": at_ns, "start": self._start, "event": what, "detail": detail}
         self.sinks.query.append(row, 1)
-
-
-def progress_rows(told: Sequence[QueryProgress], start: int, checkpoint_bytes: int, limit: int | None) -> Block:
-    """Rows of `progress`."""
-    own: dict[str, Any] = {
-        "at_ns": np.array([each.at_ns for each in told], np.int64),
-        "start": start,
-        "batch": np.array([each.batch for each in told], np.int64),
-        "began_ms": np.array([each.began_ms for each in told], np.int64),
-        "source": [each.source for each in told],
-        "checkpoint_bytes": checkpoint_bytes,
-        "max_offsets": _known(limit),
-    }
-    return own | _numbers("progress", [each.numbers for each in told], skip=tuple(own))
-
-
-def executor_rows(looked: Sequence[Looked], start: int) -> Block:
-    """Rows of `executors`."""
-    own: dict[str, Any] = {
-        "at_ns": np.array([each.at_ns for each in looked], np.int64),
-        "start": start,
-        "executor": [each.executor for each in looked],
-    }
-    return own | _numbers("executors", [each.numbers for each in looked], skip=tuple(own))
-
-
-def advance_rows(told: Sequence[QueryProgress], start: int, topic: int) -> tuple[Block, int]:
-    """Rows of `advances`, and their number; what the checkpoint does not call done is not committed."""
-    rows = [(each, advance) for each in told for advance in each.advances]
-    numbers = [
-        (each.batch, each.began_ms, far.partition, far.from_offset, far.to_offset, _known(far.latest))
-        for each, far in rows
-    ]
-    batch, began, partition, begin, end, latest = np.array(numbers, np.int64).reshape(-1, 6).T
-    block: Block = {
-        "start": start,
-        "batch": batch,
-        "began_ms": began,
-        "topic": topic,
-        "partition": partition.astype(np.int32),
-        "from_offset": begin,
-        "to_offset": end,
-        "latest": latest,
-        "committed": np.array([each.committed for each, _ in rows], np.int8),
-    }
-    return block, len(rows)
-
-
-def _known(number: float | None) -> int:
-    return NULL_INT64 if number is None else int(number)
-
-
-def _numbers(kind: str, rows: Sequence[Mapping[str, int | float | None]], *, skip: Sequence[str]) -> dict[str, Values]:
-    """The columns of numbers of an event, where a row may lack some."""
-    found: dict[str, Values] = {}
-    for column in EVENTS[kind].columns:
-        if column.name in skip:
-            continue
-        values = [row.get(column.name) for row in rows]
-        if column.type is Type.FLOAT64:
-            found[column.name] = np.array([NULL_FLOAT64 if value is None else value for value in values], np.float64)
-        else:
-            found[column.name] = np.array([_known(value) for value in values], np.int64)
-    return found

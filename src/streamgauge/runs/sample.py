@@ -13,8 +13,9 @@ from streamgauge.domain import stamp
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.shown import one_line
-from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.loop import UNPACED_BLOCK
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.record.compression import DEFAULT_LEVELS, Compression, codec_of, compress
 from streamgauge.record.recordbatch import (
     Limits,

@@ -10,7 +10,8 @@ from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.ports.clients import OpenOffsets
 from streamgauge.engine.ports.rows import OpenSink
 from streamgauge.engine.ports.workers import Broker
-from streamgauge.engine.worker.roles import ConnectorJob, ConsumerJob, LookupJob, ProducerJob, QueryJob
+from streamgauge.engine.worker.observers import ConnectorJob, LookupJob, QueryJob
+from streamgauge.engine.worker.roles import ConsumerJob, ProducerJob
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.faults import Injected
 

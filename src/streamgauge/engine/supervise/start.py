@@ -12,7 +12,8 @@ from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.ports.workers import BoardSpec, Job, Launcher, WorkerSpec
 from streamgauge.engine.supervise.plan import LagPlan, Plan
 from streamgauge.engine.supervise.workers import Worker, Workers, name_of, places_of
-from streamgauge.engine.worker.roles import ConsumerJob, ControllerJob, LagJob, ProducerJob, SamplerJob
+from streamgauge.engine.worker.observers import ControllerJob, LagJob, SamplerJob
+from streamgauge.engine.worker.roles import ConsumerJob, ProducerJob
 
 SUPERVISOR: Final = "supervisor"
 

@@ -7,7 +7,8 @@ from typing import Final
 from streamgauge.domain.folder.facts import WorkerFacts
 from streamgauge.engine.board import Slot, State
 from streamgauge.engine.ports.workers import Board, Job, Process
-from streamgauge.engine.worker.roles import ConsumerJob, QueryJob
+from streamgauge.engine.worker.observers import QueryJob
+from streamgauge.engine.worker.roles import ConsumerJob
 
 _ALONE: Final = ("query", "lookup", "lag", "controller")
 """Roles of which a run has one worker at most."""

@@ -1,41 +1,30 @@
 """What the workers of a run do: one job for each role, each with the clients that it opens."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Place
-from streamgauge.domain.query import QuerySpec
 from streamgauge.engine.board import Cell, Order
-from streamgauge.engine.connect import Connector
 from streamgauge.engine.consume.loop import Consumer, ConsumerSinks, Consuming, Reading, consume_all
-from streamgauge.engine.control import Controlled, Controller, policy_of
-from streamgauge.engine.observe.lag import LagSampler, Sampled
-from streamgauge.engine.observe.lookup import Lookups
-from streamgauge.engine.observe.sample import Sampler, Watched
 from streamgauge.engine.ports.clients import (
-    OpenConnections,
-    OpenOffsets,
     OpenProducer,
     OpenReader,
     ProducerClient,
     Reader,
 )
-from streamgauge.engine.ports.query import OpenQuery, TableReader
 from streamgauge.engine.ports.rows import Sink
-from streamgauge.engine.produce.compose import Composer, Recipe
+from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.labelled import LabelledSink
 from streamgauge.engine.produce.loop import LARGEST_BLOCK, Producer, Sending
 from streamgauge.engine.produce.round_robin import run_round_robin
 from streamgauge.engine.produce.sent import ProducerSinks
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.engine.produce.throttle import Throttle
-from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
 from streamgauge.engine.worker.context import Context
-from streamgauge.scenario.model.connections import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,113 +200,6 @@ def _labelled(sinks: ConsumerSinks, member: ConsumerMember) -> ConsumerSinks:
         polls=LabelledSink(sinks.polls, who),
         commits=LabelledSink(sinks.commits, who) if sinks.commits else None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectorJob:
-    """Hold connections, and open some."""
-
-    open_client: OpenConnections
-    client: ClientSpec
-    work: tuple[Work, ...]
-
-    def run(self, context: Context) -> None:
-        """Use connections from the start of the load to its end."""
-        with (
-            contextlib.closing(self.open_client(self.client)) as connections,
-            context.sink("connections", {"worker": context.name}) as sink,
-        ):
-            connector = Connector(connections, self.work, sink, context.slots[0], context.order)
-            connector.prepare()
-            context.ready()
-            context.await_go()
-            times = context.times()
-            connector.run(times.start_ns, times.end_ns)
-
-
-@dataclass(frozen=True, slots=True)
-class SamplerJob:
-    """Look at the processes of the run."""
-
-    watched: tuple[Watched, ...]
-
-    def run(self, context: Context) -> None:
-        """Look until the run is over."""
-        with context.sink("resources", {}) as sink:
-            context.ready()
-            Sampler(self.watched, context.board, sink, context.order).run()
-
-
-@dataclass(frozen=True, slots=True)
-class LagJob:
-    """Ask the cluster where every partition stands."""
-
-    open_offsets: OpenOffsets
-    client: ClientSpec
-    groups: tuple[str, ...]
-    sampled: Sampled
-    timeout_seconds: float
-
-    def run(self, context: Context) -> None:
-        """Sample until the run is over."""
-        opened = self.open_offsets(self.client, self.groups, self.sampled.partitions, self.timeout_seconds)
-        with (
-            contextlib.closing(opened) as offsets,
-            context.sink("lag", {"moment": "sample", "consumer": None}) as sink,
-        ):
-            sampler = LagSampler(offsets, self.sampled, context.board, sink, context.order)
-            sampler.sample()
-            context.ready()
-            sampler.run()
-
-
-@dataclass(frozen=True, slots=True)
-class ControllerJob:
-    """Hold producers back."""
-
-    controlled: Controlled
-
-    def run(self, context: Context) -> None:
-        """Decide until the run is over."""
-        policy = self.controlled.policy
-        with context.sink("decisions", {"policy": policy.chosen[0]}) as sink:
-            controller = Controller(policy_of(self.controlled, context.board), policy.poll_ns, sink, context.order)
-            controller.begin()
-            context.ready()
-            controller.run()
-
-
-@dataclass(frozen=True, slots=True)
-class QueryJob:
-    """Host the query that stands between two topics."""
-
-    open_query: OpenQuery
-    spec: QuerySpec
-    hosting: Hosting
-
-    def run(self, context: Context) -> None:
-        """Host it until the run is over."""
-        kinds = ("query", "progress", "advances", "executors", "resources")
-        with contextlib.ExitStack() as stack:
-            query = stack.enter_context(contextlib.closing(self.open_query(self.spec)))
-            sinks = QuerySinks(*(stack.enter_context(context.sink(kind, {})) for kind in kinds))
-            QueryHost(query, self.hosting, sinks, context.board, context.rows[0], context.order, context.ready).run()
-
-
-@dataclass(frozen=True, slots=True)
-class LookupJob:
-    """Ask a table that grows."""
-
-    open_reader: Callable[[Path], TableReader]
-    table: Path
-    every_ns: int
-
-    def run(self, context: Context) -> None:
-        """Ask until the run is over."""
-        with context.sink("lookups", {}) as sink:
-            lookups = Lookups(self.open_reader(self.table), self.every_ns, sink, context.order)
-            context.ready()
-            lookups.run()
 
 
 def _record_statistics(told: Sink, client: ProducerClient | Reader) -> None:

@@ -6,14 +6,12 @@ Spark and functions of users print goes to the log.
 """
 
 import contextlib
-import json
 import os
 import select
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Final
@@ -22,13 +20,6 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamgauge.domain import clock
@@ -38,7 +29,7 @@ from streamgauge.domain.query import Happened, QuerySpec
 from streamgauge.domain.text.secrets import without_secrets
 from streamgauge.jobs import checkpoint
 from streamgauge.jobs.driver import executors, failures, gateway, sink, source
-from streamgauge.jobs.driver.progress import progress_of
+from streamgauge.jobs.driver.listener import Listener
 from streamgauge.jobs.shipped import catalogue, function
 from streamgauge.processes.functions import JOB_ARGUMENTS, load_function
 from streamgauge.processes.jvm.ending import end
@@ -51,47 +42,23 @@ from streamgauge.scenario.model.pipeline import AVAILABLE_NOW, REAL_TIME
 
 _LOOK_NS: Final = NS_PER_SECOND
 """Between two looks at the executors."""
+
 _SOON_SECONDS: Final = 0.02
 """Between two looks at the query while something is waited for."""
+
 _BATCH_NS: Final = 30 * NS_PER_SECOND
 """For so long a batch that runs may go on when the query is to end."""
+
 _LEAVE_SECONDS: Final = 10.0
+
 _LAST_NEWS_SECONDS: Final = 5.0
+
 _FAILED: Final = 1
+
 _NO_TOPIC: Final = "UnknownTopicOrPartition"
+
 _WAITING: Final = "Waiting"
 """How what Spark says of a query begins that has read all there is."""
-
-
-class Listener(StreamingQueryListener):
-    """Passes on what Spark says of batches, and wakes who waits for it."""
-
-    def __init__(self, spec: QuerySpec, told: Told, wake: Callable[[], None]) -> None:
-        self.batches = 0
-        self.over = threading.Event()
-        self._spec, self._told, self._wake = spec, told, wake
-        self._raw = Path(spec.raw)
-
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
-        """Nothing: the query is not reading yet."""
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's name
-        """Nothing: nothing happened."""
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
-        """A batch is done."""
-        at_ns = clock.monotonic_ns()
-        line = event.progress.json
-        with self._raw.open("a", encoding="utf-8") as raw:
-            raw.write(line + "\n")
-        self._told.tell(progress_of(json.loads(line), at_ns, self._spec.source, self._spec.starts))
-        self.batches += 1
-        self._wake()
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802, ARG002 - Spark's names
-        """All is told."""
-        self.over.set()
-        self._wake()
 
 
 @dataclass(slots=True)

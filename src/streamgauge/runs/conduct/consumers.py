@@ -6,10 +6,7 @@ from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.engine.consume.loop import Consuming, Reading
-from streamgauge.engine.worker.roles import (
-    ConsumerJob,
-    ConsumerMember,
-)
+from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember
 from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.record.table import TableConsumer
 from streamgauge.runs.conduct.identity import Identity, dealt

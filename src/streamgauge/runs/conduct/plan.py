@@ -8,9 +8,7 @@ from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import ClockPair
 from streamgauge.engine.ports.workers import Broker
 from streamgauge.engine.supervise.plan import LagPlan, Plan
-from streamgauge.engine.worker.roles import (
-    ConnectorJob,
-)
+from streamgauge.engine.worker.observers import ConnectorJob
 from streamgauge.kafka.clients.connections import KafkaConnections
 from streamgauge.kafka.offsets import open_offsets
 from streamgauge.record.parts import open_sink

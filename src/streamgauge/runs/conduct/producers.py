@@ -5,13 +5,10 @@ from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.engine.produce.compose import Recipe
 from streamgauge.engine.produce.loop import Sending
+from streamgauge.engine.produce.sources import Recipe
 from streamgauge.engine.produce.stops import FlushPolicy, TransactionPolicy
-from streamgauge.engine.worker.roles import (
-    ProducerJob,
-    ProducerMember,
-)
+from streamgauge.engine.worker.roles import ProducerJob, ProducerMember
 from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID, KafkaProducer
 from streamgauge.record.corpus import read_events
 from streamgauge.runs.conduct.identity import Identity, dealt

@@ -8,7 +8,7 @@ from streamgauge.cluster.jars import CONNECTOR, fetched
 from streamgauge.control.batching import BatchSize
 from streamgauge.domain.query import QuerySpec
 from streamgauge.engine.query import Hosting
-from streamgauge.engine.worker.roles import LookupJob, QueryJob
+from streamgauge.engine.worker.observers import LookupJob, QueryJob
 from streamgauge.jobs.query import SparkQuery
 from streamgauge.kafka.forward import ClientQuery
 from streamgauge.processes.patience import Check, no_check

@@ -1,0 +1,129 @@
+"""The jobs of workers beside the load: connections, samplers, the controller, a query, lookups."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.query import QuerySpec
+from streamgauge.engine.connect import Connector
+from streamgauge.engine.control import Controlled, Controller, policy_of
+from streamgauge.engine.observe.lag import LagSampler, Sampled
+from streamgauge.engine.observe.lookup import Lookups
+from streamgauge.engine.observe.sample import Sampler, Watched
+from streamgauge.engine.ports.clients import (
+    OpenConnections,
+    OpenOffsets,
+)
+from streamgauge.engine.ports.query import OpenQuery, TableReader
+from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
+from streamgauge.engine.worker.context import Context
+from streamgauge.scenario.model.connections import Work
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorJob:
+    """Hold connections, and open some."""
+
+    open_client: OpenConnections
+    client: ClientSpec
+    work: tuple[Work, ...]
+
+    def run(self, context: Context) -> None:
+        """Use connections from the start of the load to its end."""
+        with (
+            contextlib.closing(self.open_client(self.client)) as connections,
+            context.sink("connections", {"worker": context.name}) as sink,
+        ):
+            connector = Connector(connections, self.work, sink, context.slots[0], context.order)
+            connector.prepare()
+            context.ready()
+            context.await_go()
+            times = context.times()
+            connector.run(times.start_ns, times.end_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerJob:
+    """Look at the processes of the run."""
+
+    watched: tuple[Watched, ...]
+
+    def run(self, context: Context) -> None:
+        """Look until the run is over."""
+        with context.sink("resources", {}) as sink:
+            context.ready()
+            Sampler(self.watched, context.board, sink, context.order).run()
+
+
+@dataclass(frozen=True, slots=True)
+class LagJob:
+    """Ask the cluster where every partition stands."""
+
+    open_offsets: OpenOffsets
+    client: ClientSpec
+    groups: tuple[str, ...]
+    sampled: Sampled
+    timeout_seconds: float
+
+    def run(self, context: Context) -> None:
+        """Sample until the run is over."""
+        opened = self.open_offsets(self.client, self.groups, self.sampled.partitions, self.timeout_seconds)
+        with (
+            contextlib.closing(opened) as offsets,
+            context.sink("lag", {"moment": "sample", "consumer": None}) as sink,
+        ):
+            sampler = LagSampler(offsets, self.sampled, context.board, sink, context.order)
+            sampler.sample()
+            context.ready()
+            sampler.run()
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerJob:
+    """Hold producers back."""
+
+    controlled: Controlled
+
+    def run(self, context: Context) -> None:
+        """Decide until the run is over."""
+        policy = self.controlled.policy
+        with context.sink("decisions", {"policy": policy.chosen[0]}) as sink:
+            controller = Controller(policy_of(self.controlled, context.board), policy.poll_ns, sink, context.order)
+            controller.begin()
+            context.ready()
+            controller.run()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryJob:
+    """Host the query that stands between two topics."""
+
+    open_query: OpenQuery
+    spec: QuerySpec
+    hosting: Hosting
+
+    def run(self, context: Context) -> None:
+        """Host it until the run is over."""
+        kinds = ("query", "progress", "advances", "executors", "resources")
+        with contextlib.ExitStack() as stack:
+            query = stack.enter_context(contextlib.closing(self.open_query(self.spec)))
+            sinks = QuerySinks(*(stack.enter_context(context.sink(kind, {})) for kind in kinds))
+            QueryHost(query, self.hosting, sinks, context.board, context.rows[0], context.order, context.ready).run()
+
+
+@dataclass(frozen=True, slots=True)
+class LookupJob:
+    """Ask a table that grows."""
+
+    open_reader: Callable[[Path], TableReader]
+    table: Path
+    every_ns: int
+
+    def run(self, context: Context) -> None:
+        """Ask until the run is over."""
+        with context.sink("lookups", {}) as sink:
+            lookups = Lookups(self.open_reader(self.table), self.every_ns, sink, context.order)
+            context.ready()
+            lookups.run()
