@@ -77,7 +77,7 @@ class Asker:
         return self.patiently(what, once)
 
     def patiently(self, what: str, once: Callable[[], _T]) -> _T:
-        """What `once` returns, tried again while the cluster is not ready for it."""
+        """What `once` returns, tried again while the cluster is not ready for it; raises BrokerError if it fails."""
         try:
             return patiently(lambda: self.awaited(once), self._patience_seconds)
         except KafkaException as error:

@@ -97,7 +97,10 @@ class Forwarder:
         return begins
 
     def turn(self) -> list[ForwardedBatch]:
-        """Pass on what is there; the batches that are done by now, whose offsets are committed."""
+        """Pass on what is there; the batches that are done by now, whose offsets are committed.
+
+        Raises KafkaException for an error that the consumer reports.
+        """
         first = self._consumer.poll(_WAIT_SECONDS)
         messages = [] if first is None else [first, *self._consumer.consume(AT_ONCE - 1, 0)]
         for message in messages:

@@ -155,7 +155,10 @@ class Calls:
         self._queue.extend(places)
 
     def turn(self, now_ns: int) -> bool:
-        """Call the function for what is queued, for `CALL_NS` or a little longer; whether there was anything."""
+        """Call the function for what is queued, for `CALL_NS` or a little longer; whether there was anything.
+
+        Raises WorkerError if the function fails.
+        """
         if not self._queue:
             return False
         end_ns = now_ns + CALL_NS

@@ -119,14 +119,17 @@ class KafkaProducer:
         self._client.flush(_HURRY_SECONDS)
 
     def begin(self) -> None:
-        """Begin a transaction."""
+        """Begin a transaction; raises BrokerError if the client cannot."""
         try:
             self._client.begin_transaction()
         except KafkaException as error:
             raise BrokerError(f"{self._worker}: no transaction could be begun: {words_of(error)}") from error
 
     def end(self, *, commit: bool) -> Outcome:
-        """Commit the transaction or abort it, trying again what may be tried again; an error that demands it aborts."""
+        """Commit the transaction or abort it, trying again what may be tried again; an error that demands it aborts.
+
+        Raises BrokerError if it cannot be ended.
+        """
         if not commit:
             # Aborting throws away what is queued; a message that nobody may see has to be in the log first.
             self._client.flush(_TRANSACTION_SECONDS)

@@ -41,6 +41,8 @@ class Topics:
         """Make the topics, or check those that are there; delete only what the user allowed to be deleted.
 
         `fresh`: the topics that the load writes are made anew, as on a broker that many runs share.
+
+        Raises BadInput with all that does not fit.
         """
         faults: list[Fault] = []
         for name in self._topics:

@@ -51,14 +51,14 @@ def _size(value: object) -> int:
 
 
 def off_is_none(value: object) -> object:
-    """What is left empty is not meant to be off: perhaps all that was below it is a comment."""
+    """None for `off`. BadValue for what is left empty: perhaps all that was below it is a comment."""
     if value is None:
         raise BadValue("nothing is said", "Write `off`, or leave the key out for the defaults")
     return None if value is False or value == "off" else value
 
 
 def share_as_text(value: object) -> object:
-    """YAML 1.1 reads a bare `off` as false."""
+    """The text of a share; YAML 1.1 reads a bare `off` as false. BadValue for anything but a text."""
     if value is not False and not isinstance(value, str):
         raise BadValue("no share", "Write all, off, or a share like 1/16")
     return "off" if value is False else value
