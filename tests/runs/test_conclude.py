@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamgauge.domain.folder.facts import BrokerFacts, RunFacts, RunFolder, WorkerFacts
-from streamgauge.engine.supervise.plan import Outcome
+from streamgauge.engine.supervise.plan import Interrupts, Outcome
 from streamgauge.record.facts import read_facts, write_facts
 from streamgauge.runs.conduct import conduct
 from streamgauge.runs.request.request import Request
@@ -69,3 +69,16 @@ def test_where_there_is_room_everything_is_written(ended: Any) -> None:
     assert [path.name for path in ended.folder.events.glob("lag/*")] == ["worker=supervisor-final"]
     assert read_facts(ended.folder).cells is None
     assert not ended.cells.exists()
+
+
+@pytest.mark.parametrize(("began", "kept"), [(False, False), (True, True)])
+def test_cells_are_kept_once_run_json_names_them(began: bool, kept: bool, tmp_path: Path) -> None:
+    """Whatever goes wrong: before the load nobody would find them."""
+    cells, interrupts = tmp_path / "cells", Interrupts()
+    cells.touch()
+    if began:
+        interrupts.begin_load()
+    with pytest.raises(OSError, match="closed"), conduct._removed_in_vain(cells, interrupts):
+        raise OSError("the terminal was closed")
+
+    assert cells.exists() is kept

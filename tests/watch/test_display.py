@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from rich.console import Console
 
 from streamgauge.cli.display import is_live
 from streamgauge.domain.look import BUCKETS, Held, Look, WorkerLook
-from streamgauge.watch.display import Display, Lines, Quiet
+from streamgauge.watch.display import Display, Lines, Quiet, Unfailing
 from streamgauge.watch.progress import in_one_line, progress
 from streamgauge.watch.view import View, curve, table
 
@@ -179,3 +180,20 @@ def test_the_curve(rates: list[float], expected: str) -> None:
 )
 def test_a_live_view_needs_a_terminal(environment: dict[str, str], terminal: bool, live: bool) -> None:
     assert is_live(environment, terminal=terminal) is live
+
+
+class Gone:
+    """A display whose terminal was closed."""
+
+    def fail(self, *_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    say = show = __enter__ = __exit__ = fail
+
+
+def test_a_run_goes_on_when_its_terminal_is_gone() -> None:
+    """Nothing that is shown can fail it."""
+    gone: Any = Gone()
+    with Unfailing(gone) as display:
+        display.say("on")
+        display.show(look(1))

@@ -10,7 +10,7 @@ from rich.console import Console
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.result import Result
 from streamgauge.runs.request.request import Request
-from streamgauge.watch.display import Display, Lines, Quiet
+from streamgauge.watch.display import Display, Lines, Quiet, Unfailing
 from streamgauge.watch.metrics import Metrics
 from streamgauge.watch.view import View
 
@@ -20,8 +20,8 @@ def display_of(asked: float | None = None, *, quiet: bool = False) -> Display:
     if quiet:
         return Quiet()
     if is_live(os.environ, terminal=sys.stderr.isatty()):
-        return View(asked, Console(stderr=True, highlight=False, markup=False, emoji=False))
-    return Lines(asked, _line)
+        return Unfailing(View(asked, Console(stderr=True, highlight=False, markup=False, emoji=False)))
+    return Unfailing(Lines(asked, _line))
 
 
 def metrics_of(request: Request, address: str, port: int) -> Metrics:

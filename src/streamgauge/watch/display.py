@@ -1,7 +1,7 @@
 """Who tells the user what goes on: a live view on a terminal, lines in a pipe, or nobody."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Protocol, Self
 
 from streamgauge.domain.look import Look
@@ -75,6 +75,36 @@ class Lines:
 
     def __exit__(self, *_: object) -> None:
         """Nothing is left to do."""
+
+
+class Unfailing:
+    """Shows what another display shows; what cannot be written is dropped, and the run goes on.
+
+    A terminal may be closed, and the signal that tells of it comes later than the first write that fails.
+    """
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def say(self, text: str) -> None:
+        """What begins or happened, in words."""
+        with suppress(OSError):
+            self._display.say(text)
+
+    def show(self, look: Look) -> None:
+        """How the run stands now."""
+        with suppress(OSError):
+            self._display.show(look)
+
+    def __enter__(self) -> Self:
+        with suppress(OSError):
+            self._display.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Whatever the other display does at the end."""
+        with suppress(OSError):
+            self._display.__exit__(None, None, None)
 
 
 def _kind(warning: str) -> str:

@@ -3,7 +3,7 @@
 import contextlib
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,7 +136,8 @@ def _carry_out(
         planned = {"phases": list(begun.phases), "workers": list(begun.workers)}
         write_facts(folder, facts.model_copy(update=planned), reserve=True)
 
-    outcome = Supervisor(plan, LocalLauncher(cells), topics, interrupts, progress, watch, begins=note).conduct()
+    with _removed_in_vain(cells, interrupts):
+        outcome = Supervisor(plan, LocalLauncher(cells), topics, interrupts, progress, watch, begins=note).conduct()
     if not interrupts.at_once:
         over(folder, _rows(outcome))
     final = _ask_final(topics, outcome) if outcome.cluster_answers else None
@@ -151,6 +152,17 @@ def _carry_out(
     except RecordError as error:
         outcome.fail(str(error))
     return _Done(facts.model_copy(update={"broker": broker}), plan, outcome, topics, final)
+
+
+@contextlib.contextmanager
+def _removed_in_vain(cells: Path, interrupts: Interrupts) -> Iterator[None]:
+    """Remove the file of shared cells if the block fails before the load: run.json does not name it yet."""
+    try:
+        yield
+    except BaseException:
+        if not interrupts.load_began:
+            cells.unlink(missing_ok=True)
+        raise
 
 
 def _rows(outcome: Outcome) -> int:
