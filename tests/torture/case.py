@@ -203,7 +203,10 @@ class Case:
             self.faults.append(f"it goes on after {limit:g} s: {child.text[-500:]}")
             return
         code = child.process.returncode
-        if code not in CODES and not (code < 0 and ending.target == "supervisor" and ending.action in {"kill", "term"}):
+        was_killed = code < 0 and ending.target == "supervisor" and ending.action in {"kill", "term"}
+        # A terminal that is closed while modules are loaded ends the program, as it ends any other.
+        was_killed |= code == -signal.SIGHUP and ending.moment == "start" and ending.action == "hang up"
+        if code not in CODES and not was_killed:
             self.faults.append(f"exit code {code}: {child.text[-500:]}")
         if "Traceback" in child.text:
             self.faults.append(f"a traceback: {child.text[-1500:]}")
