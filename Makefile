@@ -1,4 +1,4 @@
-# Every command makes the virtual environment by itself, from a lock with hashes. Needs Python >= 3.11 and Java >= 17.
+# Every command creates the virtual environment, from a lock file with hashes. Needs Python >= 3.11 and Java >= 17.
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,39 +16,39 @@ demo: $(READY) ## run the scenario `baseline`, shortened, on an embedded broker
 	$(BIN)/streamgauge run baseline --set phases.warmup=3s --set phases.measure=10s
 
 test: PROFILE := steady
-test: check browser ## prove the repository: checks, and every test but the long ones
+test: check browser ## run all tests: `make check`, then every test except the soak tests
 	$(BIN)/pytest -m "timing and not soak"
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder \
 		-m "(kafka or spark or e2e or mock or slow) and not timing and not soak"
 
-check: $(READY) ## the fast part: format, lint, types, imports, tests without broker and Spark, few examples of each property
+check: $(READY) ## run the fast checks: format, lint, types, imports, and tests without broker and Spark
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) -m "not kafka and not spark and not e2e and not mock and not slow and not soak"
 
-browser: ## find the browser that tests of reports need, and install it where that is possible
+browser: ## find the browser that report tests need; install it if possible
 	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
 		command -v $$name >/dev/null && exit 0; \
 	done; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
 	else \
-		echo "No browser was found for the tests of reports. On Debian or Ubuntu: sudo apt-get install chromium"; exit 1; \
+		echo "The report tests need a browser. On Debian or Ubuntu: sudo apt-get install chromium"; exit 1; \
 	fi
 
-docs: $(READY) ## print docs/reference from the code
+docs: $(READY) ## generate docs/reference from the code
 	$(BIN)/python -m tools.reference
 
-bench: $(READY) ## measure the tool itself (two hours; the figures of docs/performance.md)
+bench: $(READY) ## benchmark the tool itself (two hours; the figures of docs/performance.md)
 	$(BIN)/python -m benchmarks
 
-soak: $(READY) ## the long tests: endings at random moments, kills, minutes of load (three hours)
+soak: $(READY) ## run the soak tests: random interruptions, kills, minutes of load (three hours)
 	$(BIN)/pytest -m soak --ignore tests/torture
 	$(BIN)/pytest -n 2 -m soak tests/torture
 
-lock: $(READY) ## resolve the dependencies anew
+lock: $(READY) ## upgrade the locked dependencies
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-annotate --upgrade --output-file requirements/lock.txt
 
@@ -58,7 +58,7 @@ clean: ## remove the virtual environment and all caches
 # uv is installed by pip with its hash; it then installs exactly what the lock says, and the package itself on top.
 $(READY): requirements/lock.txt requirements/build.txt requirements/boot.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Say: make PYTHON=python3.12"; exit 2; }
+		{ echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
 		{ echo "Python's venv is missing. On Debian or Ubuntu: apt-get install python3-venv"; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

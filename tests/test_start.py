@@ -83,5 +83,5 @@ def test_an_analysis_that_is_interrupted_says_how_to_go_on(
 
     shutil.copytree(GOLDEN, tmp_path / "run")
     monkeypatch.setattr("streamgauge.pipeline.run.analyse", interrupted)
-    with pytest.raises(Interrupted, match=f"^analysis interrupted; the rows are kept: .* {tmp_path}/run$"):
+    with pytest.raises(Interrupted, match=f"^analysis interrupted; the recorded events are kept: .* {tmp_path}/run$"):
         analyse(RunFolder(tmp_path / "run"), lambda _: None)

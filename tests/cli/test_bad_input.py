@@ -92,9 +92,9 @@ def holds(message: str, fragments: tuple[str, ...]) -> None:
 
 
 NOT_A_MAPPING: Final = ("mine.yaml: not a mapping of keys to values.", "Begin with `name: my-scenario`")
-ALLOWED_NAME: Final = ("not in a form that is allowed here", "lower-case letters, digits")
+ALLOWED_NAME: Final = ("not in an allowed form", "lower-case letters, digits")
 NOT_A_RATE: Final = ("not a rate", "Write messages a second like 10k/s")
-NOT_A_SIZE: Final = ("not a size", "Write whole bytes like 512, or a unit")
+NOT_A_SIZE: Final = ("not a size", "Write bytes like 512, or a size with a unit")
 NOT_A_DURATION: Final = ("not a duration", "Write a number and a unit", "like 30s")
 DIGITS: Final = "9" * 5000
 BOMB: Final = "a: &a [x, x]\n" + "".join(
@@ -123,12 +123,12 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\n---\nname: y\n", ("mine.yaml:2:1: not YAML: but found another document",)),
     ("name: *nothing\n", ("mine.yaml:1:7: not YAML: found undefined alias 'nothing'",)),
     ("name: x\n? [a]\n: 3\n", ("mine.yaml:2:3: not YAML: found unhashable key.", "plain texts and numbers")),
-    ("name: x\nname: y\n", ("mine.yaml:2:1: not YAML: `name` is there already, in line 1. Keep one of them",)),
-    ("name: x\nload: {rate: 1, rate: 2}\n", ("mine.yaml:2:17:", "`rate` is there already, in line 2. Keep one")),
+    ("name: x\nname: y\n", ("mine.yaml:2:1: not YAML: `name` is already defined in line 1. Keep one of them",)),
+    ("name: x\nload: {rate: 1, rate: 2}\n", ("mine.yaml:2:17:", "`rate` is already defined in line 2. Keep one")),
     ("name: !!python/object/apply:os.system [ls]\n", ("mine.yaml:1:7:", "tag !!python/object/apply:os.system is not")),
-    ("name: !!python/name:os.system\n", ("mine.yaml:1:7:", "is not taken here. Write keys and values as plain")),
-    ("!scenario\nname: x\n", ("mine.yaml:1:1:", "the tag !scenario is not taken here")),
-    ("name: x\nseed: !!int five\n", ("mine.yaml:2:7:", "the tag !!int is not taken here")),
+    ("name: !!python/name:os.system\n", ("mine.yaml:1:7:", "is not supported. Write keys and values as plain")),
+    ("!scenario\nname: x\n", ("mine.yaml:1:1:", "the tag !scenario is not supported")),
+    ("name: x\nseed: !!int five\n", ("mine.yaml:2:7:", "the tag !!int is not supported")),
     ("name: x\nabout: " + "[" * 5000 + "]" * 5000, ("mine.yaml: not YAML: nested too deeply. Write it with fewer",)),
     (f"name: x\nload: {{rate: {DIGITS}}}\n", ("mine.yaml:2:14:", "a number of 5000 digits")),
     (f"name: x\nseed: 0x{'f' * 5000}\n", ("mine.yaml:2:7:", "a number of 5002 digits")),
@@ -143,7 +143,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ('name: "x\\n"\n', ("name: 'x\\n': ", *ALLOWED_NAME)),
     ("name: ''\n", ("name: '': should have at least 1 character", "lower-case letters")),
     (f"name: {'a' * 101}\n", ("name: 'aaaa", "should have at most 100 characters")),
-    ("name: 5\n", ("name: 5: should be a text. Write it in quotes",)),
+    ("name: 5\n", ("name: 5: should be a text. Quote it",)),
     ("name: null\n", ("name: null: should be a text",)),
     ("name: x\nabout: [a]\n", ("about: ['a']: should be a text",)),
     # Keys.
@@ -151,33 +151,33 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nzzz: 1\n", ("zzz: no such key. Known keys here: name, about, topic, load",)),
     ("name: x\nload: {sise: 10}\n", ("load.sise: no such key. Did you mean `size`?",)),
     ("name: x\nphases: {meassure: 10s}\n", ("phases.meassure: no such key. Did you mean `measure`?",)),
-    ("name: x\n1: 2\n", ("1: a key must be a text. Write it in quotes",)),
-    ("name: x\nload: {client: {1: 2}}\n", ("load.client.1: a key must be a text. Write it in quotes",)),
+    ("name: x\n1: 2\n", ("1: a key must be a text. Quote it",)),
+    ("name: x\nload: {client: {1: 2}}\n", ("load.client.1: a key must be a text. Quote it",)),
     # Parts.
-    ("name: x\nload:\n", ("load: null: nothing is said. Write `off`, or leave the key out",)),
-    ("name: x\nconsume: null\n", ("consume: null: nothing is said. Write `off`, or leave",)),
+    ("name: x\nload:\n", ("load: null: no value. Write `off`, or leave the key out",)),
+    ("name: x\nconsume: null\n", ("consume: null: no value. Write `off`, or leave",)),
     ("name: x\nload: []\n", ("load: []: not a mapping. Write it as `load: {key: value}`",)),
     ("name: x\nload: on\n", ("load: true: not a mapping. Write it as `load: {key: value}`",)),
     ("name: x\ntopic: orders\n", ("topic: 'orders': not a mapping. Write it as `topic: {key: value}`",)),
     ("name: x\ntopic: null\n", ("topic: null: not a mapping.",)),
     ("name: x\nphases: [5s]\n", ("phases: ['5s']: not a mapping. Write it as `phases: {key: value}`",)),
     ("name: x\nload: off\nconsume: off\n",
-     ("load, consume: both are off, so nothing", "Leave one of them on, or add connections")),
+     ("load, consume: both are off, so the run would do nothing", "Leave one of them on, or add connections")),
     # The topic.
-    ("name: x\ntopic: {name: a/b}\n", ("topic.name: 'a/b': not in a form that is allowed", "letters, digits, `.`")),
-    ("name: x\ntopic: {name: .}\n", ("topic.name: '.': Kafka takes no topic of this name. Write another",)),
-    ("name: x\ntopic: {name: ..}\n", ("topic.name: '..': Kafka takes no topic of this name.",)),
+    ("name: x\ntopic: {name: a/b}\n", ("topic.name: 'a/b': not in an allowed form", "letters, digits, `.`")),
+    ("name: x\ntopic: {name: .}\n", ("topic.name: '.': Kafka refuses this topic name. Choose another name",)),
+    ("name: x\ntopic: {name: ..}\n", ("topic.name: '..': Kafka refuses this topic name.",)),
     ("name: x\ntopic: {name: __consumer_offsets}\n",
-     ("topic.name: '__consumer_offsets': a topic of Kafka's own. Name",)),
+     ("topic.name: '__consumer_offsets': an internal topic of Kafka. Choose",)),
     ("name: x\ntopic: {name: ''}\n", ("topic.name: '': should have at least 1 character",)),
     (f"name: x\ntopic: {{name: {'t' * 250}}}\n", ("topic.name: 'ttt", "should have at most 249 characters")),
     ("name: x\ntopic: {partitions: 0}\n", ("topic.partitions: 0: should be greater than or equal to 1",)),
     ("name: x\ntopic: {partitions: 10001}\n", ("topic.partitions: 10001: should be less than or equal to 10000",)),
     ("name: x\ntopic: {partitions: 1e9}\n", ("topic.partitions: '1e9': should be a whole number",)),
-    ("name: x\ntopic: {replication: 3}\n", ("topic.replication: 3: the embedded broker is a single one. Write 1",)),
+    ("name: x\ntopic: {replication: 3}\n", ("topic.replication: 3: the embedded broker is a single broker. Write 1",)),
     ("name: x\ntopic: {reset: maybe}\n", ("topic.reset: 'maybe': should be true or false",)),
     ("name: x\ntopic: {configs: {retention.ms: [1]}}\n",
-     ("topic.configs.retention.ms: [1]: not a single value. Write",)),
+     ("topic.configs.retention.ms: [1]: not a scalar value. Write",)),
     # The load.
     ("name: x\nload: {rate: fast}\n", ("load.rate: 'fast': ", *NOT_A_RATE)),
     ("name: x\nload: {rate: 10 MB/s}\n", ("load.rate: '10 MB/s': ", *NOT_A_RATE)),
@@ -195,7 +195,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nload: {size: 200MiB}\n", ("load.size: '200MiB': more than 100MiB. Write a smaller size",)),
     (f"name: x\nload: {{size: '{DIGITS}GiB'}}\n", ("load.size: '999", "more than 100MiB. Write a smaller size")),
     ("name: x\nload: {size: 2MiB}\n",
-     ("load.size: 2097152 bytes are more than the client sends", "Write a smaller size")),
+     ("load.size: 2097152 bytes exceed the client's limit", "Write a smaller size")),
     ("name: x\nload: {producers: 0}\n", ("load.producers: 0: should be greater than or equal to 1",)),
     ("name: x\nload: {producers: 1.5}\n", ("load.producers: 1.5: should be a whole number",)),
     ("name: x\nload: {producers: yes}\n", ("load.producers: true: should be a whole number",)),
@@ -210,17 +210,17 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nconsume: {client: {ssl.truststore.password: hunter2}}\n",
      ("consume.client.ssl.truststore.password: is a setting of the Java client. Leave it out",)),
     ("name: x\nload: {client: {linger.ms: soon}}\n", ("load.client.linger.ms: 'soon': Invalid value", SEE)),
-    ("name: x\nload: {client: {linger.ms: .nan}}\n", ("load.client.linger.ms: nan: not a number. Write a finite one",)),
-    ("name: x\nload: {client: {linger.ms: null}}\n", ("load.client.linger.ms: null: not a single value. Write",)),
-    ("name: x\nload: {client: {acks: 7}}\n", ("load.client.acks: 7: no broker knows it. Write 0, 1 or all",)),
-    ("name: x\nload: {client: {client.id: me}}\n", ("load.client.client.id: is decided by the run. Leave it out",)),
+    ("name: x\nload: {client: {linger.ms: .nan}}\n", ("load.client.linger.ms: nan: not a number. Write a finite",)),
+    ("name: x\nload: {client: {linger.ms: null}}\n", ("load.client.linger.ms: null: not a scalar value. Write",)),
+    ("name: x\nload: {client: {acks: 7}}\n", ("load.client.acks: 7: not a value of acks. Write 0, 1 or all",)),
+    ("name: x\nload: {client: {client.id: me}}\n", ("load.client.client.id: is set by the run. Leave it out",)),
     ("name: x\nload: {client: {error_cb: me}}\n", ("load.client.error_cb: 'me': expected error_cb property", SEE)),
     ("name: x\nload: {client: {acks: 1, enable.idempotence: true}}\n",
      ("load.client: Failed to create", "`acks` must be")),
     # Who reads, how long, and the rest.
     ("name: x\nconsume: {consumers: -1}\n", ("consume.consumers: -1: should be greater than or equal to 1",)),
     ("name: x\nconsume: {start: middle}\n",
-     ("consume.start: 'middle': no place to start", "Write auto, earliest, latest, or a time")),
+     ("consume.start: 'middle': not a start position", "Write auto, earliest, latest, or a time")),
     ("name: x\nconsume: {client: {fetch.min.bytes: -1}}\n",
      ("consume.client.fetch.min.bytes: -1: ", "outside allowed range")),
     ("name: x\nphases: {measure: -30}\n", ("phases.measure: -30: ", *NOT_A_DURATION)),
@@ -228,10 +228,10 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nphases: {warmup: -1s}\n", ("phases.warmup: '-1s': ", *NOT_A_DURATION)),
     ("name: x\nphases: {measure: .nan}\n", ("phases.measure: nan: ", *NOT_A_DURATION)),
     ("name: x\nphases: {measure: 0s}\n", ("phases.measure: 0s leaves nothing to measure. Write a duration like 30s",)),
-    ("name: x\nphases: {drain: 0s}\n", ("phases.drain: 0s gives no message the time to arrive.",)),
+    ("name: x\nphases: {drain: 0s}\n", ("phases.drain: 0s leaves no time for messages to arrive.",)),
     ("name: x\nphases: {measure: 8760h}\n", ("phases.measure: '8760h': longer than 7 days. Write a shorter",)),
-    ("name: x\nverify: 1/0\n", ("verify: '1/0': not in a form", "`all`, `1/16` (every sixteenth), or `off`")),
-    ("name: x\nverify: yes\n", ("verify: true: no share. Write all, off, or a share like 1/16",)),
+    ("name: x\nverify: 1/0\n", ("verify: '1/0': not in an allowed form", "`all`, `1/16` (every sixteenth), or `off`")),
+    ("name: x\nverify: yes\n", ("verify: true: not a share. Write all, off, or a share like 1/16",)),
     ("name: x\nseed: -1\n", ("seed: -1: should be greater than or equal to 0",)),
     ("name: x\nseed: 1.5\n", ("seed: 1.5: should be a whole number",)),
     (f"name: x\nseed: {1 << 63}\n", ("seed: 9223372036854775808: should be less than 9223372036854775808",)),
@@ -239,10 +239,10 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nexpect: [a]\n", ("expect: ['a']: not a mapping. Write it as `expect: {key: value}`",)),
     ("name: x\nexpect: {delivery.lost: =< 5}\n", ("expect.delivery.lost: '=< 5': not a bound. Write one of < <=",)),
     ("name: x\nexpect: {delivery.lost: <= few}\n", ("expect.delivery.lost: '<= few': not a bound.",)),
-    ("name: x\nexpect: {delivery.lost: .nan}\n", ("expect.delivery.lost: nan: not a number. Write a finite one",)),
-    ("name: x\nexpect: {delivery: {lost: 0}}\n", ("expect.delivery: {'lost': 0}: not a single value. Write",)),
+    ("name: x\nexpect: {delivery.lost: .nan}\n", ("expect.delivery.lost: nan: not a number. Write a finite",)),
+    ("name: x\nexpect: {delivery: {lost: 0}}\n", ("expect.delivery: {'lost': 0}: not a scalar value. Write",)),
     ("name: x\nexpect: {delivery.lots: 0}\n", ("expect.delivery.lots: delivery has no `lots`. Did you mean `lost`?",)),
-    ("name: x\nexpect: {delivery: 0}\n", ("expect.delivery: is not a single value. Known here: sent, acked",)),
+    ("name: x\nexpect: {delivery: 0}\n", ("expect.delivery: is not a scalar value. Known here: sent, acked",)),
     ("name: x\nexpect: {latency.ack.p99_ms: <= 5}\n", ("latency.ack has no `p99_ms`. Known here: response, service",)),
     ("name: x\nexpect: {latency.ack.response.p98_ms: 5}\n", ("has no `p98_ms`. Did you mean `p9",)),
     ("name: x\nexpect: {timeline.first.second: 0}\n",
@@ -253,7 +253,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nexpect: {'': 0}\n", ("expect.: the result has no ``. Known here: format, run",)),
     # Secrets.
     (f"name: x\nload: {{client: {{sasl.password: [{SECRET}]}}}}\n",
-     ("load.client.sasl.password: ***: not a single value",)),
+     ("load.client.sasl.password: ***: not a scalar value",)),
     (f"name: x\nload: {{client: {{sasl.pasword: {SECRET}}}}}\n", ("load.client.sasl.pasword: No such configuration",)),
     (f"name: x\nload: {{client: {{pasword: {SECRET}}}}}\n", ("load.client.pasword: No such configuration property",)),
     (f"name: x\nload: {{client: 'sasl.password={SECRET}'}}\n", ("load.client: ***: not a mapping",)),
@@ -295,28 +295,28 @@ SETTINGS: list[tuple[str, tuple[str, ...]]] = [
     ("load..rate=5", ("--set load..rate=5: the path has an empty part. Write e.g.",)),
     (".rate=5", ("--set .rate=5: the path has an empty part.",)),
     ("load.client.=5", ("--set load.client.=5: the path has an empty part.",)),
-    ("load.rate.x=1", ("--set load.rate.x=1: load.rate is a single value. Set load.rate itself",)),
+    ("load.rate.x=1", ("--set load.rate.x=1: load.rate is a single value. Set load.rate instead",)),
     ("load.client.acks", ("not of the form path=value",)),
     ("laod.rate=1", ("laod: no such key. Did you mean `load`?",)),
     ("load.spede=1", ("load.spede: no such key. Known keys here: rate, producers",)),
     ("load.rate=", ("load.rate: null: ", *NOT_A_RATE)),
-    ("load.rate=[1", ("--set load.rate=[1: the value is not YAML: expected ',' or ']'", "Quote it")),
-    ("load.rate=\x1b[31m", ("--set load.rate=?[31m: the value is not YAML", "Quote it")),
-    ("load.rate=!!python/object:os.system x", ("the tag !!python/object:os.system is not taken here. Quote it",)),
+    ("load.rate=[1", ("--set load.rate=[1: the value is not valid YAML: expected ',' or ']'", "Quote it")),
+    ("load.rate=\x1b[31m", ("--set load.rate=?[31m: the value is not valid YAML", "Quote it")),
+    ("load.rate=!!python/object:os.system x", ("the tag !!python/object:os.system is not supported. Quote it",)),
     (f"load.rate={DIGITS}", ("--set load.rate=999", "a number of 5000 digits. Quote it")),
-    ("load={rate: 1, rate: 2}", ("the value is not YAML: `rate` is there already",)),
+    ("load={rate: 1, rate: 2}", ("the value is not valid YAML: `rate` is already defined",)),
     ("load=5", ("load: 5: not a mapping. Write it as `load: {key: value}`",)),
     ("phases=", ("phases: null: not a mapping.",)),
-    ("phases.start_at=2026-01-01T00:00:00Z", ("phases.start_at: 2026-01-01T00:00:00Z is over; broker and workers",)),
+    ("phases.start_at=2026-01-01T00:00:00Z", ("phases.start_at: 2026-01-01T00:00:00Z has passed; broker and workers",)),
     ("name=a/b", ("name: 'a/b': ", *ALLOWED_NAME)),
-    ("consume.client.group.id=g", ("consume.client.group.id: is decided by the run. Leave it out",)),
+    ("consume.client.group.id=g", ("consume.client.group.id: is set by the run. Leave it out",)),
     ("load.client.a.b.c=1", ('load.client.a.b.c: No such configuration property: "a.b.c"',)),
     ("expect.delivery.lots=0", ("expect.delivery.lots: delivery has no `lots`. Did you mean `lost`?",)),
     ("expect.delivery.lost=<= few", ("expect.delivery.lost: '<= few': not a bound. Write one of",)),
-    (f"load.client.sasl.password=[{SECRET}]", ("load.client.sasl.password: ***: not a single value.",)),
-    (f"load.client.sasl.password={{{SECRET}", ("--set load.client.sasl.password=***: the value is not YAML",)),
+    (f"load.client.sasl.password=[{SECRET}]", ("load.client.sasl.password: ***: not a scalar value.",)),
+    (f"load.client.sasl.password={{{SECRET}", ("--set load.client.sasl.password=***: the value is not valid YAML",)),
     (f"load.client.sasl.password {SECRET}", ("--set load.client.sasl.password ***: not of the form path=value",)),
-    (f"load.client={{sasl.password: {SECRET}, a: [1]}}", ("load.client.a: [1]: not a single value",)),
+    (f"load.client={{sasl.password: {SECRET}, a: [1]}}", ("load.client.a: [1]: not a scalar value",)),
 ]  # fmt: skip
 
 
@@ -343,7 +343,7 @@ CALLS: list[tuple[list[str], tuple[str, ...]]] = [
     (["scenarios", "folder"], ("folder: cannot be read: Is a directory.",)),
     (["scenarios", "baseline", "--set", "load.rate"], ("--set load.rate: not of the form path=value",)),
     (["scenarios", "baseline", "--set", "phases.measure=soon"], ("phases.measure: 'soon': ", *NOT_A_DURATION)),
-    (["scenarios", "--set", "load.rate=5"], ("--set: has no meaning without a NAME. Say: streamgauge scenarios",)),
+    (["scenarios", "--set", "load.rate=5"], ("--set: needs a NAME. Use: streamgauge scenarios",)),
     # Which cluster.
     (["run", "baseline", "--bootstrap", ""], ("--bootstrap: '': no address.", ADDRESS)),
     (["run", "baseline", "--bootstrap", "localhost"], ("--bootstrap: 'localhost': the port is missing.", ADDRESS)),
@@ -354,14 +354,14 @@ CALLS: list[tuple[list[str], tuple[str, ...]]] = [
     (["run", "baseline", "--bootstrap", "local host:9092"], ("'local host:9092': not an address.", ADDRESS)),
     (["run", "baseline", "--bootstrap", "a:9092 b:9092"], ("'a:9092 b:9092': not an address.", ADDRESS)),
     (["run", "baseline", "--bootstrap", "a:9092;b:9092"], ("'a:9092;b:9092': not an address.", ADDRESS)),
-    (["run", "baseline", "--bootstrap", "a:9092,,b:9092"], ("an address is missing between commas.", ADDRESS)),
+    (["run", "baseline", "--bootstrap", "a:9092,,b:9092"], ("an empty address between commas.", ADDRESS)),
     (["run", "baseline", "--bootstrap", "a:9092,b"], ("'a:9092,b': the port is missing.", ADDRESS)),
     (["run", "baseline", "--bootstrap", "::1"], ("'::1': not an address.", ADDRESS)),
     (["run", "baseline", "--bootstrap", "http://h:9092"],
-     ("an address has no protocol. Write HOST:PORT, and `security",)),
+     ("an address cannot contain a protocol. Write HOST:PORT, and `security",)),
     (["run", "baseline", "--bootstrap", "h\x1b[2J:9092"], ("'h\\x1b[2J:9092': not an address.",)),
     (["run", "baseline", "--keep-broker", "--bootstrap", "h:1"],
-     ("--keep-broker: has no meaning with --bootstrap. Leave",)),
+     ("--keep-broker: cannot be combined with --bootstrap. Leave",)),
     (["run", "baseline", "--client-config", "nowhere"],
      ("--client-config nowhere: cannot be read: No such file", "Name a")),
     (["run", "baseline", "--client-config", "folder"], ("--client-config folder: cannot be read: Is a directory.",)),
@@ -369,16 +369,16 @@ CALLS: list[tuple[list[str], tuple[str, ...]]] = [
     # Where to.
     (["run", "baseline", "--out", "file"], ("--out file: cannot be written: Not a directory. Name another folder",)),
     (["run", "baseline", "--out", "file/below"], ("--out file/below: cannot be written: Not a directory.",)),
-    (["run", "baseline", "--out", "dangling"], ("--out dangling: cannot be written: a link that leads nowhere.",)),
-    (["run", "baseline", "--out", "loop.yaml/x"], ("--out loop.yaml/x: cannot be written: a link that leads",)),
+    (["run", "baseline", "--out", "dangling"], ("--out dangling: cannot be written: a broken link.",)),
+    (["run", "baseline", "--out", "loop.yaml/x"], ("--out loop.yaml/x: cannot be written: a broken link",)),
     (["run", "baseline", "--out", "x" * 300], ("cannot be written: File name too long. Name another folder",)),
     # Brokers.
-    (["broker", "start", "--heap", "lots"], ("--heap: 'lots' is not a size as Java writes it. Write one like `512m`",)),
+    (["broker", "start", "--heap", "lots"], ("--heap: 'lots' is not a heap size of Java. Write one like `512m`",)),
     (["broker", "start", "--name", "a/b"], ("--name: 'a/b' is not a name. Use letters, digits",)),
-    (["broker", "stop", "nobody"], ("NAME: no broker nobody runs. Running: none",)),
-    (["broker", "stop", "nobody", "--all"], ("NAME: has no meaning with --all. Leave one of them out",)),
+    (["broker", "stop", "nobody"], ("NAME: no broker nobody is running. Running: none",)),
+    (["broker", "stop", "nobody", "--all"], ("NAME: cannot be combined with --all. Leave one of them",)),
     # Runs.
-    (["runs", "nowhere"], ("DIR nowhere: there is no such folder. Name the folder that runs were put into",)),
+    (["runs", "nowhere"], ("DIR nowhere: there is no such folder. Name the folder with the runs",)),
     (["runs", "file"], ("DIR file: cannot be read: Not a directory.",)),
     (["runs", "dangling"], ("DIR dangling: there is no such folder.",)),
     (["runs", "x" * 300], ("cannot be read: File name too long. Name the folder",)),
@@ -389,11 +389,11 @@ CALLS: list[tuple[list[str], tuple[str, ...]]] = [
         for where, shown in (("nowhere", "nowhere"), ("file", "file"), ("folder", "folder"), ("dangling", "dangling"),
                              ("", "."), ("x" * 300, "x" * 300))
     ],
-    (["analyse", "healthy", "--master", "spark"], ("--master: 'spark' is not the address of a Spark master. Write",)),
-    (["analyse", "healthy", "--master", "spark://host"], ("--master: 'spark://host' is not the address", "local[4]")),
-    (["analyse", "healthy", "--master", "local[x]"], ("--master: 'local[x]' is not the address of a Spark",)),
-    (["analyse", "healthy", "--master", "local[0]"], ("--master: 'local[0]' is not the address of a Spark",)),
-    (["analyse", "healthy", "--master", ""], ("--master: '' is not the address of a Spark master",)),
+    (["analyse", "healthy", "--master", "spark"], ("--master: 'spark' is not a Spark master. Write",)),
+    (["analyse", "healthy", "--master", "spark://host"], ("--master: 'spark://host' is not a Spark", "local[4]")),
+    (["analyse", "healthy", "--master", "local[x]"], ("--master: 'local[x]' is not a Spark",)),
+    (["analyse", "healthy", "--master", "local[0]"], ("--master: 'local[0]' is not a Spark",)),
+    (["analyse", "healthy", "--master", ""], ("--master: '' is not a Spark master",)),
 ]  # fmt: skip
 
 
@@ -446,8 +446,8 @@ def test_wrong_words_on_the_command_line(call: Call, ground: Path, arguments: li
 
 CLUSTER: Final = "bootstrap.servers=h:9092\n"
 CONFIGS: list[tuple[str | bytes, tuple[str, ...]]] = [
-    ("", ("--client-config c: names no cluster. Say --bootstrap HOST:PORT, or write bootstrap.servers into the file",)),
-    ("linger.ms=5\n", ("--client-config c: names no cluster. Say --bootstrap HOST:PORT",)),
+    ("", ("--client-config c: names no cluster. Use --bootstrap HOST:PORT, or write bootstrap.servers into the file",)),
+    ("linger.ms=5\n", ("--client-config c: names no cluster. Use --bootstrap HOST:PORT",)),
     ("bootstrap.servers=\n", ("--client-config c: names no cluster.",)),
     ("bootstrap.servers=h\n", ("c: bootstrap.servers: 'h': the port is missing.", ADDRESS)),
     ("bootstrap.servers=h:1:2\n", ("c: bootstrap.servers: 'h:1:2': not an address.", ADDRESS)),
@@ -457,12 +457,12 @@ CONFIGS: list[tuple[str | bytes, tuple[str, ...]]] = [
     (f"{CLUSTER}lingr.ms=5\n", ('c:2: No such configuration property: "lingr.ms"', SEE)),
     (f"{CLUSTER}linger.ms=soon\n", ("c:2: linger.ms: Invalid value", SEE)),
     (f"{CLUSTER}security.protocol=FOO\n", ('c:2: Invalid value "FOO" for configuration property "security.protocol"',)),
-    (f"{CLUSTER}linger.ms=5\nlinger.ms=6\n", ("c:3: linger.ms is set already in line 2. Keep one of them",)),
-    (f"{CLUSTER}group.id=g\n", ("c:2: group.id is decided by the run. Leave it out: every run makes a group",)),
+    (f"{CLUSTER}linger.ms=5\nlinger.ms=6\n", ("c:3: linger.ms is already set in line 2. Keep one of them",)),
+    (f"{CLUSTER}group.id=g\n", ("c:2: group.id is set by the run. Leave it out: every run creates its own group",)),
     (f"{CLUSTER}error_cb=f\n", ("c:2: expected error_cb property as a callable function", SEE)),
     (f"{CLUSTER}ssl.truststore.location=/x\n",
      ("c:2: ssl.truststore.location is a setting of the Java client. Write",)),
-    (f"{CLUSTER}ssl.ca.location=/nowhere/ca.pem\n", ("c:2: ssl.ca.location names a file that is not there. Name one",)),
+    (f"{CLUSTER}ssl.ca.location=/nowhere/ca.pem\n", ("c:2: ssl.ca.location names a file that does not exist. Use",)),
     (f"{CLUSTER}enable.idempotence=true\n", ("load.client: Failed to create producer: `acks` must be set to `all`",)),
     (f"{CLUSTER}security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n", ("sasl.username and sasl.password must be set",)),
     # Secrets.
@@ -486,8 +486,8 @@ def test_a_wrong_client_config(call: Call, content: str | bytes, fragments: tupl
     holds(refused(call, "run", "baseline", "--out", "out", "--client-config", "c"), fragments)
 
 
-RESTORE: Final = "Restore the file; the events beside it are not affected"
-NOT_FACTS: Final = "run: run.json does not say what it should: "
+RESTORE: Final = "Restore the file; the events are not affected"
+NOT_FACTS: Final = "run: run.json has unexpected content: "
 RUN_JSON: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("", (f"{NOT_FACTS}it is empty. ", RESTORE)),
     ("not json", (f"{NOT_FACTS}it is not JSON. ", RESTORE)),
@@ -509,7 +509,7 @@ def test_a_run_folder_that_cannot_be_analysed(call: Call, content: str | bytes, 
     Path("run", "run.json").write_bytes(content if isinstance(content, bytes) else content.encode())
 
     holds(refused(call, "analyse", "run"), fragments)
-    assert "run: this run has not been analysed. Say: streamgauge analyse run" in refused(call, "report", "run")
+    assert "run: this run has not been analysed. Use: streamgauge analyse run" in refused(call, "report", "run")
 
 
 TOGETHER: list[tuple[str, list[str], list[str]]] = [
@@ -523,7 +523,7 @@ TOGETHER: list[tuple[str, list[str], list[str]]] = [
         # Faults of a field, between fields, of the client, of an expectation.
         "name: x\nload: {rate: x, client: {lingr.ms: 1, acks: 7}}\nphases: {drain: 0s}\nexpect: {delivery.lots: 0}\n",
         [],
-        ["load.rate: 'x'", "phases.drain: 0s gives", "load.client.acks: 7", "load.client.lingr.ms: No",
+        ["load.rate: 'x'", "phases.drain: 0s leaves", "load.client.acks: 7", "load.client.lingr.ms: No",
          "expect.delivery.lots"],
     ),
     (
@@ -539,7 +539,7 @@ TOGETHER: list[tuple[str, list[str], list[str]]] = [
     (
         "name: x\nseed: x\nload: {client: {acks: all, enable.idempotence: true}}\n",
         ["--bootstrap", "h", "--client-config", "nowhere", "--out", "mine.yaml", "--keep-broker"],
-        ["seed: 'x'", "--client-config nowhere: cannot", "--bootstrap: 'h'", "--keep-broker: has",
+        ["seed: 'x'", "--client-config nowhere: cannot", "--bootstrap: 'h'", "--keep-broker: cannot",
          "--out mine.yaml: cannot"],
     ),
     (
@@ -566,9 +566,9 @@ def test_options_that_are_keys_of_a_scenario_name_the_setting(call: Call) -> Non
     message = refused(call, "run", "baseline", "--rate", "20k/s", "--duration=30s", "-acks", "all", faults=3)
 
     assert message.splitlines() == [
-        "error: --rate: no such option. Say --set load.rate=20k/s",
-        "error: --duration: no such option. Say --set phases.measure=30s",
-        "error: -acks: no such option. Say --set load.client.acks=all",
+        "error: --rate: no such option. Use --set load.rate=20k/s",
+        "error: --duration: no such option. Use --set phases.measure=30s",
+        "error: -acks: no such option. Use --set load.client.acks=all",
     ]
 
 
@@ -612,7 +612,7 @@ def test_a_temporary_folder_that_spark_cannot_use(
 
     message = refused(call, *arguments)
 
-    assert message.startswith("error: temporary folder /tmp/a,b: Spark takes a comma in a path for the end of it. ")
+    assert message.startswith("error: temporary folder /tmp/a,b: Spark does not support commas in this path. ")
 
 
 def test_the_table_is_large() -> None:
@@ -707,7 +707,7 @@ def _facts(**changes: object) -> Callable[[RunFolder], object]:
     return lambda folder: folder.facts.write_text(json.dumps(FACTS | changes))
 
 
-AS_WRITTEN: Final = "result.json is shown as it was written"
+AS_WRITTEN: Final = "showing the existing result.json"
 DAMAGED: list[tuple[str, Callable[[RunFolder], object], tuple[str, ...]]] = [
     ("a figure's table cut off", _cut("heat"), ("heat.parquet cannot be read", "analyse the run again")),
     ("a table of the result cut off", _cut("latency"), ("latency.parquet cannot be read", AS_WRITTEN)),
@@ -722,7 +722,7 @@ DAMAGED: list[tuple[str, Callable[[RunFolder], object], tuple[str, ...]]] = [
     ("no verdict", lambda folder: folder.table("verdict").unlink(), ()),
     ("no run.json", lambda folder: folder.facts.unlink(), ()),
     ("run.json cut off", lambda folder: os.truncate(folder.facts, 100),
-     ("run.json does not say what it should", AS_WRITTEN)),
+     ("run.json has unexpected content", AS_WRITTEN)),
     ("run.json of another shape", _facts(phases=5), ("phases: Input should be a valid list", AS_WRITTEN)),
     ("run.json of a later format", _facts(format=99), ("format 99 is newer than this version reads", AS_WRITTEN)),
     ("events of an unknown kind, cut off, left open", _strange_events, ()),
@@ -789,4 +789,4 @@ def test_where_nothing_can_be_shown_the_remedy_is_told(
     analysed.result.unlink()
     damage(analysed)
 
-    assert "Say: streamgauge analyse run" in refused(call, "report", "run")
+    assert "Use: streamgauge analyse run" in refused(call, "report", "run")

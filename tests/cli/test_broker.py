@@ -60,10 +60,10 @@ def refused(*arguments: str) -> str:
 
 
 def test_nothing_runs_and_that_is_no_fault() -> None:
-    assert said("status") == "no broker runs\n"
+    assert said("status") == "no broker is running\n"
     assert json.loads(said("status", "--json")) == []
-    assert said("stop") == "no broker runs that could be stopped\n"
-    assert said("stop", "--all") == "no broker runs that could be stopped\n"
+    assert said("stop") == "no broker to stop\n"
+    assert said("stop", "--all") == "no broker to stop\n"
 
 
 def test_status_tells_what_runs_and_for_whom(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +91,8 @@ def test_stop_ends_the_broker_that_was_started_for_it(
 def test_stop_asks_which_where_that_is_not_clear(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = running(monkeypatch, entry("one"), entry("two"), entry("runs", owner=ME))
 
-    assert refused("stop") == "NAME: more than one broker runs: one, two. Name one of them, or say --all"
-    assert refused("stop", "three") == "NAME: no broker three runs. Running: one, two, runs"
+    assert refused("stop") == "NAME: several brokers are running: one, two. Name one of them, or use --all"
+    assert refused("stop", "three") == "NAME: no broker three is running. Running: one, two, runs"
     assert f"runs belongs to process {ME.pid}" in refused("stop", "runs")
     assert ended == []
 
@@ -101,9 +101,9 @@ def test_start_refuses_what_cannot_be_before_anything_starts(monkeypatch: pytest
     running(monkeypatch, entry("one"))
     monkeypatch.setattr("streamgauge.cli.broker.start_broker", lambda **_: pytest.fail("started"))
 
-    assert refused("start", "--name", "one").startswith("--name: one runs already, at 127.0.0.1:9.")
+    assert refused("start", "--name", "one").startswith("--name: one is already running, at 127.0.0.1:9.")
     assert refused("start", "--name", "a/b").startswith("--name: 'a/b' is not a name.")
-    assert refused("start", "--heap", "5z").startswith("--heap: '5z' is not a size as Java writes it.")
+    assert refused("start", "--heap", "5z").startswith("--heap: '5z' is not a heap size of Java.")
 
 
 @pytest.mark.parametrize("command", ["start", "status", "stop"])
@@ -151,6 +151,6 @@ def test_a_start_that_is_interrupted_leaves_no_broker(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=30)
 
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines() == ["stopping at once", "interrupted before the broker served: it was stopped again"]
+    assert err.splitlines() == ["stopping at once", "interrupted before the broker was ready; it was stopped"]
     assert registry.listing() == []
     assert not list(tmp_path.glob("streamgauge-*"))

@@ -92,7 +92,7 @@ def test_jars_are_counted_in_the_cache(tmp_path: Path) -> None:
 
     assert missing["status"] == "warn"
     assert str(folder) in missing["found"]
-    assert jars()["found"].startswith(f"{count - 1} to be fetched")
+    assert jars()["found"].startswith(f"{count - 1} to be downloaded")
 
 
 @pytest.mark.parametrize("ready", [True, False])

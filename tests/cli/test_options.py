@@ -40,4 +40,4 @@ def test_options_that_are_keys(args: list[str], said: list[str]) -> None:
     """Not those that there are, nor what follows two dashes."""
     found = keys_as_options(args, {"--size"})
 
-    assert [fault.mend for fault in found] == [f"Say {each}" for each in said]
+    assert [fault.mend for fault in found] == [f"Use {each}" for each in said]

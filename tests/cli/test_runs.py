@@ -61,10 +61,10 @@ def test_what_is_no_run_is_passed_over(tmp_path: Path) -> None:
     ("make", "fault"),
     [
         (lambda folder: (folder / "events").mkdir(), "run.json is missing"),
-        (lambda folder: (folder / "run.json").mkdir(), "run.json does not say what it should: it is empty"),
+        (lambda folder: (folder / "run.json").mkdir(), "run.json has unexpected content: it is empty"),
         (
             lambda folder: (folder / "run.json").write_bytes(b"{"),
-            "run.json does not say what it should: it is not JSON",
+            "run.json has unexpected content: it is not JSON",
         ),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_folder_that_is_not_there_is_refused_with_the_remedy(tmp_path: Path) -
 
     assert refused(tmp_path / "none") == (
         f"DIR {tmp_path / 'none'}: there is no such folder. "
-        "Name the folder that runs were put into, or make a first one: `streamgauge run baseline`"
+        "Name the folder with the runs, or create a first run: `streamgauge run baseline`"
     )
     assert refused(tmp_path / "file").startswith(f"DIR {tmp_path / 'file'}: cannot be read: Not a directory.")
 

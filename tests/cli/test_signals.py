@@ -27,12 +27,12 @@ def _handlers() -> Iterator[None]:
     ("sent", "count", "said"),
     [
         ((), 0, []),
-        ((signal.SIGINT,), 1, ["stopping: again to stop at once"]),
-        ((signal.SIGTERM, signal.SIGINT), 2, ["stopping: again to stop at once", "stopping at once"]),
+        ((signal.SIGINT,), 1, ["stopping; press Ctrl-C again to stop at once"]),
+        ((signal.SIGTERM, signal.SIGINT), 2, ["stopping; press Ctrl-C again to stop at once", "stopping at once"]),
         ((signal.SIGHUP,), 1, []),
         ((signal.SIGHUP, signal.SIGHUP), 1, []),
         ((signal.SIGHUP, signal.SIGTERM), 2, ["stopping at once"]),
-        ((signal.SIGINT, signal.SIGHUP), 1, ["stopping: again to stop at once"]),
+        ((signal.SIGINT, signal.SIGHUP), 1, ["stopping; press Ctrl-C again to stop at once"]),
     ],
 )
 def test_what_a_signal_counts_as(sent: Sequence[signal.Signals], count: int, said: Sequence[str]) -> None:

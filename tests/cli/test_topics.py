@@ -80,7 +80,7 @@ def test_they_are_shown_as_a_table(broker: EmbeddedBroker, made: Callable[[str],
     noted(tmp_path, "run-1", {name: Cluster(broker.bootstrap, {}).topic_id(name)})
     topics(tmp_path, broker.bootstrap, {}, prefix="", delete=False, as_json=False, out=said.append)
 
-    assert said[0] == f"no topic that a run in {tmp_path} made is on {broker.bootstrap}"
+    assert said[0] == f"{broker.bootstrap} has no topic of the runs in {tmp_path}"
     assert name in said[1]
     assert "run-1" in said[1]
 

@@ -107,7 +107,7 @@ def test_a_paused_broker_answers_nothing_and_then_again(java: Java, tmp_path: Pa
         until(lambda: psutil.Process(broker.pid).status() == psutil.STATUS_STOPPED)
         assert broker.alive
         impatient = Cluster(broker.bootstrap, {}, timeout_seconds=0.5)
-        with pytest.raises(BrokerError, match=f"no broker answers at {broker.bootstrap} within 0.5 s"):
+        with pytest.raises(BrokerError, match=f"no broker responds at {broker.bootstrap} within 0.5 s"):
             impatient.reachable()
         with pytest.raises(BrokerError, match="offsets of group g could not be set"):
             impatient.set_committed("g", "t", [0])
@@ -258,8 +258,8 @@ def test_too_small_a_disk_is_told_before_anything_starts(
         start_broker(logs=tmp_path / "logs", java=java, data=tmp_path / "data")
 
     assert str(caught.value) == (
-        f"data folder {tmp_path}/data: its disk has 26 MB left; a broker that starts and is primed needs 64 MB. "
-        "Make room, or name a folder on another disk"
+        f"data folder {tmp_path}/data: its disk has 26 MB left; a broker needs 64 MB. "
+        "Free space, or choose a folder on another disk"
     )
     assert not (tmp_path / "data").exists()
 

@@ -80,7 +80,7 @@ def test_what_comes_with_another_sum_is_refused_and_leaves_nothing(
     serve(monkeypatch, tmp_path, lambda jar: b"evil" if jar.artifact == "two" else right(jar))
     folder = tmp_path / "cache"
 
-    with pytest.raises(BrokerError, match=r"1 of 2 .*org\.example:two:2\.0: what came has another SHA-256 sum"):
+    with pytest.raises(BrokerError, match=r"1 of 2 .*org\.example:two:2\.0: the SHA-256 sum differs from that in"):
         broker_jars(None, folder)
 
     assert names(folder) == ["one-1.0.jar"]

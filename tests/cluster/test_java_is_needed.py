@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-REASON = r"JAVA_HOME \(not set\): nothing there; PATH: nothing there"
+REASON = r"JAVA_HOME \(not set\): nothing found; PATH: nothing found"
 
 
 @pytest.fixture

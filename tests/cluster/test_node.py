@@ -66,7 +66,7 @@ def test_the_end_of_a_log_says_first_that_the_disk_was_full(tmp_path: Path) -> N
 
     assert is_full(full)
     assert log_end(full).splitlines() == [
-        f"No space left on device: make room for {full.data} and {full.logs}. The end of {full.log}:",
+        f"No space left on device: free space for {full.data} and {full.logs}. The end of {full.log}:",
         "  ERROR Error while appending records",
         "  java.io.IOException: No space left on device",
         "  ERROR Shutdown broker because all log dirs have failed",

@@ -318,7 +318,9 @@ def test_what_cannot_be_ended_keeps_its_data_and_its_file(
         monkeypatch.setattr(psutil.Process, name, lambda _self: None)
 
     assert registry.sweep() == []
-    with pytest.raises(BrokerError, match=rf"broker-1 \(process {process.pid}\) could not be ended; its data are kept"):
+    with pytest.raises(
+        BrokerError, match=rf"broker-1 \(process {process.pid}\) could not be stopped; its data are kept"
+    ):
         registry.end(left)
 
     assert registry.listing() == [left]
@@ -367,11 +369,11 @@ def test_a_state_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypat
         registry.check_writable()
 
     assert str(caught.value) == (
-        f"state folder {tmp_path}/state/streamgauge/brokers: brokers that run are remembered there, and it cannot be "
-        "written: Not a directory. Mend its permissions or the disk that it is on, or set XDG_STATE_HOME to another "
+        f"state folder {tmp_path}/state/streamgauge/brokers: the list of running brokers cannot be "
+        "written there: Not a directory. Check its permissions and its disk, or set XDG_STATE_HOME to another "
         "folder"
     )
-    with pytest.raises(BrokerError, match=r"a broker cannot be remembered in .*/brokers: Not a directory"):
+    with pytest.raises(BrokerError, match=r"a broker cannot be registered in .*/brokers: Not a directory"):
         registry.register(entry(ME, None))
 
 

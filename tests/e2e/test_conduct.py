@@ -310,7 +310,7 @@ def test_interrupted_before_the_load_it_leaves_quietly(broker: EmbeddedBroker, b
     _, facts = run.end()
 
     assert (facts.ending, facts.phases) == ("interrupted", [])
-    assert facts.reasons == ["interrupted before the load began"]
+    assert facts.reasons == ["interrupted before the load started"]
 
 
 def test_interrupted_while_topics_are_made_it_says_what_is_left(
@@ -466,7 +466,10 @@ def test_a_run_without_its_parent_ends_by_itself(broker: EmbeddedBroker, tmp_pat
             "topic.partitions: topic {topic} exists with 4 partitions, not 5. Set topic.partitions=4",
         ),
         (["topic.partitions=4", "topic.reset=true"], "topic.reset: topic {topic} exists and would be deleted"),
-        (["load=off", "topic.name=nowhere"], "topic.name: topic nowhere does not exist and nothing is sent to it"),
+        (
+            ["load=off", "topic.name=nowhere"],
+            "topic.name: topic nowhere does not exist, and the run does not produce to it",
+        ),
     ],
 )
 def test_a_cluster_that_does_not_fit_is_told_before_anything_starts(

@@ -177,7 +177,7 @@ def test_before_the_load_one_signal_ends_it_soon_and_leaves_nothing(tmp_path: Pa
     assert code == 130, said
     assert said[-2:] == [
         "stopping at once\n",
-        "interrupted before the load began: nothing was measured, and nothing of it is left\n",
+        "interrupted before the load started: nothing was measured, and nothing was kept\n",
     ]
     assert took_ns < 10 * NS_PER_SECOND, said
     assert left_of(mark) == []
@@ -231,10 +231,13 @@ def test_a_terminal_that_is_closed_stops_the_run_and_loses_nothing(broker: Embed
         (["run", "baseline", "--set", "load.rate"], "--set load.rate: not of the form path=value"),
         (["run", "baseline", "--set", "load.client.lingr.ms=1"], 'No such configuration property: "lingr.ms"'),
         (["run", "baseline", "--client-config", "nowhere.properties"], "nowhere.properties"),
-        (["run", "baseline", "--keep-broker", "--bootstrap", "x:1"], "--keep-broker: has no meaning with --bootstrap"),
+        (
+            ["run", "baseline", "--keep-broker", "--bootstrap", "x:1"],
+            "--keep-broker: cannot be combined with --bootstrap",
+        ),
         (["run", "baseline", "--out", "/dev/null/x"], "--out /dev/null/x: cannot be written: Not a directory"),
         (["run", "baseline", "--sett", "x=1"], "No such option: --sett"),
-        (["analyse", "nowhere"], "nowhere: not a run folder: it has no readable run.json. Name a folder"),
+        (["analyse", "nowhere"], "nowhere: not a run folder: it has no or not readable. Name a folder"),
         (["scenarios", "basline"], "Did you mean `baseline`?"),
         (["scenarios", "baseline", "--set", "phases.measure=soon"], "phases.measure: 'soon': not a duration."),
         (["nonsense"], "No such command 'nonsense'"),
@@ -266,9 +269,9 @@ def test_without_java_one_message_says_what_was_looked_for(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "run.json does not say what it should"),
-        ("{}", "run.json does not say what it should"),
-        ("not json", "run.json does not say what it should"),
+        ("", "run.json has unexpected content"),
+        ("{}", "run.json has unexpected content"),
+        ("not json", "run.json has unexpected content"),
     ],
 )
 def test_a_broken_run_folder_is_told(tmp_path: Path, text: str, expected: str, call: Call) -> None:
@@ -286,7 +289,7 @@ def test_a_cluster_that_cannot_be_reached_is_exit_1(tmp_path: Path) -> None:
     done = start("run", "baseline", "--bootstrap", "127.0.0.1:1", "--out", str(tmp_path), environ={"NO_COLOR": "1"})
 
     assert done.returncode == 1
-    assert "no broker answers at 127.0.0.1:1" in done.stderr
+    assert "no broker responds at 127.0.0.1:1" in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 

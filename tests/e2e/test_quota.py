@@ -44,7 +44,7 @@ def test_a_run_that_a_quota_stopped_is_not_valid(broker: EmbeddedBroker, tmp_pat
     result = json.loads((folder / "result.json").read_text())
     (check,) = (each for each in result["verdict"]["checks"] if each["name"] == "cpu_quota")
     assert (check["about"], check["status"]) == ("instrument", "fail")
-    assert "stopped threads for" in check["evidence"]
+    assert "throttled threads for" in check["evidence"]
     host = result["resources"]["host"]
     assert host["throttled_share"] > 0.1
     assert 0.5 < host["throttled_periods_share"] <= 1

@@ -286,9 +286,9 @@ def test_producers_share_the_events_of_a_file() -> None:
 
 def test_a_file_needs_somebody_who_reads_it() -> None:
     """And a tombstone among its events needs a stamp beside it."""
-    with pytest.raises(WorkerError, match="events: nobody here reads files"):
+    with pytest.raises(WorkerError, match="events: no file reader is available"):
         Composer(recipe(FILE, read_events=None), 10)
-    with pytest.raises(WorkerError, match="a tombstone has no value for a stamp; write `stamp: headers`"):
+    with pytest.raises(WorkerError, match="a tombstone has no value to stamp; write `stamp: headers`"):
         Composer(recipe(FILE, in_headers=False), 10)
 
 
@@ -325,7 +325,7 @@ def test_a_users_function_makes_the_values() -> None:
     [
         ("number", 0, "user_events:number, message 0 of producer 3: returned a value of type int, not bytes, text or"),
         ("fails", 1, "user_events:fails, message 3 of producer 3: KeyError: 'nothing'"),
-        ("plain", 1, "user_events:plain, message 5 of producer 3: returned None, which has no room for a stamp"),
+        ("plain", 1, "user_events:plain, message 5 of producer 3: returned None, which has no value to stamp"),
     ],
 )
 @pytest.mark.parametrize("count", [FEW, 3 * FEW])

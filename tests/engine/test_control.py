@@ -278,7 +278,7 @@ def test_what_is_paused_goes_on_when_the_load_ends_early() -> None:
 
     assert [number for _, number in paused.got] == [signal.SIGSTOP, signal.SIGCONT]
     errors = {row.target: row.error for row in rows if row.error}
-    assert errors == {"consumer-1": "the process has ended already", "consumer-2": "Operation not permitted"}
+    assert errors == {"consumer-1": "the process has already ended", "consumer-2": "Operation not permitted"}
     injector.turn(NS_PER_SECOND * 100)
     assert len(paused.got) == 2
 

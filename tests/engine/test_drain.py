@@ -132,5 +132,5 @@ def test_a_fault_finds_the_processes_that_a_query_has_now(board: Cells) -> None:
     targets["driver"].actions["kill"].begin()
     assert child.wait() == -9
     assert targets["executor-2"].meant_by == {"executor", "executors", "executor-2"}
-    with pytest.raises(ProcessLookupError, match="executor-2 is not there"):
+    with pytest.raises(ProcessLookupError, match="executor-2 is not running"):
         targets["executor-2"].actions["pause"].begin()

@@ -108,5 +108,5 @@ def test_a_local_worker_that_fails_leaves_its_reason(tmp_path: Path) -> None:
 
 def test_a_board_for_which_there_is_no_room_is_told(tmp_path: Path) -> None:
     """Of a file that cannot be made, before any worker starts."""
-    with pytest.raises(WorkerError, match="nowhere/cells: no room for shared cells: No such file"):
+    with pytest.raises(WorkerError, match="nowhere/cells: shared memory cannot be allocated: No such file"):
         LocalLauncher(tmp_path / "nowhere" / "cells").board(BoardSpec(tmp_path, 1, 1, 1, {}))

@@ -170,7 +170,7 @@ def test_a_query_that_was_killed_is_started_again_and_nothing_of_its_checkpoint_
 
 def test_a_query_is_not_started_more_often_than_it_may_be() -> None:
     stage = Stage(Scripted([[READY, "dies"], [READY, "dies"]]))
-    with pytest.raises(WorkerError, match=r"2\. time"):
+    with pytest.raises(WorkerError, match=r"ended 2 times"):
         stage.run()
 
 
@@ -227,7 +227,7 @@ def test_the_size_of_batches_follows_how_long_they_take() -> None:
         for what, detail in zip(stage.column("query", "event"), stage.column("query", "detail"), strict=True)
         if what == "limited"
     ]
-    assert limited == ["500 messages of a batch, at most", "1500 messages of a batch, at most"]
+    assert limited == ["500 messages per batch at most", "1500 messages per batch at most"]
 
 
 def test_without_a_policy_the_size_of_batches_stays() -> None:

@@ -223,7 +223,7 @@ def test_a_worker_that_never_gets_ready_fails_the_run(tmp_path: Path) -> None:
 
     assert outcome.ending == "failed"
     assert outcome.reasons == [
-        "producer-0 did not get ready within 90 s", "producer-0 did not end by itself and was killed",
+        "producer-0 was not ready within 90 s", "producer-0 did not exit and was killed",
     ]  # fmt: skip
     assert ground.launcher.at_ns == pytest.approx(START + READY_NS + ABORT_NS, abs=5 * TICK)
     assert ground.codes == {"producer-0": -SIGKILL, "consumer-0": 0, "sampler-0": 0}
@@ -234,7 +234,7 @@ def test_a_group_that_never_gets_its_partitions_fails_the_run(tmp_path: Path) ->
     """Though every worker is ready."""
     outcome = Ground(tmp_path, {"consumer-0": in_order}).conduct()
 
-    assert outcome.reasons == ["the consumer group did not get ready within 90 s"]
+    assert outcome.reasons == ["the consumer group was not ready within 90 s"]
 
 
 def test_a_worker_that_dies_before_it_is_ready_fails_the_run_at_once(tmp_path: Path) -> None:
@@ -249,8 +249,8 @@ def test_a_worker_that_dies_before_it_is_ready_fails_the_run_at_once(tmp_path: P
 @pytest.mark.parametrize(
     ("name", "reason", "expected"),
     [
-        ("producer-0", None, ["producer-0 died: exit code 1; see logs/producer-0.log", "no producer is left"]),
-        ("consumer-0", "boom", ["consumer-0 died: boom", "no consumer is left"]),
+        ("producer-0", None, ["producer-0 died: exit code 1; see logs/producer-0.log", "no producer is running"]),
+        ("consumer-0", "boom", ["consumer-0 died: boom", "no consumer is running"]),
         ("sampler-0", "disk full", ["sampler-0 died: disk full"]),
     ],
 )
@@ -296,7 +296,7 @@ def test_two_interrupts_end_it_now(tmp_path: Path) -> None:
 
     assert [order for _, order in ground.orders] == [Order.PREPARE, Order.GO, Order.STOP_LOAD, Order.ABORT]
     assert (outcome.ending, outcome.drained) == ("interrupted", False)
-    assert outcome.reasons == ["consumer-0 did not end by itself and was killed"]
+    assert outcome.reasons == ["consumer-0 did not exit and was killed"]
     assert ground.launcher.at_ns == pytest.approx(START + 5 * SECOND + ABORT_NS, abs=5 * TICK)
 
 
@@ -306,7 +306,7 @@ def test_an_interrupt_before_the_load_leaves_nothing(tmp_path: Path) -> None:
     ground.happens[SECOND] = ground.interrupts.note
     outcome = ground.conduct()
 
-    assert (outcome.ending, outcome.reasons) == ("interrupted", ["interrupted before the load began"])
+    assert (outcome.ending, outcome.reasons) == ("interrupted", ["interrupted before the load started"])
     assert [order for _, order in ground.orders] == [Order.PREPARE, Order.ABORT]
     assert ground.launcher.at_ns == pytest.approx(START + SECOND + UNUSED_NS, abs=5 * TICK)
     assert (outcome.phases, ground.begun) == ([], [])
@@ -318,7 +318,7 @@ def test_who_does_not_end_at_the_end_is_killed(tmp_path: Path) -> None:
     outcome = ground.conduct()
 
     assert outcome.reasons == [
-        "sampler-0 did not end by itself and was killed", "sampler-0 died: killed by signal 9",
+        "sampler-0 did not exit and was killed", "sampler-0 died: killed by signal 9",
     ]  # fmt: skip
     assert outcome.drained
     hurried = Ground(tmp_path, {"sampler-0": never_ends})
@@ -334,12 +334,12 @@ def test_a_cluster_that_does_not_answer_ends_the_drain(tmp_path: Path) -> None:
 
     class Gone(FakeOffsets):
         def log_ends(self) -> list[int]:
-            raise BrokerError("no broker answers")
+            raise BrokerError("no broker responds")
 
     ground = Ground(tmp_path, offsets=Gone(ENDS))
     outcome = ground.conduct()
 
-    assert (outcome.ending, outcome.reasons, outcome.cluster_answers) == ("failed", ["no broker answers"], False)
+    assert (outcome.ending, outcome.reasons, outcome.cluster_answers) == ("failed", ["no broker responds"], False)
     assert ground.orders[-1][1] == Order.ABORT
 
 
@@ -403,7 +403,7 @@ def test_a_fault_that_cannot_be_written_down_fails_the_run(tmp_path: Path) -> No
     ground = Ground(tmp_path, faults=(fault("1s", "pause", "consumer-0", "1s"),), sink=Rows(full=True))
     outcome = ground.conduct()
 
-    assert outcome.reasons == ["supervisor: a fault was not recorded: the disk is full"]
+    assert outcome.reasons == ["supervisor: a fault event was not recorded: the disk is full"]
     assert len(ground.launcher.processes["consumer-0"].got) == 2
 
 

@@ -79,14 +79,14 @@ def test_a_broken_checkpoint_is_said_to_be_broken(tmp_path: Path, garbled: int) 
     write(tmp_path, 1, (4,), committed=True)
     (tmp_path / "offsets" / str(garbled)).write_text("garbage")
 
-    with pytest.raises(RecordError, match=f"is broken: offsets/{garbled} is not what Spark writes there"):
+    with pytest.raises(RecordError, match=f"is broken: offsets/{garbled} is not in Spark's format"):
         batches(str(tmp_path), "t")
 
 
 def test_a_checkpoint_of_another_topic_cannot_be_used(tmp_path: Path) -> None:
     write(tmp_path, 0, (3,), committed=False, topic="other")
 
-    with pytest.raises(RecordError, match="cannot be used: offsets/0 says nothing of the topic t"):
+    with pytest.raises(RecordError, match="cannot be used: offsets/0 does not contain the topic t"):
         batches(str(tmp_path), "t")
 
 
@@ -101,9 +101,9 @@ def test_a_checkpoint_that_spark_can_go_on_from(tmp_path: Path) -> None:
     ("file", "text", "why"),
     [
         ("metadata", None, "metadata is missing"),
-        ("metadata", "garbage", "metadata is not what Spark writes there"),
-        ("metadata", "[]", "metadata is not what Spark writes there"),
-        ("commits/0", "garbage", "commits/0 is not what Spark writes there"),
+        ("metadata", "garbage", "metadata is not in Spark's format"),
+        ("metadata", "[]", "metadata is not in Spark's format"),
+        ("commits/0", "garbage", "commits/0 is not in Spark's format"),
     ],
 )
 def test_a_checkpoint_that_spark_cannot_go_on_from(tmp_path: Path, file: str, text: str | None, why: str) -> None:

@@ -380,7 +380,7 @@ def test_what_is_wrong_before_spark_is_started(make_spec: Callable[..., QuerySpe
     for number in (0, 1):
         (log / str(number)).write_text("garbage")
     watched = watch(broken)
-    assert watched.why() == f"the checkpoint {broken.checkpoint} is broken: offsets/0 is not what Spark writes there"
+    assert watched.why() == f"the checkpoint {broken.checkpoint} is broken: offsets/0 is not in Spark's format"
 
     watched = watch(make_spec(job="function", options={"call": "no_such:job"}, checkpoint=broken.checkpoint + "2"))
     assert watched.why() == "no_such:job: cannot be imported: ModuleNotFoundError: No module named 'no_such'"

@@ -84,8 +84,8 @@ def test_settings_in_the_words_of_java(given: dict[str, str | int], wanted: dict
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"security.protocol": "sasl_ssl", "sasl.mechanisms": "OAUTHBEARER"}, "OAUTHBEARER is not possible"),
-        ({"security.protocol": "sasl_ssl"}, "nothing is not possible"),
+        ({"security.protocol": "sasl_ssl", "sasl.mechanisms": "OAUTHBEARER"}, "OAUTHBEARER is not supported"),
+        ({"security.protocol": "sasl_ssl"}, "nothing is not supported"),
         ({"ssl.certificate.location": "own.pem", "ssl.key.location": "old.pem"}, "openssl pkcs8"),
     ],
 )

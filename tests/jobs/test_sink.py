@@ -58,9 +58,9 @@ def test_a_stamp_goes_as_a_header(frame: Frame, make_spec: MakeSpec, in_headers:
     ("does", "in_headers", "change", "why"),
     [
         ("same", False, lambda df: df.select("key"), "`value` is missing"),
-        ("same", False, lambda df: df.withColumn("value", F.lit(5)), "`value` is int, and is to be binary or string"),
+        ("same", False, lambda df: df.withColumn("value", F.lit(5)), "`value` is int, expected binary or string"),
         ("same", False, lambda df: df.withColumn("n", F.lit(5)), "`n` cannot be written to a topic"),
-        ("same", False, lambda df: df.withColumn("partition", F.lit("0")), "`partition` is string, and is to be int"),
+        ("same", False, lambda df: df.withColumn("partition", F.lit("0")), "`partition` is string, expected int"),
         ("subset", True, lambda df: df.drop("headers"), "`headers` is missing"),
         ("changed", False, lambda df: df.drop("stamp"), "`stamp` is missing"),
         ("aggregate", True, lambda df: df.drop("stamp", "headers"), "`stamp` is missing"),

@@ -51,11 +51,11 @@ def test_all_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
     path = f"{tmp_path}/client.properties"
     beginnings = [
         f"{path}:1: is not a setting. Write it as name=value",
-        f"{path}:2: group.id is decided by the run. Leave it out",
+        f"{path}:2: group.id is set by the run. Leave it out",
         f"{path}:3: linger.ms: Invalid value",
         f'{path}:4: No such configuration property: "nope.nope"',
         f"{path}:5: ssl.truststore.location is a setting of the Java client. Write `ssl.ca.location`",
-        f"{path}:6: linger.ms is set already in line 3",
+        f"{path}:6: linger.ms is already set in line 3",
     ]
     assert [fault[: len(begin)] for fault, begin in zip(faults, beginnings, strict=True)] == beginnings
     assert "hunter2" not in "".join(faults)

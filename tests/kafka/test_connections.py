@@ -181,7 +181,7 @@ def test_what_is_secured_is_not_opened_by_a_plain_socket(
 
 def test_every_broker_must_take_connections() -> None:
     """One that is told of and cannot be reached from here would fail every time."""
-    with pytest.raises(BrokerError, match=r"connector-0: the broker at 127\.0\.0\.1:\d+ takes no connection"):
+    with pytest.raises(BrokerError, match=r"connector-0: the broker at 127\.0\.0\.1:\d+ refuses connections"):
         opener_of(ClientSpec("connector-0", ("t",), {}), [refused()])
 
 

@@ -81,5 +81,5 @@ def test_a_broker_that_is_paused_does_not_hold_it(own: EmbeddedBroker) -> None:
     assert monotonic_ns() - paused_ns[0] < 10 * NS_PER_SECOND
 
     impatient = Cluster(own.bootstrap, {}, timeout_seconds=0.5)
-    with pytest.raises(BrokerError, match="could not be primed: topic streamgauge-prime could not be made"):
+    with pytest.raises(BrokerError, match="could not be primed: topic streamgauge-prime could not be created"):
         prime(impatient, 0)

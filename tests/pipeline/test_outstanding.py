@@ -205,7 +205,7 @@ def test_without_a_policy_nothing_is_held_back(run: Any) -> None:
 
     for metric in ("throttle", "own_schedule_delay"):
         (row,) = rows(folder, "latency", metric=metric)
-        assert (row["count"], row["reason"]) == (0, "nothing holds producers back")
+        assert (row["count"], row["reason"]) == (0, "no backpressure")
     assert {row["selected_by"] for row in rows(folder, "latency", metric="ack_service")} == {"due"}
 
 

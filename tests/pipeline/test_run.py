@@ -399,7 +399,7 @@ def test_a_run_that_only_produces(run: Writer) -> None:
     assert (delivery["acked"], delivery["received"], delivery["lost"], delivery["reordered"]) == (500, None, None, None)
     reasons = {each["metric"]: each["reason"] for each in rows(folder, "latency", scope="measure")}
     assert reasons["ack_response"] is None
-    assert reasons["end_to_end_service"] == "nobody consumes"
+    assert reasons["end_to_end_service"] == "no consumers"
     assert {each["outstanding"] for each in rows(folder, "throughput", scope="window")} == {None}
 
 
@@ -479,7 +479,7 @@ def test_what_is_no_run_is_refused_with_the_reason(run: Writer, tmp_path: Path) 
         analyse(RunFolder(tmp_path / "nowhere"))
     folder = run.facts()
     folder.facts.write_text("{}")
-    with pytest.raises(AnalysisError, match=r"run\.json does not say what it should"):
+    with pytest.raises(AnalysisError, match=r"run\.json has unexpected content"):
         analyse(folder)
 
 
@@ -511,7 +511,7 @@ def test_batches_are_timed_from_their_first_message_and_from_the_begin_of_the_wa
         )
         assert rows(folder, "latency", metric=metric, scope="partition") == rows(folder, "heat", metric=metric) == []
     response = row(folder, "latency", metric="end_to_end_response", scope="measure")
-    assert response["reason"] == "closed loop: the next batch is sent when the last one is acknowledged"
+    assert response["reason"] == "closed loop: a batch is sent when the last one is acknowledged"
 
 
 def in_transactions(messages: Messages, run: Writer) -> tuple[Ints, dict[str, Any]]:

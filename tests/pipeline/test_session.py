@@ -47,7 +47,7 @@ def test_java_is_given_a_folder_whatever_it_is_called() -> None:
 
 @pytest.mark.parametrize(
     ("folder", "said"),
-    [("a,b", "Spark takes a comma"), ("gone", "cannot be written there: No such file")],
+    [("a,b", "Spark does not support commas"), ("gone", "cannot be written there: No such file")],
 )
 def test_a_temporary_folder_that_cannot_be_used_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, said: str

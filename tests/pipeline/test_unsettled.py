@@ -110,7 +110,7 @@ def test_no_message_of_a_killed_producer_is_missing(run: Writer, scheduled: bool
     ],
 )  # fmt: skip
 def test_rows_are_counted_against_what_producers_took_up(run: Writer, workers: list[Row], wanted: int | None) -> None:
-    """Where nobody consumes, too; nothing is known of received ones then."""
+    """Where no consumers, too; nothing is known of received ones then."""
     written(run, scheduled=True, consumed=False)
     folder = run.facts(workers=workers, groups=[], scenario={"load": {"rate": "1k/s"}}, **TIMES)
     analyse(folder)

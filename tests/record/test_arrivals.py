@@ -128,22 +128,22 @@ def test_a_run_is_its_due_times_and_sent_times_where_it_has_none(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "column", "expected"),
     [
-        ("", None, "holds no times. Write a number or a date in each line"),
-        ("\n\n", None, "holds no times."),
-        ("at,b\n", "at", "holds no times."),
-        ("1\nsoon\n3\n", None, "entry 2 is 'soon', which is no time."),
+        ("", None, "contains no times. Write a number or a date in each line"),
+        ("\n\n", None, "contains no times."),
+        ("at,b\n", "at", "contains no times."),
+        ("1\nsoon\n3\n", None, "entry 2 is 'soon', which is not a time."),
         (
             "at\n1\n",
             None,
-            "entry 1 is 'at', which is no time. Write a number or a date in each line, and name the column of",
+            "entry 1 is 'at', which is not a time. Write a number or a date in each line, and name the column of",
         ),
-        ("at,b\n1,\n,2\n", "at", "entry 2 is '', which is no time."),
-        ("2026-11-21T18:00:00Z\n5\n", None, "holds times of several kinds, which cannot be put in order."),
+        ("at,b\n1,\n,2\n", "at", "entry 2 is '', which is not a time."),
+        ("2026-11-21T18:00:00Z\n5\n", None, "contains times of several kinds, which cannot be ordered."),
         ("18:00:00\n", None, "holds values of type time32[s], not times."),
-        ("1\nnan\n", None, "holds a time that is no finite number. Leave it out"),
-        ("inf\n", None, "holds a time that is no finite number."),
-        ("0\n999999999999\n", None, "146 years or more lie between its times. Look whether they are all of one unit"),
-        ("0\n1e99\n", None, "146 years or more lie between its times."),
+        ("1\nnan\n", None, "contains a time that is not a finite number. Leave it out"),
+        ("inf\n", None, "contains a time that is not a finite number."),
+        ("0\n999999999999\n", None, "its times span 146 years or more. Check that all have the same unit"),
+        ("0\n1e99\n", None, "its times span 146 years or more."),
         ("1,2\n3\n", None, "cannot be read: CSV parse error: Expected 1 columns, got 2: 1,2. Write a number"),
         (b"\xff\xfe\x00\n", None, "holds values of type binary, not times."),
         (b"PAR1 and nothing more", None, "cannot be read: "),
@@ -169,18 +169,18 @@ def test_columns_of_a_parquet_file_are_checked(tmp_path: Path) -> None:
     assert fault_of(several).endswith("has 2 columns. Name one of at, b")
     assert fault_of(several, "when").endswith("has no column 'when'. Name one of at, b")
 
-    assert "1 of 2 times are missing. Leave those rows out" in fault_of(parquet(tmp_path, at=[1, None]))
+    assert "1 of 2 times are missing. Remove those rows" in fault_of(parquet(tmp_path, at=[1, None]))
     assert "holds values of type bool, not times." in fault_of(parquet(tmp_path, at=[True]))
-    assert "holds no times." in fault_of(parquet(tmp_path, at=pa.array([], pa.float64())))
+    assert "contains no times." in fault_of(parquet(tmp_path, at=pa.array([], pa.float64())))
 
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     assert "cannot be read: No such file or directory. Name another file" in fault_of(tmp_path / "none")
-    assert "no folder of a run that sent anything. Name a run folder" in fault_of(tmp_path)
+    assert "not the folder of a run that sent messages. Name a run folder" in fault_of(tmp_path)
     assert "cannot be read: " in fault_of(Path("a\0b"))
 
 
 def test_a_run_that_sent_nothing_has_no_times(tmp_path: Path) -> None:
     sent(tmp_path, 0, [None], [None])
 
-    assert "holds no times." in fault_of(tmp_path)
+    assert "contains no times." in fault_of(tmp_path)

@@ -175,6 +175,4 @@ def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name
 
     said = fault_of(path, "v" if name.endswith(".csv") else None)
 
-    assert said == (
-        "takes more than 1GiB of memory, which is what is read at most: 15 events. Name a file with fewer events"
-    )
+    assert said == ("needs more than 1GiB of memory, which is the limit: 15 events. Name a file with fewer events")

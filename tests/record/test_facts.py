@@ -66,8 +66,8 @@ def test_keys_of_a_later_version_of_the_same_format_are_passed_over(tmp_path: Pa
     ("text", "expected"),
     [
         (None, "not a run folder: it has no readable run.json"),
-        ("", "run.json does not say what it should"),
-        ('{"format": 1}', "run.json does not say what it should: id: Field required"),
+        ("", "run.json has unexpected content"),
+        ('{"format": 1}', "run.json has unexpected content: id: Field required"),
         (facts(format=99).model_dump_json(), "format 99 is newer than this version reads"),
     ],
 )

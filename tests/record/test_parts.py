@@ -165,7 +165,7 @@ def test_an_end_that_cannot_be_read_is_told_and_kept(folder: RunFolder, end: byt
 
     assert told == left.with_name("_torn-0")
     assert f"last {len(end):,} bytes" in reason
-    assert "behind 130 rows" in reason
+    assert "after 130 rows" in reason
     assert told.read_bytes() == whole + end
     assert close_left_open(folder) == []
     assert [row["seq"] for row in rows_of(folder)] == list(range(130))

@@ -38,8 +38,8 @@ ABSENT = {
     "batch": "the load does not wait for its reports",
     "flush_wait": "the load does not wait for its reports",
     "since_record_time": "the run sends what it receives",
-    "throttle": "nothing holds producers back",
-    "own_schedule_delay": "nothing holds producers back",
+    "throttle": "no backpressure",
+    "own_schedule_delay": "no backpressure",
 }
 """Metrics that a run has not, and why."""
 

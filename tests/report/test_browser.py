@@ -208,7 +208,7 @@ def test_every_figure_has_its_data_as_a_table(make: Make, see: Callable[..., See
         summary.click()
     assert seen.ask("document.querySelectorAll('#rates table').length") == 1
     rows = seen.ask("[...document.querySelectorAll('#rates tr')].map(row => row.innerText.split('\\t').slice(0, 3))")
-    assert rows[:2] == [["s", "asked", "sent"], ["-2", "10000", "10000"]]
+    assert rows[:2] == [["s", "target", "sent"], ["-2", "10000", "10000"]]
     assert len(rows) == 13
 
 

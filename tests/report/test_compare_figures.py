@@ -151,7 +151,7 @@ def test_a_percentile_that_is_censored_is_marked(run: Run, high: float | None, t
     for figure, name in ((codecs(results), "codecs"), (acks(results), "acks"), (sizes(results), "sizes_p99")):
         marked = [row for row in figure.data[name] if row["shown"].startswith("> ")]
         assert [(row["value"], row["top"], row["shown"]) for row in marked] == [(6.0, top, "> 6.00")]
-        assert "never came" in figure.about
+        assert "never arrived" in figure.about
         assert "datum.top > datum.value" in json.dumps(figure.spec())
 
 
@@ -272,11 +272,11 @@ def nothing_of_one_size(run: Run) -> list[LabelledRun]:
         (payloads, no_latency, "none of the runs has such a latency"),
         (acks, no_latency, "none of the runs has such a latency"),
         (sizes, nothing_of_one_size, "none of the runs has messages of one size"),
-        (baseline_timeline, no_seconds, "there is no second to show"),
-        (burst_timeline, no_seconds, "there is no second to show"),
+        (baseline_timeline, no_seconds, "there is no data"),
+        (burst_timeline, no_seconds, "there is no data"),
         (burst_timeline, no_burst, "none of the runs has bursts"),
-        (burst_summary, no_burst, "there is no burst to look at"),
-        (burst_summary, too_short, "there is no burst to look at"),
+        (burst_summary, no_burst, "there are no bursts"),
+        (burst_summary, too_short, "there are no bursts"),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_says_why(
@@ -308,7 +308,7 @@ def test_no_result_is_a_fault(draw: Callable[[Sequence[Any]], object]) -> None:
 
 def test_two_results_of_one_name_are_a_fault(run: Run) -> None:
     """Their bars would stand on each other."""
-    with pytest.raises(ValueError, match="more than one result is called a; give each a label of its own"):
+    with pytest.raises(ValueError, match="more than one result is called a; give each its own label"):
         compare([run("a"), run("b"), run("a")])
 
 

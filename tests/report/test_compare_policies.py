@@ -164,7 +164,7 @@ def test_what_was_never_delivered_makes_a_tail_uncertain(run: Run) -> None:
     figure = policy_summary([free, run("credit", CREDIT)])
     assert [row["shown"] for row in figure.data["policy_summary_p99"]] == ["> 35,000", "6.00"]
     assert [row["shown"] for row in figure.data["policy_summary_delivered"]] == ["25 %", "100 %"]
-    assert "never came" in figure.about
+    assert "never arrived" in figure.about
 
 
 def test_recoveries_begin_where_their_cause_is_over(run: Run) -> None:
@@ -223,9 +223,9 @@ def nothing(run: Run) -> list[LabelledRun]:
 @pytest.mark.parametrize(
     ("draw", "results", "missing"),
     [
-        (policy_timeline, no_seconds, "there is no second to show"),
+        (policy_timeline, no_seconds, "there is no data"),
         (policy_summary, nothing, "none of the runs has any of these"),
-        (recoveries, nothing, "none of the runs had to recover from anything"),
+        (recoveries, nothing, "none of the runs had a fault"),
         (cdfs, nothing, "none of the runs has such a latency"),
     ],
 )

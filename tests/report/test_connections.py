@@ -56,7 +56,7 @@ def test_every_null_has_its_reason() -> None:
     failed = section(row("open", made=0, per_second=0.0, **answers))["open"]
     idle = section(row("open", made=0, failed=0, error=None, per_second=None, **answers, **lateness))["open"]
 
-    assert failed["reasons"] == dict.fromkeys(answers, "none was answered")
+    assert failed["reasons"] == dict.fromkeys(answers, "none succeeded")
     assert idle["reasons"] == {
         "error": "none failed",
         "per_second": "the measure phase has no length",

@@ -81,17 +81,17 @@ def older(_facts: Row, tables: Tables) -> None:
         (no_load, over_time.latency, "there is no such latency in this run"),
         (no_load, distribution.percentiles, "there is no latency in this run"),
         (no_load, distribution.heat_map, "there is no latency in this run"),
-        (no_load, over_time.outstanding, "only runs that both send and consume have them"),
+        (no_load, over_time.outstanding, "only runs that produce and consume have them"),
         (no_load, over_time.schedule_delay, "the load has no schedule"),
         (older, distribution.percentiles, "the run was analysed by an older version; analyse it again"),
         (older, distribution.heat_map, "the run was analysed by an older version; analyse it again"),
         (older, distribution.delivered_within, "the run was analysed by an older version; analyse it again"),
-        (given_cluster, machine.pauses, "only embedded brokers can be looked at"),
+        (given_cluster, machine.pauses, "GC pauses are known for embedded brokers only"),
         (without("gc", process="broker-1"), machine.pauses, "there was no pause"),
-        (without("resources", scope="interval"), machine.cpu, "no use of resources was recorded"),
-        (without("throughput", scope="partition"), partitions.load, "no message is known to have reached a partition"),
+        (without("resources", scope="interval"), machine.cpu, "no resources were recorded"),
+        (without("throughput", scope="partition"), partitions.load, "no messages with a known partition"),
         (without("latency", scope="partition"), partitions.latency, "there is no latency by partition"),
-        (without("throughput", scope="window"), over_time.rates, "there is no second to show"),
+        (without("throughput", scope="window"), over_time.rates, "there is no data"),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_says_why(
@@ -147,7 +147,7 @@ def test_a_second_is_a_point_and_phases_are_shades(make: Make) -> None:
     assert rows[3]["target"] == rows[3]["sent"] == rows[3]["received"] == 10_000
     assert rows[3]["outstanding"] == 40
     assert rows[3]["end-to-end response p99"] == rounded(6.0 * (0.5 + 4 / 8))
-    assert rows[3]["lateness max"] == 18.0
+    assert rows[3]["delay max"] == 18.0
     assert phases(result) == [{"from": -2.0, "to": 0.0, "phase": "warmup"}]
 
 
@@ -180,7 +180,7 @@ def test_a_long_run_is_drawn_with_fewer_points(make: Make) -> None:
     assert (rows[1]["sent"], rows[1]["outstanding"], rows[1]["ack response max"]) == (50.0, 3, 4.0)
     assert rows[1]["ack service p50"] is None
     about = next(iter(catalogue.figures(result, {}))).about
-    assert about.endswith("Each point stands for 2 s: rates by their mean, the rest by its worst.")
+    assert about.endswith("Each point stands for 2 s: mean of rates, maximum of the rest.")
 
 
 def _ack(at: int) -> Row:

@@ -9,23 +9,23 @@ from streamgauge.verdict.fitness import Finding, Machine, findings
 
 FOUND = [
     Finding("python", "ok", "3.12.4", "The workers run on it."),
-    Finding("steal", "unknown", "macOS has nothing like it", "It would be seen as latency."),
+    Finding("steal", "unknown", "macOS has no equivalent", "It would be seen as latency."),
     Finding("cores", "warn", "2", "The tails are longer.", "Measure elsewhere"),
-    Finding("java", "fail", "PATH: nothing there", "Nothing can be started.", "brew install openjdk@17"),
+    Finding("java", "fail", "PATH: nothing found", "Nothing can be started.", "brew install openjdk@17"),
 ]
 TEXT = """\
 NOT READY  to measure on this machine; 1 fail, 1 warn, 1 ok, 1 unknown
 
-  fail     java    PATH: nothing there
+  fail     java    PATH: nothing found
                    Nothing can be started.
   warn     cores   2
                    The tails are longer.
   ok       python  3.12.4
                    The workers run on it.
-  unknown  steal   macOS has nothing like it
+  unknown  steal   macOS has no equivalent
                    It would be seen as latency.
 
-To mend:
+Remedies:
   java: brew install openjdk@17
   cores: Measure elsewhere"""
 ALL_WRONG = Machine(
@@ -66,7 +66,7 @@ def test_nothing_is_cut_off_and_commands_stay_whole(width: int) -> None:
     """Commands have a hundred columns for themselves, however narrow the terminal."""
     found = findings(ALL_WRONG)
     text = diagnosis(found, colour=False, width=width)
-    table, _, commands = text.partition("To mend:\n")
+    table, _, commands = text.partition("Remedies:\n")
 
     assert {each.status for each in found} == {"warn", "fail"}
     assert max(map(len, table.splitlines())) <= width

@@ -39,7 +39,7 @@ HEAD = """\
 #[Streamgauge: ack_response = acked_ns - due_ns]
 #[Histogram log format version 1.3]
 #[Values in microseconds, Interval_Max in milliseconds (value unit ratio 1000)]
-#[The measure phase begins at 2 s; lines of before and after it have the tag unmeasured]
+#[The measure phase starts at 2 s; lines before and after it have the tag unmeasured]
 #[Below zero, recorded as 0: 4]
 #[Never delivered, left out: 7]
 #[StartTime: 1767268803.250 (seconds since epoch), 2026-01-01T12:00:03Z]

@@ -196,7 +196,7 @@ def test_checks_that_failed_are_told_before_the_figures(make: Make) -> None:
 
     text = Page(report(make(late))).text
     assert text.startswith("NOT VALID: baseline - Streamgauge")
-    rate = re.search(r"The target rate was reached instrument (target 10,000/s, sent 5,000/s[^.]*)", text)
+    rate = re.search(r"fail Target rate reached rate, instrument (target 10,000/s, sent 5,000/s[^.]*)", text)
     assert rate
     assert rate.start() < text.index("Summary")
 

@@ -25,17 +25,17 @@ TROUBLED = r"""## NOT VALID: baseline, interrupted
 
 Checks: 1 passed, 2 failed, 1 warned.
 
-|  | check | about | seen | what to do |
+|  | check | about | evidence | remedy |
 | --- | --- | --- | --- | --- |
-| **fail** | No message was received before it was sent | instrument | 2 messages came too early | Use one host. |
-| **fail** | No message was lost | system | 12 of 120,000 lost | See \`problems\`. |
-| warn | The run finished | instrument | interrupted | What was measured stands. |
+| **fail** | One monotonic clock (clock) | instrument | 2 messages came too early | Run all workers on one host. |
+| **fail** | No lost messages (lost) | system | 12 of 120,000 lost | See \`problems\`. |
+| warn | Run finished (ending) | instrument | interrupted | The figures are valid. |
 
 ### Throughput
 
 | stage | rate |  |
 | --- | ---: | --- |
-| target | - | the load is as fast as possible |
+| target | - | the load has no target rate |
 | sent | 10,000/s |  |
 | acked | 10,000/s |  |
 | received | 10,000/s |  |
@@ -50,7 +50,7 @@ Checks: 1 passed, 2 failed, 1 warned.
 | end-to-end | response | 3.00 | > 6.00 | - | 18.0 | needs 10,000 samples, has 900 |
 | end-to-end | service | 3.00 | 6.00 | 7.50 | 18.0 |  |
 
-`>`: messages that never came are counted at their age, so the figure may be higher.
+`>`: messages that never arrived are counted at their age, so the figure may be higher.
 
 ### Delivery
 
@@ -69,12 +69,12 @@ Checks: 1 passed, 2 failed, 1 warned.
 | producers | 0.21 + 0.22 cores |
 | consumers | 0.12 + 0.12 cores |
 | broker | 0.44 cores |
-| machine | 38 % idle, 0.12 % stolen |
+| machine | 38 % idle, 0.12 % steal |
 | garbage collection | 2 GC pauses, longest 2.50 ms |
 
-### Expected: 1 of 3 passed
+### Expectations: 1 of 3 passed
 
-| path | wanted | found | passed |
+| path | expected | found | passed |
 | --- | --- | --- | --- |
 | delivery.lost | 0 | 12 | **no** |
 | latency.ack.response.p99\_ms | \<= 20 | the load has no schedule | **no** |
@@ -104,8 +104,8 @@ def troubled(facts: Row, tables: Tables) -> None:
     nothing = {name: None for name in measured["ack_response"] if name.endswith("_ms")}
     measured["ack_response"].update(nothing, count=0, reason="the load has no schedule")
     tables["verdict"] = [
-        check("ending", "warn", "interrupted", "What was measured stands."),
-        check("clock", "fail", "2 messages came too early", "Use one host."),
+        check("ending", "warn", "interrupted", "The figures are valid."),
+        check("clock", "fail", "2 messages came too early", "Run all workers on one host."),
         check("duration", "pass", "10 s", ""),
         check("lost", "fail", "12 of 120,000 lost", "See `problems`.", about="system"),
     ]
@@ -124,7 +124,7 @@ def test_a_healthy_run_has_no_troubles_to_list(make: Make) -> None:
     text = to_markdown(assemble(make()))
 
     assert re.match(r"## VALID: baseline, finished\n\nChecks: \d+ passed.\n\n### Throughput\n", text)
-    assert "\nNone failed, lost, undelivered, repeated, reordered or corrupt.\n" in text
+    assert "\nNone failed, lost, undelivered, duplicated, reordered or corrupt.\n" in text
     assert "**" not in text
     assert "`>`" not in text
 
@@ -137,7 +137,7 @@ def test_a_folder_that_was_never_analysed_is_told_too(make: Make) -> None:
 
     text = to_markdown(assemble(make(bare, judged=False)))
 
-    assert text.startswith("## NOT JUDGED: baseline, without an end\n\nChecks: none was made.\n")
+    assert text.startswith("## NOT JUDGED: baseline, did not end\n\nChecks: none.\n")
     assert "| sent | - | the table throughput is missing |\n" in text
     assert "| poll | - | - | - | - |\n" in text
     assert "### Delivery\n\nNot known.\n\n### Resources\n\nNot known.\n\n### What was run\n" in text
@@ -148,7 +148,7 @@ def test_the_terminal_has_the_same_figures(make: Make) -> None:
     """Every figure of the summary's tables stands on the screen."""
     result = assemble(make(troubled, judged=False))
     screen = summary(result, colour=False, width=100)
-    shown = to_markdown(result).partition("### Throughput")[2].partition("### Expected")[0]
+    shown = to_markdown(result).partition("### Throughput")[2].partition("### Expect")[0]
 
     figures = re.findall(r"\d[\d,.]*\d", shown)
     assert len(figures) > 25
@@ -222,5 +222,5 @@ def test_what_few_runs_have_is_one_line_each(make: Make) -> None:
     text = to_markdown(assemble(make(transacting, processing)))
 
     assert "- Transactions: 900 committed, 100 aborted, 90.0/s of 100 messages" in text
-    assert "- Processing: 4,000 in 3.02 ms each (asked 3.00 ms), 7 not processed" in text
+    assert "- Processing: 4,000 in 3.02 ms each (target 3.00 ms), 7 not processed" in text
     assert "- Transactions" not in to_markdown(assemble(make()))

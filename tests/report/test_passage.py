@@ -121,7 +121,7 @@ def test_the_section_is_as_its_schema_says(make: Make, changes: tuple[Any, ...])
 def test_without_a_pipeline_there_is_no_section_and_it_is_said_why(make: Make) -> None:
     result = assemble(make())
     assert result.pipeline is None
-    assert "stands between" in result.reasons["pipeline"]
+    assert "no pipeline" in result.reasons["pipeline"]
     assert passage.in_short(result) == {}
     assert passage.facts(result) == []
     assert "Pipeline" not in to_markdown(result)
@@ -139,8 +139,8 @@ def test_the_screen_says_what_stood_there_and_where_time_went(make: Make) -> Non
     text = " ".join(summary(assemble(make(piped)), width=200).split())
     assert "-> pass (micro-batch) -> 2 consumers" in text
     assert "2 topics" not in text
-    assert "80 batches of 125 messages, p50 120 ms, longest 800 ms; died once, away for 6.00 s in all" in text
-    assert "180 us of CPU a message; 7 written twice by the pipeline" in text
+    assert "80 batches of 125 messages, p50 120 ms, longest 800 ms; died once, down for 6.00 s in all" in text
+    assert "180 us of CPU a message; 7 duplicates written by the pipeline" in text
     assert "schedule 0 + produce 10.0 + wait for the batch 20.0 + process 30.0 + deliver 40.0 = 100 ms" in text
 
 
@@ -152,7 +152,7 @@ def test_reports_have_stages_and_life(make: Make) -> None:
     assert "50 queries, p50 2.00 ms" in markdown
     assert "wait for the batch" in markdown
     assert [row[2] for row in passage.life(result)] == ["started", "ready", "died", "started", "ready"]
-    assert passage.life(result)[-1][3] == "6.00 s after it was gone"
+    assert passage.life(result)[-1][3] == "6.00 s after its end"
 
 
 def test_a_stage_that_is_not_there_is_not_shown(make: Make) -> None:

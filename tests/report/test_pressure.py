@@ -92,14 +92,14 @@ def test_a_run_without_any_of_it_says_nothing(result: Callable[..., Result]) -> 
 
 
 def test_a_policy_is_told_with_what_it_cost(result: Callable[..., Result]) -> None:
-    """Limit, peak, whether the limit was kept, load, wait, credits: in the report and in summary.md."""
+    """Limit, peak, whether limit respected, load, wait, credits: in the report and in summary.md."""
     shown = page(result(backpressure=CREDIT))
     told = [
         "Policy credit: at most 5,000 messages sent and not processed; decided every 1.00 ms",
-        "Peak 4,990 messages outstanding at 2.50 s; 4,992 of 5,000 credits in use at most: the limit was kept, replayed",  # noqa: E501
+        "Peak 4,990 messages outstanding at 2.50 s; 4,992 of 5,000 credits in use at most: limit respected",
         "Load offered 10,000/s, admitted 2,400/s, sent 2,400/s, processed 2,390/s; 76,000 messages were due and never",
         "Throttle wait p50 3.20 s, p99 7.50 s, p99.9 7.60 s, max 9.50 ms",
-        "Credits 12 of sends that failed came back; 3 of sends whose fate nobody knows did not",
+        "Credits 12 of failed sends returned; 3 of sends with unknown outcome not returned",
     ]
     for line in told:
         assert line in shown
@@ -112,10 +112,10 @@ def test_a_policy_is_told_with_what_it_cost(result: Callable[..., Result]) -> No
 def test_hysteresis_has_pauses_and_no_bound(result: Callable[..., Result]) -> None:
     """What is not there has its reason."""
     shown = page(result(backpressure=HYSTERESIS | {"controller_died_second": 7.25}))
-    assert "Policy hysteresis: producers pause above a committed lag of 20,000, go on below 5,000" in shown
-    assert "Peak 25,123 messages outstanding at 2.50 s, exact to the message Pauses 8 pauses, 32.0 s in all" in shown
+    assert "Policy hysteresis: producers pause above a committed lag of 20,000, resume below 5,000" in shown
+    assert "Peak 25,123 messages outstanding at 2.50 s (exact) Pauses 8 pauses, 32.0 s in all" in shown
     assert "Throttle wait the load has no schedule" in shown
-    assert "Controller died at 7.25 s; nothing was decided from then on" in shown
+    assert "Controller died at 7.25 s; no decisions after that" in shown
     assert "bound" not in shown
     assert "Credits" not in shown
     assert "never sent" not in shown
@@ -124,10 +124,10 @@ def test_hysteresis_has_pauses_and_no_bound(result: Callable[..., Result]) -> No
 @pytest.mark.parametrize(
     ("changes", "said", "tone"),
     [
-        ({"within_limit": True}, "the limit was kept", "good"),
+        ({"within_limit": True}, "limit respected", "good"),
         (
             {"within_limit": False, "credits_used_max": 5_001},
-            "5,001 of 5,000 credits in use at most: the limit was",
+            "5,001 of 5,000 credits in use at most: limit exceeded",
             "bad",
         ),
         ({"within_limit": None, "credits_used_max": None}, "- of 5,000 credits", "doubt"),
@@ -187,9 +187,9 @@ def test_the_screen_has_a_line_of_each(result: Callable[..., Result]) -> None:
     """And still fits on one."""
     lines = lines_of(result(lag=LAG, backpressure=CREDIT, faults=FAULTS, recovery=RECOVERY))
     assert lines[0].startswith("VALID")
-    assert "Lag committed at most 12,177, last 1,828; outstanding at most 4,990, last 0" in lines
-    assert "Backpressure credit 5,000: at most 4,992 in use, the limit was kept; admitted 2,400/s of 10,000/s" in lines
-    assert "Faults 1 x pause, 1 x kill, 1 could not be done" in lines
+    assert "Lag committed max 12,177 (between commits), last 1,828; outstanding max 4,990, last 0" in lines
+    assert "Backpressure credit 5,000: at most 4,992 in use, limit respected; admitted 2,400/s of 10,000/s" in lines
+    assert "Faults 1 x pause, 1 x kill, 1 could not be injected" in lines
     recovery = (
         "Recovery pause of consumers: drained in 2.25 s, peak 20,123; kill of consumer-1: not drained, peak 20,123"
     )
@@ -221,7 +221,7 @@ def test_pauses_and_a_dead_controller_are_on_the_screen(result: Callable[..., Re
     once = pressure.in_short(result(backpressure=HYSTERESIS | {"pauses": 1}))["Backpressure"]
     assert "; 1 pause, 32.0 s in all; " in once
     broken = pressure.in_short(result(backpressure=CREDIT | {"within_limit": False}))["Backpressure"]
-    assert "the limit was exceeded" in broken
+    assert "limit exceeded" in broken
 
 
 def test_many_recoveries_are_cut_short_on_the_screen(result: Callable[..., Result]) -> None:
@@ -238,7 +238,7 @@ def test_a_summary_has_tables(result: Callable[..., Result]) -> None:
     # A column that is empty is left out: there is one group.
     assert "| lag | largest | at second | mean | at the end |\n| --- | ---: | ---: | ---: | ---: |\n" in text
     assert "| committed lag | 12,177 | 5.00 | 9,000 | 1,828 |" in text
-    assert "Faults: 1 x pause, 1 x kill, 1 could not be done." in text
+    assert "Faults: 1 x pause, 1 x kill, 1 could not be injected." in text
     assert "| kill | consumer-1 | outstanding" in text
 
 

@@ -107,7 +107,7 @@ def test_lags_that_differ_by_decades_have_a_logarithmic_scale(make: Make, most: 
 
     figure = figure_of(make(far), lag.lag)
     assert ('"type": "symlog"' in json.dumps(figure.spec())) == is_logarithmic
-    assert figure.about.endswith("logarithmic, but for its begin at zero.") == is_logarithmic
+    assert figure.about.endswith("logarithmic, but linear near zero.") == is_logarithmic
 
 
 def test_every_group_has_lines_of_its_own(drawn: Drawn) -> None:
@@ -250,7 +250,7 @@ def test_a_long_run_keeps_its_peaks(make: Make) -> None:
     found = points(figure, "outstanding")
     assert len(found) == MOST_POINTS
     assert [second for second, value in found.items() if value == 7] == [123.4]
-    assert figure.about.endswith("Each point stands for 3 values, by the largest of them.")
+    assert figure.about.endswith("Each point is the maximum of 3 values.")
 
 
 def test_what_is_not_known_does_not_hide_what_is() -> None:

@@ -79,7 +79,7 @@ def test_where_tables_are_broken_the_result_is_shown_as_it_was_written(make: Mak
     result = write_result(folder)
     folder.table("throughput").write_bytes(b"")
     assert result_of(folder, told.append) == result
-    assert "result.json is shown as it was written" in told[0]
+    assert "showing the existing result.json" in told[0]
     folder.result.unlink()
     with pytest.raises(StreamgaugeError, match=r"cannot be read.*streamgauge analyse"):
         result_of(folder, told.append)
@@ -94,7 +94,7 @@ def test_tables_of_two_analyses_are_not_mixed(make: Make, told: list[str]) -> No
     (said,) = told
     why, _, then = said.partition("\n")
     assert why.startswith(f"{folder.tables} cannot be read: an analysis was cut off while it replaced them")
-    assert (why.rpartition("; ")[2], then) == ("analyse the run again", "result.json is shown as it was written")
+    assert (why.rpartition("; ")[2], then) == ("analyse the run again", "showing the existing result.json")
     written = names(publish(folder, result, told.append), folder)
     assert written == {"report.html", "summary.md"}
     assert told[1:] == ["writing the report", why]
@@ -122,7 +122,7 @@ def test_a_file_that_cannot_be_written_is_told_with_the_way_to_go_on(
     with pytest.raises(AnalysisError) as raised:
         publish(folder, result_of(folder, lambda _: None), lambda _: None)
     assert str(raised.value) == (
-        f"{path} cannot be written: No space left on device; when that is mended, write the report again: "
+        f"{path} cannot be written: No space left on device; then write the report again: "
         f"streamgauge report {folder.root}"
     )
     assert path.read_bytes() == before
@@ -156,8 +156,11 @@ def change_result(**changes: Any) -> Callable[[RunFolder], object]:
 @pytest.mark.parametrize(
     ("break_it", "message"),
     [
-        (lambda folder: folder.result.unlink(), "this run has not been analysed. Say: streamgauge analyse"),
-        (lambda folder: (folder.result.unlink(), folder.facts.unlink()), "not a run folder: it has no run.json"),
+        (lambda folder: folder.result.unlink(), "this run has not been analysed. Use: streamgauge analyse"),
+        (
+            lambda folder: (folder.result.unlink(), folder.facts.unlink()),
+            "not a run folder: it has no run.json",
+        ),
         (lambda folder: folder.result.write_text("{"), "cannot be read: Expecting property name"),
         (lambda folder: folder.result.write_bytes(b"\xff\xfe\x00"), "cannot be read"),
         (lambda folder: folder.result.write_text("[]"), "is not a result of streamgauge"),

@@ -63,7 +63,7 @@ def produce_only(facts: Row, tables: Tables) -> None:
         row.update(received=0, processed=0, received_bytes=0, outstanding=None)
     for row in tables["latency"]:
         if row["scope"] == "measure" and not row["metric"].startswith("ack"):
-            nothing(row, "nobody consumes")
+            nothing(row, "no consumers")
 
 
 def consume_only(facts: Row, tables: Tables) -> None:
@@ -85,7 +85,7 @@ def closed_loop(facts: Row, tables: Tables) -> None:
 
 
 def never_came(_facts: Row, tables: Tables) -> None:
-    """Some messages were never delivered: from p99 on the percentiles are intervals, from p99.9 on without an end."""
+    """Some messages were never delivered: from p99 on the percentiles are intervals, from p99.9 on did not end."""
     for row in tables["latency"]:
         if row["metric"] == "end_to_end_response" and row["scope"] == "measure":
             row.update(censored=120, count=99_880)
@@ -341,7 +341,7 @@ def test_recoveries_name_their_group_and_say_what_is_not_known(make: Make) -> No
 
     assert [row["time_to_drain_s"] for row in result["recovery"]] == [2.25, 2.5, None]
     assert result["recovery"][0]["group"] == "g"
-    why = "it was not back before the load ended, or the next began"
+    why = "it did not recover before the load ended, or the next cause began"
     assert result["recovery"][2]["reasons"]["time_to_drain_s"] == why
     assert [row["error"] for row in result["faults"]][-1] == "no such process"
 
@@ -363,21 +363,21 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
     [
         (few, ("latency", "ack", "service", "p99_9_ms"), "needs 10,000 samples, has 9,999"),
         (as_fast_as_possible, ("latency", "ack", "response", "p50_ms"), "the load has no schedule"),
-        (as_fast_as_possible, ("throughput", "target_per_second"), "the load is as fast as possible"),
+        (as_fast_as_possible, ("throughput", "target_per_second"), "the load has no target rate"),
         (closed_loop, ("throughput", "target_per_second"), CLOSED_LOOP),
         (few, ("latency", "batch"), "the load does not wait for its reports"),
         (few, ("latency", "since_record_time"), "the run sends what it receives"),
         (few, ("transactions",), "the load has no transactions"),
         (few, ("processing",), "consumers do no processing"),
-        (few, ("connections",), "the scenario asks for none"),
-        (few, ("backpressure",), "nothing holds producers back"),
+        (few, ("connections",), "the scenario has none"),
+        (few, ("backpressure",), "no backpressure"),
         (from_before, ("lag",), "the table lag is missing"),
         (from_before, ("latency", "throttle"), "the run was analysed by an older version"),
         (credited, ("backpressure", "pauses"), "credit does not pause"),
-        (hysteresis, ("backpressure", "within_limit"), "hysteresis knows no credit"),
-        (lagging, ("recovery",), "nothing was done to the run that was over before its load ended"),
-        (lagging, ("faults",), "nothing was done to the run"),
-        (produce_only, ("processing",), "nobody consumes"),
+        (hysteresis, ("backpressure", "within_limit"), "hysteresis has no credit"),
+        (lagging, ("recovery",), "no fault ended before the load did"),
+        (lagging, ("faults",), "no faults were injected"),
+        (produce_only, ("processing",), "no consumers"),
         (consume_only, ("transactions",), "nothing is sent"),
         (consume_only, ("schedule_delay",), "nothing is sent"),
         (as_fast_as_possible, ("schedule_delay",), "the load has no schedule"),
@@ -385,8 +385,8 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
         (from_before, ("latency", "batch"), "the run was analysed by an older version"),
         (from_before, ("transactions",), "the table transactions is missing"),
         (without("latency"), ("latency", "poll"), "the table latency is missing"),
-        (produce_only, ("throughput", "received_mb_per_second"), "nobody consumes"),
-        (produce_only, ("delivery", "lost"), "nobody consumes"),
+        (produce_only, ("throughput", "received_mb_per_second"), "no consumers"),
+        (produce_only, ("delivery", "lost"), "no consumers"),
         (consume_only, ("throughput", "acked_per_second"), "nothing is sent"),
         (consume_only, ("delivery", "undelivered"), "nothing is sent"),
         (without("throughput"), ("throughput", "measured_seconds"), "the table throughput is missing"),
@@ -451,7 +451,7 @@ def test_a_table_of_another_version_that_makes_no_result_is_one_clear_error(make
         faulty(facts, tables)
         tables["faults"][0]["kind"] = "mystery"
 
-    with pytest.raises(AnalysisError, match=r"makes no result: kind is not .*'burst'; analyse the run again"):
+    with pytest.raises(AnalysisError, match=r"cannot be used: kind is not .*'burst'; analyse the run again"):
         assemble(make(unheard_of))
 
 
@@ -508,8 +508,7 @@ LATER = ("aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_r
 """Counts of delivery that the first version did not know."""
 UNDESCRIBED = {("run", "workers", 0, "pid"), ("run", "workers", 0, "ended_ns")}
 OPTIONAL = {
-    *UNDESCRIBED,
-    ("verdict", "checks", 0, "title"),
+    *UNDESCRIBED, ("verdict", "checks", 0, "title"),
     ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
     ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
     *(("latency", key) for key in ("batch", "flush_wait", "throttle", "own_schedule_delay")),
@@ -581,7 +580,7 @@ def test_messages_of_unknown_fate_are_in_the_account(make: Make) -> None:
     delivery = result["delivery"]
     names = ("fate_unknown", "fate_unknown_received", "unknown", "unaccounted")
     assert [delivery[name] for name in names] == [400, 150, 250, 0]
-    assert delivery["measure"]["reasons"]["unaccounted"] == "a message without a row belongs to no phase"
+    assert delivery["measure"]["reasons"]["unaccounted"] == "a message without a row has no phase"
     assert "unaccounted" not in delivery["reasons"]
 
 
@@ -593,7 +592,7 @@ def test_a_count_that_nobody_can_make_says_why(make: Make) -> None:
             row.update(unaccounted=None, aborted_received=None)
 
     reasons = told(make(change))["delivery"]["reasons"]
-    assert reasons["unaccounted"] == "how many were taken up is not known"
+    assert reasons["unaccounted"] == "the number of messages taken up is not known"
     assert reasons["aborted_received"] == "cannot be decided"
 
 

@@ -99,7 +99,7 @@ def test_a_run_that_was_killed_has_no_ending_and_no_result(contents: Contents) -
     assert run_row(ID, facts, None) == replace(BARE, ending=None, verdict=NOT_ANALYSED)
 
 
-_WRONG = "run.json does not say what it should"
+_WRONG = "run.json has unexpected content"
 _NO_NUMBER = "format: Input should be a valid integer, unable to parse string as an integer"
 BROKEN = {
     "empty": (b"", f"{_WRONG}: it is empty", "cannot be read as JSON"),
@@ -136,7 +136,7 @@ def test_a_broken_file_is_one_row_that_says_so(
 
 def test_a_file_that_lacks_something_names_it(contents: Contents) -> None:
     facts, result = contents
-    said = "does not say what it should"
+    said = "has unexpected content"
 
     assert run_row(ID, changed(facts, "broker.embedded", ...), None).faults == (
         f"run.json {said}: broker.embedded: Field required",
@@ -181,16 +181,16 @@ BROKEN_ROW = RunRow(
 KILLED = RunRow("20260104", scenario="x", created="2026-01-04T12:00:00Z")
 
 TABLE = """\
-Run                               Verdict         Rate      p50 / p99, ms   Delivery
-20260101-120000-baseline          VALID           10,000/s  3.00 / 6.00     none missing
-baseline, 2026-01-01T12:00:00Z    finished        received  end-to-end      2 of 2 passed
-20260102-120000-smoke             NOT VALID       10,000/s  3.00 / > 1,234  12 missing
-smoke, 2026-01-01T12:00:00Z       interrupted     sent      ack             1 of 2 passed
-20260103                          not readable    -         -               -
+Run                               Verdict       Rate      p50 / p99, ms   Delivery
+20260101-120000-baseline          VALID         10,000/s  3.00 / 6.00     none missing
+baseline, 2026-01-01T12:00:00Z    finished      received  end-to-end      2 of 2 passed
+20260102-120000-smoke             NOT VALID     10,000/s  3.00 / > 1,234  12 missing
+smoke, 2026-01-01T12:00:00Z       interrupted   sent      ack             1 of 2 passed
+20260103                          not readable  -         -               -
 run.json is missing
 result.json is not a JSON object
-20260104                          not analysed    -         -               -
-x, 2026-01-04T12:00:00Z           without an end"""
+20260104                          not analysed  -         -               -
+x, 2026-01-04T12:00:00Z           did not end"""
 ROWS = [HEALTHY, TROUBLED, BROKEN_ROW, KILLED]
 
 

@@ -30,24 +30,22 @@ Latency, ms                         p50   p99  p99.9   max
                          service   3.00  6.00   7.50  18.0
 
 Delivery     120,000 sent, 120,000 acknowledged, 120,000 delivered once
-             none failed, lost, undelivered, repeated, reordered or corrupt
+             none failed, lost, undelivered, duplicated, reordered or corrupt
 Resources    cores: producers 0.21 + 0.22, consumers 0.12 + 0.12, broker 0.44
-             machine 38 % idle, 0.12 % stolen, 2 GC pauses, longest 2.50 ms
+             machine 38 % idle, 0.12 % steal, 2 GC pauses, longest 2.50 ms
 Expected     2 of 2 passed
 Files        runs/20260101-120000-baseline"""
 
 TROUBLED = """\
 NOT VALID  baseline, interrupted; checks: 29 passed, 2 failed, 1 warned
 
-  fail  No message was received before it was sent  instrument
-        2 of 120,000 messages were received before they were sent
-        The clocks disagree. Run all workers on one host.
-  fail  No message was lost  system
-        12 of 120,000 messages (0.01 %) acknowledged and lost
-        Use acks=all with replication; see `problems` for their partitions and offsets.
-  warn  The run finished  instrument
-        interrupted
-        What was measured until then stands.
+  fail  One monotonic clock  instrument  2 of 120,000 messages were received before they were sent
+        clock                            The clocks disagree. Run all workers on one host.
+  fail  No lost messages     system      12 of 120,000 messages (0.01 %) acknowledged and lost
+        lost                             Use acks=all with replication; see `problems` for their
+                                         partitions and offsets.
+  warn  Run finished         instrument  interrupted
+        ending                           Figures until then are valid.
 
 Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
              measured 10 s, Kafka 4.3.1, embedded broker
@@ -62,11 +60,11 @@ Latency, ms                         p50     p99   p99.9   max
 Delivery     120,000 sent, 120,000 acknowledged, 119,988 delivered once
              12 lost
 Resources    cores: producers 0.21 + 0.22, consumers 0.12 + 0.12, broker 0.44
-             machine 38 % idle, 0.12 % stolen, 2 GC pauses, longest 2.50 ms
+             machine 38 % idle, 0.12 % steal, 2 GC pauses, longest 2.50 ms
 Expected     0 of 2 passed
-             delivery.lost wanted 0: found 12
-             latency.end_to_end.response.p99_ms wanted <= 20: with the messages that never came it
-             may be as high as infinite
+             delivery.lost expected 0, found 12
+             latency.end_to_end.response.p99_ms expected <= 20, counting messages that never arrived
+             it may be as high as infinite
 Files        20260101-120000-baseline"""
 
 
@@ -187,8 +185,8 @@ def test_a_folder_that_was_never_analysed_is_shown(make: Make) -> None:
 
     lines = summary(assemble(make(bare, judged=False)), colour=False, width=100).splitlines()
 
-    assert lines[0] == "NOT JUDGED  baseline, without an end; no check was made"
-    assert "             nothing was measured, Kafka 4.3.1, embedded broker" in lines
+    assert lines[0] == "NOT JUDGED  baseline, did not end; no checks"
+    assert "             no measurement, Kafka 4.3.1, embedded broker" in lines
     assert "             poll      -    -      -    -" in lines
     assert "Throughput   target 10,000/s" in lines
     assert "Delivery     not known" in lines
@@ -205,7 +203,7 @@ def test_what_few_runs_have_is_one_line_each(make: Make) -> None:
 
     told = "900 committed, 100 aborted, 90.0/s of 100 messages, p50 12.5 ms, max 31.0 ms"
     assert f"Transactions  {told}" in lines
-    assert "Processing    4,000 in 3.02 ms each (asked 3.00 ms), 7 not processed, busy 75 % of the time" in lines
+    assert "Processing    4,000 in 3.02 ms each (target 3.00 ms), 7 not processed, busy 75 % of the time" in lines
     assert "              10,000 aborted" in lines
     assert "              batch                 2.00  4.00   5.00  12.0" in lines
     assert "              flush wait            1.50  3.00   3.75  9.00" in lines
@@ -264,5 +262,5 @@ def test_several_topics_and_groups_are_counted(make: Make) -> None:
         facts["groups"].append({"id": 1, "name": "h"})
         facts["scenario"]["consume"]["processing"] = {"delay": "4ms", "jitter": "1ms"}
 
-    chain = "3 topics of 12 partitions -> 2 groups of 2 consumers, 4ms and up to 1ms more a message"
+    chain = "3 topics of 12 partitions -> 2 groups of 2 consumers, 4ms plus up to 1ms a message"
     assert chain in " ".join(" ".join(lines_of(make(several))).split())

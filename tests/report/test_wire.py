@@ -72,7 +72,7 @@ def test_a_measure_phase_that_was_too_short_leaves_the_run() -> None:
         ([], {}, dict.fromkeys(("producers", "consumers"), NOT_TOLD)),
         ([], {"load": "off"}, {"producers": "nothing is sent", "consumers": NOT_TOLD}),
         (ROWS, {"consume": "off"}, {}),
-        ([], {"consume": "off"}, {"producers": NOT_TOLD, "consumers": "nobody consumes"}),
+        ([], {"consume": "off"}, {"producers": NOT_TOLD, "consumers": "no consumers"}),
     ],
 )
 def test_what_nobody_told_has_its_reason(rows: list[Row] | None, scenario: Row, reasons: Row) -> None:
@@ -87,5 +87,5 @@ def test_what_cannot_be_told_has_its_reason() -> None:
     found = section([row("run", "producer", None, **unknown)])["producers"]
 
     assert {name for name, value in found.items() if value is None} == set(unknown) == set(found["reasons"])
-    assert found["reasons"]["ratio"] == "nothing went over the wire"
-    assert found["reasons"]["batch_bytes"] == "no batch was sent in the seconds looked at"
+    assert found["reasons"]["ratio"] == "no network traffic"
+    assert found["reasons"]["batch_bytes"] == "no batch was sent in the sampled seconds"

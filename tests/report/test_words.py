@@ -34,7 +34,7 @@ def test_what_few_runs_have_is_told_in_a_line_each() -> None:
     assert told == {
         "Connections": "open 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, 2 failed; "
         "hold producer 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, none failed",
-        "Wire": "3.62 bytes of messages for a byte sent, 28.9 messages a request",
+        "Wire": "payload is 3.62 times the bytes on the wire, 28.9 messages a request",
     }
 
 
@@ -51,12 +51,12 @@ def test_messages_that_did_not_come_back_are_named() -> None:
 @pytest.mark.parametrize(
     ("quota", "expected"),
     [
-        ({}, "38 % idle, 0.12 % stolen"),
-        ({"throttled_share": None, "throttled_periods_share": None}, "38 % idle, 0.12 % stolen"),
-        ({"throttled_share": 0.0, "throttled_periods_share": 0.0}, "38 % idle, 0.12 % stolen"),
+        ({}, "38 % idle, 0.12 % steal"),
+        ({"throttled_share": None, "throttled_periods_share": None}, "38 % idle, 0.12 % steal"),
+        ({"throttled_share": 0.0, "throttled_periods_share": 0.0}, "38 % idle, 0.12 % steal"),
         (
             {"throttled_share": 0.9, "throttled_periods_share": 0.93},
-            "38 % idle, 0.12 % stolen, a CPU quota used up in 93 % of the time",
+            "38 % idle, 0.12 % steal, a CPU quota used up in 93 % of the time",
         ),
     ],
 )
@@ -75,6 +75,6 @@ def test_messages_without_a_report_are_told_with_the_other_troubles() -> None:
     assert [(str(each), each.grave) for each in told] == [
         ("250 undecided", False),
         ("150 received though not acknowledged", False),
-        ("400 taken up and not reported", False),
+        ("400 of unknown fate", False),
     ]
     assert [(str(each), each.grave) for each in words.troubles(account(unaccounted=3))] == [("3 unaccounted for", True)]

@@ -44,16 +44,16 @@ def test_a_run_that_begins_ends_it(folder: Path, monkeypatch: pytest.MonkeyPatch
     archives.make_way()
     making.join(30)
 
-    assert (seen, said[1:]) == ([True], ["archives of Java classes are left for another time"])
+    assert (seen, said[1:]) == ([True], ["creating Java class data sharing archives was postponed"])
     assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (CtrlC(), "archives of Java classes are left for another time"),
-        (KeyboardInterrupt(), "archives of Java classes are left for another time"),
-        (BrokerError("it fell over"), "archives of Java classes could not be made: it fell over"),
+        (CtrlC(), "creating Java class data sharing archives was postponed"),
+        (KeyboardInterrupt(), "creating Java class data sharing archives was postponed"),
+        (BrokerError("it fell over"), "Java class data sharing archives could not be created: it fell over"),
     ],
 )
 def test_what_goes_wrong_is_told_and_no_more(
@@ -76,7 +76,7 @@ def test_one_makes_them_at_a_time(folder: Path) -> None:
     told: list[str] = []
     with FolderLock.exclusive(folder) or pytest.fail("somebody holds it"):
         assert not archives.make(JAVA, told.append)
-    assert told == ["archives of Java classes are being made by another process"]
+    assert told == ["another process is creating Java class data sharing archives"]
 
 
 def test_without_a_folder_there_is_nobody_to_wait_for(folder: Path) -> None:

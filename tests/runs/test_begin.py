@@ -53,13 +53,13 @@ def test_what_takes_how_long(embedded: bool, pipeline: Any, seconds: int, who: s
         (
             EMBEDDED_READY_SECONDS - 0.1,
             True,
-            f"{START_AT} comes in {EMBEDDED_READY_SECONDS - 0.1:.1f} s; broker and workers",
+            f"{START_AT} is in {EMBEDDED_READY_SECONDS - 0.1:.1f} s; broker and workers",
         ),
-        (3.2, True, f"{START_AT} comes in 3.2 s; broker and workers take up to {EMBEDDED_READY_SECONDS} s to be ready"),
+        (3.2, True, f"{START_AT} is in 3.2 s; broker and workers take up to {EMBEDDED_READY_SECONDS} s to be ready"),
         (READY_SECONDS, False, None),
-        (3.2, False, f"{START_AT} comes in 3.2 s; workers take up to {READY_SECONDS} s to be ready"),
-        (0, False, f"{START_AT} is over; workers"),
-        (-3_600, True, f"{START_AT} is over; broker and workers"),
+        (3.2, False, f"{START_AT} is in 3.2 s; workers take up to {READY_SECONDS} s to be ready"),
+        (0, False, f"{START_AT} has passed; workers"),
+        (-3_600, True, f"{START_AT} has passed; broker and workers"),
     ],
 )
 def test_a_begin_that_cannot_be_kept_is_refused(in_seconds: float, embedded: bool, begins: str | None) -> None:
@@ -70,7 +70,7 @@ def test_a_begin_that_cannot_be_kept_is_refused(in_seconds: float, embedded: boo
     if begins:
         needed = EMBEDDED_READY_SECONDS if embedded else READY_SECONDS
         assert faults[0].startswith(f"phases.start_at: {begins}")
-        assert faults[0].endswith(f"Write a time at least {needed} s from now, or leave it out to begin at once")
+        assert faults[0].endswith(f"Write a time at least {needed} s from now, or leave it out to start at once")
 
 
 def test_without_a_begin_there_is_nothing_to_keep() -> None:

@@ -65,9 +65,9 @@ def cells(folder: RunFolder, memory: Path) -> Path:
 
 def test_a_folder_whose_run_goes_on_is_left_alone(folder: RunFolder) -> None:
     """In one sentence, with what to do; afterwards anybody may have it, one at a time."""
-    with hold(folder), pytest.raises(BadInput, match=r"its run goes on.*Wait until that has ended"):
+    with hold(folder), pytest.raises(BadInput, match=r"still active. Wait until it has ended"):
         alone(folder)
-    with alone(folder), pytest.raises(BadInput, match="its run goes on"):
+    with alone(folder), pytest.raises(BadInput, match="its run, or another analysis or report, is still active"):
         alone(folder)
     alone(folder).close()
 

@@ -105,4 +105,4 @@ def test_groups_that_nobody_waited_for_are_named() -> None:
 
     topics().leave(outcome)
 
-    assert outcome.reasons == ["group g was not removed: enough"]
+    assert outcome.reasons == ["group g was not deleted: enough"]

@@ -60,5 +60,5 @@ def test_impatience_that_comes_when_the_run_is_just_over_is_heeded(
     monkeypatch.setattr(running, "conduct", conduct)
     scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "1/s", "size": 512}})
     request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
-    with pytest.raises(Interrupted, match=f"^stopped at once; what was recorded is kept: .* {tmp_path}$"):
+    with pytest.raises(Interrupted, match=f"^stopped at once; recorded events are kept: .* {tmp_path}$"):
         running.run(request, show=lambda *_: pytest.fail("analysed"))

@@ -184,5 +184,5 @@ def test_a_group_that_cannot_be_removed_is_told_and_the_run_stays_what_it_is() -
     outcome = Outcome(workers=[])
     topics_of(cluster, **LOAD).leave(outcome)
 
-    assert outcome.reasons == ["group g was not removed: it still has members"]
+    assert outcome.reasons == ["group g was not deleted: it still has members"]
     assert outcome.ending == "finished"

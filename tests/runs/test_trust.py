@@ -22,7 +22,7 @@ from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.trust import Trust
 from streamgauge.scenario import parse
 
-SAY: Final = "Say --allow-code if you trust this scenario"
+SAY: Final = "Use --allow-code if you trust this scenario"
 MODULE: Final = """\
 from pathlib import Path
 Path({mark!r}).touch()
@@ -135,7 +135,7 @@ def test_code_runs_only_where_somebody_said_so(where: str, mapping: dict[str, An
     for command in ("run", "payload", "compression"):
         said = call(command, name)
         refused(said, f"{where}: module_of_mine:")
-        assert f"is code that would be run. {SAY}, or --trust FOLDER" in said.err
+        assert f"is code that would run. {SAY}, or --trust FOLDER" in said.err
     for arguments in (["scenarios", name], ["simulate", "lag", "--scenario", name]):
         assert not call(*arguments).imported
     for granted in ("--allow-code", "--trust=."):
@@ -170,17 +170,17 @@ def test_all_that_is_not_granted_is_told_at_once(call: Call) -> None:
 
     refused(
         call("run", name),
-        "load.rate.replay.file: ../private.txt lies neither below the folder of the scenario nor below this one",
-        "load.payload.file.path: /etc/hostname lies neither below",
-        "load.keys.file.path: link.txt lies neither below",
-        "load.client.plugin.library.paths: ./evil.so would load a library or run a command. Say --allow-code",
-        "consume.processing.function: module_of_mine:handle is code that would be run. Say --allow-code",
-        "consume.client.sasl.kerberos.kinit.cmd: *** would load a library or run a command. Say --allow-code",
+        "load.rate.replay.file: ../private.txt is outside the scenario's folder and the current folder",
+        "load.payload.file.path: /etc/hostname is outside the scenario's folder",
+        "load.keys.file.path: link.txt is outside the scenario's folder",
+        "load.client.plugin.library.paths: ./evil.so would load a library or run a command. Use --allow-code",
+        "consume.processing.function: module_of_mine:handle is code that would run. Use --allow-code",
+        "consume.client.sasl.kerberos.kinit.cmd: *** would load a library or run a command. Use --allow-code",
         "pipeline.job.function.call: builtins:exec: a function of Python itself, not of yours. Define one in a module",
-        "pipeline.job.function.expects: module_of_mine:oracle is code that would be run. Say --allow-code",
-        "pipeline.sink.table: ../../table is not in the run folder, and would be written. Say --allow-code",
-        "pipeline.checkpoint: /var/checkpoint is not in the run folder, and would be written. Say --allow-code",
-        "pipeline.settings.spark.plugins: a.B may name code, a program, a file or another machine. Say --allow-code",
+        "pipeline.job.function.expects: module_of_mine:oracle is code that would run. Use --allow-code",
+        "pipeline.sink.table: ../../table is outside the run folder, and would be written. Use --allow-code",
+        "pipeline.checkpoint: /var/checkpoint is outside the run folder, and would be written. Use --allow-code",
+        "pipeline.settings.spark.plugins: a.B may name code, a program, a file or another machine. Use --allow-code",
         "expect.delivery.lots: delivery has no `lots`",
     )
 
@@ -263,7 +263,7 @@ def test_a_folder_is_trusted_and_nothing_else(call: Call) -> None:
     """Neither other folders, nor what a module of the folder hands on, nor anything but functions and files to read."""
     here = written({"consume": {"processing": {"function": "module_of_mine:handle"}}})
     refused(call("run", here, "--trust", "theirs"), "consume.processing.function: module_of_mine:handle is code")
-    assert f"from {Path.cwd() / 'module_of_mine.py'}. Say" in call("run", here, "--trust", "theirs").err
+    assert f"from {Path.cwd() / 'module_of_mine.py'}. Use" in call("run", here, "--trust", "theirs").err
     assert call("run", here, "--trust", "theirs", "--trust", ".").code is None
 
     theirs = written({"consume": {"processing": {"function": "theirs.module:handle"}}})
@@ -272,7 +272,7 @@ def test_a_folder_is_trusted_and_nothing_else(call: Call) -> None:
     lent = written({"consume": {"processing": {"function": "theirs.module:lent"}}})
     said = call("run", lent, "--trust", "theirs")
     assert said.code == 2
-    assert "theirs.module:lent comes from elsewhere_of_mine, which is in no folder of --trust" in said.err
+    assert "theirs.module:lent comes from elsewhere_of_mine, which is outside the folders of --trust" in said.err
 
     settings = written({"pipeline": {"settings": {"spark.plugins": "a.B"}, "checkpoint": "here"}})
     refused(call("run", settings, "--trust", "."), "pipeline.checkpoint: ", "pipeline.settings.spark.plugins: ")
@@ -315,7 +315,7 @@ def test_files_are_read_near_the_scenario_and_here(call: Call, path: str, is_nea
 
     said = call("run", name)
 
-    assert ("lies neither below" in said.err) is not is_near, said
+    assert ("is outside the scenario's folder" in said.err) is not is_near, said
     assert call("run", name, "--allow-code").code is None or "no such file" in said.err
 
 
@@ -334,7 +334,7 @@ def test_a_run_that_is_not_asked_for_on_the_command_line_is_granted_nothing_eith
     scenario = parse({"name": "x", "consume": {"processing": {"function": "module_of_mine:handle"}}})
     asked = Request(scenario, tmp_path / "runs", [], Java(tmp_path, "17", 17))
 
-    with pytest.raises(BadInput, match="is code that would be run"):
+    with pytest.raises(BadInput, match="is code that would run"):
         conduct.conduct(asked, Interrupts(), lambda _: None)
 
     assert not (tmp_path / "runs").exists()
@@ -351,8 +351,8 @@ def test_the_secrets_of_the_one_who_runs_it_stay_guarded(call: Call) -> None:
 
     refused(
         call("run", name, "--client-config", "client.properties"),
-        "load.client.metadata.broker.list: is decided by the run. Leave it out: name the cluster with --bootstrap",
-        "load.client.enable.ssl.certificate.verification: False changes how the secrets of --client-config are guarded",
+        "load.client.metadata.broker.list: is set by the run. Leave it out: name the cluster with --bootstrap",
+        "load.client.enable.ssl.certificate.verification: False changes how the secrets of --client-config are",
         "consume.client.enable.ssl.certificate.verification: False changes how the secrets of --client-config are",
     )
     name = written({"load": {"client": {"linger.ms": 5}}, "consume": {"client": settings}})
@@ -366,5 +366,5 @@ def test_a_secret_that_was_masked_must_be_written_again(call: Call) -> None:
 
     refused(
         call("run", "copy.yaml"),
-        "load.client.sasl.password: *** stands for a secret that was not written down. Write the secret, or put it",
+        "load.client.sasl.password: *** stands for a masked secret. Write the secret, or put it",
     )

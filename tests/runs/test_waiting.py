@@ -29,7 +29,7 @@ def test_during_the_load_it_takes_two() -> None:
     waiting()
     interrupts.note()
 
-    with pytest.raises(Interrupted, match="the cluster was not asked any more"):
+    with pytest.raises(Interrupted, match="the cluster was not queried any more"):
         waiting()
 
 

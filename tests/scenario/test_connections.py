@@ -85,8 +85,8 @@ def test_a_held_connection_is_used_once_every_refresh(refresh_ns: int, held: int
 @pytest.mark.parametrize(
     ("given", "where", "what"),
     [
-        ({}, "", "asks for no connection; write open, metadata or hold"),
-        ({"hold": {"refresh": "1s"}}, "", "asks for no connection"),
+        ({}, "", "no connections are configured; write open, metadata or hold"),
+        ({"hold": {"refresh": "1s"}}, "", "no connections are configured"),
         ({"open": "max"}, "open", "not a rate; write how many a second, like 10/s, or off"),
         ({"metadata": "0/s"}, "metadata", "a rate lies between"),
         ({"open": FASTEST + 1}, "open", "a rate lies between"),
@@ -160,7 +160,7 @@ def test_where_all_went_well_both_pass() -> None:
     assert connections
     assert rate
     assert (connections.status, rate.status) == ("pass", "pass")
-    assert connections.evidence == "all were answered: open 300 and metadata 60"
+    assert connections.evidence == "all succeeded: open 300 and metadata 60"
 
 
 def test_failures_are_of_the_system() -> None:
@@ -179,7 +179,7 @@ def test_a_machine_without_more_ports_is_of_the_instrument() -> None:
 
     assert connections
     assert (connections.about, connections.status) == ("instrument", "fail")
-    assert "9 for want of files, ports or threads" in connections.evidence
+    assert "9 because this machine ran out of files, ports or threads" in connections.evidence
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_what_failed_has_begun() -> None:
     _, rate = run(row("open", "measure", made=200, failed=100))
 
     assert rate
-    assert rate.evidence == "open: target 10.0/s, began 10.0/s; late p99 0.200 ms"
+    assert rate.evidence == "open: target 10.0/s, started 10.0/s; schedule delay p99 0.200 ms"
 
 
 def test_the_kind_that_is_furthest_off_is_the_one_that_is_shown() -> None:
@@ -223,4 +223,4 @@ def test_the_kind_that_is_furthest_off_is_the_one_that_is_shown() -> None:
     )
 
     assert rate
-    assert rate.evidence == "open: target 10.0/s, began 8.33/s; late p99 0.200 ms"
+    assert rate.evidence == "open: target 10.0/s, started 8.33/s; schedule delay p99 0.200 ms"

@@ -142,10 +142,10 @@ def test_a_misplaced_key_of_a_setting_is_told_its_place(key: str, place: str) ->
     ("given", "said"),
     [
         ({"bootstrap.servers": "x:1"}, "Leave it out: name the cluster with --bootstrap"),
-        ({"brokerList": "x:1"}, "Say --bootstrap HOST:PORT"),
-        ({"load": {"group.id": "g"}}, "Leave it out: every run makes a group of its own"),
+        ({"brokerList": "x:1"}, "Use --bootstrap HOST:PORT"),
+        ({"load": {"group.id": "g"}}, "Leave it out: every run creates its own group"),
         ({"auto.offset.reset": "earliest"}, "Leave it out: use consume.start"),
-        ({"security.protocol": "SSL"}, "Write it into a file, and say --client-config FILE"),
+        ({"security.protocol": "SSL"}, "Write it into a file, and use --client-config FILE"),
         ({"load.rate": "5k/s"}, "Write it as `load: {rate: ...}`"),
         ({"consumerOnly": True}, "Its place is `load: off`"),
         # A number with the unit that its name has.
@@ -186,7 +186,7 @@ def test_every_place_of_the_tables_is_one(place: str) -> None:
     """Or what to say on the command line."""
     path = place.partition("=")[0].partition(":")[0]
     free = any(part in path.split(".")[:-1] for part in ("client", "configs"))
-    assert free or place.startswith(("Say --", "Write it into a file, and say --")) or is_path(path.split("."))
+    assert free or place.startswith(("Use --", "Write it into a file, and use --")) or is_path(path.split("."))
 
 
 def test_no_name_of_another_benchmark_stands_in_two_places() -> None:
@@ -217,7 +217,7 @@ def test_no_name_of_another_benchmark_stands_in_two_places() -> None:
     ],
 )
 def test_an_option_that_is_a_key_names_the_setting(option: str, value: str | None, said: str) -> None:
-    assert str(option_fault(option, value)) == f"{option}: no such option. Say {said}"
+    assert str(option_fault(option, value)) == f"{option}: no such option. Use {said}"
 
 
 @pytest.mark.parametrize("option", ["--nonsense", "--sett", "--password"])

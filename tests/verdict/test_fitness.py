@@ -55,14 +55,14 @@ def test_on_a_good_machine_nothing_is_to_be_mended() -> None:
         ("java", {}, "ok", "21.0.1, /jdk/bin/java"),
         ("java", {"java_path": None}, "ok", "21.0.1"),
         ("java", {"java_version": None}, "fail", "none found"),
-        ("java", {"java_version": None, "java_fault": "PATH: nothing there"}, "fail", "PATH: nothing there"),
+        ("java", {"java_version": None, "java_fault": "PATH: nothing found"}, "fail", "PATH: nothing found"),
         ("python", {"python": "3.11.0"}, "ok", "3.11.0"),
         ("python", {"python": "3.14.0rc1"}, "ok", "3.14.0rc1"),
         ("python", {"python": "4.0.0"}, "ok", "4.0.0"),
         ("python", {"python": "3.10.14"}, "fail", "3.10.14"),
         ("jars", {}, "ok", "all in /cache/jars"),
-        ("jars", {"jars_missing": 1}, "warn", "1 to be fetched into /cache/jars"),
-        ("jars", {"jars_missing": 3, "jars_folder": None}, "warn", "3 to be fetched into the cache"),
+        ("jars", {"jars_missing": 1}, "warn", "1 to be downloaded into /cache/jars"),
+        ("jars", {"jars_missing": 3, "jars_folder": None}, "warn", "3 to be downloaded into the cache"),
         ("memory", {}, "ok", "12.0 GiB free of 16.0 GiB"),
         ("memory", {"memory_bytes": None}, "ok", "12.0 GiB free"),
         ("memory", {"memory_available_bytes": 4 * GIB}, "ok", "4.00 GiB free of 16.0 GiB"),
@@ -172,7 +172,7 @@ LINUX_ONLY = {"memory limit", "cpu limit", "steal", "clock source", "timer slack
 
 
 @pytest.mark.parametrize(
-    ("system", "nothing"), [("Linux", "Linux does not tell"), ("Darwin", "macOS has nothing like it")]
+    ("system", "nothing"), [("Linux", "Linux does not report it"), ("Darwin", "macOS has no equivalent")]
 )
 def test_what_is_not_told_is_unknown_and_says_so(system: str, nothing: str) -> None:
     """It may be that the system has no such thing; neither is a fault. Only Java is known to be missing."""
@@ -183,4 +183,4 @@ def test_what_is_not_told_is_unknown_and_says_so(system: str, nothing: str) -> N
     assert {each.remedy for each in found.values()} == {""}
     assert {name for name, each in found.items() if each.found == nothing} >= LINUX_ONLY
     if system == "Darwin":
-        assert {each.found for name, each in found.items() if name not in LINUX_ONLY} == {"macOS does not tell"}
+        assert {each.found for name, each in found.items() if name not in LINUX_ONLY} == {"macOS does not report it"}

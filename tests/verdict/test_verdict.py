@@ -503,15 +503,15 @@ def nothing_measured(run: Run) -> None:
 
 
 SET_BACK = (
-    "the wall clock was set back by 2.5 s, which was seen at 12.0 s; it moved by 2.5 s in all; on it rests what the "
-    "stages of the pipeline took"
+    "the wall clock was set back by 2.5 s, detected at 12.0 s; it moved by 2.5 s in total; it affects "
+    "the stages of the pipeline"
 )
 
 CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("ending", (), ("instrument", "pass")),
     ("ending", (facts(reasons=["group g was not removed"]),), ("instrument", "warn")),
     ("ending", (facts(ending="interrupted"),), ("instrument", "warn")),
-    ("ending", (facts(ending="failed", reasons=["no producer is left"]),), ("instrument", "fail")),
+    ("ending", (facts(ending="failed", reasons=["no producer is running"]),), ("instrument", "fail")),
     ("ending", (facts(ending=None),), ("instrument", "fail")),
     ("workers", (), ("instrument", "pass")),
     ("workers", (died("producer"),), ("instrument", "fail")),
@@ -1083,7 +1083,7 @@ def test_the_group_that_fared_worst_is_judged() -> None:
         (
             (policed(own_p99_ms=200.0),),
             "schedule",
-            "of admitted messages: schedule delay p99 200 ms, max 400 ms; ack p99 905 ms from due, 705 ms without it",
+            "after admission: schedule delay p99 200 ms, max 400 ms; ack p99 905 ms from due, 705 ms without it",
         ),
         (
             (policed(), measured(sent=8_465 * SECONDS)),
@@ -1094,10 +1094,10 @@ def test_the_group_that_fared_worst_is_judged() -> None:
         (
             (policed(controller_died_second=7.0), died("controller")),
             "controller",
-            "the controller died at 7.0 s; what it granted last stood",
+            "the controller died at 7.0 s; no grants after that",
         ),
         ((sampled(failed=1),), "lag_samples", "1 of 100 samples failed: timed out"),
-        ((paused("consumer-0"),), "faults", "carried out: pause of consumer-0 at 5.0 s"),
+        ((paused("consumer-0"),), "faults", "injected: pause of consumer-0 at 5.0 s"),
         (
             (marks((5.0, "pause", "broker-1", "begin"), error="no such process"),),
             "faults",
@@ -1115,33 +1115,33 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             "samples",
             "500 messages measured; p99.9 and p99.99 need 10,000 and more",
         ),
-        ((delivery(unsent=100_000),), "unsent", "100,000 of 400,000 messages (25 %) were due and never sent"),
+        ((delivery(unsent=100_000),), "unsent", "100,000 of 400,000 messages (25 %) were due but not sent"),
         ((facts(ending="failed", reasons=["a", "b"]),), "ending", "a; b"),
         ((facts(ending="failed"),), "ending", "the run failed"),
         ((facts(ending="interrupted", reasons=["a"]),), "ending", "interrupted: a"),
-        ((facts(ending=None),), "ending", "run.json has no end: the run was killed, or goes on"),
+        ((facts(ending=None),), "ending", "run.json has no ending: the run was killed, or is still active"),
         ((), "worker_cpu", "busiest worker: producer-1 0.30 cores"),
         (
             (),
             "machine_cpu",
-            "machine idle 40 % of the time, stolen by the hypervisor 0.10 %, used by others 0.10 cores",
+            "machine idle 40 % of the time, steal time 0.10 %, used by other processes 0.10 cores",
         ),
         ((used("host", steal_share=None, cpu_cores=None),), "machine_cpu", "machine idle 40 % of the time"),
         ((), "cpu_quota", "no CPU quota"),
         (
             (throttled(0.9, 0.93),),
             "cpu_quota",
-            "the CPU quota of 0.5 cores stopped threads for 22 % to 90 % of the time, in 279 periods",
+            "the CPU quota of 0.5 cores throttled threads for 22 % to 90 % of the time, in 279 periods",
         ),
-        ((throttled(0.0, 0.0),), "cpu_quota", "the CPU quota of 0.5 cores stopped nothing"),
-        ((begun(11.6),), "start", "the load was to begin at 2027-01-15T07:59:55Z, and began 11.6 s late"),
-        ((begun(0.05),), "start", "the load was to begin at 2027-01-15T07:59:55Z, and did, 50.0 ms late"),
+        ((throttled(0.0, 0.0),), "cpu_quota", "the CPU quota of 0.5 cores throttled nothing"),
+        ((begun(11.6),), "start", "the load was scheduled for 2027-01-15T07:59:55Z, and started 11.6 s late"),
+        ((begun(0.05),), "start", "the load started at 2027-01-15T07:59:55Z as scheduled, 50.0 ms late"),
         (
             (lived, wall_clock((12, -2_500), (20, 1.5))),
             "wall_clock",
             SET_BACK,
         ),
-        ((wall_clock(*((at, 0.4) for at in range(10))),), "wall_clock", "the wall clock drifted by 4.00 ms in all"),
+        ((wall_clock(*((at, 0.4) for at in range(10))),), "wall_clock", "the wall clock drifted by 4.00 ms in total"),
         ((), "garbage_collection", "pauses: 1, < 0.01 % of the time, the longest 2.00 ms"),
         ((), "start_transient", "end-to-end p99 6.40 ms; highest p99 of a second in the later half 6.00 ms"),
         ((died("producer", error="disk full"),), "workers", "producer-0 died (disk full)"),
@@ -1168,11 +1168,11 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             "1 row from 2 places could not be used: events/received/worker=w/part-0.parquet: no footer",
         ),
         ((few_samples(500),), "samples", "500 messages measured; p99.9 and p99.99 need 10,000 and more"),
-        ((delivery(unknown=4),), "undecided", "the fate of 4 messages cannot be decided"),
+        ((delivery(unknown=4),), "undecided", "the outcome of 4 messages is not known"),
         (
             (silent(9, 3),),
             "undecided",
-            "the fate of 6 messages cannot be decided: 6 of them have no report",
+            "the outcome of 6 messages is not known: 6 of them have no report",
         ),
         (
             (silent(38_400, 6_746), died("producer")),
@@ -1191,27 +1191,27 @@ def test_the_group_that_fared_worst_is_judged() -> None:
         (
             (delivery(unaccounted=None),),
             "accounted",
-            "whether every message has a row is not known: run.json does not say how many producer-0 took up",
+            "it is not known whether every message has a row: run.json does not say how many producer-0 took up",
         ),
         (
             (delivery(unaccounted=None), facts(ending=None)),
             "accounted",
             (
-                "whether every message has a row is not known: "
-                "the run was killed before it could say how many were taken up"
+                "it is not known whether every message has a row: "
+                "the run was killed before it recorded how many were taken up"
             ),
         ),
         (
             (delivery(unaccounted=None), died("producer", next_seqs=[4])),
             "accounted",
-            "whether every message has a row is not known: the run was analysed by an older version",
+            "it is not known whether every message has a row: the run was analysed by an older version",
         ),
         (
             (facts(ending=None), measured(sent=MESSAGES // 2)),
             "rate",
             (
-                "target 10,000/s, sent 5,000/s, 50 % less; the run was killed, and what was sent last may not have "
-                "been recorded"
+                "target 10,000/s, sent 5,000/s, 50 % less; the run was killed, and the last messages may not have been "
+                "recorded"
             ),
         ),
     ],

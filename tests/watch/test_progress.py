@@ -86,13 +86,13 @@ def healthy(second: float, **changes: Any) -> Look:
     ("asked", "changes", "warning"),
     [
         (10_000.0, {}, None),
-        (10_000.0, {"alive": False}, "producer-0 is gone"),
+        (10_000.0, {"alive": False}, "producer-0 has died"),
         (10_000.0, {"failed": 12}, "12 messages failed"),
         (10_000.0, {"blocked_ns": SECOND // 2}, "the client's queue was full 50 % of the time: the system is too slow"),
         (10_000.0, {"blocked_ns": SECOND // 10}, None),
         (None, {"blocked_ns": SECOND // 2}, None),
-        (10_200.0, {}, "producers are 1,400 messages behind their schedule"),
-        (10_000.0, {"idle_ns": 6 * SECOND}, "the machine has no processor time left, 0 % idle"),
+        (10_200.0, {}, "producers are 1,400 messages behind schedule"),
+        (10_000.0, {"idle_ns": 6 * SECOND}, "the machine is 0 % idle"),
         (None, {"idle_ns": 6 * SECOND}, None),
     ],
 )

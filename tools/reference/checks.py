@@ -11,11 +11,10 @@ from streamgauge.verdict.rule import Rule
 from tools.reference.markdown import code, document, sentence, table
 
 INTRO = """\
-The verdict asks each of these questions that arises in a run. A check of the **instrument** asks whether the
-measurement may be believed: if one fails, the result is not valid. A check of the **system** says what the measured
-system did, and makes no measurement invalid. A check is `unknown` where what it looks at is missing; that makes nothing
-invalid, and is no pass either. `result.json` holds each check with its evidence and advice, and so does the table
-`verdict`."""
+The verdict consists of the checks that apply to a run. A check of the **instrument** asks whether the measurement is
+sound: if one fails, the result is not valid. A check of the **system** reports what the measured system did, and never
+makes a result invalid. A check is `unknown` if its data are missing; this is neither a pass nor invalid. `result.json`
+and the table `verdict` have each check with its evidence and advice."""
 
 LABELS = ("Looks at", "Warns when", "Fails when", "To do")
 _CONSTANTS = ChainMap(vars(evidence), *(vars(sys.modules[each.answer.__module__]) for each in RULES))
@@ -25,7 +24,7 @@ _LABELLED = re.compile(rf"^({'|'.join(LABELS)}): ", re.MULTILINE)
 def page() -> str:
     """Every check: the question, what it looks at, when it warns and fails, and what to do."""
     overview = table(
-        ("check", "title", "about", "asks"),
+        ("check", "title", "about", "question"),
         ((f"[{code(each.name)}](#{each.name})", each.title, about(each), question(each)) for each in RULES),
     )
     return document("Checks of the verdict", INTRO, overview, *(text for each in RULES for text in _section(each)))
@@ -50,7 +49,7 @@ def labelled(rule: Rule) -> dict[str, str]:
 def _section(rule: Rule) -> Iterable[str]:
     background = _LABELLED.split(_filled(rule))[0].split("\n\n")[1:]
     yield f"## {rule.name}"
-    yield sentence(f"{question(rule)} About the {about(rule)}.")
+    yield sentence(f"**{rule.title}.** {question(rule)} About the {about(rule)}.")
     yield from (sentence(text) for text in background if text.strip())
     yield "\n".join(f"- {label}: {text[:1].lower()}{text[1:]}" for label, text in labelled(rule).items())
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-GENERATED = "_Printed from the code by `make docs`; a change made here is lost._"
+GENERATED = "_Generated from the code by `make docs`; changes made here are lost._"
 
 
 def document(title: str, *parts: str) -> str:

@@ -15,7 +15,7 @@ Each run leaves one `RUN/result.json`, and `streamgauge run --json` prints it. I
 [result.schema.json](result.schema.json). Paths are those that `expect` in a scenario uses; `[]` stands for the
 number of an element, from 0."""
 COLUMNS = ("field", "form", "null", "limits", "description")
-COMMENT = "Printed from the code by `make docs`; a change made here is lost."
+COMMENT = "Generated from the code by `make docs`; changes made here are lost."
 WIDTH = 120
 
 

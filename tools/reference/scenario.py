@@ -18,13 +18,13 @@ EXAMPLE = "baseline"
 COLUMNS = ("field", "form", "default", "limits", "description")
 
 INTRO = """\
-A scenario says what to do, as a YAML file. `--set PATH=VALUE` changes one field for one run, like
-`--set load.rate=20k/s`; below `client`, `configs`, `settings` and `expect` the rest of the path is one name, dots and
-all, like `--set load.client.linger.ms=1`. A key in the wrong place, or the name that another benchmark has for it, is
-answered with the path: `targetRate` and `rate` with `load.rate`, `load.linger.ms` with `load.client.linger.ms`."""
+A scenario is a YAML file that describes a run. `--set PATH=VALUE` changes one field for one run, like
+`--set load.rate=20k/s`; below `client`, `configs`, `settings` and `expect` the rest of the path is one name that may
+contain dots, like `--set load.client.linger.ms=1`. For a misplaced key, or the name of another benchmark, the error
+message gives the path: `load.rate` for `targetRate` and `rate`, `load.client.linger.ms` for `load.linger.ms`."""
 COMMANDS = """\
-streamgauge scenarios baseline   # one with every default written out
-streamgauge scenarios --schema   # the JSON Schema of scenario files, for editors"""
+streamgauge scenarios baseline   # print a scenario with every default
+streamgauge scenarios --schema   # print the JSON Schema of scenario files, for editors"""
 
 
 def page() -> str:
@@ -38,8 +38,8 @@ def page() -> str:
         *sections(Scenario.model_json_schema(), COLUMNS),
         "## Forms",
         table(("form", "is written", "units", "examples"), forms()),
-        "## Settings that the run decides",
-        "Below `load.client` and `consume.client` these are refused.",
+        "## Settings that the run sets",
+        "These are refused in `load.client` and `consume.client`.",
         table(("setting", "instead"), ((code(name), sentence(mend)) for name, mend in OWNED_SETTINGS.items())),
     )
 

@@ -19,13 +19,16 @@ from streamgauge.runs.conduct.waiting import Waiting
 from streamgauge.runs.interrupts import noted
 
 app = typer.Typer(
-    help="Start, list and stop embedded brokers that outlive the command.",
+    help="Start, list and stop embedded brokers.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-_Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="Its name; `broker-1` for the first.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Name = Annotated[
+    str | None,
+    typer.Option("--name", metavar="NAME", help="Name of the broker; default `broker-1`, `broker-2` and so on."),
+]
 
 
 @app.command()
@@ -33,19 +36,19 @@ def start(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Keep its data here; without this they are removed by `stop`.", file_okay=False
+            metavar="DIR", help="Keep the data in this folder; otherwise `stop` removes them.", file_okay=False
         ),
     ] = None,
     name: _Name = None,
     heap: Annotated[str, typer.Option(metavar="SIZE", help="Java heap, like `512m` or `1g`.")] = "1g",
     as_json: _Json = False,
 ) -> None:
-    """Start a real Apache Kafka broker on this machine and print its address; it stays until `broker stop`.
+    """Start an Apache Kafka broker on this machine and print its address; it runs until `broker stop`.
 
     Example: `streamgauge broker start --data ./kafka-data`, then `streamgauge run baseline --bootstrap ADDRESS`
     """
     if not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
-        raise BadInput.single("--heap", f"{heap!r} is not a size as Java writes it", "Write one like `512m` or `1g`")
+        raise BadInput.single("--heap", f"{heap!r} is not a heap size of Java", "Write one like `512m` or `1g`")
     name = _free_name(name, registry.listing())
     interrupts = Interrupts()
     with (
@@ -59,7 +62,7 @@ def start(
             name=name,
             heap=heap,
             progress=_progress,
-            check=Waiting(interrupts, why="interrupted before the broker served: it was stopped again"),
+            check=Waiting(interrupts, why="interrupted before the broker was ready; it was stopped"),
         ) as broker,
     ):
         typer.echo(json.dumps(_facts(broker.entry), indent=2) if as_json else broker.bootstrap)
@@ -67,7 +70,7 @@ def start(
 
 @app.command()
 def status(as_json: _Json = False) -> None:
-    """List the embedded brokers that run on this machine.
+    """List the embedded brokers that are running on this machine.
 
     Example: `streamgauge broker status --json`
     """
@@ -75,7 +78,7 @@ def status(as_json: _Json = False) -> None:
     if as_json:
         typer.echo(json.dumps([_facts(entry) for entry in running], indent=2))
     elif not running:
-        typer.echo("no broker runs")
+        typer.echo("no broker is running")
     for entry in [] if as_json else running:
         kept = "until it stops" if entry.temporary else "kept"
         typer.echo(f"{entry.name}  {entry.bootstrap}  process {entry.process.pid}{_owner(entry)}")
@@ -85,16 +88,17 @@ def status(as_json: _Json = False) -> None:
 @app.command()
 def stop(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Which, where there is more than one.", show_default=False)
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Broker to stop; needed if several are running.", show_default=False),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Stop every broker that `broker start` started.")] = False,
 ) -> None:
-    """Stop a broker that `broker start` started. Its data are removed, unless they were put into a folder by `--data`.
+    """Stop a broker that `broker start` started. Removes its data, unless it was started with `--data`.
 
     Example: `streamgauge broker stop --all`
     """
     if name and every:
-        raise BadInput.single("NAME", "has no meaning with --all", "Leave one of them out")
+        raise BadInput.single("NAME", "cannot be combined with --all", "Leave one of them out")
     registry.sweep()
     running = registry.listing()
     chosen = [entry for entry in running if entry.owner is None] if every else _chosen(name, running)
@@ -102,7 +106,7 @@ def stop(
         registry.end(entry)
         typer.echo(f"stopped {entry.name} at {entry.bootstrap}")
     if not chosen:
-        typer.echo("no broker runs that could be stopped")
+        typer.echo("no broker to stop")
 
 
 def _free_name(asked: str | None, running: list[Entry]) -> str:
@@ -111,8 +115,8 @@ def _free_name(asked: str | None, running: list[Entry]) -> str:
     if asked is None:
         return next(free for number in range(1, len(taken) + 2) if (free := f"broker-{number}") not in taken)
     if asked in taken:
-        what = f"{asked} runs already, at {taken[asked].bootstrap}"
-        raise BadInput.single("--name", what, "Give another name, or stop that one")
+        what = f"{asked} is already running, at {taken[asked].bootstrap}"
+        raise BadInput.single("--name", what, "Choose another name, or stop that broker")
     if not re.fullmatch(r"[A-Za-z0-9_-]+", asked):
         raise BadInput.single("--name", f"{asked!r} is not a name", "Use letters, digits, `-` and `_`")
     return asked
@@ -124,15 +128,15 @@ def _chosen(name: str | None, running: list[Entry]) -> list[Entry]:
         ours = [entry for entry in running if entry.owner is None]
         if len(ours) > 1:
             names = ", ".join(entry.name for entry in ours)
-            raise BadInput.single("NAME", f"more than one broker runs: {names}", "Name one of them, or say --all")
+            raise BadInput.single("NAME", f"several brokers are running: {names}", "Name one of them, or use --all")
         return ours
     named = next((entry for entry in running if entry.name == name), None)
     if named is None:
         names = ", ".join(entry.name for entry in running) or "none"
-        raise BadInput.single("NAME", f"no broker {name} runs", f"Running: {names}")
+        raise BadInput.single("NAME", f"no broker {name} is running", f"Running: {names}")
     if named.owner:
         what = f"{name} belongs to process {named.owner.pid}"
-        raise BadInput.single("NAME", what, "End that process, for a run with Ctrl-C; the broker ends with it")
+        raise BadInput.single("NAME", what, "End that process (a run: with Ctrl-C); its broker stops with it")
     return [named]
 
 

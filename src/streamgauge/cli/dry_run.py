@@ -37,7 +37,7 @@ def _lines(request: Request, found: Estimate, begin: str) -> Iterator[str]:
     load = f"{'at most ' if found.at_most else ''}{found.load_seconds:,g} s of load"
     yield f"Duration: {begin}, {load}, at most {found.drain_seconds:,g} s of drain, and the analysis."
     if request.scenario.load:
-        messages = "as many as the clients take" if found.messages is None else f"about {whole(found.messages)}"
+        messages = "as many as the clients accept" if found.messages is None else f"about {whole(found.messages)}"
         yield f"Messages: {messages}."
     written = "unknown" if found.bytes_written is None else f"at most about {size_text(found.bytes_written)}"
     yield f"Bytes written below {one_line(str(request.out))}: {written}."

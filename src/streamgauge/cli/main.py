@@ -16,7 +16,7 @@ from streamgauge.verdict.exits import Exit
 
 app = typer.Typer(
     name="streamgauge",
-    help="Measures what an event stream on Apache Kafka really delivers.",
+    help="Load generator and benchmark for event streams on Apache Kafka.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -47,25 +47,27 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-_RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `run` made.", show_default=False)]
-_Figures = Annotated[bool, typer.Option("--figures", help="Save each figure as SVG, PNG and PDF, too.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Tell nothing on the way: only the result, and errors.")]
+_RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.", show_default=False)]
+_Figures = Annotated[bool, typer.Option("--figures", help="Also write each figure as SVG, PNG and PDF.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress output.")]
 _ClientConfig = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Properties for every client (librdkafka's names): TLS, SASL."),
+    typer.Option(metavar="FILE", help="Properties file for all clients (librdkafka names), e.g. TLS and SASL."),
 ]
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 _KIND = typer.Argument(
     metavar="KIND_OR_SCENARIO",
-    help="A kind of payload, sent as `baseline` sends; a shipped scenario; or a YAML file.",
+    help="A payload type, with the settings of `baseline`; a shipped scenario; or a YAML file.",
     show_default=False,
     autocompletion=_kind_or_scenario,
 )
-_Size = Annotated[str | None, typer.Option("--size", metavar="SIZE", help="Bytes of value; as `--set load.size=SIZE`.")]
+_Size = Annotated[
+    str | None, typer.Option("--size", metavar="SIZE", help="Size of values; same as `--set load.size=SIZE`.")
+]
 _Batch = Annotated[
     int | None,
     typer.Option(
-        "--batch", metavar="MESSAGES", min=1, help="Messages of a batch, in place of what rate and linger make of it."
+        "--batch", metavar="MESSAGES", min=1, help="Messages in a batch, instead of the estimate from rate and linger."
     ),
 ]
 _Change = Annotated[
@@ -74,15 +76,11 @@ _Change = Annotated[
 ]
 _AllowCode = Annotated[
     bool,
-    typer.Option(
-        "--allow-code", help="Trust this scenario: it may run code, read and write files, and use other machines."
-    ),
+    typer.Option("--allow-code", help="Trust this scenario: allow code, access to files, and other machines."),
 ]
 _Trust = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--trust", metavar="FOLDER", help="Trust functions and files of this folder, and nothing else. Repeatable."
-    ),
+    typer.Option("--trust", metavar="FOLDER", help="Trust functions and files in this folder only. Repeatable."),
 ]
 
 
@@ -92,7 +90,7 @@ def program(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Measures what an event stream on Apache Kafka really delivers."""
+    """Load generator and benchmark for event streams on Apache Kafka."""
 
 
 @app.command(cls=ScenarioCommand)
@@ -114,43 +112,41 @@ def run(
         str | None,
         typer.Option(
             metavar="JOB",
-            help="What stands between the topics: a shipped job, or your function, `package.module:name`.",
+            help="Pipeline under test: a shipped job, or your function, `package.module:name`.",
         ),
     ] = None,
     bootstrap: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Measure this cluster instead of an embedded broker."),
+        typer.Option(metavar="HOST:PORT", help="Use this cluster instead of an embedded broker."),
     ] = None,
     client_config: _ClientConfig = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders are made.")] = Path("runs"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for new run folders.")] = Path("runs"),
     as_json: _Json = False,
     figures: _Figures = False,
     quiet: _Quiet = False,
     metrics_port: Annotated[
         int | None,
-        typer.Option(metavar="PORT", min=0, max=65535, help="Serve Prometheus metrics while it runs; 0 for any port."),
+        typer.Option(
+            metavar="PORT", min=0, max=65535, help="Serve Prometheus metrics during the run; 0 for any free port."
+        ),
     ] = None,
-    metrics_address: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where metrics are served; loopback unless told otherwise.")
-    ] = LOOPBACK,
-    keep_broker: Annotated[bool, typer.Option(help="Leave the embedded broker running.")] = False,
+    metrics_address: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to serve metrics on.")] = LOOPBACK,
+    keep_broker: Annotated[bool, typer.Option(help="Keep the embedded broker running after the run.")] = False,
     prepare: Annotated[
         bool | None,
         typer.Option(
             "--prepare/--no-prepare",
-            help="After the result, make archives of Java classes once, so that later runs start faster.",
+            help="Create Java class data sharing archives after the result, so that later runs start faster.",
             show_default="on a terminal",
         ),
     ] = None,
-    allow_reset: Annotated[
-        bool, typer.Option(help="Allow `topic.reset` to delete a topic of the given cluster.")
-    ] = False,
+    allow_reset: Annotated[bool, typer.Option(help="Allow `topic.reset` to delete a topic of your cluster.")] = False,
     allow_code: _AllowCode = False,
     trust: _Trust = None,
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Start nothing: print the resolved scenario, where it would run, how long and how much."
+            "--dry-run", help="Start nothing; print the resolved scenario and the expected duration and bytes."
         ),
     ] = False,
 ) -> None:
@@ -158,7 +154,7 @@ def run(
 
     Example: `streamgauge run baseline --set load.rate=20k/s --set phases.measure=10s`
 
-    Exit codes: 0 done and valid; 1 failed; 2 bad input; 3 an expectation failed; 4 not valid as a measurement; 130
+    Exit codes: 0 completed and valid; 1 failed; 2 bad input; 3 an expectation failed; 4 not valid as a measurement; 130
     interrupted.
     """
     from streamgauge.cli.display import display_of, metrics_of, shown_as
@@ -207,7 +203,7 @@ def analyse(
     figures: _Figures = False,
     quiet: _Quiet = False,
 ) -> None:
-    """Answer again from the rows of a run folder; no broker needed.
+    """Recompute the results from the recorded events; no broker needed.
 
     Example: `streamgauge analyse runs/20260101-120000-baseline`
     """
@@ -224,7 +220,7 @@ def analyse(
 
 @app.command()
 def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False, quiet: _Quiet = False) -> None:
-    """Write the report and the exports of a run again, from its tables; no broker and no Spark needed.
+    """Rebuild the report and the exports of a run from its tables; no broker and no Spark needed.
 
     Writes `report.html`, `summary.md`, `csv/` and `hlog/` into the run folder, and shows the result.
 
@@ -244,7 +240,7 @@ def scenarios(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="Print this one, fully resolved.",
+            help="Print this scenario with all defaults.",
             show_default=False,
             autocompletion=_shipped_or_file,
         ),
@@ -256,7 +252,7 @@ def scenarios(
 ) -> None:
     """List the shipped scenarios, or print one with every default written out.
 
-    A scenario that `run` would refuse is refused here, too; only what depends on the options of `run` is not looked at.
+    Refuses a scenario that `run` would refuse, except for what depends on the options of `run`.
 
     Example: `streamgauge scenarios baseline > mine.yaml`
     """
@@ -266,7 +262,7 @@ def scenarios(
     if schema:
         print_out(schema_text())
     elif name is None and settings:
-        raise BadInput.single("--set", "has no meaning without a NAME", "Say: streamgauge scenarios baseline --set ...")
+        raise BadInput.single("--set", "needs a NAME", "Use: streamgauge scenarios baseline --set ...")
     elif name is None:
         print_out(described())
     else:
@@ -276,7 +272,9 @@ def scenarios(
 @app.command(cls=ScenarioCommand)
 def payload(
     kind: Annotated[str, _KIND],
-    count: Annotated[int, typer.Option("--count", metavar="N", min=0, max=1000, help="Messages that are shown.")] = 3,
+    count: Annotated[
+        int, typer.Option("--count", metavar="N", min=0, max=1000, help="Number of messages to show.")
+    ] = 3,
     size: _Size = None,
     batch: _Batch = None,
     settings: _Change = None,
@@ -284,7 +282,7 @@ def payload(
     trust: _Trust = None,
     as_json: _Json = False,
 ) -> None:
-    """Show what will be sent: the first messages, their sizes, and what codecs make of batches of them.
+    """Preview the load: the first messages, their sizes, and the compression ratios of their batches.
 
     Example: `streamgauge payload json --size 1KiB --count 2` or `streamgauge payload baseline`
     """
@@ -300,7 +298,7 @@ def payload(
 def compression(
     kind: Annotated[str, _KIND] = "baseline",
     every: Annotated[
-        bool, typer.Option("--all", help="Compare random, zeros, text, json, logline and mixed content.")
+        bool, typer.Option("--all", help="Compare random, zeros, text, json, logline and mixed payloads.")
     ] = False,
     size: _Size = None,
     batch: _Batch = None,
@@ -309,7 +307,7 @@ def compression(
     trust: _Trust = None,
     as_json: _Json = False,
 ) -> None:
-    """Compress batches like those that are sent, with every codec: how small they get, and in how much processor time.
+    """Compress realistic batches with every codec: ratios and CPU time.
 
     Example: `streamgauge compression baseline --all` or `streamgauge compression logline --batch 1`
     """
@@ -325,14 +323,14 @@ def compression(
 def doctor(
     as_json: _Json = False,
     prepare: Annotated[
-        bool, typer.Option("--prepare", help="Make archives of Java classes first: runs then start faster.")
+        bool, typer.Option("--prepare", help="Create Java class data sharing archives, so that runs start faster.")
     ] = False,
 ) -> None:
-    """Look at this machine as a place to measure on: what was found, what it means, and what mends it.
+    """Check whether this machine is fit for measuring: findings, their effects, and remedies.
 
-    Example: `streamgauge doctor`, or `streamgauge doctor --prepare` where an image for CI is built
+    Example: `streamgauge doctor`, or `streamgauge doctor --prepare` when building an image for CI
 
-    Exit codes: 0 nothing is missing, though there may be warnings; 1 something is missing that a run cannot do without.
+    Exit codes: 0 ready, possibly with warnings; 1 a requirement of runs is missing.
     """
     from streamgauge.cli.doctor import doctor as look
 
@@ -341,10 +339,10 @@ def doctor(
 
 @app.command()
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where run folders were made.")] = Path("runs"),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with run folders.")] = Path("runs"),
     as_json: _Json = False,
 ) -> None:
-    """List the runs of a folder, the newest last: verdict, rate, response time, and what is missing of the messages.
+    """List the runs of a folder, the newest last: verdict, rate, response time, and missing messages.
 
     Example: `streamgauge runs` or `streamgauge runs --json`
     """
@@ -355,16 +353,16 @@ def runs(
 
 @app.command()
 def topics(
-    bootstrap: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="The cluster.")] = None,
+    bootstrap: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Address of the cluster.")] = None,
     client_config: _ClientConfig = None,
-    folder: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where run folders were made.")] = Path("runs"),
-    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only topics whose name begins so.")] = "",
-    delete: Annotated[bool, typer.Option("--delete", help="Delete them, and no others.")] = False,
+    folder: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder with run folders.")] = Path("runs"),
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only topics with this prefix.")] = "",
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the listed topics.")] = False,
     as_json: _Json = False,
 ) -> None:
-    """List the topics that runs made on a cluster and that are still there; with `--delete`, remove them.
+    """List the topics that runs created on a cluster and that still exist; `--delete` deletes them.
 
-    A topic counts as made by a run when the cluster still calls it by the id that the run noted: another topic of the
+    A topic belongs to a run if the cluster still has it under the topic id that the run recorded: another topic of the
     same name is never touched.
 
     Example: `streamgauge topics --bootstrap broker-1:9092 --prefix streamgauge- --delete`

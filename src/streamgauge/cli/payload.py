@@ -23,8 +23,8 @@ from streamgauge.scenario.model.content import KINDS
 CLASSES: Final = ("random", "zeros", "text", "json", "logline", "mixed")
 """The content classes that `--all` compares."""
 NOTE: Final = """\
-Ratio: bytes of batches before by bytes after, header of 61 bytes included; of records: without it. Times are
-processor time for each 10^6 bytes of records: median (least-most) of several rounds."""
+Ratio: uncompressed by compressed bytes of batches, header of 61 bytes included; of records: without it. Times are
+CPU time for each 10^6 bytes of records: median (least-most) of several rounds."""
 
 _LINE_BYTES: Final = 16
 _SHOWN_BYTES: Final = 96
@@ -145,7 +145,7 @@ def _dumped(place: int, message: Record, in_header: bool) -> Iterator[str]:
         seen = "".join(chr(each) if 0x20 <= each < 0x7F else "." for each in line)
         yield f"  {at:08x}  {line.hex(' '):<{3 * _LINE_BYTES}} {seen}"
     if len(body) > _SHOWN_BYTES:
-        yield f"  ... {whole(len(body) - _SHOWN_BYTES)} bytes more"
+        yield f"  ... {whole(len(body) - _SHOWN_BYTES)}more bytes"
     rest = body if in_header else body[stamp.SIZE :]
     if any(rest):
         text = escaped(rest)
@@ -160,7 +160,7 @@ def _summed(sample: Sample) -> Iterator[str]:
         f"sizes of {whole(messages)} messages: least {whole(of['min_bytes'])}, mean {significant(of['mean_bytes'])}, "
         f"most {whole(of['max_bytes'])} bytes of value"
     )
-    yield f"batches: {whole(count_)}, of {significant(messages / count_)} messages on average; {sample.bound} decides"
+    yield f"batches: {whole(count_)}, of {significant(messages / count_)}messages on average, limited by {sample.bound}"
 
 
 def _table(found: Mapping[str, tuple[Sample, Sequence[Compression]]]) -> Table:

@@ -27,7 +27,7 @@ def run_folders(folder: Path) -> list[RunFolder]:
 
 
 def _subfolders(folder: Path) -> list[Path]:
-    mend = "Name the folder that runs were put into, or make a first one: `streamgauge run baseline`"
+    mend = "Name the folder with the runs, or create a first run: `streamgauge run baseline`"
     try:
         return [path for path in folder.iterdir() if path.is_dir()]
     except OSError as error:

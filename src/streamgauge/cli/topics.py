@@ -43,7 +43,7 @@ def topics(
     if as_json:
         out(json.dumps([{**made._asdict(), "deleted": delete} for made in found], indent=2))
     elif not found:
-        out(f"no topic that a run in {plain(str(runs))} made is on {bootstrap}")
+        out(f"{bootstrap} has no topic of the runs in {plain(str(runs))}")
     else:
         out(page(_table(found, deleted=delete)))
 

@@ -223,7 +223,7 @@ def archive_of_broker(java: Java) -> Archive | None:
 def _check_data(data: Path) -> None:
     where = f"data folder {data}"
     if "," in str(data.absolute()):
-        raise BadInput.single(where, "Kafka takes a comma in a path for the end of it", "Name a folder without one")
+        raise BadInput.single(where, "Kafka does not support commas in data paths", "Name a folder without one")
     if data.exists() and not data.is_dir():
         raise BadInput.single(where, "is not a folder", "Name a folder, or one that does not exist yet")
     user = next((each for each in registry.listing() if each.data == data.resolve()), None)
@@ -236,9 +236,9 @@ def check_room(node: Node) -> None:
     """Return if the disk has room for a broker that starts and is primed; otherwise raise BadInput that says so."""
     free = free_bytes(node.data)
     if free is not None and free < ROOM_BYTES:
-        needed = f"a broker that starts and is primed needs {ROOM_BYTES / 1e6:,.0f} MB"
+        needed = f"a broker needs {ROOM_BYTES / 1e6:,.0f} MB"
         what = f"its disk has {free / 1e6:,.0f} MB left; {needed}"
-        raise BadInput.single(f"data folder {node.data}", what, "Make room, or name a folder on another disk")
+        raise BadInput.single(f"data folder {node.data}", what, "Free space, or choose a folder on another disk")
 
 
 def _start(node: Node, check: Check, *, temporary: bool) -> EmbeddedBroker:
@@ -301,6 +301,6 @@ def _await_start(process: "subprocess.Popen[bytes]", node: Node, check: Check) -
         check()
         clock.sleep_seconds(0.02)
     if _PORT_TAKEN in log_text(node):
-        raise _PortTaken(f"{node.name} found its port taken. {log_end(node)}")
+        raise _PortTaken(f"{node.name} could not bind its port. {log_end(node)}")
     how = f"was not ready after {_START_SECONDS} s" if process.poll() is None else f"ended ({process.returncode})"
-    raise BrokerError(f"{node.name} {how} instead of starting. {log_end(node)}")
+    raise BrokerError(f"{node.name} {how} during start-up. {log_end(node)}")

@@ -117,12 +117,12 @@ def fetched(
     missing = [jar for jar in jars if not (folder / jar.file_name).is_file()]
     if missing:
         if progress:
-            progress(f"fetching {len(missing)} jars of {bundle.title} into {folder} (once, {bundle.size})")
+            progress(f"downloading {len(missing)} jars of {bundle.title} into {folder} (once, {bundle.size})")
         _fetch(missing, folder, bundle, check)
     wrong = awaited(lambda: [str(path) for jar in jars if _sha256(path := folder / jar.file_name) != jar.sha256], check)
     if wrong:
         raise BrokerError(
-            f"not the jars that {bundle.listed.name} lists: {', '.join(wrong)}. Delete them and start again"
+            f"not the jars that {bundle.listed.name} lists: {', '.join(wrong)}. Delete them and try again"
         )
     return [folder / jar.file_name for jar in jars]
 
@@ -165,9 +165,9 @@ def _fetch(jars: Sequence[Jar], folder: Path, bundle: Bundle, check: Check) -> N
         raise BrokerError(f"cannot keep jars in {folder}: {error}. Set XDG_CACHE_HOME to another folder") from error
     if faults:
         raise BrokerError(
-            f"{len(faults)} of {len(jars)} jars of the {bundle.name} could not be fetched: {faults[0]}. Check the "
-            f"network, and HTTPS_PROXY where there is a proxy, then start again: what was fetched is kept in {folder}. "
-            "Without a network, measure a cluster that runs already: --bootstrap HOST:PORT"
+            f"{len(faults)} of {len(jars)} jars of the {bundle.name} could not be downloaded: {faults[0]}. Check the "
+            f"network and HTTPS_PROXY, then try again: downloaded jars are kept in {folder}. "
+            "Without a network, use an existing cluster: --bootstrap HOST:PORT"
         )
 
 
@@ -185,7 +185,7 @@ def _fetch_one(maven: Any, jar: Jar, folder: Path, bundle: Bundle) -> str | None
             path.replace(folder / jar.file_name)
             return None
         path.unlink()
-        fault = f"{jar.coordinate}: what came has another SHA-256 sum than {bundle.listed.name} says"
+        fault = f"{jar.coordinate}: the SHA-256 sum differs from that in {bundle.listed.name}"
     return fault
 
 

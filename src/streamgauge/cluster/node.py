@@ -183,7 +183,7 @@ def log_text(node: Node) -> str:
 
 def log_end(node: Node) -> str:
     """The last lines of the log, for a message, without traces of stacks; a full disk is told before them."""
-    full = f"{_NO_SPACE}: make room for {node.data} and {node.logs}. " if is_full(node) else ""
+    full = f"{_NO_SPACE}: free space for {node.data} and {node.logs}. " if is_full(node) else ""
     lines = [line for line in log_text(node).splitlines() if not line.startswith("\tat ")][-_LAST_LINES:]
     return "\n  ".join([f"{full}The end of {node.log}:", *lines])
 

@@ -70,8 +70,8 @@ def check_writable() -> None:
             draft.write(bytes(_ENTRY_BYTES))
         list(folder.iterdir())
     except OSError as error:
-        what = f"brokers that run are remembered there, and it cannot be written: {error.strerror}"
-        mend = "Mend its permissions or the disk that it is on, or set XDG_STATE_HOME to another folder"
+        what = f"the list of running brokers cannot be written there: {error.strerror}"
+        mend = "Check its permissions and its disk, or set XDG_STATE_HOME to another folder"
         raise BadInput.single(f"state folder {folder}", what, mend) from error
 
 
@@ -104,7 +104,7 @@ def _write(path: Path, content: BaseModel) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
-        raise BrokerError(f"a broker cannot be remembered in {path.parent}: {error.strerror}") from error
+        raise BrokerError(f"a broker cannot be registered in {path.parent}: {error.strerror}") from error
 
 
 def forget(entry: Entry) -> bool:
@@ -169,7 +169,7 @@ def end(entry: Entry) -> None:
             _bury(process)
     if not forget(entry):
         raise BrokerError(
-            f"{entry.name} (process {entry.process.pid}) could not be ended; its data are kept in {entry.data}"
+            f"{entry.name} (process {entry.process.pid}) could not be stopped; its data are kept in {entry.data}"
         )
 
 

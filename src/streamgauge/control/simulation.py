@@ -92,7 +92,7 @@ class Model:
         load_ns = self.warmup_ns + self.measure_ns
         count = count_before(self.schedule, load_ns + 1, MOST_MESSAGES)
         if count == MOST_MESSAGES:
-            what = f"asks for {MOST_MESSAGES:,} messages or more, which takes too long"
+            what = f"asks for {MOST_MESSAGES:,} messages or more, which is too many to simulate"
             raise BadInput.single("load.rate", what, "Write a lower rate, or simulate less time")
         times = self.schedule.due_ns(0, count)
         by: Int64s = np.searchsorted(times, np.arange(0, load_ns + 1, every_ns), side="right").astype(np.int64)
@@ -137,17 +137,17 @@ def _unknown(scenario: Scenario) -> Iterator[Fault]:
     """What the model does not know."""
     load, consume, phases = scenario.load, scenario.consume, scenario.phases
     if load is None or consume is None:
-        yield Fault("load, consume", "one of them is off", "Name a scenario that sends messages and consumes them")
+        yield Fault("load, consume", "one of them is off", "Use a scenario that produces and consumes")
     if load and (load.is_closed or (isinstance(load.rate, Pace) and load.rate.replay)):
         yield Fault("load.rate", "closed loops and replays are not simulated", "Write a rate or another shape")
     if consume and consume.processing and (consume.processing.drop or consume.processing.function):
         yield Fault("consume.processing", "drop and function are not simulated", "Write a delay")
     if consume and consume.rate_per_consumer:
-        yield Fault("consume.rate", "is not simulated", "Write a delay that comes to the same")
+        yield Fault("consume.rate", "is not simulated", "Write an equivalent delay")
     if scenario.faults:
         yield Fault("faults", "are not simulated", "Leave them out: --set faults=[]")
     if not isinstance(phases.measure, int):
-        yield Fault("phases.measure", "what ends it is not simulated", "Write a duration")
+        yield Fault("phases.measure", "this end condition is not simulated", "Write a duration")
     elif phases.warmup + phases.measure > LONGEST_NS:
         yield Fault("phases", "warm-up and measure phase are longer than 10 minutes", "Write shorter ones")
 

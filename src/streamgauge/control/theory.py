@@ -160,7 +160,7 @@ def _slices(model: Model) -> list[_Slice]:
 def _without_policy(model: Model, slices: Sequence[_Slice]) -> list[Law]:
     first = model.warmup_ns // _SLICE_NS
     peak = max(backlog((each.seconds, each.rate, each.capacity) for each in slices)[first:])
-    says = "what is sent beyond the capacity adds up"
+    says = "messages beyond the capacity accumulate"
     return [Law("peak_outstanding", "about", peak, says)]
 
 
@@ -185,7 +185,7 @@ def _with_hysteresis(model: Model, policy: Hysteresis, slices: Sequence[_Slice])
     worst_share = idle_share(policy.max_lag - capacity * commit, policy.resume, rate, capacity, 0.0, delay)
     return [
         *bounds,
-        Law("utilisation", "about", 1 - mean, "on average over where clocks begin"),
+        Law("utilisation", "about", 1 - mean, "on average over the phases of the clocks"),
         Law("utilisation", "at least", 1 - worst_share, says),
     ]
 
@@ -216,7 +216,7 @@ def _with_credit(model: Model, limit: int, slices: Sequence[_Slice]) -> list[Law
         return [bound, Law("utilisation", "about", share, says)]
     together = _together(model, capacity)
     share = drawn_utilisation(max(1.0, limit - capacity * trip), model.slots, together)
-    return [bound, Law("utilisation", "at least", share, f"{significant(together)} messages to a draw")]
+    return [bound, Law("utilisation", "at least", share, f"{significant(together)} messages per choice of partition")]
 
 
 def _together(model: Model, capacity: float) -> float:

@@ -148,7 +148,7 @@ class QueryHost:
 
     def _happened(self, news: Happened) -> None:
         if news.what == FAILED:
-            self._failure = news.detail or "no reason was given"
+            self._failure = news.detail or "no reason given"
         self._note(news.what, news.detail, news.at_ns)
         if news.what == ENDED:
             self._finished()
@@ -175,7 +175,7 @@ class QueryHost:
         if self._failure is not None and not (self._is_ready and self.hosting.survives_failures):
             raise WorkerError(self._failure)
         if self._start >= self.hosting.restarts:
-            raise WorkerError(f"the query ended for the {self._start + 1}. time and is not started again")
+            raise WorkerError(f"the query ended {self._start + 1} times and is not restarted")
         self._begin()
 
     def _catch_up(self) -> None:
@@ -219,7 +219,7 @@ class QueryHost:
         sizes = self._sizes.decide(told.batch, int(told.numbers.get("rows") or 0), round(took_ms * NS_PER_MS), lag)
         if sizes.limit != self._sizes.limit:
             self.query.limit(sizes.limit)
-            self._note(LIMITED, f"{sizes.limit} messages of a batch, at most")
+            self._note(LIMITED, f"{sizes.limit} messages per batch at most")
         self._sizes = sizes
 
     def _positions(self) -> list[int]:

@@ -61,7 +61,7 @@ def batches(folder: str, topic: str) -> list[CheckpointBatch]:
             if (number, path) == files[-1] and number not in done:
                 break
             raise RecordError(
-                f"the checkpoint {folder} is broken: offsets/{number} is not what Spark writes there"
+                f"the checkpoint {folder} is broken: offsets/{number} is not in Spark's format"
             ) from error
     return found
 
@@ -80,7 +80,7 @@ def check(folder: str, topic: str) -> None:
     except FileNotFoundError as error:
         raise RecordError(f"the checkpoint {folder} is broken: {name} is missing") from error
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise RecordError(f"the checkpoint {folder} is broken: {name} is not what Spark writes there") from error
+        raise RecordError(f"the checkpoint {folder} is broken: {name} is not in Spark's format") from error
 
 
 def _check_version(text: str) -> None:
@@ -123,7 +123,7 @@ def _batch(number: int, text: str, topic: str, *, committed: bool) -> Checkpoint
     began_ms = int(json.loads(told)["batchTimestampMs"])
     found = [offsets for offsets in map(_offsets, (first, *others)) if topic in offsets]
     if not found:
-        raise _WrongLog(f"says nothing of the topic {topic}")
+        raise _WrongLog(f"does not contain the topic {topic}")
     ends = {int(partition): int(end) for partition, end in found[0][topic].items()}
     return CheckpointBatch(number, began_ms, tuple(ends[at] for at in sorted(ends)), committed)
 

@@ -54,7 +54,7 @@ class Cluster:
             self._describe_cluster()
         except KafkaException as error:
             raise BrokerError(
-                f"no broker answers at {self.bootstrap} within {self._asker.timeout_seconds:g} s: "
+                f"no broker responds at {self.bootstrap} within {self._asker.timeout_seconds:g} s: "
                 f"{self._asker.why(error)}. Check the address; a cluster with TLS or SASL needs --client-config FILE"
             ) from error
 
@@ -90,7 +90,7 @@ class Cluster:
         self, name: str, partitions: int, replication: int, configs: Mapping[str, Setting] | None = None
     ) -> None:
         """Make a topic and return when each of its partitions has a leader that serves it."""
-        what = f"topic {name} could not be made"
+        what = f"topic {name} could not be created"
         config = {key: str(value) for key, value in (configs or {}).items()}
         new = _admin.NewTopic(name, num_partitions=partitions, replication_factor=replication, config=config)
         self._asker.ask(what, self._asker.admin.create_topics, [new])
@@ -121,7 +121,7 @@ class Cluster:
 
     def _describe(self, topic: str) -> Any:
         """The description of a topic; None if it does not exist. Does not make it, unlike a request for metadata."""
-        what = f"topic {topic} could not be looked up"
+        what = f"topic {topic} could not be described"
         send, gone = self._asker.admin.describe_topics, KafkaError.UNKNOWN_TOPIC_OR_PART
         return self._asker.ask(what, send, TopicCollection([topic]), gone=gone).get(topic)
 

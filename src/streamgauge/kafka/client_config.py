@@ -58,11 +58,11 @@ def _faults(settings: Sequence[tuple[int, str, str]]) -> Iterator[tuple[int, tup
         if not name:
             yield line, ("is not a setting", "Write it as name=value")
         elif name in seen:
-            yield line, (f"{name} is set already in line {seen[name]}", "Keep one of them")
+            yield line, (f"{name} is already set in line {seen[name]}", "Keep one of them")
         elif name in OWNED_SETTINGS and name != BOOTSTRAP:
-            yield line, (f"{name} is decided by the run", f"Leave it out: {OWNED_SETTINGS[name]}")
+            yield line, (f"{name} is set by the run", f"Leave it out: {OWNED_SETTINGS[name]}")
         elif name in _FILES and value != _PROBE and not Path(value).exists():
-            yield line, (f"{name} names a file that is not there", "Name one by its full path")
+            yield line, (f"{name} names a file that does not exist", "Use the full path of an existing file")
         elif wrong := objection(name, value):
             what, mend = wrong
             yield line, (what if name in what else f"{name} {what}" if what == JAVAS else f"{name}: {what}", mend)

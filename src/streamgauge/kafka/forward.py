@@ -264,7 +264,7 @@ class ClientQuery:
 
     def limit(self, messages: int) -> None:
         """It passes messages on one by one, and has no batches to bound; ValueError."""
-        raise ValueError(f"a plain client has no batches that could hold {messages} messages")
+        raise ValueError(f"a plain client has no batches to limit to {messages} messages")
 
     def kill(self) -> None:
         """End it at once."""

@@ -65,7 +65,7 @@ def scratch_faults() -> list[Fault]:
     try:
         place = tempfile.gettempdir()
     except FileNotFoundError:
-        return [Fault("TMPDIR", "there is no temporary folder that can be written", _MEND)]
+        return [Fault("TMPDIR", "no temporary folder is writable", _MEND)]
     wrong = unfit(place)
     return [] if wrong is None else [Fault(f"temporary folder {place}", wrong, _MEND)]
 
@@ -73,7 +73,7 @@ def scratch_faults() -> list[Fault]:
 def unfit(place: str) -> str | None:
     """Why Spark cannot use a folder of this name; None where it can."""
     if "," in place:
-        return "Spark takes a comma in a path for the end of it"
+        return "Spark does not support commas in this path"
     beyond = next((letter for letter in place if ord(letter) > _LARGEST), None)
     return None if beyond is None else f"Spark cannot read the character {beyond} in a path"
 
@@ -92,7 +92,7 @@ def _made(prefix: str, place: Path) -> tuple[Path, FolderLock]:
         if path.is_dir():
             return path, lock
         lock.close()
-    raise FileExistsError(f"{place}: somebody removes every folder that is made here")
+    raise FileExistsError(f"{place}: folders that are created here disappear")
 
 
 def _sweep(place: Path, ours: Path) -> None:

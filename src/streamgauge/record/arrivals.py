@@ -47,7 +47,7 @@ def read_arrivals(path: Path, column: str | None) -> Int64s:
         what = f"cannot be read: {one_line(str(error))}"
         raise _fault(path, what, _MEND) from error
     if not len(times_ns):
-        raise _fault(path, "holds no times", _MEND)
+        raise _fault(path, "contains no times", _MEND)
     times_ns = np.sort(times_ns)
     return times_ns - int(times_ns[0])
 
@@ -55,7 +55,7 @@ def read_arrivals(path: Path, column: str | None) -> Int64s:
 def _of_run(folder: Path) -> Int64s:
     parts = sorted(str(part) for part in (RunFolder(folder).events / "sent").glob("*/part-*.parquet"))
     if not parts:
-        raise _fault(folder, "no folder of a run that sent anything", "Name a run folder, or a file of times")
+        raise _fault(folder, "not the folder of a run that sent messages", "Name a run folder, or a file of times")
     rows = ds.dataset(parts).to_table(columns=["due_ns", "sent_ns"])
     return _numbers(pc.coalesce(rows["due_ns"], rows["sent_ns"]).drop_null())
 
@@ -94,7 +94,7 @@ def _in_ns(path: Path, column: pa.ChunkedArray) -> Int64s:
     """The times of a column; whole seconds and fractions are counted from the first one, so that they fit."""
     kind = column.type
     if column.null_count:
-        raise _fault(path, f"{column.null_count:,} of {len(column):,} times are missing", "Leave those rows out")
+        raise _fault(path, f"{column.null_count:,} of {len(column):,} times are missing", "Remove those rows")
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _numbers(column.cast(pa.timestamp("ns")))
     if not len(column):
@@ -108,7 +108,7 @@ def _in_ns(path: Path, column: pa.ChunkedArray) -> Int64s:
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         seconds: NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
         if not np.isfinite(seconds).all():
-            raise _fault(path, "holds a time that is no finite number", "Leave it out")
+            raise _fault(path, "contains a time that is not a finite number", "Leave it out")
         since_first_ns = (seconds - seconds.min()) * NS_PER_SECOND
         _check_span(path, since_first_ns.max())
         rounded: Int64s = np.rint(since_first_ns).astype(np.int64)
@@ -123,7 +123,7 @@ def _numbers(column: pa.ChunkedArray) -> Int64s:
 
 def _check_span(path: Path, span_ns: float) -> None:
     if span_ns >= NEVER:
-        raise _fault(path, "146 years or more lie between its times", "Look whether they are all of one unit")
+        raise _fault(path, "its times span 146 years or more", "Check that all have the same unit")
 
 
 def _no_times(column: pa.ChunkedArray) -> str:
@@ -132,8 +132,8 @@ def _no_times(column: pa.ChunkedArray) -> str:
         return f"holds values of type {column.type}, not times"
     for place, text in enumerate(column.to_pylist(), 1):
         if not _is_time(text):
-            return f"entry {place:,} is {shown('entry', text)}, which is no time"
-    return "holds times of several kinds, which cannot be put in order"
+            return f"entry {place:,} is {shown('entry', text)}, which is not a time"
+    return "contains times of several kinds, which cannot be ordered"
 
 
 def _is_time(text: str) -> bool:

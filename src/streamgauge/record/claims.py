@@ -67,7 +67,7 @@ def _parts(folder: RunFolder, worker: str, producers: Mapping[int, int]) -> Iter
     for name in (worker, *(left_by(producer) for producer in producers)):
         directory = folder.worker_events("sent", name)
         if still_open := next(directory.glob("_open-*"), None):
-            raise RecordError(f"{still_open}: is not closed, and may hold rows")
+            raise RecordError(f"{still_open}: is not closed, and may contain rows")
         yield from sorted(directory.glob("part-*.parquet"))
 
 

@@ -1,6 +1,6 @@
 """What codecs make of the records of a batch: how small they get, and how much processor time it takes.
 
-Every codec as librdkafka uses it. Where it says nothing else, `compression.level` -1 stands for 6 with gzip, 0 with
+Every codec as librdkafka uses it. Where no output else, `compression.level` -1 stands for 6 with gzip, 0 with
 lz4 and 3 with zstd; lz4 makes frames of independent blocks of 64 KiB; snappy has no framing. What a codec would make
 larger goes as it is. Against the batches that a broker keeps, gzip and lz4 come out the same, snappy within 1.5 %, zstd
 within 3 %: librdkafka does not tell zstd beforehand how much will come, which matters below 16 KiB.

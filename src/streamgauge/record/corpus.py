@@ -49,7 +49,7 @@ def read_events(path: str, column: str | None) -> list[bytes | None]:
         return _bounded(path, _found(path, file, column))
     except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         what = f"cannot be read: {str(error).partition(chr(10))[0]}"
-        raise BadInput.single(path, what, "Name a text, a .csv or a .parquet that is whole") from error
+        raise BadInput.single(path, what, "Name a complete text, .csv or .parquet file") from error
 
 
 def _found(path: str, file: Path, column: str | None) -> Iterator[bytes | None]:
@@ -74,7 +74,7 @@ def _bounded(path: str, found: Iterator[bytes | None]) -> list[bytes | None]:
             raise BadInput.single(path, f"event {len(events) + 1:,} is larger than 100MiB", "Leave it out")
         room -= size + EVENT_BYTES
         if room < 0:
-            what = f"takes more than 1GiB of memory, which is what is read at most: {len(events):,} events"
+            what = f"needs more than 1GiB of memory, which is the limit: {len(events):,} events"
             raise BadInput.single(path, what, "Name a file with fewer events")
         events.append(event)
     if not events:

@@ -61,7 +61,7 @@ def read_facts(folder: RunFolder) -> RunFacts:
     try:
         return parse_facts(content)
     except ValueError as error:
-        restore = "Restore the file; the events beside it are not affected"
+        restore = "Restore the file; the events are not affected"
         what, mend = (error.what, error.mend) if isinstance(error, BadValue) else (str(error), restore)
         raise BadInput.single(where, what, mend) from error
 

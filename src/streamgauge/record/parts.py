@@ -180,7 +180,7 @@ def close_left_open(folder: RunFolder, write: WriteTable = write_parquet) -> lis
             continue
         if rows.unread_bytes:
             left.append(
-                (_torn(path), f"its last {rows.unread_bytes:,} bytes, behind {rows.count:,} rows, cannot be read")
+                (_torn(path), f"its last {rows.unread_bytes:,} bytes, after {rows.count:,} rows, cannot be read")
             )
     for unfinished in folder.events.glob(f"*/worker=*/_{_PART}*.parquet"):
         unfinished.unlink(missing_ok=True)

@@ -42,7 +42,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 def _go_on(path: Path) -> str:
     run = next((str(folder) for folder in path.parents if RunFolder(folder).facts.exists()), "RUN")
-    return f"when that is mended, write the report again: streamgauge report {shlex.quote(run)}"
+    return f"then write the report again: streamgauge report {shlex.quote(run)}"
 
 
 @contextmanager

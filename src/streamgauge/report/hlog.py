@@ -70,7 +70,7 @@ def _wall_ns(facts: RunFacts, second: int) -> int:
     """When a second that is counted from the start of the measure phase began, by the wall clock."""
     measure = facts.phase("measure")
     if measure is None:
-        raise AnalysisError("run.json knows no measure phase, but there are windows; analyse the run again")
+        raise AnalysisError("run.json has no measure phase, but the tables do; analyse the run again")
     return facts.wall_ns + measure.from_ns - facts.monotonic_ns + second * NS_PER_SECOND
 
 
@@ -82,7 +82,7 @@ def log_lines(metric: str, rows: pa.Table, first: int, start_ns: int) -> Iterato
     yield f"#[Streamgauge: {metric} = {METRICS[metric]}]"
     yield "#[Histogram log format version 1.3]"
     yield f"#[Values in microseconds, Interval_Max in milliseconds (value unit ratio {US_PER_MS})]"
-    yield f"#[The measure phase begins at {-first} s; lines of before and after it have the tag {UNMEASURED}]"
+    yield f"#[The measure phase starts at {-first} s; lines before and after it have the tag {UNMEASURED}]"
     yield f"#[Below zero, recorded as 0: {count[bucket < 0].sum()}]"
     yield f"#[Never delivered, left out: {_numbers(censored, 'count').sum()}]"
     yield f"#[StartTime: {start}, {utc_text(start_ns)}]"

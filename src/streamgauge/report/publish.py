@@ -25,14 +25,14 @@ def result_of(folder: RunFolder, progress: Progress) -> Result:
     Raises BadInput where the folder has neither, and what is wrong with the tables where there is no result.json;
     AnalysisError where result.json cannot be written.
     """
-    where, again = str(folder.root), f"Say: {folder.analyse_again}"
+    where, again = str(folder.root), f"Use: {folder.analyse_again}"
     if _is_there(folder.facts) and _is_there(folder.table("verdict")):
         try:
             result = assemble(folder)
         except StreamgaugeError as error:
             if not folder.result.exists():
                 raise BadInput.single(where, str(error), again) from error
-            progress(f"{error}\nresult.json is shown as it was written")
+            progress(f"{error}\nshowing the existing result.json")
         else:
             keep_result(folder, result)
             return result
@@ -84,7 +84,7 @@ def publish(folder: RunFolder, result: Result, progress: Progress, *, figures: b
         except StreamgaugeError as error:
             progress(str(error))
     if figures:
-        progress("drawing the figures as files")
+        progress("writing the figures as files")
         written += catalogue.save(drawn, folder.figures)
     return written
 

@@ -89,7 +89,7 @@ def _result(content: bytes) -> Result:
     try:
         return result_of(document)
     except NotAResultError as error:
-        raise ValueError(f"does not say what it should: {error}") from error
+        raise ValueError(f"has unexpected content: {error}") from error
 
 
 def _with_facts(row: RunRow, facts: RunFacts) -> RunRow:
@@ -143,7 +143,7 @@ def _cells(row: RunRow) -> list[Text]:
     run = Text(plain(row.id)).append(f"\n{about}" if about else "", style="dim")
     for fault in row.faults:
         run.append(f"\n{plain(fault)}", style="red")
-    ending = row.ending or ("without an end" if row.created else "")
+    ending = row.ending or ("did not end" if row.created else "")
     held = f"{row.held} of {row.expectations} passed" if row.expectations else ""
     figures = (_figure(row.p50_ms, is_least=row.p50_is_least), _figure(row.p99_ms, is_least=row.p99_is_least))
     response = " / ".join(figures) if row.response else UNKNOWN

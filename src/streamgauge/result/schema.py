@@ -16,7 +16,7 @@ from streamgauge.scenario.model.expectations import parse_bound
 Node = Mapping[str, Any]
 
 _KINDS: Final = {"integer": "a number", "number": "a number", "boolean": "true or false", "string": "a text"}
-_NOT_SINGLE: Final = "is not a single value"
+_NOT_SINGLE: Final = "is not a scalar value"
 
 
 class _Plain(GenerateJsonSchema):

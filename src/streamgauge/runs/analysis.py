@@ -26,7 +26,7 @@ def analyse(
     `show` gets the result in any case, also where the report cannot be written. `master` names a Spark cluster.
 
     Raises BadInput while the run goes on or another process analyses or reports it, RunFailed if there is no result,
-    Interrupted on Ctrl-C. The rows are kept in any case.
+    Interrupted on Ctrl-C. The recorded events are kept in any case.
     """
     # Spark is heavy, and no other command needs it.
     from streamgauge.pipeline.run import analyse as answer
@@ -37,10 +37,10 @@ def analyse(
             facts = completed(folder, progress)
             answer(folder, master=master, progress=progress)
         except (CtrlC, KeyboardInterrupt) as error:
-            raise Interrupted(f"analysis interrupted; the rows are kept: {folder.analyse_again}") from error
+            raise Interrupted(f"analysis interrupted; the recorded events are kept: {folder.analyse_again}") from error
         except RunFailed as error:
             raise type(error)(
-                f"{error}\nThe rows are kept in {folder.root}; try again: {folder.analyse_again}"
+                f"{error}\nThe recorded events are kept in {folder.root}; try again: {folder.analyse_again}"
             ) from error
         result = write_result(folder)
         _publish(folder, result, progress, show, figures=figures)

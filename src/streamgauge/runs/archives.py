@@ -72,20 +72,20 @@ def make(java: Java, progress: Progress) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FolderLock.exclusive(folder)
     except OSError as error:
-        progress(f"{folder}: archives of Java classes cannot be kept there: {error.strerror}")
+        progress(f"{folder}: Java class data sharing archives cannot be stored there: {error.strerror}")
         return False
     if lock is None:
-        progress("archives of Java classes are being made by another process")
+        progress("another process is creating Java class data sharing archives")
         return False
     with lock, tempfile.TemporaryDirectory(prefix="streamgauge-prepare-") as scratch:
-        progress("making archives of Java classes, once, for half a minute: later runs start faster (Ctrl-C skips it)")
+        progress("creating Java class data sharing archives, for faster runs: once, half a minute (Ctrl-C skips it)")
         try:
             with _giving_way(folder) as interrupts:
                 _trained(java, Path(scratch), folder, interrupts)
         except (CtrlC, KeyboardInterrupt, Interrupted):
-            progress("archives of Java classes are left for another time")
+            progress("creating Java class data sharing archives was postponed")
         except StreamgaugeError as error:
-            progress(f"archives of Java classes could not be made: {error}")
+            progress(f"Java class data sharing archives could not be created: {error}")
         finally:
             for draft in folder.glob("*.new"):
                 draft.unlink(missing_ok=True)

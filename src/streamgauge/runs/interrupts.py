@@ -25,7 +25,7 @@ def noted(interrupts: Interrupts, progress: Callable[[str], None]) -> Iterator[N
         interrupts.note()
         if interrupts.breaks:
             raise CtrlC
-        progress("stopping at once" if interrupts.at_once else "stopping: again to stop at once")
+        progress("stopping at once" if interrupts.at_once else "stopping; press Ctrl-C again to stop at once")
 
     def hang_up(_signal: int, _frame: FrameType | None) -> None:
         _silence(terminals)

@@ -67,7 +67,7 @@ def run(
         if interrupts.in_vain:
             raise Interrupted(left_in_vain(folder))
         if interrupts.at_once:
-            raise Interrupted(f"stopped at once; what was recorded is kept: {folder.analyse_again}")
+            raise Interrupted(f"stopped at once; recorded events are kept: {folder.analyse_again}")
         code = analyse(folder, progress, show=show, figures=figures)
         if prepare and not archives.are_made(request.java):
             archives.make(request.java, progress)

@@ -25,14 +25,14 @@ _ACKS: Final = ("acks", "request.required.acks")
 OWNED_SETTINGS: Mapping[str, str] = {
     "bootstrap.servers": "name the cluster with --bootstrap",
     "metadata.broker.list": "name the cluster with --bootstrap",
-    "group.id": "every run makes a group of its own",
-    "enable.auto.offset.store": "offsets are stored when their rows are recorded",
+    "group.id": "every run creates its own group",
+    "enable.auto.offset.store": "offsets are stored when their messages are recorded",
     "auto.offset.reset": "use consume.start",
     "enable.auto.commit": "use consume.commit",
-    "client.id": "workers are named by their role",
+    "client.id": "the run sets it by worker",
     "transactional.id": "use load.transactions",
-    "statistics.interval.ms": "the run asks for statistics itself",
-    "enable.partition.eof": "the run decides whether it needs it",
+    "statistics.interval.ms": "the run enables statistics",
+    "enable.partition.eof": "the run sets it as needed",
 }
 """Client settings that the run decides, and what to do instead."""
 
@@ -41,12 +41,12 @@ def contradictions(scenario: Scenario) -> Iterator[Fault]:
     """Faults that lie between fields, each of which is right by itself."""
     if scenario.load is None and scenario.consume is None and scenario.connections is None:
         yield Fault(
-            "load, consume", "both are off, so nothing would happen", "Leave one of them on, or add connections"
+            "load, consume", "both are off, so the run would do nothing", "Leave one of them on, or add connections"
         )
     if scenario.phases.measure_ns == 0:
         yield Fault("phases.measure", "0s leaves nothing to measure", "Write a duration like 30s")
     if scenario.phases.drain == 0:
-        yield Fault("phases.drain", "0s gives no message the time to arrive", "Write a duration like 30s")
+        yield Fault("phases.drain", "0s leaves no time for messages to arrive", "Write a duration like 30s")
     if scenario.load:
         yield from _owned("load.client", scenario.load.client)
         yield from _acks(scenario.load.client)
@@ -105,16 +105,16 @@ def _held_back(scenario: Scenario) -> Iterator[Fault]:
     if scenario.backpressure is None:
         return
     if scenario.load is None or scenario.consume is None:
-        what = "only producers whose messages are consumed can be held back"
+        what = "backpressure needs producers and consumers"
         yield Fault("backpressure", what, "Leave it out, or add a load and a consume")
         return
     if scenario.backpressure.credit:
         yield from _credited(scenario, scenario.load, scenario.consume)
         return
     if scenario.lag is None:
-        yield Fault("lag", "off: hysteresis decides by the lag that is sampled", "Write how often, like {every: 1s}")
+        yield Fault("lag", "off: hysteresis needs lag samples", "Write how often, like {every: 1s}")
     if scenario.consume.commit == "never":
-        what = "never: hysteresis decides by committed lag, which would only rise"
+        what = "never: hysteresis uses committed lag, which would only rise"
         yield Fault("consume.commit", what, "Write auto, batch or an interval")
 
 
@@ -125,20 +125,20 @@ def _credited(scenario: Scenario, load: Load, consume: Consume) -> Iterator[Faul
         what = "transactions write markers between messages, which would count as processed"
         yield Fault(where, what, "Leave load.transactions out, or write hysteresis")
     if load.resend:
-        what = "a message that is sent again may be written twice, and would count twice"
+        what = "a message that is sent again may be written twice, and count twice"
         yield Fault(where, what, "Leave load.resend out, or write hysteresis")
     if not load.transactions and not _writes_once(load.client):
-        what = "a producer that tries again may write a message twice, which would count twice"
+        what = "a producer that retries may write a message twice, which would count twice"
         yield Fault(where, what, "Write `enable.idempotence: true` or `retries: 0` in load.client")
     if consume.processing and consume.processing.drop:
-        what = "a message that is never processed would keep its credit for ever"
+        what = "a message that is never processed would never return its credit"
         yield Fault(where, what, "Leave consume.processing.drop out, or write hysteresis")
     if consume.partitions is not None and len(consume.partitions) < scenario.topic.partitions:
-        what = "messages of partitions that nobody reads would keep their credit for ever"
+        what = "messages of partitions that are not consumed would never return their credit"
         yield Fault(where, what, "Leave consume.partitions out, or name all of them")
     credit = scenario.backpressure.credit if scenario.backpressure else None
     if credit and credit.limit < load.producers:
-        what = f"{credit.limit}: {load.producers} producers, of which those with nothing to send could hold all of it"
+        what = f"{credit.limit}: {load.producers} producers, and idle ones could hold all of it"
         yield Fault(f"{where}.limit", what, f"Write at least {load.producers}, or fewer producers")
     if "compact" in str(scenario.topic.configs.get("cleanup.policy", "")):
         yield Fault(where, "a compacted topic has offsets without a message", "Leave cleanup.policy out")
@@ -163,15 +163,15 @@ def _injected(scenario: Scenario) -> Iterator[Fault]:
     for place, fault in enumerate(scenario.faults):
         where = f"faults.{place}"
         if (fault.number or 0) >= counts[fault.role]:
-            known = f"there are {counts[fault.role]} of them" if counts[fault.role] else "there is none"
-            yield Fault(f"{where}.target", f"{fault.target}: {known}", "Name what the run has")
+            known = f"the run has {counts[fault.role]}" if counts[fault.role] else "the run has none"
+            yield Fault(f"{where}.target", f"{fault.target}: {known}", "Name a target that the run has")
         if fault.at >= scenario.phases.measure_ns:
             yield Fault(f"{where}.at", "lies after the measure phase", "Write an earlier time, or measure for longer")
         elif fault.at + (fault.for_ or 0) > scenario.phases.measure_ns:
             yield Fault(f"{where}.for", "ends after the measure phase", "Make it shorter, or measure for longer")
     for earlier, later in pairwise(sorted(scenario.faults, key=_place_and_time)):
         if earlier.target == later.target and earlier.at + (earlier.for_ or 0) > later.at:
-            what = f"{later.target} is still away when the next fault begins"
+            what = f"{later.target} is still down when the next fault begins"
             yield Fault("faults", what, "Let one end before the other begins")
 
 
@@ -186,13 +186,15 @@ def _place_and_time(fault: Injected) -> tuple[str, int]:
 def _ends(scenario: Scenario) -> Iterator[Fault]:
     """What ends the measure phase must be there."""
     if scenario.phases.is_drained and (scenario.load or not scenario.consume):
-        what = "only a run that reads and sends nothing can be drained"
+        what = "only a run that consumes and sends nothing can end when drained"
         yield Fault("phases.measure.drained", what, "Write a duration, or `load: off` and a `consume`")
     if scenario.phases.is_counted and not scenario.load:
-        yield Fault("phases.measure", "nothing is sent that could be counted", "Write a duration, or {drained: true}")
+        yield Fault(
+            "phases.measure", "no messages are sent that could be counted", "Write a duration, or {drained: true}"
+        )
     measure, load = scenario.phases.measure, scenario.load
     if isinstance(measure, Measure) and measure.bytes_per_partition and load and not load.mean_size_bytes:
-        what = "how many bytes a message has on average is not known beforehand"
+        what = "the average message size is not known in advance"
         yield Fault("phases.measure.bytes_per_partition", what, "Write {messages: ...}, or a duration")
 
 
@@ -206,14 +208,14 @@ def _expected(expect: Mapping[str, Setting]) -> Iterator[Fault]:
 
 def _owned(where: str, settings: ClientSettings) -> Iterator[Fault]:
     for key in settings.keys() & OWNED_SETTINGS.keys():
-        yield Fault(f"{where}.{key}", "is decided by the run", f"Leave it out: {OWNED_SETTINGS[key]}")
+        yield Fault(f"{where}.{key}", "is set by the run", f"Leave it out: {OWNED_SETTINGS[key]}")
 
 
 def _acks(settings: ClientSettings) -> Iterator[Fault]:
     """The client takes any number; brokers refuse every message that asks for another one."""
     for key in _ACKS:
         if key in settings and str(settings[key]) not in {"0", "1", "-1", "all"}:
-            yield Fault(f"load.client.{key}", f"{shown(key, settings[key])}: no broker knows it", "Write 0, 1 or all")
+            yield Fault(f"load.client.{key}", f"{shown(key, settings[key])}: not a value of acks", "Write 0, 1 or all")
 
 
 def _too_large(load: Load) -> Iterator[Fault]:
@@ -222,6 +224,6 @@ def _too_large(load: Load) -> Iterator[Fault]:
     if isinstance(limit, int) and largest > limit:
         yield Fault(
             "load.size",
-            f"{largest} bytes are more than the client sends in one message ({limit})",
+            f"{largest} bytes exceed the client's limit for a message ({limit})",
             "Write a smaller size, or raise `message.max.bytes` in load.client and the topic's `max.message.bytes`",
         )

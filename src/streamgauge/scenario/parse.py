@@ -21,7 +21,7 @@ from streamgauge.scenario.model.values import MADE, PLAIN
 
 _KEY = "[key]"
 """How pydantic ends the path of a key that is wrong itself."""
-_QUOTES = "Write it in quotes, where YAML takes it for something else"
+_QUOTES = "Quote it, if YAML interprets it as another type"
 
 
 def parse(mapping: object, source: str = "scenario") -> Scenario:
@@ -134,7 +134,7 @@ def _said(kind: str, path: list[str], given: str, detail: ErrorDetails) -> tuple
         case "string_type":
             what, mend = "should be a text", _QUOTES
         case "string_pattern_mismatch":
-            what = "not in a form that is allowed here"
+            what = "not in an allowed form"
         case "int_type" | "int_parsing" | "int_from_float":
             what = "should be a whole number"
         case "bool_type":
@@ -155,4 +155,4 @@ def _allowed(path: list[str]) -> str:
     field = fields(model_at(path)).get(path[-1] if path else "")
     if path and path[-1] == "payload":
         return f"Write one of {', '.join(KINDS)}"
-    return f"It says: {' '.join(field.description.split())}" if field and field.description else "Correct the value"
+    return f"Its meaning: {' '.join(field.description.split())}" if field and field.description else "Correct the value"

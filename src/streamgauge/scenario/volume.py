@@ -72,8 +72,8 @@ def room_advice(scenario: Scenario, out: str, free_bytes: int | None, *, embedde
     if needed is None or free_bytes is None or needed <= free_bytes:
         return []
     left, most = size_text(free_bytes), size_text(needed)
-    what = f"its disk has {left} left, and this run writes up to {most} of {'messages and ' if embedded else ''}rows"
-    mend = "Make room, name a folder on another disk, or send less (load.rate, load.size, phases.measure)"
+    what = f"its disk has {left} left, and the run writes up to {most} of {'messages and ' if embedded else ''}rows"
+    mend = "Free space, choose a folder on another disk, or send less (load.rate, load.size, phases.measure)"
     return [f"--out {out}: {what}. {mend}"]
 
 

@@ -65,7 +65,7 @@ class _Loader(yaml.SafeLoader):
         tag = getattr(event, "tag", None)
         if tag is not None:
             name = tag.replace("tag:yaml.org,2002:", "!!")
-            raise yaml.constructor.ConstructorError(None, None, f"the tag {name} is not taken here", event.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"the tag {name} is not supported", event.start_mark)
         return super().compose_node(parent, index)
 
     def flatten_mapping(self, node: Any) -> None:
@@ -96,7 +96,7 @@ def _repeated(node: yaml.MappingNode) -> Iterator[Flaw]:
             continue
         name, mark = (key.tag, key.value), key.start_mark
         if name in lines:
-            yield Flaw(f"`{key.value}` is there already, in line {lines[name]}", "Keep one of them", *_at(mark))
+            yield Flaw(f"`{key.value}` is already defined in line {lines[name]}", "Keep one of them", *_at(mark))
         lines.setdefault(name, mark.line + 1)
 
 

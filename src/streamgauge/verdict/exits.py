@@ -9,12 +9,12 @@ class Exit(IntEnum):
 
     about: str
 
-    DONE = 0, "done and valid"
-    FAILED = 1, "the run failed; what was recorded is kept"
+    DONE = 0, "completed and valid"
+    FAILED = 1, "the run failed; recorded events are kept"
     BAD_INPUT = 2, "bad input; nothing was started"
-    EXPECTATION_FAILED = 3, "done and valid, but an expectation failed"
-    NOT_VALID = 4, "done, but not valid as a measurement"
-    INTERRUPTED = 130, "interrupted; what was measured is kept and reported"
+    EXPECTATION_FAILED = 3, "completed and valid, but an expectation failed"
+    NOT_VALID = 4, "completed, but not valid as a measurement"
+    INTERRUPTED = 130, "interrupted; recorded events are kept and reported"
 
     def __new__(cls, code: int, about: str) -> Self:
         """The code, with what it means."""

@@ -42,7 +42,7 @@ def _at_high_end(parent: object, met: ExpectationResult, bound: Bound) -> Expect
     high = parent[key]
     if high is not None and bound.holds(high):
         return met
-    reason = f"with the messages that never came it may be as high as {'infinite' if high is None else high}"
+    reason = f"counting messages that never arrived it may be as high as {'infinite' if high is None else high}"
     return _failed(met.path, met.wanted, met.found, reason)
 
 
@@ -57,7 +57,7 @@ def _at(document: Mapping[str, Any], path: str) -> tuple[object, Plain]:
         parent, place = place, _step(place, key, ".".join(walked) or "the result")
         walked.append(key)
     if kind_of(place) not in _KINDS:
-        raise LookupError("is not a single value; name one below it")
+        raise LookupError("is not a scalar value; name one below it")
     return parent, place
 
 

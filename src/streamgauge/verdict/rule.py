@@ -23,7 +23,7 @@ class Rule:
 
     name: str
     title: str
-    """What people read: what holds where it passes."""
+    """The name for people: what holds if it passes."""
     about: tuple[About, ...]
     answer: Callable[[Evidence], Check | None]
     doc: str

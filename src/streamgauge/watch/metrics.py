@@ -47,11 +47,11 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """All metrics; without a look only what the run is."""
-        yield InfoMetricFamily("streamgauge_run", "The run that is measured.", {"scenario": self._run})
+        yield InfoMetricFamily("streamgauge_run", "The measured run.", {"scenario": self._run})
         look = self._look
         if look is None:
             return
-        stage = GaugeMetricFamily("streamgauge_stage", "1 for the stage that the run is in.", labels=["stage"])
+        stage = GaugeMetricFamily("streamgauge_stage", "1 for the current stage of the run.", labels=["stage"])
         for name in _STAGES:
             stage.add_metric([name], float(name == look.stage))
         yield stage
@@ -73,7 +73,7 @@ class Metrics(Collector):
             self._server, self._thread = start_http_server(self._wanted, self.address, registry)
         except (OSError, OverflowError, UnicodeError) as error:
             where = f"--metrics-address {self.address} --metrics-port {self._wanted}"
-            what = f"cannot listen there: {getattr(error, 'strerror', None) or error}"
+            what = f"cannot listen on this address: {getattr(error, 'strerror', None) or error}"
             raise BadInput.single(where, what, "Name a free port, or 0 for any") from error
         self.port = self._server.server_port
         return self
@@ -93,12 +93,14 @@ def _messages(look: Look) -> Iterator[Metric]:
         "received": ("consumer", look.received),
     }
     roles = {worker.role for worker in look.workers}
-    messages = CounterMetricFamily("streamgauge_messages", "Messages that passed a stage.", labels=["stage"])
+    messages = CounterMetricFamily("streamgauge_messages", "Messages by event.", labels=["stage"])
     for name, (role, count) in stages.items():
         if role in roles:
             messages.add_metric([name], count)
     yield messages
-    size = CounterMetricFamily("streamgauge_value_bytes", "Bytes of value, acked or received.", labels=["stage"])
+    size = CounterMetricFamily(
+        "streamgauge_value_bytes", "Bytes of values, acknowledged or received.", labels=["stage"]
+    )
     for name, role in (("acked", "producer"), ("received", "consumer")):
         if role in roles:
             size.add_metric([name], look.total(role, "message_bytes"))
@@ -106,26 +108,28 @@ def _messages(look: Look) -> Iterator[Metric]:
     if look.outstanding is not None:
         yield GaugeMetricFamily("streamgauge_outstanding_messages", "Sent and not yet received.", look.outstanding)
     if look.lag is not None:
-        about = "Log end minus committed offset, last sample of the group that is furthest behind."
+        about = "Log end minus committed offset, last sample of the group with the most lag."
         yield GaugeMetricFamily("streamgauge_committed_lag_messages", about, look.lag)
 
 
 def _held(held: Held) -> Iterator[Metric]:
     """Whether and how far producers are held back."""
-    about = "Lag above which producers pause, or credit that there is."
+    about = "Lag above which producers pause, or the limit of credit."
     yield GaugeMetricFamily("streamgauge_backpressure_limit_messages", about, held.limit)
     if held.paused is not None:
-        yield GaugeMetricFamily("streamgauge_producers_paused", "1 while nothing is let go.", float(held.paused))
+        yield GaugeMetricFamily("streamgauge_producers_paused", "1 while producers are paused.", float(held.paused))
     if held.in_use is not None:
-        about = "Credit that is not free to be taken at once."
+        about = "Credit in use."
         yield GaugeMetricFamily("streamgauge_credit_in_use_messages", about, held.in_use)
 
 
 def _workers(look: Look) -> Iterator[Metric]:
     labels = ["worker", "role"]
-    up = GaugeMetricFamily("streamgauge_worker_up", "1 while a worker runs or ended in order.", labels=labels)
-    cpu = CounterMetricFamily("streamgauge_worker_cpu_seconds", "Processor time of a worker.", labels=labels)
-    blocked = CounterMetricFamily("streamgauge_queue_full_seconds", "Time waited for room in a queue.", labels=labels)
+    up = GaugeMetricFamily("streamgauge_worker_up", "1 while a worker runs or has exited normally.", labels=labels)
+    cpu = CounterMetricFamily("streamgauge_worker_cpu_seconds", "CPU time of a worker.", labels=labels)
+    blocked = CounterMetricFamily(
+        "streamgauge_queue_full_seconds", "Time blocked by a full client queue.", labels=labels
+    )
     for worker in look.workers:
         up.add_metric([worker.name, worker.role], float(worker.alive))
         if worker.cpu_ns is not None:

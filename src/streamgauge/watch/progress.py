@@ -115,7 +115,7 @@ def _with_warnings(
     said: Progress, target_rate: float | None, before: Look | None, now: Look, seconds: float
 ) -> Progress:
     """The same with what somebody who waits should know now."""
-    found = [f"{worker.name} is gone" for worker in now.workers if not worker.alive and now.stage != "ending"]
+    found = [f"{worker.name} has died" for worker in now.workers if not worker.alive and now.stage != "ending"]
     if now.failed:
         found.append(f"{whole(now.failed)} messages failed")
     if said.stage in {"warmup", "measure"} and before is not None:
@@ -134,7 +134,7 @@ def _of_producers(target_rate: float | None, before: Look, now: Look, seconds: f
         due = target_rate * (min(now.at_ns, now.end_ns) - now.start_ns) / NS_PER_SECOND
         # A policy that holds messages back does what it is there for.
         if due - now.sent > target_rate * BEHIND_SECONDS and now.held is None:
-            found.append(f"producers are {whole(due - now.sent)} messages behind their schedule")
+            found.append(f"producers are {whole(due - now.sent)} messages behind schedule")
     return found
 
 
@@ -147,7 +147,7 @@ def _of_consumers(said: Progress) -> list[str]:
 def _of_machine(said: Progress) -> list[str]:
     if said.idle is None or said.idle >= IDLE_SHARE or said.target_rate is None:
         return []
-    return [f"the machine has no processor time left, {percent(max(0.0, said.idle))} idle: it may be what is measured"]
+    return [f"the machine is {percent(max(0.0, said.idle))} idle: CPU may be the bottleneck"]
 
 
 def in_one_line(said: Progress) -> str:

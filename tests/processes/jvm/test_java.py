@@ -74,7 +74,7 @@ def test_one_message_names_all_that_was_found_and_the_remedy(tmp_path: Path) -> 
 
 
 def test_nothing_at_all_is_said_plainly(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"JAVA_HOME \(not set\): nothing there; PATH: nothing there"):
+    with pytest.raises(BadInput, match=r"JAVA_HOME \(not set\): nothing found; PATH: nothing found"):
         find_java({"PATH": str(tmp_path)})
 
 

@@ -94,7 +94,7 @@ def checked(asked: Asked) -> tuple[Scenario, Model, int]:
     every_ns = faults.read("--every", asked.every, _between_lines)
     faults.choice("--held", asked.held, ("keep", "drop"))
     if asked.sticky and asked.partitioning not in {None, "sticky"}:
-        faults.append(Fault("--sticky", f"has no meaning with --partitioning {asked.partitioning}", "Leave one out"))
+        faults.append(Fault("--sticky", f"cannot be combined with --partitioning {asked.partitioning}", "Remove one"))
     if asked.figure:
         faults += _undrawable(asked.figure)
     model = None
@@ -104,7 +104,7 @@ def checked(asked: Asked) -> tuple[Scenario, Model, int]:
         except BadInput as error:
             faults += [_renamed(fault, asked) for fault in error.faults]
     if model and every_ns and model.measure_ns // every_ns > MOST_ROWS:
-        faults.append(Fault("--every", f"makes more than {MOST_ROWS:,} lines", "Write a longer time"))
+        faults.append(Fault("--every", f"prints more than {MOST_ROWS:,} lines", "Write a longer time"))
     if faults or scenario is None or model is None or every_ns is None:
         raise BadInput(faults)
     if asked.partitioning == "random":
@@ -145,7 +145,7 @@ def _scenario(asked: Asked, faults: _Options) -> Scenario | None:
             return None
         base = document(named)
     elif asked.settings:
-        faults.append(Fault("--set", "has no meaning without --scenario", "Name one, or use the other options"))
+        faults.append(Fault("--set", "needs --scenario", "Name a scenario, or use the other options"))
     made = json.loads(json.dumps(base))
     for path, value in _changes(asked, base, faults):
         _put(made, path.split("."), value)
@@ -201,12 +201,12 @@ def _policy(asked: Asked, base: Mapping[str, Any], faults: _Options) -> Iterator
     names = [asked.policy] if asked.policy else meant or [name for name in there if asked.poll]
     for name in meant if asked.policy else ():
         if name != asked.policy:
-            faults.append(Fault(f"--policy {asked.policy}", f"has no limits of {name}", "Leave one of them out"))
+            faults.append(Fault(f"--policy {asked.policy}", f"has no limits of {name}", "Remove one of them"))
     if len(names) > 1:
-        faults.append(Fault("--max-lag, --limit", "mean two policies", "Leave one of them out"))
+        faults.append(Fault("--max-lag, --limit", "select two policies", "Remove one of them"))
         return
     if not names and asked.poll:
-        faults.append(Fault("--poll", "there is no policy that decides", "Say --max-lag or --limit"))
+        faults.append(Fault("--poll", "no policy is given", "Use --max-lag or --limit"))
     if asked.policy == "off":
         yield "backpressure", "off"
     elif names and all(name in limits for name in names):
@@ -247,10 +247,10 @@ def _moment(text: str) -> _Moment:
     if not colon or not all(value for _, _, value in pairs) or not said.keys() <= {"rate", "capacity", "delay"}:
         raise BadValue("not a change", "Write a time and rate, capacity or delay, like 8s:capacity=16k/s")
     if {"capacity", "delay"} <= said.keys():
-        raise BadValue("capacity and delay say the same", "Write one of them")
+        raise BadValue("capacity and delay exclude each other", "Write one of them")
     at_ns = parse_duration_ns(at.strip())
     if at_ns == 0:
-        raise BadValue("changes what was not there yet", "Write a later time, or --rate and --capacity")
+        raise BadValue("changes a value before it exists", "Write a later time, or --rate and --capacity")
     return _Moment(at_ns, said)
 
 
@@ -264,7 +264,7 @@ def _rates(
         yield from [("load.rate", asked.rate)] if asked.rate is not None else []
         return
     if not isinstance(rate, str) or faults.read("--rate", rate, parse_rate_per_second) is None:
-        faults.append(Fault("--change", "the rate has a shape of its own, or none", "Say --rate, or leave it out"))
+        faults.append(Fault("--change", "the scenario's rate has a shape, or none", "Use --rate, or leave it out"))
         return
     for moment in changing:
         faults.read("--change", moment.said["rate"], parse_rate_per_second)
@@ -279,7 +279,7 @@ def _processing(
 ) -> Iterator[tuple[str, Any]]:
     """What consumers do with messages; a capacity is shared evenly by the slots."""
     if asked.capacity is not None and (asked.delay is not None or asked.jitter is not None):
-        faults.append(Fault("--capacity", "says what --delay and --jitter say", "Leave one of them out"))
+        faults.append(Fault("--capacity", "cannot be combined with --delay and --jitter", "Remove one of them"))
     there = _part(_part(base, "consume"), "processing")
     slots = asked.slots or there.get("slots") or asked.partitions or base["topic"]["partitions"]
     if asked.capacity is not None:
@@ -315,7 +315,7 @@ def _delay(capacity: str, slots: int) -> str:
     except BadValue as error:
         raise BadValue("not a rate", "Write messages a second like 4k/s") from error
     if rate == 0:
-        raise BadValue("no capacity at all", "Write one like 4k/s")
+        raise BadValue("a capacity of 0", "Write one like 4k/s")
     return format_duration(round(slots * NS_PER_SECOND / rate))
 
 
@@ -324,7 +324,7 @@ def _sticky(text: str) -> Sticky:
     if text.strip()[-1:].isdecimal():
         messages = parse_count(text)
         if messages == 0:
-            raise BadValue("no message at all", "Write a number like 25, or a time like 10ms")
+            raise BadValue("0 messages", "Write a number like 25, or a time like 10ms")
         return Sticky(messages=messages)
     return Sticky(lasts_ns=parse_duration_ns(text))
 
@@ -339,9 +339,11 @@ def _between_lines(text: str) -> int:
 def _undrawable(path: Path) -> Iterator[Fault]:
     """Why a figure cannot be written to a file."""
     if path.suffix.removeprefix(".") not in KINDS:
-        yield Fault(f"--figure {one_line(str(path))}", "not a kind of figure", "Write FILE.svg, FILE.png or FILE.pdf")
+        yield Fault(
+            f"--figure {one_line(str(path))}", "not a format of figures", "Write FILE.svg, FILE.png or FILE.pdf"
+        )
     if not path.parent.is_dir():
-        yield Fault(f"--figure {one_line(str(path))}", "there is no such folder", "Make it, or name another")
+        yield Fault(f"--figure {one_line(str(path))}", "there is no such folder", "Create it, or name another")
 
 
 def _renamed(fault: Fault, asked: Asked) -> Fault:

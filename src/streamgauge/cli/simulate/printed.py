@@ -96,7 +96,7 @@ def _lines(rows: Sequence[Row]) -> Table:
 
 def _summed(model: Model, summary: Summary) -> Iterator[str]:
     """The summary, a few words for each line."""
-    sticky = "round robin" if model.sticky is None else "partitions drawn"
+    sticky = "round robin" if model.sticky is None else "random partitions"
     yield (
         f"Model        {whole(model.partitions)} partitions, {whole(model.producers)} producers, {sticky}, "
         f"{whole(model.slots)} slots, capacity {per_second(model.capacity(0))}"
@@ -108,8 +108,8 @@ def _summed(model: Model, summary: Summary) -> Iterator[str]:
     yield f"Lag          committed: peak {whole(summary.peak_lag)}, mean {whole(summary.mean_lag)}"
     yield f"Outstanding  peak {whole(summary.peak_outstanding)}, mean {whole(summary.mean_outstanding)}"
     yield (
-        f"Held back    {percent(summary.held_share)} of the time, {whole(summary.pauses)} pauses; "
-        f"{whole(summary.held)} messages held at the end, {whole(summary.dropped)} dropped"
+        f"Throttled     {percent(summary.held_share)} of the time, {whole(summary.pauses)} pauses; "
+        f"{whole(summary.held)} messages waiting at the end,  {whole(summary.dropped)} dropped"
     )
 
 

@@ -12,7 +12,7 @@ FORMAT: Final = 2
 """Of run.json, events and tables. Format 1 had no profile, and other names of some keys, columns and tables."""
 PhaseName = Literal["warmup", "measure", "drain"]
 Ending = Literal["finished", "interrupted", "failed"]
-_NOT_FACTS = "run.json does not say what it should"
+_NOT_FACTS = "run.json has unexpected content"
 _SHOWN = 3
 """Faults of a run.json that are told: nobody writes one by hand."""
 

@@ -50,9 +50,11 @@ def driver_address(master: str | None) -> dict[str, str]:
 
 def _check(address: str) -> None:
     if not address:
-        raise BadValue("an address is missing between commas", _SAY)
+        raise BadValue("an empty address between commas", _SAY)
     if "://" in address:
-        raise BadValue("an address has no protocol", "Write HOST:PORT, and `security.protocol` in --client-config")
+        raise BadValue(
+            "an address cannot contain a protocol", "Write HOST:PORT, and `security.protocol` in --client-config"
+        )
     found = _ADDRESS.fullmatch(address)
     if found is None and re.fullmatch(_HOST, address):
         raise BadValue("the port is missing", _SAY)

@@ -58,7 +58,7 @@ def parse_size_bytes(text: object) -> int:
         text = str(text)
     found = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if found is None or found.group(2).lower() not in SIZE_BYTES:
-        raise BadValue("not a size", "Write whole bytes like 512, or a unit (KiB, MiB, kB, MB), like 1KiB")
+        raise BadValue("not a size", "Write bytes like 512, or a size with a unit (KiB, MiB, kB, MB), like 1KiB")
     exact = Decimal(found.group(1).replace("_", "")) * SIZE_BYTES[found.group(2).lower()]
     if exact != int(exact):
         raise BadValue("not a whole number of bytes", "Write a size like 512 or 1KiB")

@@ -126,7 +126,7 @@ def _make(recipe: Recipe, content: BodyKind | ConstantPayload | RandomPayload) -
 def _pool(bodies: Sequence[Body], recipe: Recipe) -> PayloadSource:
     """Bodies that are sent as they are."""
     if not recipe.in_headers and None in bodies:
-        raise WorkerError("load.stamp: a tombstone has no value for a stamp; write `stamp: headers`")
+        raise WorkerError("load.stamp: a tombstone has no value to stamp; write `stamp: headers`")
     return payload.Pool(bodies)
 
 
@@ -150,7 +150,7 @@ def keys_of(recipe: Recipe) -> KeysOf | None:
 def _events(recipe: Recipe, file: FromFile) -> Sequence[Body]:
     """What a file holds for one producer."""
     if recipe.read_events is None:
-        raise WorkerError(f"{file.path}: nobody here reads files")
+        raise WorkerError(f"{file.path}: no file reader is available")
     return payload.share_of(_read(recipe.read_events, file.path, file.column), recipe.producer, recipe.producers)
 
 
@@ -182,7 +182,7 @@ class _Calls:
         if body is not None:
             raise self._failed(seq, f"returned a value of type {type(body).__name__}, not bytes, text or None")
         if not self.recipe.in_headers:
-            raise self._failed(seq, "returned None, which has no room for a stamp; write `stamp: headers`")
+            raise self._failed(seq, "returned None, which has no value to stamp; write `stamp: headers`")
         return None, _CRC_OF_NOTHING
 
     def many(self, seqs: Int64s) -> tuple[Sequence[Body], Crcs]:

@@ -48,7 +48,7 @@ class FaultLog:
         try:
             self.sink.append(block_of([row]), 1)
         except RecordError as error:
-            self.failed(f"a fault was not recorded: {error}")
+            self.failed(f"a fault event was not recorded: {error}")
 
     def close(self) -> None:
         """Nothing more is done to the run; what cannot be written stays in the open part."""
@@ -107,7 +107,7 @@ class Injector:
 
     def _do(self, fault: Injected, target: Target, action: str) -> None:
         if target.ended():
-            self._note(fault, target, action, "the process has ended already")
+            self._note(fault, target, action, "the process has already ended")
         elif action == BEGIN or (fault, target) in self._begun:
             self._carry_out(fault, target, action)
 

@@ -52,7 +52,7 @@ class LocalLauncher:
                 self._descriptor = os.dup(descriptor)
         except OSError as error:
             where = self.file or memory_folder()
-            raise WorkerError(f"{where}: no room for shared cells: {error.strerror}") from error
+            raise WorkerError(f"{where}: shared memory cannot be allocated: {error.strerror}") from error
         return map_cells(self._descriptor, self._shape)
 
     def start(self, spec: WorkerSpec) -> "LocalProcess":

@@ -123,11 +123,11 @@ class Supervisor:
                 raise WorkerError(f"{dead[0].name} ended before it was ready: {reason(dead[0].facts(self._board))}")
             if self.interrupts.count:
                 self._outcome.ending = "interrupted"
-                self._outcome.reasons.append("interrupted before the load began")
+                self._outcome.reasons.append("interrupted before the load started")
                 return False
             if self.now_ns() > limit_ns:
                 what = ", ".join(late) or "the consumer group"
-                raise WorkerError(f"{what} did not get ready within {READY_NS // NS_PER_SECOND} s")
+                raise WorkerError(f"{what} was not ready within {READY_NS // NS_PER_SECOND} s")
             self._tick("starting")
 
     def _tick(self, stage: Stage) -> None:
@@ -190,7 +190,7 @@ class Supervisor:
                 break
         if plan.start_at_ns and start_ns > plan.start_at_ns:
             late = (start_ns - plan.start_at_ns) / NS_PER_SECOND
-            self.progress(f"warning: the load begins {late:.1f} s after phases.start_at: it was not ready before")
+            self.progress(f"warning: the load begins {late:.1f} s after phases.start_at: it was not ready in time")
         self._board.give_times(start_ns, measure_ns, end_ns, plan.drain_ns)
         self._board.give(Order.GO)
         return start_ns
@@ -205,7 +205,7 @@ class Supervisor:
             return True
         for role, jobs in (("producer", self.plan.producers), ("consumer", self.plan.consumers)):
             if jobs and not workers.in_order(role) and not workers.are_meant_dead(role):
-                self._outcome.fail(f"no {role} is left")
+                self._outcome.fail(f"no {role} is running")
                 self._board.give(Order.STOP_LOAD)
                 return True
         if workers.has_given_up():
@@ -270,7 +270,7 @@ class Supervisor:
     def _end(self, worker: Worker) -> None:
         """End a worker by force if it did not end by itself, which is told unless it had nothing to do."""
         if not worker.is_over() and not self.interrupts.in_vain:
-            self._outcome.reasons.append(f"{worker.name} did not end by itself and was killed")
+            self._outcome.reasons.append(f"{worker.name} did not exit and was killed")
         worker.process.end()
         worker.ended_ns = worker.ended_ns or self.now_ns()
 
@@ -281,7 +281,7 @@ class Supervisor:
             worker.is_meant_dead = worker.name in self._injector.killed
             if worker.is_meant_dead:
                 continue
-            after = "; from then on nothing more was granted" if worker.role == "controller" else ""
+            after = "; no credit was granted after that" if worker.role == "controller" else ""
             self._outcome.fail(f"{worker.name} died: {reason(worker.facts(self._board))}{after}")
 
 

@@ -95,7 +95,7 @@ def targets_of_query(board: Board, row: int) -> list[Target]:
             pid = int(board.slots[row, cell])
             # 0 is whoever asks, and all of its group.
             if not pid:
-                raise ProcessLookupError(f"{name} is not there")
+                raise ProcessLookupError(f"{name} is not running")
             os.kill(pid, number)
 
         role, _, number = name.partition("-")

@@ -253,7 +253,7 @@ def _follow(jvm: SparkJvm, told: Told) -> None:
     if _leaving.is_set():
         return
     if code >= 0:
-        why = f"the JVM of Spark ended by itself, with exit code {code}; the log says more"
+        why = f"Spark's JVM exited with code  {code}; see the log"
         told.tell(Happened(clock.monotonic_ns(), "failed", why))
         os._exit(code or _FAILED)
     os._exit(128 - code)

@@ -54,7 +54,7 @@ def _sasl(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if mechanism not in _MODULES:
         raise BadInput.single(
             "sasl.mechanisms",
-            f"{mechanism or 'nothing'} is not possible with a pipeline on Spark",
+            f"{mechanism or 'nothing'} is not supported with a pipeline on Spark",
             f"Use one of {', '.join(_MODULES)}",
         )
     user, password = _quoted(given.get("sasl.username", "")), _quoted(given.get("sasl.password", ""))

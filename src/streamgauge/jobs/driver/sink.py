@@ -82,7 +82,7 @@ def for_table(made: DataFrame, spec: QuerySpec) -> DataFrame:
         return made
     carrier = HEADERS if spec.in_headers else "value"
     if carrier not in made.columns or (spec.does not in (SAME, SUBSET) and not spec.in_headers):
-        _refuse(spec, [f"`{STAMP}` is missing: nothing tells which message a row comes from"])
+        _refuse(spec, [f"`{STAMP}` is missing: it identifies the message of a row"])
     return made.withColumn(STAMP, stamp_of(in_headers=spec.in_headers))
 
 
@@ -90,7 +90,7 @@ def _wrong_types(made: DataFrame) -> Iterator[str]:
     for field in made.schema.fields:
         allowed = _TYPES.get(field.name)
         if allowed and _simple(field.dataType) not in allowed:
-            yield f"`{field.name}` is {_simple(field.dataType)}, and is to be {' or '.join(allowed)}"
+            yield f"`{field.name}` is {_simple(field.dataType)}, expected {' or '.join(allowed)}"
 
 
 def _wrong_names(made: DataFrame) -> Iterator[str]:
@@ -105,9 +105,9 @@ def _without_origin(made: DataFrame, spec: QuerySpec) -> Iterator[str]:
     carrier = HEADERS if spec.in_headers else "value"
     if spec.does in (SAME, SUBSET):
         if carrier not in made.columns and carrier != "value":
-            yield f"`{carrier}` is missing: nothing tells which message an output is"
+            yield f"`{carrier}` is missing: it identifies the message of an output"
     elif STAMP not in made.columns and not (spec.in_headers and HEADERS in made.columns):
-        yield f"`{STAMP}` is missing: nothing tells which message an output comes from"
+        yield f"`{STAMP}` is missing: it identifies the message of an output"
 
 
 def _refuse(spec: QuerySpec, faults: list[str]) -> None:

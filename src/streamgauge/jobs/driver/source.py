@@ -41,7 +41,7 @@ def limit(spark: SparkSession, query: StreamingQuery, messages: int) -> None:
     made = jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.maxRows(messages)
     limited = [each._1() for each in _pairs(limits) if each._2().getClass().equals(made.getClass())]
     if not limited:
-        raise WorkerError("the query reads without a limit, which cannot be changed while it runs")
+        raise WorkerError("the query has no batch limit that could be changed while it runs")
     for each in limited:
         limits = limits.updated(each, made)
     getattr(execution, "uniqueSources_$eq")(limits)

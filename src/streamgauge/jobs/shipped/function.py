@@ -24,7 +24,7 @@ def call(name: str, folder: str, messages: DataFrame) -> DataFrame:
     if not isinstance(made, DataFrame):
         raise WorkerError(f"{name}: returned a value of type {type(made).__name__}, not a DataFrame")
     if messages.isStreaming and not made.isStreaming:
-        raise WorkerError(f"{name}: returned a DataFrame that is not streaming; make it from the one that is given")
+        raise WorkerError(f"{name}: returned a DataFrame that is not streaming; derive it from the argument")
     return made
 
 

@@ -176,7 +176,7 @@ def _address(worker: str, host: str, port: int) -> Address:
         with socket.create_connection((host, port), REACH_SECONDS) as connection:
             return connection.family, connection.getpeername()
     except OSError as error:
-        raise BrokerError(f"{worker}: the broker at {host}:{port} takes no connection: {error}") from error
+        raise BrokerError(f"{worker}: the broker at {host}:{port} refuses connections: {error}") from error
 
 
 def _read(connection: socket.socket, count: int, limit_ns: int) -> bytes:
@@ -189,7 +189,7 @@ def _read(connection: socket.socket, count: int, limit_ns: int) -> bytes:
         connection.settimeout(left)
         more = connection.recv(count - len(found))
         if not more:
-            raise OSError("the broker hung up")
+            raise OSError("the broker closed the connection")
         found += more
     return found
 

@@ -123,7 +123,7 @@ class KafkaProducer:
         try:
             self._client.begin_transaction()
         except KafkaException as error:
-            raise BrokerError(f"{self._worker}: no transaction could be begun: {words_of(error)}") from error
+            raise BrokerError(f"{self._worker}: a transaction could not be started: {words_of(error)}") from error
 
     def end(self, *, commit: bool) -> Outcome:
         """Commit the transaction or abort it, trying again what may be tried again; an error that demands it aborts.

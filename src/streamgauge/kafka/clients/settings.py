@@ -19,10 +19,10 @@ _TOGETHER: Final = "Failed to create"
 """How librdkafka begins when each setting is right by itself, but not all of them together."""
 JAVAS: Final = "is a setting of the Java client"
 _PEM: Final = "Leave it out: `ssl.ca.location` takes a PEM file"
-_BYTES: Final = "Leave it out: what is sent and received are bytes"
+_BYTES: Final = "Leave it out: keys and values are bytes"
 JAVA_NAMES: Final[Mapping[str, str]] = {
     "buffer.memory": "Write `queue.buffering.max.kbytes` instead, in KiB",
-    "max.block.ms": "Leave it out: how long a send waited for room in the queue is recorded",
+    "max.block.ms": "Leave it out: time blocked by a full queue is recorded",
     "max.request.size": "Write `message.max.bytes` instead",
     "compression.gzip.level": "Write `compression.level` instead",
     "compression.lz4.level": "Write `compression.level` instead",
@@ -37,8 +37,8 @@ JAVA_NAMES: Final[Mapping[str, str]] = {
     "send.buffer.bytes": "Write `socket.send.buffer.bytes` instead",
     "receive.buffer.bytes": "Write `socket.receive.buffer.bytes` instead",
     "socket.connection.setup.timeout.max.ms": "Write `socket.connection.setup.timeout.ms` instead",
-    "interceptor.classes": "Leave it out: librdkafka calls none of Java's classes",
-    "metric.reporters": "Leave it out: the run records what the client says of itself",
+    "interceptor.classes": "Leave it out: librdkafka does not use Java classes",
+    "metric.reporters": "Leave it out: the run records the client's statistics",
     "sasl.jaas.config": "Write `sasl.username` and `sasl.password` instead",
     "sasl.login.callback.handler.class": "Leave it out and set `sasl.oauthbearer.method=oidc`",
     "ssl.truststore.location": "Write `ssl.ca.location` with a PEM file instead",

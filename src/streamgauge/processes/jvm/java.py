@@ -14,8 +14,8 @@ MINIMUM: Final = 17
 """What Spark 4 and Kafka 4 both run on."""
 _PATIENCE_SECONDS: Final = 30.0
 _INSTALL: Final = (
-    "Install one (Debian, Ubuntu: `apt install openjdk-17-jdk-headless`; macOS: `brew install openjdk@17`), "
-    "or set JAVA_HOME to the folder of one that is there"
+    "Install Java (Debian, Ubuntu: `apt install openjdk-17-jdk-headless`; macOS: `brew install openjdk@17`), "
+    "or set JAVA_HOME to an installed one"
 )
 
 
@@ -44,7 +44,7 @@ def find_java(environ: Mapping[str, str], minimum: int = MINIMUM) -> Java:
     """
     found = []
     for place in _places(environ):
-        java = _ask(place.launcher) if place.launcher else "nothing there"
+        java = _ask(place.launcher) if place.launcher else "nothing found"
         if isinstance(java, Java) and java.major >= minimum:
             return java
         found.append(f"{place.said}: {java if isinstance(java, str) else f'{java.path}, version {java.version}'}")
@@ -79,5 +79,5 @@ def _ask(launcher: Path) -> Java | str:
     version = properties.get("java.version", "")
     major = parse_major(version)
     if major is None or "java.home" not in properties:
-        return f"{launcher} does not run ({' '.join(done.stderr.split())[:200] or 'it says nothing'})"
+        return f"{launcher} does not run ({' '.join(done.stderr.split())[:200] or 'no output'})"
     return Java(Path(properties["java.home"], "bin", "java"), version, major)

@@ -113,7 +113,7 @@ def launched(
 
 
 def _how(code: int) -> str:
-    return f"its JVM was ended by signal {-code}" if code < 0 else f"exit code {code}"
+    return f"its JVM was killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def properties_text(given: Mapping[str, str]) -> str:

@@ -9,20 +9,20 @@ from streamgauge.verdict.evidence import Evidence, Row
 _OF_CREDIT: Final = frozenset({"within_limit", "returned", "ambiguous"})
 _OF_HYSTERESIS: Final = frozenset({"resume", "pauses", "paused_s"})
 _WHY_NOT: Final = {
-    "controller_died_second": "the controller lived to the end",
-    "throttle": "the load has no schedule, or nothing was measured",
+    "controller_died_second": "the controller did not die",
+    "throttle": "the load has no schedule, or no measurement",
     "offered_per_second": "the load has no schedule",
-    "admitted_per_second": "it is not known when messages were let go",
+    "admitted_per_second": "the times of admission are not known",
 }
 _WHY_NOT_RECOVERED: Final = {
-    "began_second": "it held from the begin of the run on",
-    "detail": "there is nothing more to say of it",
-    "detected_s": "it was not seen to begin",
-    "time_to_drain_s": "it was not back before the load ended, or the next began",
-    "drain_rate_per_second": "there was nothing to drain, or it did not",
-    "floor": "neither was there a time before, nor a tail that settled",
-    "tolerance": "there is no floor",
-    "group": "it is that of all groups",
+    "began_second": "it was in effect from the start of the run",
+    "detail": "no further details",
+    "detected_s": "its start was not detected",
+    "time_to_drain_s": "it did not recover before the load ended, or the next cause began",
+    "drain_rate_per_second": "there was nothing to drain, or it did not drain",
+    "floor": "there is neither a time before it nor a settled tail",
+    "tolerance": "the floor is not known",
+    "group": "it covers all groups",
 }
 
 
@@ -40,10 +40,10 @@ def backpressure(run: Evidence) -> BackpressureSection | None:
 
 def _why(row: Row, key: str) -> str:
     if key in _OF_CREDIT and row["policy"] != "credit":
-        return "hysteresis knows no credit"
+        return "hysteresis has no credit"
     if key in _OF_HYSTERESIS and row["policy"] == "credit":
         return "credit does not pause"
-    return _WHY_NOT.get(key, "it cannot be told from the rows")
+    return _WHY_NOT.get(key, "the recorded events do not show it")
 
 
 def _rates(run: Evidence) -> Values:
@@ -81,4 +81,4 @@ def recovery(run: Evidence) -> list[RecoveryScore] | None:
 
 
 def _why_not_recovered(key: str) -> str:
-    return _WHY_NOT_RECOVERED.get(key, "there was too little to tell it from")
+    return _WHY_NOT_RECOVERED.get(key, "there was not enough data")

@@ -7,14 +7,14 @@ from streamgauge.result.model.clients import ConnectionsOfKind, ConnectionsSecti
 from streamgauge.scenario.model.connections import ConnectionKind
 from streamgauge.verdict.evidence import Evidence, Row
 
-NOT_ASKED: Final = "the scenario asks for none"
+NOT_ASKED: Final = "the scenario has none"
 
 _WHY: Final = {
-    "target_per_second": "what the scenario asks for is not understood",
+    "target_per_second": "the scenario's setting is not understood",
     "error": "none failed",
     "per_second": "the measure phase has no length",
 }
-_NO_ANSWER: Final = "none was answered"
+_NO_ANSWER: Final = "none succeeded"
 _NO_BEGIN: Final = "none began"
 
 

@@ -9,8 +9,8 @@ from streamgauge.result.model.pressure import GroupLags, LagSection
 from streamgauge.verdict.evidence import Evidence, Row
 
 NOT_SAMPLED: Final = "lag was not sampled"
-_NOT_KNOWN: Final = "it was never known for all partitions"
-_NOT_REPLAYED: Final = "a run that does not send and receive all has nothing outstanding"
+_NOT_KNOWN: Final = "it was never known for all partitions at once"
+_NOT_REPLAYED: Final = "only a run that produces and consumes has outstanding messages"
 _QUANTITIES: Final = ("committed", "position", "outstanding", "time_lag")
 _SAMPLED: Final = frozenset({"every_ms", "failed_share", "cpu_cores", "committed", "position"})
 

@@ -14,18 +14,18 @@ from streamgauge.result.model.pipeline import (
 from streamgauge.verdict.evidence import Evidence, Row
 
 _WHY_NOT: Final = {
-    "down_s": "it never died, or never came back",
-    "unexpected": "only a job that lets some messages out, and has an oracle, can have any",
-    "expected": "only of a job that lets some messages out, and has an oracle",
-    "dropped": "only of a job that lets some messages out, and has an oracle",
-    "duplicated_at_source": "what came out cannot be told apart, or the source was not read again",
-    "duplicated_by_pipeline": "what came out cannot be told apart, or the source was not read again",
+    "down_s": "it never died, or never recovered",
+    "unexpected": "only a subset job with a predicate can have any",
+    "expected": "only for a subset job with a predicate",
+    "dropped": "only for a subset job with a predicate",
+    "duplicated_at_source": "output messages cannot be identified, or the source was not read again",
+    "duplicated_by_pipeline": "output messages cannot be identified, or the source was not read again",
     "late_rows": "the job has no watermark",
     "state_rows_max": "the job keeps no state",
     "state_bytes_max": "the job keeps no state",
     "checkpoint_bytes_max": "there is no checkpoint",
-    "cpu_cores": "nobody looked at its processes",
-    "cpu_us_per_message": "nobody looked at its processes, or it read nothing",
+    "cpu_cores": "its processes were not sampled",
+    "cpu_us_per_message": "its processes were not sampled, or it read nothing",
 }
 _NO_BATCH: Final = "no batch with messages began in the measure phase"
 
@@ -51,12 +51,12 @@ def pipeline(run: Evidence) -> PipelineSection | None:
 def _of_group(row: Row, names: dict[int, str]) -> PipelineGroup:
     out = {name: row[name] for name in PipelineGroup.model_fields if name in row}
     out["group"] = names.get(row["group"], str(row["group"]))
-    return made(PipelineGroup, out, lambda key: _WHY_NOT.get(key, "it cannot be told from the rows"))
+    return made(PipelineGroup, out, lambda key: _WHY_NOT.get(key, "the recorded events do not show it"))
 
 
 def _why(row: Row, key: str) -> str:
     if key == "lookups":
-        return "nobody asks the table" if row["sink"] == "table" else "it writes no table"
+        return "the table is not queried" if row["sink"] == "table" else "it writes no table"
     if key.startswith("batch_"):
         return _NO_BATCH
-    return _WHY_NOT.get(key, "it cannot be told from the rows")
+    return _WHY_NOT.get(key, "the recorded events do not show it")

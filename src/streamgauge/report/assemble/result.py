@@ -62,7 +62,7 @@ def assemble(folder: RunFolder) -> Result:
     try:
         return _assembled(run)
     except ValidationError as error:
-        raise AnalysisError(f"{folder.tables} makes no result: {misfit(error)}; analyse the run again") from error
+        raise AnalysisError(f"{folder.tables} cannot be used: {misfit(error)}; analyse the run again") from error
 
 
 def _assembled(run: Evidence) -> Result:
@@ -104,15 +104,17 @@ def keep_result(folder: RunFolder, result: Result) -> None:
         unfinished.write_text(result.text() + "\n", encoding="utf-8")
 
 
-def _titled(row: Row) -> dict[str, str]:
-    return {"title": TITLES[row["name"]]} if row["name"] in TITLES else {}
-
-
 def verdict(run: Evidence) -> VerdictSection:
     """The checks as the pipeline left them; `valid` is null where it left none."""
     rows = run.rows("verdict")
     judged = valid([Check(**row) for row in rows]) if rows else None
-    return VerdictSection(valid=judged, checks=[CheckResult.model_validate({**row, **_titled(row)}) for row in rows])
+    return VerdictSection(valid=judged, checks=[CheckResult.model_validate(_titled(row)) for row in rows])
+
+
+def _titled(row: Row) -> Row:
+    """A check with its title, unless this version does not know it."""
+    title = TITLES.get(row["name"])
+    return {**row, "title": title} if title else row
 
 
 def _tables(folder: RunFolder) -> dict[str, list[Row]]:

@@ -29,7 +29,7 @@ Made = TypeVar("Made", bound=Section)
 
 BYTES_PER_MB: Final = 1e6
 NO_LOAD: Final = "nothing is sent"
-NO_CONSUMERS: Final = "nobody consumes"
+NO_CONSUMERS: Final = "no consumers"
 OLDER: Final = "the run was analysed by an older version"
 
 MISSING: Final = ("lost", "undelivered", "failed", "expired", "unknown")
@@ -85,7 +85,7 @@ def _why_no_rate(run: Evidence, key: str) -> str | None:
         return (
             CLOSED_LOOP
             if run.profile.pace is not None and run.profile.pace.kind == CLOSED
-            else "the load is as fast as possible"
+            else "the load has no target rate"
         )
     if stage not in {"measured", "target", *_SENDING} and not run.consumes:
         return NO_CONSUMERS
@@ -118,7 +118,7 @@ def _of_record_time(run: Evidence) -> Values:
     row = run.latency(_SINCE_RECORD_TIME)
     error = f"a record's time is exact to {RECORD_TIME_MS:g} ms"
     if not run.facts.broker.embedded:
-        error += "; how far the clocks of the hosts are apart is not known"
+        error += "; the clock offset between the hosts is not known"
     return {"clock": row["clock"], "negative": row["negative"], "error_ms": RECORD_TIME_MS, "error": error}
 
 
@@ -200,7 +200,7 @@ def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
         return OLDER
     if key == "unaccounted":
         measured = row["scope"] == "measure"
-        return "a message without a row belongs to no phase" if measured else "how many were taken up is not known"
+        return "a message without a row has no phase" if measured else "the number of messages taken up is not known"
     return "no checksum was verified" if key in {"corrupt", "checked", "checked_share"} else "cannot be decided"
 
 
@@ -224,7 +224,7 @@ def processing(run: Evidence) -> ProcessingSection | None:
 def why_absent(run: Evidence, section: str) -> str:
     """Why a whole section is null."""
     reasons = (
-        (section == "connections" and not run.profile.connections, "the scenario asks for none"),
+        (section == "connections" and not run.profile.connections, "the scenario has none"),
         (section == "pipeline" and run.piped is None, NOT_PIPED),
         (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
         (section == "processing" and not run.consumes, NO_CONSUMERS),
@@ -234,9 +234,9 @@ def why_absent(run: Evidence, section: str) -> str:
         (section == "schedule_delay" and run.profile.pace is not None and run.profile.pace.kind == CLOSED, CLOSED_LOOP),
         (section == "schedule_delay" and not run.has_schedule, "the load has no schedule"),
         (section == "transactions" and not run.rows(section), "the load has no transactions"),
-        (section == "lag", "lag was not sampled, and a run that does not send and receive has nothing outstanding"),
-        (section == "faults", "nothing was done to the run"),
-        (section == "recovery", "nothing was done to the run that was over before its load ended"),
+        (section == "lag", "lag was not sampled, and only a run that produces and consumes has outstanding messages"),
+        (section == "faults", "no faults were injected"),
+        (section == "recovery", "no fault ended before the load did"),
     )
     return next((reason for holds, reason in reasons if holds), NOTHING)
 

@@ -6,16 +6,16 @@ from streamgauge.report.assemble.sections import NO_CONSUMERS, NO_LOAD, Values, 
 from streamgauge.result.model.clients import WireOfRole, WireSection, WireTraffic
 from streamgauge.verdict.evidence import Evidence, Row
 
-NOT_TOLD: Final = "no client told anything of itself"
+NOT_TOLD: Final = "no client statistics"
 
 _OF_PRODUCERS: Final = ("batch_messages", "batch_bytes", "queue_ms")
 _WHY: Final = {
-    "ratio": "nothing went over the wire",
+    "ratio": "no network traffic",
     "messages_per_request": "no request for messages was made",
-    "rtt_ms": "no request was answered in the seconds looked at",
-    "rtt_p99_ms": "no request was answered in the seconds looked at",
+    "rtt_ms": "no request was answered in the sampled seconds",
+    "rtt_p99_ms": "no request was answered in the sampled seconds",
 }
-_NO_BATCH: Final = "no batch was sent in the seconds looked at"
+_NO_BATCH: Final = "no batch was sent in the sampled seconds"
 
 
 def wire(run: Evidence) -> WireSection:

@@ -18,7 +18,7 @@ from streamgauge.report.figures.drawing.sampled import (
 )
 from streamgauge.report.figures.drawing.theme import COLORS
 
-NO_POLICY: Final = "nothing holds producers back"
+NO_POLICY: Final = "no backpressure"
 _STAGES: Final = {"due": ("offered", "grey"), "admitted": ("admitted", "blue"), "processed": ("processed", "green")}
 
 _IN_USE: Final = {"credits_used_max": ("credits used", "blue"), "outstanding_max": ("outstanding", "violet")}
@@ -27,13 +27,13 @@ _IN_USE: Final = {"credits_used_max": ("credits used", "blue"), "outstanding_max
 def admission(source: FigureSource) -> Figure:
     """Messages a second: offered by the schedule, admitted by the policy, processed; pauses are shaded."""
     name, title = "admission", "Offered, admitted and processed load"
-    about = "Messages a second that were due, that the policy let go, and that were processed by the slowest group."
+    about = "Messages a second that were due, admitted by the policy, and processed by the slowest group."
     rows = replayed(source)
     lines = present(Line(words, COLORS[color], rates(rows, column)) for column, (words, color) in _STAGES.items())
     if not source.rows("backpressure") or not lines:
         return Figure(name, title, about, missing=NO_POLICY)
     paused = pauses(source, rows)
-    about += " Shaded: intervals in which nothing was let go." if paused else ""
+    about += " Shaded: intervals without admitted messages." if paused else ""
     y = alt.Y("value:Q", title="messages/s", scale=alt.Scale(zero=True))
     chart, data = sampled(source, name, lines, y, behind=paused, of_intervals=True)
     return Figure(name, title, about, chart, data)
@@ -42,15 +42,15 @@ def admission(source: FigureSource) -> Figure:
 def credit(source: FigureSource) -> Figure:
     """The most messages outstanding in each interval, under the limit."""
     name, title = "credit", "Credit in use"
-    about = "The most messages sent and not processed in each interval, exact to the message. Uncredited counts as "
-    about += "processed only what is below the first gap of each partition: that is what the limit bounds."
+    about = "Peak of messages sent and not processed in each interval (exact). Uncredited counts as "
+    about += "processed only messages before the first gap of each partition: the limit applies to this."
     rows = replayed(source)
     lines = present(
         Line(words, COLORS[color], [(float(row["second"]), row[column]) for row in rows])
         for column, (words, color) in _IN_USE.items()
     )
     if not source.rows("backpressure", policy="credit") or not lines:
-        return Figure(name, title, about, missing="no credit was given")
+        return Figure(name, title, about, missing="the policy is not credit")
     limits = limits_of(source)
     y, scale = count_axis(lines, limits, "messages")
     chart, data = sampled(source, name, lines, y, limits=limits, of_intervals=True)
@@ -59,8 +59,8 @@ def credit(source: FigureSource) -> Figure:
 
 def backlog(source: FigureSource) -> Figure:
     """What waits before it is sent, beside what was sent and waits to be processed."""
-    name, title = "backlog", "Backlog of the schedule"
-    about = "Messages that were due and not sent, beside those sent and not processed. A policy moves the queue from "
+    name, title = "backlog", "Schedule backlog"
+    about = "Messages due and not sent, and messages sent and not processed. A policy moves the queue from "
     about += "the broker to the producers; it does not make it shorter."
     rows = replayed(source)
     waiting = [(float(row["second"]), row["backlog"]) for row in rows]

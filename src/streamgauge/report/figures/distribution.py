@@ -31,8 +31,8 @@ _ONE_IN: Final = [1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 
 def percentiles(source: FigureSource) -> Figure:
     """Latency by percentile, the tail stretched."""
     name, title = "percentiles", "Latency by percentile"
-    about = "Every tenth of the share beyond is as wide as the one before, so that the tail can be read. A band is "
-    about += "drawn where messages never came: their latency lies somewhere in it, or above."
+    about = "Logarithmic in 100 % minus the percentile, so that the tail can be read. A band is "
+    about += "drawn if messages never arrived: their latency is within it, or above."
     rows = _curve_rows(source)
     if not rows:
         return Figure(name, title, about, missing=_why(source))
@@ -64,8 +64,8 @@ def percentiles(source: FigureSource) -> Figure:
 
 def delivered_within(source: FigureSource) -> Figure:
     """Share of all messages that had arrived within a time."""
-    name, title = "cdf", "Share of messages within a time"
-    about = "Of all messages that should have arrived; those that never came keep a curve below 100 %."
+    name, title = "cdf", "Cumulative distribution of latency"
+    about = "CDF of all messages that should have arrived; missing messages keep a curve below 100 %."
     rows = _curve_rows(source)
     if not rows:
         return Figure(name, title, about, missing=_why(source))
@@ -89,8 +89,8 @@ def delivered_within(source: FigureSource) -> Figure:
 
 def heat_map(source: FigureSource) -> Figure:
     """Where messages were, in time and in latency."""
-    name, title = "heat", "Heat map of latency"
-    about = "How many messages took how long, and when. Two bands are two populations, which no percentile shows."
+    name, title = "heat", "Latency heat map"
+    about = "Number of messages by latency and time. Two bands are two populations, which percentiles hide."
     metric = next((each for each in METRICS if source.rows(HEAT, metric=each)), None)
     if metric is None:
         return Figure(name, title, about, missing=_why(source))
@@ -112,7 +112,7 @@ def heat_map(source: FigureSource) -> Figure:
         .encode(
             alt.X(
                 "from:Q",
-                title="seconds since the measure phase began",
+                title="seconds since the start of the measure phase",
                 axis=alt.Axis(grid=False),
                 scale=alt.Scale(nice=False),
             ),

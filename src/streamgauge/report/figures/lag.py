@@ -16,15 +16,15 @@ LAGS: Final = {
     OUTSTANDING: ("outstanding", "outstanding", "violet"),
 }
 """Of each lag the table and the column that it is in, and its colour."""
-_NOT_SAMPLED: Final = "lag was neither sampled nor replayed"
+_NOT_SAMPLED: Final = "lag was neither sampled nor computed"
 
 
 def lag(source: FigureSource) -> Figure:
     """Committed lag, position lag and messages outstanding, with the limits of the policy."""
     name, title = "lag", "Lag over time"
     about = "Committed lag: log end minus committed offset. Position lag: log end minus the next offset to read. Both "
-    about += "are as sampled. Outstanding: sent and not processed, replayed from the rows. Committed lag rises between "
-    about += "two commits also where consumers keep up."
+    about += "are sampled. Outstanding: sent and not processed, computed from the events. Committed lag rises between "
+    about += "two commits even if consumers keep up."
     lines = [line for of in _groups(source) for line in _lags(source, of)]
     if not lines:
         return Figure(name, title, about, missing=_NOT_SAMPLED)
@@ -36,9 +36,9 @@ def lag(source: FigureSource) -> Figure:
 
 def worst_partition(source: FigureSource) -> Figure:
     """Committed lag of the partition that is furthest behind, beside what an even spread would be."""
-    name, title = "partition-lag", "Lag of the partition that is furthest behind"
-    about = "Committed lag of the worst partition at each sample, and what each would have if all had the same. Where "
-    about += "the two part, load or consumers are not spread evenly."
+    name, title = "partition-lag", "Lag of the worst partition"
+    about = "Committed lag of the worst partition at each sample, and the mean of all partitions. Where "
+    about += "they differ, load or consumers are not balanced."
     partitions = sum(topic.partitions or 0 for topic in source.result.run.topics)
     lines = []
     for at, (group, suffix) in enumerate(_groups(source)):
@@ -58,14 +58,14 @@ def worst_partition(source: FigureSource) -> Figure:
 def time_lag(source: FigureSource) -> Figure:
     """Age of the oldest message that is not processed."""
     name, title = "time-lag", "Time lag"
-    about = "How long ago the oldest message that is not processed was sent. A gap means that nothing was waiting. The "
+    about = "Age of the oldest message sent and not processed. A gap means that no message was waiting. The "
     about += "scale is logarithmic."
     lines = present(
         Line(f"time lag{suffix}", PALETTE[at % len(PALETTE)], _ages(source.rows("outstanding", group=group)))
         for at, (group, suffix) in enumerate(_groups(source))
     )
     if not lines:
-        return Figure(name, title, about, missing="nothing was replayed, or nothing ever waited")
+        return Figure(name, title, about, missing="no messages were waiting, or it was not computed")
     y = alt.Y("value:Q", title="ms", scale=alt.Scale(type="log", nice=False))
     chart, data = sampled(source, "time_lag", lines, y)
     return Figure(name, title, about + thinned(lines), chart, data)

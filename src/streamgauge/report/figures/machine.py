@@ -27,14 +27,14 @@ MOST_POINTS: Final = 600
 
 def cpu(source: FigureSource) -> Figure:
     """Cores used by each process and by the machine."""
-    name, title = "cpu", "Processor time"
+    name, title = "cpu", "CPU"
     about = (
-        "Cores used: each worker, each embedded broker, and the whole machine. Near the number of cores the machine "
+        "Cores used by each worker, each embedded broker, and the whole machine. Near its number of cores, the machine "
     )
-    about += "itself was the limit. A gap is time that was not looked at."
+    about += "was the bottleneck. A gap is time that was not sampled."
     rows = [row for process in _processes(source) for row in _used(source.rows("resources", process=process))]
     if not rows:
-        return Figure(name, title, about, missing="no use of resources was recorded")
+        return Figure(name, title, about, missing="no resources were recorded")
     series = list(dict.fromkeys(row["series"] for row in rows))
     chosen = legend_selects()
     lines = (
@@ -55,12 +55,12 @@ def cpu(source: FigureSource) -> Figure:
 
 def pauses(source: FigureSource) -> Figure:
     """Each pause of a collector."""
-    name, title = "gc", "Pauses of the brokers' garbage collectors"
-    about = "A broker answers nobody while its collector stops it: compare with the peaks of latency."
+    name, title = "gc", "Garbage collection pauses of the brokers"
+    about = "A broker does not respond during a GC pause: compare with latency peaks."
     found = [row for row in source.rows("gc") if row["second"] is not None]
     if not found:
         embedded = source.result.run.broker.embedded
-        missing = "there was no pause" if embedded else "only embedded brokers can be looked at"
+        missing = "there was no pause" if embedded else "GC pauses are known for embedded brokers only"
         return Figure(name, title, about, missing=missing)
     rows = [
         {"s": rounded(row["second"]), "ms": rounded(row["pause_ms"]), "kind": row["kind"], "series": row["process"]}

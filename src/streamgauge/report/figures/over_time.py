@@ -35,9 +35,9 @@ _BY_FIGURE: Final = [COLORS["green"], COLORS["blue"], COLORS["red"]]
 
 
 def rates(source: FigureSource) -> Figure:
-    """Messages a second: asked, sent, acknowledged, received."""
+    """Messages a second: target, sent, acknowledged, received."""
     name, title = "rates", "Rates over time"
-    about = "Each stage by its own clock. Where received stays below sent, consumers fall behind."
+    about = "Each event by its own time. If received stays below sent, consumers fall behind."
     series = _present(source, RATES)
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "neither load nor consumers"))
@@ -49,11 +49,11 @@ def rates(source: FigureSource) -> Figure:
 def outstanding(source: FigureSource) -> Figure:
     """Messages sent and not yet processed, and errors."""
     name, title = "outstanding", "Outstanding messages over time"
-    about = "Sent and not yet processed, at the end of each second: it rises while consumers are too slow, and falls "
+    about = "Sent and not yet processed, at the end of each second: rises while consumers are too slow, and falls "
     about += "as they catch up. Errors are messages that failed or were never sent."
     series = _present(source, ["outstanding"])
     if not series:
-        return Figure(name, title, about, missing=_nothing(source, "only runs that both send and consume have them"))
+        return Figure(name, title, about, missing=_nothing(source, "only runs that produce and consume have them"))
     series += [each for each in _present(source, ["errors"]) if any(row[each] for row in source.timeline)]
     lines = _lines(source, series, [COLORS["violet"], COLORS["red"]], "messages")
     return Figure(name, title, about + _points(source), lines, over_time(source, series))
@@ -70,8 +70,8 @@ def ack_latency(source: FigureSource) -> Figure:
 
 
 def _latency(source: FigureSource, path: str, name: str, title: str) -> Figure:
-    about = "Response time (solid) counts from the moment a message was due, service time (dashed) from when it was "
-    about += "sent. Where they part, messages waited before they were sent. The scale is logarithmic."
+    about = "Response time (solid) starts when a message was due, service time (dashed) when it was "
+    about += "sent. If they differ, messages waited before they were sent. The scale is logarithmic."
     words = PATHS[path]
     series = _present(source, latency_series(words))
     if not series:
@@ -84,13 +84,13 @@ def _latency(source: FigureSource, path: str, name: str, title: str) -> Figure:
 
 def schedule_delay(source: FigureSource) -> Figure:
     """How late messages were sent, by second."""
-    name, title = "schedule_delay", "Lateness of the schedule"
-    about = "How long after its due time a message was handed to the client. It is the instrument's own error, unless "
+    name, title = "schedule_delay", "Schedule delay"
+    about = "Delay between due time and handing a message to the client. It is the generator's own error, unless "
     about += "the client's queue was full."
     series = _present(source, LATENESS_SERIES)
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "the load has no schedule"))
-    lines = _lines(source, series, _BY_FIGURE, "ms", prefix="lateness ", log=True)
+    lines = _lines(source, series, _BY_FIGURE, "ms", prefix="delay ", log=True)
     return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
@@ -143,10 +143,10 @@ def _present(source: FigureSource, names: Sequence[str]) -> list[str]:
 
 
 def _nothing(source: FigureSource, why: str) -> str:
-    return why if source.result.timeline else "there is no second to show"
+    return why if source.result.timeline else "there is no data"
 
 
 def _points(source: FigureSource) -> str:
     """What a point is where it is not one second."""
     seconds = seconds_per_point(len(source.result.timeline))
-    return "" if seconds == 1 else f" Each point stands for {seconds} s: rates by their mean, the rest by its worst."
+    return "" if seconds == 1 else f" Each point stands for {seconds} s: mean of rates, maximum of the rest."

@@ -16,10 +16,10 @@ _COLORS: Final = ("green", "blue", "red")
 def load(source: FigureSource) -> Figure:
     """Messages of each partition."""
     name, title = "partition-load", "Load by partition"
-    about = "Messages acknowledged in the measure phase, or received where nothing was sent."
+    about = "Messages acknowledged in the measure phase, or received if nothing was sent."
     found = source.rows("throughput", scope="partition")
     if not found:
-        return Figure(name, title, about, missing="no message is known to have reached a partition")
+        return Figure(name, title, about, missing="no messages with a known partition")
     rows = [{"partition": _partition(row, source), "messages": row["acked"] or row["received"]} for row in found]
     chart = (
         alt.Chart(alt.NamedData("partition_load"))
@@ -41,7 +41,7 @@ def latency(source: FigureSource) -> Figure:
     if metric is None:
         return Figure(name, title, "", missing="there is no latency by partition")
     path, _, kind = metric.rpartition("_")
-    about = f"{PATHS[path].capitalize()} {kind} time in the measure phase. One partition that stands out has a leader "
+    about = f"{PATHS[path].capitalize()} {kind} time in the measure phase. An outlier has a leader "
     about += "or a consumer in trouble."
     found = source.rows("latency", scope="partition", metric=metric)
     rows = [

@@ -25,7 +25,7 @@ MOST_BATCHES: Final = 1_200
 _STAGES: Final = {
     "stage_schedule": "schedule: due to sent",
     "stage_produce": "produce: sent to appended",
-    "stage_wait": "wait: appended to begin of the batch",
+    "stage_wait": "wait: appended to start of the batch",
     "stage_process": "process: to appended to the sink",
     "stage_deliver": "deliver: appended to received",
 }
@@ -38,14 +38,14 @@ _OTHER: Final = "other"
 
 def waterfall(source: FigureSource) -> Figure:
     """Mean, median and p99 of each stage of a message's way."""
-    name, title = "waterfall", "Where the time of messages went"
+    name, title = "waterfall", "Latency by stage"
     about = (
         "Bars: the mean of each stage; the means add up to the mean end-to-end time. Line: the median; red: the 99th "
         "percentile. Brokers and Spark tell whole milliseconds."
     )
     found = [row for row in source.rows("waterfall") if row["mean_ms"] is not None and row["stage"] in _STAGES]
     if not found:
-        return Figure(name, title, about, missing="nothing stood between the topics, or its stages are not known")
+        return Figure(name, title, about, missing="no pipeline, or its stages are not known")
     rows = [
         {
             "stage": _STAGES[row["stage"]],
@@ -69,12 +69,10 @@ def waterfall(source: FigureSource) -> Figure:
 def batches(source: FigureSource) -> Figure:
     """How long each batch took, step by step."""
     name, title = "query_batches", "Batches of the query"
-    about = (
-        "Each batch at its begin: how long it took, and with what. In real-time mode a batch only says what is done."
-    )
+    about = "Duration of each batch at its start, by step. In real-time mode a batch is only a unit of commit."
     found = [row for row in source.rows("query_batches") if row["duration_ms"] is not None]
     if not found:
-        return Figure(name, title, about, missing="the query told of no batch")
+        return Figure(name, title, about, missing="the query reported no batches")
     rows = [step for row in thinned(found) for step in _steps(row)]
     series = [each for each in (*_STEPS.values(), _OTHER) if any(row["series"] == each for row in rows)]
     bars = (

@@ -29,13 +29,11 @@ _QUANTITIES: Final = {
 def recovery(source: FigureSource) -> Figure:
     """Outstanding messages and committed lag around each cause, with floor, tolerance, peak and time to drain."""
     name, title = "recovery", "Recovery"
-    about = (
-        "Shaded: the cause, as far as it lasted. Green: the floor and what counts as recovered. The time to drain is "
-    )
-    about += "from the end of the cause until the value has stayed within for three samples."
+    about = "Shaded: duration of the cause. Green: the floor with its tolerance. The time to drain is "
+    about += "from the end of the cause until three samples are within the tolerance."
     causes = judged(source.rows("recovery"))
     if not causes:
-        return Figure(name, title, about, missing="nothing was done to the run from which it had to recover")
+        return Figure(name, title, about, missing="there was no fault to recover from")
     chosen = causes[:MOST_CAUSES]
     labels = [_label(row) for row in chosen]
     rows = [point for row, label in zip(chosen, labels, strict=True) for point in _points(source, row, label)]
@@ -114,7 +112,7 @@ def _mark(source: FigureSource, row: Row, label: str) -> Row:
 def _panel(mark: Row, color: alt.Color) -> alt.LayerChart:
     """One cause; what is not known of it is left out."""
     label = mark["cause"]
-    x = alt.X("s:Q", title="seconds since the measure phase began", axis=alt.Axis(grid=False), scale=_SCALE)
+    x = alt.X("s:Q", title="seconds since the start of the measure phase", axis=alt.Axis(grid=False), scale=_SCALE)
     y = alt.Y("value:Q", title="messages", scale=alt.Scale(zero=True))
     tips = [tip("s", "second"), tip("series"), tip("value")]
     lines = _of(_DATA, label).mark_line().encode(x, y, color, tooltip=tips)

@@ -25,7 +25,7 @@ _COLORS: Final = {"committed lag": COLORS["blue"], "outstanding": COLORS["violet
 def simulated(found: Simulated, model: Model, theory: Sequence[Law]) -> Figure:
     """Committed lag, what is outstanding, and the lag of the worst partition; pauses are shaded."""
     about = "Committed lag of all partitions and of the worst one, and messages sent and not processed. "
-    about += "Dashed: limits of the policy, and the peak that theory allows. Shaded: producers are paused."
+    about += "Dashed: limits of the policy, and the theoretical peak. Shaded: producers are paused."
     data = {
         _ROWS: [point for row in found.rows for point in _points(row)],
         _LIMITS: _limits(model, theory),

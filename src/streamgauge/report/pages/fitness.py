@@ -26,7 +26,7 @@ def diagnosis(found: Sequence[Finding], *, colour: bool | None = None, width: in
         what = Text(f"{plain(each.found)}\n").append(each.meaning, style="dim")
         grid.add_row(Text(f"  {each.status}", style=style), Text(each.name, style="bold"), what)
     remedies = [f"  {each.name}: {each.remedy}" for each in ordered if each.remedy]
-    mend = ["", "To mend:", *remedies] if remedies else []
+    mend = ["", "Remedies:", *remedies] if remedies else []
     return page(_headline(found), "", grid, *mend, colour=colour, width=width)
 
 

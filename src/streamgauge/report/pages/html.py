@@ -94,7 +94,7 @@ def _rate_card(throughput: ThroughputSection) -> Card:
     """The last stage that the run has."""
     rates = {stage: rate for stage, key in words.STAGES.items() if (rate := getattr(throughput, key)) is not None}
     if not rates:
-        return Card("Throughput", UNKNOWN, "nothing was measured")
+        return Card("Throughput", UNKNOWN, "no measurement")
     stage, asked = list(rates)[-1], throughput.target_per_second
     parts = [f"target {per_second(asked)}" if asked is not None else "", words.megabytes(throughput) or ""]
     return Card(f"Throughput, {stage}", per_second(rates[stage]), ", ".join(filter(None, parts)))
@@ -118,7 +118,7 @@ def _delivery_card(delivery: DeliverySection) -> Card:
         return Card("Delivery", str((grave or troubles)[0]), small, "bad" if grave else "doubt")
     if not small:
         return Card("Delivery", UNKNOWN, "not known", "doubt")
-    return Card("Delivery", "none lost" if delivery.lost == 0 else "no trouble found", small, "good")
+    return Card("Delivery", "none lost" if delivery.lost == 0 else "no problems found", small, "good")
 
 
 def _expected_card(expectations: Sequence[ExpectationResult]) -> Card:

@@ -20,7 +20,7 @@ GIB: Final = 1 << 30
 # A backslash takes away what a sign means in CommonMark, in tables, or on GitHub; the space of no width after an @
 # keeps it from calling a person.
 _ESCAPES: Final = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_[]<&|~$"} | {"@": "@&#8203;"})
-_INTERVAL: Final = "`>`: messages that never came are counted at their age, so the figure may be higher."
+_INTERVAL: Final = "`>`: messages that never arrived are counted at their age, so the figure may be higher."
 
 Rows = Iterable[Sequence[str]]
 
@@ -57,14 +57,15 @@ def escaped(text: object) -> str:
 def _verdict(result: Result) -> Iterator[str]:
     verdict, run = result.verdict, result.run
     yield f"## {words.JUDGEMENTS[verdict.valid]}: {escaped(run.name)}, {escaped(words.ending(run))}"
-    yield f"Checks: {words.checks_counted(verdict.checks) or 'none was made'}."
+    yield f"Checks: {words.checks_counted(verdict.checks) or 'none'}."
     troubled = words.troubled_checks(verdict.checks)
-    yield _table(("", "check", "about", "seen", "what to do"), (_check(each) for each in troubled))
+    yield _table(("", "check", "about", "evidence", "remedy"), (_check(each) for each in troubled))
 
 
 def _check(check: CheckResult) -> Sequence[str]:
     status = "**fail**" if check.status == "fail" else check.status
-    return (status, *(escaped(each) for each in (check.shown, check.about, check.evidence, check.advice)))
+    name = f"{escaped(check.title)} ({escaped(check.name)})" if check.title else escaped(check.name)
+    return (status, name, *(escaped(each) for each in (check.about, check.evidence, check.advice)))
 
 
 def _throughput(throughput: ThroughputSection) -> Iterator[str]:
@@ -146,8 +147,8 @@ def _resources(resources: ResourcesSection) -> Iterator[str]:
 def _expected(expectations: Sequence[ExpectationResult]) -> Iterator[str]:
     if not expectations:
         return
-    yield f"### Expected: {words.passed(expectations)}"
-    names = ("path", "wanted", "found", "passed")
+    yield f"### Expectations: {words.passed(expectations)}"
+    names = ("path", "expected", "found", "passed")
     yield _table(names, (_expectation(each) for each in expectations))
 
 

@@ -30,7 +30,8 @@ def notebook(result: Result, folder: Path) -> str:
         words.on_what(run, result.throughput.measured_seconds), folder,
     )  # fmt: skip
     troubled = Markup().join(
-        _CHECK.format(check.status, check.shown, check.evidence) for check in words.troubled_checks(verdict.checks)
+        _CHECK.format(check.status, words.title(check), check.evidence)
+        for check in words.troubled_checks(verdict.checks)
     )
     return head + _ROW.format(Markup().join(map(_card, cards(result)))) + (Markup("<ul>{}</ul>").format(troubled))
 

@@ -18,7 +18,7 @@ _STAGES: Final = {
     "stage_all": "all together",
 }
 _EDGES: Final = {
-    "due": "due", "sent": "sent", "source": "appended to the source", "batch": "begin of its batch",
+    "due": "due", "sent": "sent", "source": "appended to the source", "batch": "start of its batch",
     "sink": "appended to the sink", "received": "received",
 }  # fmt: skip
 _ALL: Final = "stage_all"
@@ -47,7 +47,7 @@ def _batches(found: PipelineSection) -> str:
 def _deaths(found: PipelineSection) -> str:
     if not found.deaths:
         return ""
-    back = "" if found.down_s is None else f", away for {significant(found.down_s)} s in all"
+    back = "" if found.down_s is None else f", down for {significant(found.down_s)} s in all"
     return f"died {'once' if found.deaths == 1 else whole(found.deaths) + ' times'}{back}"
 
 
@@ -59,13 +59,13 @@ def _cpu(found: PipelineSection) -> str:
 def _repeats(found: PipelineSection) -> str:
     parts = []
     if found.duplicated_by_pipeline:
-        parts.append(f"{whole(found.duplicated_by_pipeline)} written twice by the pipeline")
+        parts.append(f"{whole(found.duplicated_by_pipeline)} duplicates written by the pipeline")
     if found.duplicated_at_source:
-        parts.append(f"{whole(found.duplicated_at_source)} stood twice in the source")
+        parts.append(f"{whole(found.duplicated_at_source)} duplicates in the source")
     if found.unexpected:
-        parts.append(f"{whole(found.unexpected)} came out that should not have")
+        parts.append(f"{whole(found.unexpected)} unexpected output messages")
     if found.late_rows:
-        parts.append(f"{whole(found.late_rows)} rows came after the watermark")
+        parts.append(f"{whole(found.late_rows)} late rows after the watermark")
     return ", ".join(parts)
 
 
@@ -102,7 +102,7 @@ def life(result: Result) -> list[Sequence[str]]:
 
 def _detail(row: PipelineEvent) -> str:
     if row.down_s is not None:
-        return f"{significant(row.down_s)} s after it was gone"
+        return f"{significant(row.down_s)} s after its end"
     if row.starting_s is not None:
         return f"after {significant(row.starting_s)} s"
     return row.detail or ""
@@ -114,7 +114,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
     if not found:
         return []
     told = [
-        ("Job", f"{found.job}: what comes out is {_OUTCOMES[found.does]}; written to a {found.sink}"),
+        ("Job", f"{found.job}: outputs {_OUTCOMES[found.does]}; written to a {found.sink}"),
         ("Engine", _batches(found)),
         ("Starts", "; ".join(filter(None, [whole(found.starts), _deaths(found)]))),
         ("CPU", _cpu(found)),
@@ -127,9 +127,9 @@ def facts(result: Result) -> list[tuple[str, str]]:
 
 
 _OUTCOMES: Final = {
-    "same": "what went in",
-    "subset": "some of what went in, unchanged",
-    "changed": "each message, changed",
+    "same": "every message, unchanged",
+    "subset": "some messages, unchanged",
+    "changed": "every message, changed",
     "aggregate": "one row for many messages",
 }
 
@@ -145,5 +145,5 @@ def _lookups(found: PipelineLookups | None) -> str:
     if not found:
         return ""
     took = f"{whole(found.count)} queries, p50 {milliseconds(found.p50_ms)}, p99 {milliseconds(found.p99_ms)}"
-    fresh = f"the newest message that one saw was {milliseconds(found.fresh_p50_ms)} old on average"
+    fresh = f"the newest message in a result was {milliseconds(found.fresh_p50_ms)} old on average"
     return f"{took}; {fresh.replace('on average', '(p50)')}"

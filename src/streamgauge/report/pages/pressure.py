@@ -28,7 +28,7 @@ RECOVERY_HEADS: Final = (
     "cause", "of", "judged by", "detected", "peak", "time to drain", "drain rate", "p99 before", "during", "after",
     "latency debt, ms x s",
 )  # fmt: skip
-FAULT_HEADS: Final = ("second", "what", "of", "", "from then on", "error")
+FAULT_HEADS: Final = ("second", "what", "of", "", "from now on", "error")
 
 
 def in_short(result: Result) -> dict[str, str]:
@@ -46,8 +46,11 @@ def _lag_in_short(result: Result) -> str:
     lag = result.lag
     # Position lag says little that the others do not.
     known = {"committed": lag.committed, "outstanding": lag.outstanding} if lag else {}
+    note = {"committed": " (between commits)"}
     told = {words: each for words, each in known.items() if each and each.max is not None}
-    return "; ".join(f"{words} at most {whole(each.max)}, last {whole(each.final)}" for words, each in told.items())
+    return "; ".join(
+        f"{words} max {whole(each.max)}{note.get(words, '')}, last {whole(each.final)}" for words, each in told.items()
+    )
 
 
 def _policy_in_short(result: Result) -> str:
@@ -65,7 +68,7 @@ def _most(policy: BackpressureSection) -> str:
     """How much there was at most, of what the policy limits, and whether it did."""
     if policy.policy != "credit":
         return f"at most {whole(policy.outstanding_max)} outstanding"
-    held = {True: ", the limit was kept", False: ", the limit was exceeded", None: ""}[policy.within_limit]
+    held = {True: ", limit respected", False: ", limit exceeded", None: ""}[policy.within_limit]
     return f"at most {whole(policy.credits_used_max)} in use{held}"
 
 
@@ -91,7 +94,7 @@ def _faults_in_short(result: Result) -> str:
     begun = Counter(row.kind for row in faults if row.action == "begin" and row.error is None)
     failed = sum(row.error is not None for row in faults)
     told = [f"{count} x {kind}" for kind, count in begun.items()]
-    return ", ".join([*told, *([f"{failed} could not be done"] if failed else [])])
+    return ", ".join([*told, *([f"{failed} could not be injected"] if failed else [])])
 
 
 def _recovery_in_short(result: Result) -> str:
@@ -126,7 +129,7 @@ def policy(result: Result) -> list[Fact]:
     if found.policy == "credit":
         facts.append(_credits(found))
     if found.controller_died_second is not None:
-        text = f"died at {significant(found.controller_died_second)} s; nothing was decided from then on"
+        text = f"died at {significant(found.controller_died_second)} s; no decisions after that"
         facts.append(Fact("Controller", text, "bad"))
     return facts
 
@@ -134,7 +137,7 @@ def policy(result: Result) -> list[Fact]:
 def _rule(found: BackpressureSection) -> str:
     if found.policy == "credit":
         return f"credit: at most {whole(found.limit)} messages sent and not processed"
-    resume = f", go on below {whole(found.resume)}" if found.resume is not None else ""
+    resume = f", resume below {whole(found.resume)}" if found.resume is not None else ""
     return f"hysteresis: producers pause above a committed lag of {whole(found.limit)}{resume}"
 
 
@@ -143,16 +146,16 @@ def _peak(found: BackpressureSection) -> Fact:
     at = "" if found.max_second is None else f" at {significant(found.max_second)} s"
     outstanding = f"{whole(found.outstanding_max)} messages outstanding{at}"
     if found.policy != "credit":
-        return Fact("Peak", f"{outstanding}, exact to the message")
+        return Fact("Peak", f"{outstanding} (exact)")
     bound = f"{whole(found.credits_used_max)} of {whole(found.limit)} credits in use at most"
     said, tone = _HELD[found.within_limit]
     return Fact("Peak", f"{outstanding}; {bound}: {said}", tone)
 
 
 _HELD: Final = {
-    True: ("the limit was kept, replayed from the rows and exact to the message", "good"),
-    False: ("the limit was exceeded, replayed from the rows and exact to the message", "bad"),
-    None: ("whether the limit was kept is not known", "doubt"),
+    True: ("limit respected (exact, from the recorded events)", "good"),
+    False: ("limit exceeded (exact, from the recorded events)", "bad"),
+    None: ("unknown whether the limit was respected", "doubt"),
 }
 
 
@@ -173,8 +176,8 @@ def _throttle(found: BackpressureSection) -> str:
 
 
 def _credits(found: BackpressureSection) -> Fact:
-    returned = f"{whole(found.returned)} of sends that failed came back"
-    ambiguous = f"{whole(found.ambiguous)} of sends whose fate nobody knows did not"
+    returned = f"{whole(found.returned)} of failed sends returned"
+    ambiguous = f"{whole(found.ambiguous)} of sends with unknown outcome not returned"
     return Fact("Credits", f"{returned}; {ambiguous}", "doubt" if found.ambiguous else "")
 
 

@@ -69,7 +69,7 @@ def _headline(result: Result) -> Text:
     judgement = (words.JUDGEMENTS[verdict.valid], _JUDGEMENT_STYLES[verdict.valid])
     line = Text.assemble(judgement, "  ", (run.name, "bold"), f", {words.ending(run)}")
     counts = words.checks_counted(verdict.checks)
-    return line.append(f"; checks: {counts}" if counts else "; no check was made", style="dim")
+    return line.append(f"; checks: {counts}" if counts else "; no checks", style="dim")
 
 
 def _troubled_checks(result: Result) -> Iterator[RenderableType]:
@@ -79,10 +79,10 @@ def _troubled_checks(result: Result) -> Iterator[RenderableType]:
     grid.add_column()
     for check in words.troubled_checks(result.verdict.checks):
         style = _STYLES[check.status]
-        told = Text.assemble(
-            (check.shown, style), (f"  {check.about}", "dim"), f"\n{check.evidence}\n", (check.advice, "dim")
-        )
-        grid.add_row(Text(f"  {check.status}", style=style), told)
+        seen = Text(f"{check.evidence}\n").append(check.advice, style="dim")
+        about = Text(check.about, style="dim")
+        name = Text(words.title(check), style=style).append(f"\n{check.name}", style="not bold dim")
+        grid.add_row(Text(f"  {check.status}", style=style), name, about, seen)
     if grid.row_count:
         yield ""
         yield grid
@@ -131,5 +131,5 @@ def _expected(expectations: Sequence[ExpectationResult]) -> Text:
     out = Text(words.passed(expectations))
     for each in expectations:
         if not each.passed:
-            out.append(f"\n{each.path} wanted {each.wanted}: {words.found(each)}", style="bold red")
+            out.append(f"\n{each.path} expected {each.wanted}, {words.found(each)}", style="bold red")
     return out

@@ -56,21 +56,21 @@ _SINGLE: Final = {
 """Latencies that few runs have, and have no begin to choose."""
 DELIVERED_ONLY: Final = "delivered only"
 WHY_CENSORED: Final = (
-    "`>` counts messages that never came at their age; `delivered only` leaves them out, and looks the better the more "
-    "of them there are: the first is what the messages that were sent met with."
+    "`>` counts messages that never arrived at their age; `delivered only` leaves them out, so it improves as more "
+    "messages are missing."
 )
 """Why percentiles of what was delivered are shown, and are not the result."""
 _PACES: Final = {"max": "as fast as possible", "closed": "closed loop"}
 _GOOD: Final = {"sent": "sent", "acked": "acknowledged", "delivered_once": "delivered once"}
 _TROUBLES: Final = {
     "failed": "failed to send",
-    "unsent": "never sent",
+    "unsent": "not sent",
     "lost": "lost",
     "undelivered": "undelivered",
     "expired": "expired",
     "unknown": "undecided",
-    "duplicate_producer": "written twice",
-    "duplicate_consumer": "received twice",
+    "duplicate_producer": "duplicated by producers",
+    "duplicate_consumer": "duplicated by consumers",
     "reordered": "reordered",
     "corrupt": "corrupt",
     "foreign": "foreign",
@@ -79,15 +79,15 @@ _TROUBLES: Final = {
     "aborted": "aborted",
     "aborted_received": "aborted and received",
     "resent": "sent again",
-    "unread": "in partitions not to be read",
-    "fate_unknown": "taken up and not reported",
+    "unread": "in partitions that are not consumed",
+    "fate_unknown": "of unknown fate",
     "unaccounted": "unaccounted for",
 }
 _TROUBLES_IN_SHORT: Final = {
     "failed": "failed",
     "lost": "lost",
     "undelivered": "undelivered",
-    "duplicate_consumer": "repeated",
+    "duplicate_consumer": "duplicated",
     "reordered": "reordered",
     "corrupt": "corrupt",
 }
@@ -98,7 +98,7 @@ _GRAVE: Final = frozenset(
 
 def ending(run: RunSection) -> str:
     """How the run ended."""
-    return run.ending or "without an end"
+    return run.ending or "did not end"
 
 
 def checks_counted(checks: Sequence[CheckResult]) -> str:
@@ -110,6 +110,11 @@ def checks_counted(checks: Sequence[CheckResult]) -> str:
 def troubled_checks(checks: Sequence[CheckResult]) -> list[CheckResult]:
     """What did not pass, the gravest first."""
     return [check for status in GRAVEST_FIRST for check in checks if check.status == status]
+
+
+def title(check: CheckResult) -> str:
+    """The title of a check; its name in results of older versions."""
+    return check.title or check.name
 
 
 def what_was_run(run: RunSection) -> str:
@@ -135,9 +140,9 @@ def _each(count: int, things: str) -> str:
 
 def _processing(processing: ProcessingProfile) -> str:
     if processing.function:
-        return "each message through a function"
+        return "a function for each message"
     first = processing.delays[0]
-    spread = f" and up to {format_duration(first.jitter_ns)} more" if first.jitter_ns else ""
+    spread = f" plus up to {format_duration(first.jitter_ns)}" if first.jitter_ns else ""
     return f"{format_duration(first.delay_ns)}{spread} a message"
 
 
@@ -146,7 +151,7 @@ def on_what(run: RunSection, measured_seconds: float | None) -> str:
     broker = run.broker
     where = "embedded broker" if broker.embedded else broker.bootstrap
     version = f" {broker.version}" if broker.version else ""
-    measured = f"measured {measured_seconds:.3g} s" if measured_seconds else "nothing was measured"
+    measured = f"measured {measured_seconds:.3g} s" if measured_seconds else "no measurement"
     return f"{measured}, Kafka{version}, {where}"
 
 
@@ -252,7 +257,7 @@ def missing(result: Result) -> str:
     by_producer: dict[str, list[str]] = {}
     named = result.missing
     for each in named[:NAMED]:
-        producer = "of nobody known" if each.producer is None else f"of producer {each.producer}"
+        producer = "of unknown producer" if each.producer is None else f"of producer {each.producer}"
         seq = UNKNOWN if each.seq is None else str(each.seq)
         by_producer.setdefault(f"{each.class_} {producer}", []).append(seq)
     told = "; ".join(f"{who}: {', '.join(seqs)}" for who, seqs in by_producer.items())
@@ -279,7 +284,8 @@ def wire(result: Result) -> str:
         return ""
     messages = sent.messages_per_request
     each = f", {significant(messages)} messages a request" if messages is not None else ""
-    return f"{significant(sent.ratio)} bytes of messages for a byte sent{each}"
+    share = percent(sent.ratio) if sent.ratio < 1 else f"{significant(sent.ratio)} times"
+    return f"payload is {share}{' of' if sent.ratio < 1 else ''} the bytes on the wire{each}"
 
 
 def transactions(result: Result) -> str:
@@ -299,7 +305,7 @@ def processing(result: Result) -> str:
     done = result.processing
     if not done:
         return ""
-    asked = f" (asked {milliseconds(done.target_ms)})" if done.target_ms is not None else ""
+    asked = f" (target {milliseconds(done.target_ms)})" if done.target_ms is not None else ""
     left = f", {whole(done.unprocessed)} not processed" if done.unprocessed else ""
     busy = f", busy {percent(done.busy_share)} of the time" if done.busy_share is not None else ""
     return f"{whole(done.processed)} in {milliseconds(done.mean_ms)} each{asked}{left}{busy}"
@@ -324,7 +330,7 @@ def spare(resources: ResourcesSection) -> str:
     host = resources.host
     if not host:
         return ""
-    told = f"{percent(host.idle_share)} idle, {percent(host.steal_share)} stolen"
+    told = f"{percent(host.idle_share)} idle, {percent(host.steal_share)} steal"
     stopped = host.throttled_periods_share if host.throttled_share else None
     return told if stopped is None else f"{told}, a CPU quota used up in {percent(stopped)} of the time"
 
@@ -336,7 +342,7 @@ def pauses(resources: ResourcesSection) -> str:
 
 
 def passed(expectations: Sequence[ExpectationResult]) -> str:
-    """How many expectations passed."""
+    """How many expectations held."""
     return f"{sum(each.passed for each in expectations)} of {len(expectations)} passed"
 
 

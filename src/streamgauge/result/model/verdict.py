@@ -10,8 +10,8 @@ class CheckResult(Section):
 
     name: Text
     """Name of the check."""
-    title: Text | None = None
-    """What it says where it passes, in words; absent in results of older versions."""
+    title: str = ""
+    """Title of the check, like `Schedule kept`; empty in results of older versions."""
     about: Literal["instrument", "system"]
     """Only checks of the instrument may make a run invalid."""
     status: Literal["pass", "warn", "fail", "unknown"]

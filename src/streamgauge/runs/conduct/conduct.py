@@ -197,7 +197,7 @@ def _conclude(folder: RunFolder, request: Request, done: _Done) -> None:
         try:
             record()
         except RecordError as error:
-            outcome.fail(f"supervisor: {error}; what was recorded is kept: {folder.analyse_again}")
+            outcome.fail(f"supervisor: {error}; recorded events are kept: {folder.analyse_again}")
     write_facts(folder, _ended(done.facts, outcome, request))
     if done.facts.cells:
         Path(done.facts.cells).unlink(missing_ok=True)
@@ -207,7 +207,7 @@ def _check_faults(request: Request) -> None:
     """A cluster of the user's is not ours to stop."""
     wrong = [place for place, fault in enumerate(request.scenario.faults) if fault.role == BROKER]
     if request.bootstrap and wrong:
-        what = "broker: only an embedded broker can be paused, not one of a cluster that is given"
+        what = "broker: only an embedded broker can be paused, not a cluster of --bootstrap"
         raise BadInput([Fault(f"faults.{place}.target", what, "Leave --bootstrap out") for place in wrong])
 
 
@@ -227,7 +227,7 @@ def make_folder(out: Path, run_id: str) -> RunFolder:
         folder.logs.mkdir()
         folder.events.mkdir()
         return folder
-    raise BadInput.single(f"--out {out}", "holds a thousand runs of this second", "Name another folder")
+    raise BadInput.single(f"--out {out}", "already has 1,000 runs of this second", "Name another folder")
 
 
 def left_in_vain(folder: RunFolder) -> str:
@@ -235,9 +235,9 @@ def left_in_vain(folder: RunFolder) -> str:
     if folder.facts.exists():
         facts = read_facts(folder)
         if not facts.broker.embedded and any(topic.uuid for topic in facts.topics):
-            return f"{IN_VAIN}; {folder.root} is kept, so that `streamgauge topics` knows what it made on the cluster"
+            return f"{IN_VAIN}; {folder.root} is kept, so that `streamgauge topics` finds the topics that it created"
     shutil.rmtree(folder.root, ignore_errors=True)
-    return f"{IN_VAIN}, and nothing of it is left"
+    return f"{IN_VAIN}, and nothing was kept"
 
 
 def _remove_empty(folder: RunFolder) -> None:

@@ -72,7 +72,7 @@ def target_of(
                 if not interrupts.load_began:
                     broker.stop()
                 elif request.keep_broker and broker.alive:
-                    progress(f"broker kept at {broker.bootstrap}; end it with `streamgauge broker stop`")
+                    progress(f"broker kept at {broker.bootstrap}; stop it with `streamgauge broker stop`")
 
 
 @contextlib.contextmanager
@@ -98,7 +98,7 @@ def _started(
     check = Waiting(interrupts)
     with start_broker(data=data, logs=logs, java=java, detached=detached, progress=progress, check=check) as broker:
         try:
-            progress(f"priming it for {PRIME_SECONDS:g} s")
+            progress(f"warming it up for {PRIME_SECONDS:g} s")
             prime(_cluster(broker, interrupts))
         except BaseException:
             broker.stop()
@@ -107,7 +107,7 @@ def _started(
 
 
 def _given(bootstrap: str, connection: Mapping[str, Setting], interrupts: Interrupts) -> MeasuredCluster:
-    why = f"{IN_VAIN}; what it had made by then of topics and groups is still on {bootstrap}"
+    why = f"{IN_VAIN}; topics and groups that it had created are still on {bootstrap}"
     cluster = Cluster(bootstrap, connection, check=Waiting(interrupts, why=why))
     cluster.reachable()
     facts = BrokerFacts(embedded=False, bootstrap=bootstrap, version=cluster.version())

@@ -74,20 +74,20 @@ class Topics:
         if found is not None and (topic.reset or (fresh and self.scenario.load)):
             if not (embedded or allow_reset):
                 what = f"topic {name} exists and would be deleted"
-                raise BadInput.single("topic.reset", what, "Say --allow-reset if that is what you want")
+                raise BadInput.single("topic.reset", what, "Use --allow-reset to allow this")
             self.cluster.delete_topic(name)
             found = None
         reads = self.scenario.pipeline or self.scenario.consume
         if found is None and self.scenario.load is None and not is_sink and reads:
             raise BadInput.single(
-                "topic.name", f"topic {name} does not exist and nothing is sent to it", "Name another"
+                "topic.name", f"topic {name} does not exist, and the run does not produce to it", "Choose another topic"
             )
         if found is None:
             configs = {**(STAMPED if self.scenario.pipeline else {}), **topic.configs}
             self.cluster.create_topic(name, topic.partitions, topic.replication, configs)
             self.made[name] = self.cluster.topic_id(name)
         elif self.scenario.backpressure and self.scenario.backpressure.credit and not is_sink:
-            what = f"topic {name} exists; credit counts offsets, and needs a topic that the run makes"
+            what = f"topic {name} exists; credit counts offsets, and needs a topic created by the run"
             raise BadInput.single("topic.name", what, "Name another, or write `topic: {reset: true}`")
         elif found != topic.partitions:
             what = f"topic {name} exists with {found} partitions, not {topic.partitions}"
@@ -120,7 +120,7 @@ class Topics:
             try:
                 self.cluster.delete_group(group)
             except (BrokerError, Interrupted) as error:
-                outcome.reasons.append(f"group {group} was not removed: {error}")
+                outcome.reasons.append(f"group {group} was not deleted: {error}")
 
     @property
     def offsets(self) -> KafkaOffsets:

@@ -9,7 +9,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import Interrupted
 from streamgauge.engine.supervise.plan import Interrupts
 
-IN_VAIN: Final = "interrupted before the load began: nothing was measured"
+IN_VAIN: Final = "interrupted before the load started: nothing was measured"
 LAST_ANSWERS_NS: Final = 3 * NS_PER_SECOND
 """What a cluster tells of the end of a run is worth a moment, also to who is in a hurry: without it nothing is lost
 for certain. A cluster that lives tells it in a fraction of that."""
@@ -22,7 +22,7 @@ class Waiting:
     interrupts: Interrupts
     look: Callable[[], None] = lambda: None
     """Raises BrokerError where a broker is gone that could answer."""
-    why: str = f"{IN_VAIN}, and nothing of it is left"
+    why: str = f"{IN_VAIN}, and nothing was kept"
     """What is said to a user who asked before the load began."""
     is_ours: bool = False
     """Whether the cluster ends with the run: of one on which nothing was measured, nothing is worth to be asked."""
@@ -40,7 +40,7 @@ class Waiting:
             self._hurry_ns = self.now_ns()
         if self.now_ns() - self._hurry_ns >= self._patience_ns():
             raise Interrupted(
-                "interrupted: the cluster was not asked any more" if self.interrupts.load_began else self.why
+                "interrupted: the cluster was not queried any more" if self.interrupts.load_began else self.why
             )
 
     def _patience_ns(self) -> int:

@@ -38,7 +38,7 @@ SPARK_READY_SECONDS: Final = 20
 """So much longer until Spark has begun a query: 14 to 19 s where others used the cores, too."""
 
 _BOOTSTRAP = "bootstrap.servers"
-_LEFT_OUT = "*** stands for a secret that was not written down"
+_LEFT_OUT = "*** stands for a masked secret"
 _FILL_IN = "Write the secret, or put it into --client-config"
 
 
@@ -112,12 +112,12 @@ def request_of(
         arrivals = faults.of(read_materials, resolved) if not faults else None
         faults += _stated(resolved, embedded=address is None)
         if address is None and resolved.topic.replication > 1:
-            what = f"{resolved.topic.replication}: the embedded broker is a single one"
+            what = f"{resolved.topic.replication}: the embedded broker is a single broker"
             faults.append(Fault("topic.replication", what, "Write 1, or name a cluster with --bootstrap"))
     if broker and address:
-        faults.append(Fault("broker", "has no meaning with a cluster that is given", "Leave one of them out"))
+        faults.append(Fault("broker", "cannot be combined with an existing cluster", "Leave one of them out"))
     if keep_broker and address:
-        faults.append(Fault("--keep-broker", "has no meaning with --bootstrap", "Leave one of them out"))
+        faults.append(Fault("--keep-broker", "cannot be combined with --bootstrap", "Leave one of them out"))
     faults += _unwritable(out)
     faults += scratch_faults()
     java = faults.of(checked_java)
@@ -146,7 +146,7 @@ def cluster_of(bootstrap: str | None, client_config: Path | None) -> tuple[str, 
     in_file = connection.pop(_BOOTSTRAP, None)
     address = _cluster(bootstrap, client_config, in_file, faults, file_is_read=known is not None)
     if address is None:
-        faults.append(Fault("--bootstrap", "no cluster is named", "Say --bootstrap HOST:PORT"))
+        faults.append(Fault("--bootstrap", "no cluster is given", "Use --bootstrap HOST:PORT"))
     if faults or address is None:
         raise BadInput(faults)
     return address, connection
@@ -158,7 +158,7 @@ def check_analysis(folder: RunFolder, master: str | None) -> None:
     if faults.of(read_facts, folder):
         faults += _unwritable_run(folder)
     if master is not None and not is_spark_master(master):
-        what = f"{shown('--master', master)} is not the address of a Spark master"
+        what = f"{shown('--master', master)} is not a Spark master"
         faults.append(Fault("--master", what, "Write spark://HOST:PORT, local[4], yarn or k8s://..."))
     faults += scratch_faults()
     faults.of(checked_java)
@@ -175,8 +175,8 @@ def _unwritable_run(folder: RunFolder) -> list[Fault]:
         folder.logs / "spark.log": os.W_OK,
     }
     refused = [path for path, rights in wanted.items() if os.path.lexists(path) and not os.access(path, rights)]
-    what = "cannot be written, and an analysis writes its tables and its log beside the rows"
-    return [Fault(str(path), what, "Change its rights, or analyse a copy of the run") for path in refused]
+    what = "cannot be written, and an analysis writes its tables and its log there"
+    return [Fault(str(path), what, "Change its permissions, or analyse a copy of the run") for path in refused]
 
 
 def _check_clients(
@@ -212,8 +212,8 @@ def start_faults(scenario: Scenario, now_ns: int, *, embedded: bool) -> list[Fau
     in_seconds = (epoch_ns(start_at) - now_ns) / NS_PER_SECOND
     if in_seconds >= needed:
         return []
-    what = f"{start_at} is over" if in_seconds <= 0 else f"{start_at} comes in {in_seconds:.1f} s"
-    mend = f"Write a time at least {needed} s from now, or leave it out to begin at once"
+    what = f"{start_at} has passed" if in_seconds <= 0 else f"{start_at} is in {in_seconds:.1f} s"
+    mend = f"Write a time at least {needed} s from now, or leave it out to start at once"
     return [Fault("phases.start_at", f"{what}; {who} take up to {needed} s to be ready", mend)]
 
 
@@ -232,7 +232,7 @@ def _cluster(
     text, where = (asked, "--bootstrap") if asked is not None else (in_file or None, f"{file}: {_BOOTSTRAP}")
     if text is None:
         if file and file_is_read:
-            mend = f"Say --bootstrap HOST:PORT, or write {_BOOTSTRAP} into the file"
+            mend = f"Use --bootstrap HOST:PORT, or write {_BOOTSTRAP} into the file"
             faults.append(Fault(f"--client-config {file}", "names no cluster", mend))
         return "" if file else None
     try:
@@ -247,7 +247,7 @@ def _unwritable(out: Path) -> list[Fault]:
     place = next((each for each in (out, *out.parents) if os.path.lexists(each)), Path())
     reason = None
     if place.is_symlink() and not place.exists():
-        reason = "a link that leads nowhere"
+        reason = "a broken link"
     elif not place.is_dir():
         reason = os.strerror(errno.ENOTDIR)
     elif not os.access(place, os.W_OK | os.X_OK):

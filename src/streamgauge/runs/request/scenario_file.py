@@ -101,7 +101,7 @@ def _text_of(name: str) -> str:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise BadInput.single(_place(name), f"cannot be read: {reason}", "Name a readable YAML file") from error
     if len(content) > _LARGEST_BYTES:
-        what = f"is larger than {_LARGEST_BYTES >> 10} KiB, which no scenario is"
+        what = f"is larger than {_LARGEST_BYTES >> 10} KiB, the limit for a scenario"
         raise BadInput.single(_place(name), what, "Name a YAML file with a scenario")
     return text
 
@@ -143,7 +143,9 @@ def _apply(mapping: dict[str, Any], setting: str) -> None:
     try:
         value = read_yaml(text)
     except YamlError as error:
-        raise BadInput([Fault(where, f"the value is not YAML: {one_line(error.flaws[0].what)}", "Quote it")]) from error
+        raise BadInput(
+            [Fault(where, f"the value is not valid YAML: {one_line(error.flaws[0].what)}", "Quote it")]
+        ) from error
     place = mapping
     for depth, key in enumerate(keys[:-1]):
         below = place.setdefault(key, {})
@@ -151,7 +153,7 @@ def _apply(mapping: dict[str, Any], setting: str) -> None:
             below = place[key] = {}
         if not isinstance(below, Mapping):
             upper = ".".join(keys[: depth + 1])
-            raise BadInput.single(where, f"{upper} is a single value", f"Set {upper} itself")
+            raise BadInput.single(where, f"{upper} is a single value", f"Set {upper} instead")
         place = place[key]
     place[keys[-1]] = value
 

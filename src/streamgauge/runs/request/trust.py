@@ -14,15 +14,15 @@ from streamgauge.runs.request.scenario_file import home_of_scenario, keys_of
 from streamgauge.scenario import Scenario
 from streamgauge.scenario.powers import Keys, Power, PowerKind, powers
 
-_ALLOW: Final = "Say --allow-code if you trust this scenario"
-_FOLDER: Final = f"{_ALLOW}, or --trust FOLDER to trust what lies in a folder"
+_ALLOW: Final = "Use --allow-code if you trust this scenario"
+_FOLDER: Final = f"{_ALLOW}, or --trust FOLDER to trust a folder"
 _WHY: Final[Mapping[PowerKind, str]] = {
-    PowerKind.FUNCTION: "is code that would be run",
-    PowerKind.READ: "lies neither below the folder of the scenario nor below this one, and would be sent",
-    PowerKind.WRITE: "is not in the run folder, and would be written",
-    PowerKind.MASTER: "is a Spark cluster elsewhere, which would get the messages and what opens the Kafka cluster",
+    PowerKind.FUNCTION: "is code that would run",
+    PowerKind.READ: "is outside the scenario's folder and the current folder, and would be sent",
+    PowerKind.WRITE: "is outside the run folder, and would be written",
+    PowerKind.MASTER: "is a remote Spark cluster, which would receive the messages and the credentials of Kafka",
     PowerKind.CLIENT: "would load a library or run a command",
-    PowerKind.GUARD: "changes how the secrets of --client-config are guarded",
+    PowerKind.GUARD: "changes how the secrets of --client-config are protected",
     PowerKind.SPARK: "may name code, a program, a file or another machine",
 }
 """Why each needs a word."""
@@ -116,7 +116,7 @@ def _handed_on(power: Power, trust: Trust) -> Iterator[Fault]:
         # Whoever loads it says so.
         return
     if not _in_folders(files_of(home), trust.folders):
-        yield Fault(power.where, f"{power.value} comes from {home}, which is in no folder of --trust", _ALLOW)
+        yield Fault(power.where, f"{power.value} comes from {home}, which is outside the folders of --trust", _ALLOW)
 
 
 def _files(power: Power) -> list[Path] | None:

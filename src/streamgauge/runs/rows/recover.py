@@ -36,8 +36,8 @@ def alone(folder: RunFolder) -> FolderLock:
         read_facts(folder)
         raise BadInput.single(where, f"cannot be opened: {error.strerror}", "Name a run folder") from error
     if lock is None:
-        what = "its run goes on, or somebody else analyses or reports it"
-        raise BadInput.single(where, what, "Wait until that has ended, and try again")
+        what = "its run, or another analysis or report, is still active"
+        raise BadInput.single(where, what, "Wait until it has ended, and try again")
     return lock
 
 
@@ -57,7 +57,7 @@ def completed(folder: RunFolder, progress: Callable[[str], None]) -> RunFacts:
         if scenario and facts.ending is None:
             record_changes(folder, scenario, facts.phases)
     except RecordError as error:
-        progress(f"messages without a row could not be told: {error}")
+        progress(f"messages without a row could not be determined: {error}")
     return facts
 
 

@@ -7,7 +7,7 @@ SSP_kafka and mqperf. How they are written does not matter: `record-size` and `r
 from collections.abc import Mapping
 from typing import Final
 
-CLIENT_CONFIG: Final = "Write it into a file, and say --client-config FILE"
+CLIENT_CONFIG: Final = "Write it into a file, and use --client-config FILE"
 SECURITY: Final = ("security.", "sasl.", "ssl.")
 """How the names of client settings begin that belong to a cluster, not to a scenario."""
 
@@ -85,8 +85,8 @@ OTHER_NAMES: Final[Mapping[str, str]] = {
     "phases.start_at": "startTime",
     "seed": "payloadSeed randomSeed",
     "expect": "thresholds sle sleConfig slo",
-    "Say --bootstrap HOST:PORT": "bootstrap bootstrapServer broker brokers brokerList brokerHosts",
-    "Say --out DIR": "output outputDir reportDir",
+    "Use --bootstrap HOST:PORT": "bootstrap bootstrapServer broker brokers brokerList brokerHosts",
+    "Use --out DIR": "output outputDir reportDir",
     CLIENT_CONFIG: "clientConfig commandConfig commonClientConf",
 }
 """Where a field is, with the unit of the other name where it has one (`=ms`), or what to do: what others call it."""

@@ -70,7 +70,7 @@ def option_fault(option: str, value: str | None) -> Fault | None:
     if not found:
         return None
     ways = [f"--set {_setting(place, value)}" for place in found if place.path]
-    return Fault(option, "no such option", f"Say {listed(ways, 'or')}" if ways else found[0].instead)
+    return Fault(option, "no such option", f"Use {listed(ways, 'or')}" if ways else found[0].instead)
 
 
 def places_of(above: Path, name: str) -> tuple[Place, ...]:
@@ -253,7 +253,7 @@ def _others() -> Mapping[str, Place]:
     found: dict[str, Place] = {}
     for place, names in OTHER_NAMES.items():
         path, _, unit = place.partition("=")
-        meant = Place(instead=place) if place.startswith(("Say ", "Write ")) else Place(path, unit)
+        meant = Place(instead=place) if place.startswith(("Use ", "Write ")) else Place(path, unit)
         found |= {_plain(name): meant for name in names.split()}
     return found
 

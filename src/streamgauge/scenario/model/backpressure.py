@@ -1,4 +1,4 @@
-"""What holds producers back, and how often it is decided."""
+"""Backpressure policies."""
 
 from typing import Annotated, Literal, Self
 
@@ -12,17 +12,17 @@ Between = Annotated[Duration, Field(ge=NS_PER_MS, le=60 * NS_PER_SECOND)]
 
 
 class Hysteresis(ScenarioPart):
-    """Producers pause above one lag and go on below another: committed lag, as it was last sampled."""
+    """Producers pause above one committed lag and resume below another, by the last sample."""
 
     max_lag: Count = Field(ge=1)
     """Committed lag above which all producers pause."""
     resume_lag: Count | None = Field(default=None, ge=1)
-    """Committed lag below which they go on; half of `max_lag` when left out."""
+    """Committed lag below which they resume; half of `max_lag` by default."""
     poll: Between = Field(default="200ms", validate_default=True)
-    """Between two decisions, 1ms to 60s."""
+    """Interval of decisions, 1ms to 60s."""
     held: Literal["keep", "drop"] = "keep"
-    """What becomes of messages that are due while producers are paused: `keep` sends them afterwards, with the due
-    times that they had; `drop` never sends them, as sources do that lose what they may not send."""
+    """Messages that are due while producers are paused: `keep` sends them afterwards, with their original due
+    times; `drop` never sends them, as lossy sources do."""
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
@@ -37,25 +37,25 @@ class Hysteresis(ScenarioPart):
 
 
 class Credit(ScenarioPart):
-    """Producers send what they are granted: never more are sent and not processed than the limit."""
+    """Producers send with credit only: messages sent and not processed never exceed a limit."""
 
     limit: Count = Field(ge=1)
-    """Messages that are sent and not processed, at most."""
+    """Maximum of messages sent and not processed."""
     poll: Between = Field(default="1ms", validate_default=True)
-    """Between two decisions, 1ms to 60s."""
+    """Interval of decisions, 1ms to 60s."""
 
 
 class Backpressure(OneOf):
-    """What holds producers back: one policy."""
+    """Backpressure: one policy."""
 
     hysteresis: Hysteresis | None = None
-    """Pause above a lag, go on below another, like `{max_lag: 20k, resume_lag: 5k, poll: 200ms}`."""
+    """Pause above a lag, resume below another, like `{max_lag: 20k, resume_lag: 5k, poll: 200ms}`."""
     credit: Credit | None = None
-    """Never more than a limit sent and not processed, like `{limit: 5000}`."""
+    """Limit of messages sent and not processed, like `{limit: 5000}`."""
 
     @property
     def held(self) -> Literal["keep", "drop"]:
-        """What becomes of messages that may not be sent when they are due."""
+        """What happens to throttled messages."""
         return self.hysteresis.held if self.hysteresis else "keep"
 
     @property

@@ -1,4 +1,4 @@
-"""Connections beside the load, or alone: some that are held, some opened and closed again, so many a second."""
+"""Connections besides the load, or alone: held open, or opened and closed at a rate."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -41,16 +41,16 @@ TIMEOUT_SECONDS: Final[Mapping[ConnectionKind, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is asked of one kind: operations a second, and between how many held connections they go in turn."""
+    """The work of one kind: operations a second, and over how many held connections they rotate."""
 
     kind: ConnectionKind
     per_second: Fraction
     held: int = 0
-    """0 where every operation makes a connection of its own."""
+    """0 if every operation creates its own connection."""
 
     @property
     def at_once(self) -> int:
-        """Operations that may be under way at once: as many as are due until one without an answer is given up."""
+        """Limit of concurrent operations: as many as are due until the timeout of one."""
         waiting = math.ceil(self.per_second * Fraction(TIMEOUT_SECONDS[self.kind]))
         return min(max(FEWEST_AT_ONCE, waiting), MOST_AT_ONCE, self.held or MOST_AT_ONCE)
 
@@ -78,32 +78,32 @@ PerSecond = Annotated[
 
 
 class Hold(ScenarioPart):
-    """Connections that stay open from before the load to its end."""
+    """Connections that stay open from before the load until its end."""
 
     producers: int = Field(default=0, ge=0, le=MOST_HELD, strict=True)
-    """Producers; each asks who leads the topic's partitions, and sends nothing."""
+    """Producers; each requests the leaders of the topic's partitions, and sends nothing."""
     consumers: int = Field(default=0, ge=0, le=MOST_HELD, strict=True)
-    """Consumers of no group; each polls one partition at its end."""
+    """Consumers without a group; each polls one partition at its log end."""
     metadata: int = Field(default=0, ge=0, le=MOST_HELD, strict=True)
-    """Clients for questions alone; each asks for the cluster's brokers and the topic."""
+    """Admin clients; each requests metadata of the brokers and the topic."""
     refresh: Duration = Field(default="1s", validate_default=True, ge=NS_PER_MS)
     """How often each of them is used, at least 1ms."""
 
 
 class Connections(ScenarioPart):
-    """Connections that are held, and connections that are opened and closed again."""
+    """Connections that are held open, or opened and closed at a rate."""
 
     hold: Hold = Hold()
-    """Connections held, each used once every `refresh`."""
+    """Connections held open, each used once every `refresh`."""
     open: PerSecond = None
-    """Connections opened, answered and closed a second, like `10/s`; `off` for none."""
+    """Connections opened and closed a second, like `10/s`; `off` for none."""
     metadata: PerSecond = None
-    """Clients made, metadata fetched, and closed a second, like `10/s`; `off` for none."""
+    """Clients created, metadata fetched, and closed a second, like `10/s`; `off` for none."""
 
     @model_validator(mode="after")
     def _some(self) -> Self:
         if not self.work:
-            raise BadValue("asks for no connection", "Write open, metadata or hold")
+            raise BadValue("no connections are configured", "Write open, metadata or hold")
         return self
 
     @property

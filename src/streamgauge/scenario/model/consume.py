@@ -1,4 +1,4 @@
-"""Who reads the topics, and how."""
+"""Consumers of the topics."""
 
 import math
 from collections.abc import Mapping
@@ -53,8 +53,8 @@ def _start(value: object) -> str:
     try:
         epoch_ns(value if isinstance(value, str) else "")
     except BadValue as error:
-        what = error.what if isinstance(value, str) and value[:1].isdigit() else "no place to start"
-        mend = f"Write {', '.join(_STARTS)}, or a time with its zone like 2026-11-21T10:00:00Z"
+        what = error.what if isinstance(value, str) and value[:1].isdigit() else "not a start position"
+        mend = f"Write {', '.join(_STARTS)}, or a time with a time zone like 2026-11-21T10:00:00Z"
         raise BadValue(what, mend) from error
     return str(value).strip()
 
@@ -67,7 +67,7 @@ def _listed(value: object) -> object:
 
 def _dealt(partitions: tuple[int, ...]) -> tuple[int, ...]:
     if not partitions:
-        raise BadValue("no partition", "Name some like [0, 1], or leave partitions out for all")
+        raise BadValue("an empty list", "Name some like [0, 1], or leave partitions out for all")
     if len(set(partitions)) < len(partitions):
         raise BadValue("names a partition twice", "Write each once")
     return partitions
@@ -98,51 +98,51 @@ Order = Literal["loop", "partitions", "slots"]
 
 
 class Change(ScenarioPart):
-    """How long processing takes from a moment on."""
+    """Processing time from a given time on."""
 
     at: Duration
-    """When it begins, counted from the begin of the measure phase."""
+    """Start, counted from the start of the measure phase."""
     delay: Duration = Field(default="0s", validate_default=True)
-    """How long the processing of a message takes from then on."""
+    """Processing time of a message from then on."""
     jitter: Duration = Field(default="0s", validate_default=True)
-    """What is added from then on: uniform between 0 and this."""
+    """Random addition from then on, uniform between 0 and this."""
 
 
 class Processing(ScenarioPart):
-    """What is done with a message after it was received."""
+    """Processing of received messages."""
 
     delay: Duration = Field(default="0s", validate_default=True)
-    """How long the processing of a message takes."""
+    """Processing time of a message."""
     jitter: Duration = Field(default="0s", validate_default=True)
-    """What is added: uniform between 0 and this."""
+    """Random addition to the delay, uniform between 0 and this."""
     exponential: bool = Field(default=False, strict=True)
-    """Whether delays are drawn from an exponential distribution with the mean `delay`."""
+    """Whether delays have an exponential distribution with mean `delay`."""
     changes: Annotated[tuple[Change, ...], BeforeValidator(_listed)] = ()
-    """Other delays from a moment on, like `[{at: 30s, delay: 0s}]`, each later than the one before."""
+    """Other delays from given times on, like `[{at: 30s, delay: 0s}]`, in chronological order."""
     drop: float = Field(default=0.0, ge=0, le=1, allow_inf_nan=False)
     """Share of the messages, from 0 to 1, that are received and never processed."""
     function: str | None = Field(default=None, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
-    """Your own function, called with value and key of each message on the polling loop, like `package.module:name`;
+    """Your own function, called with value and key of each message in the poll loop, like `package.module:name`;
     needs `--trust FOLDER` or `--allow-code`."""
     order: Order = "loop"
-    """What processes at once: `loop`, one message after the other; `partitions`, one of each partition that a consumer
-    has; `slots`, so many as `slots` says, from any partition."""
+    """Concurrency: `loop`, one message after the other; `partitions`, one message of each assigned partition at a time;
+    `slots`, up to `slots` messages of any partition."""
     slots: int = Field(default=1, ge=1, le=MAX_SLOTS, strict=True)
-    """Messages that a consumer processes at once with order slots."""
+    """Messages that a consumer processes in parallel with order slots."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         given = self.model_fields_set
         if "slots" in given and self.order != "slots":
-            raise BadValue(f"slots say nothing with order {self.order}", "Write `order: slots`, or leave slots out")
+            raise BadValue(f"slots have no effect with order {self.order}", "Write `order: slots`, or leave slots out")
         if self.function is not None:
             if ways := [name for name in ("delay", "jitter", "exponential", "changes") if getattr(self, name)]:
-                what = f"a function takes its own time, {' and '.join(ways)} would be another"
+                what = f"a function determines the processing time, {' and '.join(ways)} cannot be added"
                 raise BadValue(what, f"Write function, or {' and '.join(ways)}")
             if self.order != "loop":
-                raise BadValue(f"a function runs on the polling loop, not in {self.order}", "Leave order out")
+                raise BadValue(f"a function runs in the poll loop, not in {self.order}", "Leave order out")
         if any(later.at <= earlier.at for earlier, later in zip(self.changes, self.changes[1:], strict=False)):
-            raise BadValue("changes are not in the order of their times", "Write each later than the one before")
+            raise BadValue("changes are not in chronological order", "Write each later than the one before")
         return self
 
     @model_serializer(mode="wrap")
@@ -157,20 +157,20 @@ class Processing(ScenarioPart):
 
 
 class Commit(ScenarioPart):
-    """After what a consumer commits."""
+    """When a consumer commits."""
 
     messages: Count | None = Field(default=None, ge=1)
-    """After so many messages."""
+    """Commit after this number of messages."""
     interval: Duration | None = Field(default=None, ge=NS_PER_MS)
-    """After so long, at least 1ms."""
+    """Commit after this time, at least 1ms."""
     asynchronous: bool = Field(default=False, strict=True)
-    """Whether the consumer goes on before the commit is answered."""
+    """Whether commits are asynchronous."""
 
     @model_validator(mode="before")
     @classmethod
     def _one(cls, given: Any) -> Any:
         if isinstance(given, Mapping) and len(given.keys() & {"messages", "interval"}) != 1:
-            raise BadValue("not one occasion to commit", "Write one of messages and interval")
+            raise BadValue("not exactly one condition", "Write one of messages and interval")
         return given
 
     @model_serializer(mode="wrap")
@@ -182,12 +182,12 @@ CommitWay = Literal["auto", "batch", "never"]
 
 
 class Consume(ScenarioPart):
-    """Who reads the topics."""
+    """Consumers of the topics."""
 
     consumers: int = Field(default=2, ge=1, le=256, strict=True)
     """Consumers of each group."""
     processes: int | None = Field(default=None, ge=1, le=256, strict=True)
-    """Processes that all consumers share; one for each when left out."""
+    """Processes that all consumers share; one for each by default."""
     groups: int = Field(default=1, ge=1, le=64, strict=True)
     """Consumer groups, each of which reads every message."""
     processing: Annotated[
@@ -195,22 +195,22 @@ class Consume(ScenarioPart):
         BeforeValidator(off_is_none),
         WrapSerializer(lambda value, dump: "off" if value is None else dump(value)),
     ] = None
-    """What is done with each message, like `{delay: 4ms}`; `off` for nothing, so that what is received is done with."""
+    """Processing of each message, like `{delay: 4ms}`; `off` if messages count as processed when received."""
     buffer: int = Field(default=1000, ge=1, le=MAX_BUFFER, strict=True)
-    """Messages that a consumer has polled and not processed, at most; with order partitions at least one of each."""
+    """Buffered messages: polled and not processed, at most; with order partitions at least one of each partition."""
     commit: Annotated[Annotated[CommitWay, Tag(PLAIN)] | Annotated[Commit, Tag(MADE)], EITHER] = "auto"
-    """When offsets of what was processed are committed: `auto`, at the interval of the client; `batch`, after the
-    messages of each poll; `never`; `{messages: 1000}` or `{interval: 1s}`, with `asynchronous: true` if you like."""
+    """When offsets of processed messages are committed: `auto`, at the client's interval; `batch`, after the
+    messages of each poll; `never`; `{messages: 1000}` or `{interval: 1s}`, optionally with `asynchronous: true`."""
     start: Start = "auto"
-    """Where the groups start: `latest` is the log end before the load, `earliest` the log start; `auto` is latest, or
-    earliest where nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since."""
+    """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
+    or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
     partitions: Partitions | None = None
-    """Partitions of each topic that are dealt to the consumers in turn, without a rebalance; all, by the group's
-    protocol, when left out."""
+    """Partitions of each topic to assign to the consumers in turn, without a rebalance; all, by the group
+    protocol, by default."""
     rate: Limit = Field(default="unlimited", validate_default=True)
-    """Messages a second that each group takes at most, like `1k/s`, shared evenly by its consumers; or `unlimited`."""
+    """Rate limit of each group, like `1k/s`, shared evenly by its consumers; or `unlimited`."""
     client: ClientSettings = Field(default={})
-    """Settings of the consuming client, by librdkafka's names, like `fetch.min.bytes`."""
+    """librdkafka settings of consumers, like `fetch.min.bytes`."""
 
     @property
     def start_ms(self) -> int | None:

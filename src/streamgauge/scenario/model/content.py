@@ -21,14 +21,14 @@ _FUNCTION: Final = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)
 
 
 class UniformSize(ScenarioPart):
-    """Every size of a range with the same probability."""
+    """Sizes with a uniform distribution."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
     from_: Size = Field(alias="from")
     """Smallest size in bytes."""
     to: Size
-    """Largest size in bytes, at most 100MiB; it occurs, like every size between."""
+    """Largest size in bytes (inclusive), at most 100MiB."""
 
     @model_validator(mode="after")
     def _rises(self) -> "UniformSize":
@@ -38,23 +38,23 @@ class UniformSize(ScenarioPart):
 
 
 class GaussianSize(ScenarioPart):
-    """Sizes around a mean, by a normal distribution that is cut at 8 deviations, at 0 and at 100MiB."""
+    """Sizes with a normal distribution, truncated at 8 deviations, at 0 and at 100MiB."""
 
     mean: Size
     """Mean size in bytes."""
     deviation: Size
     """Standard deviation in bytes."""
     hold: int = Field(default=1, ge=1, le=1_000_000_000, strict=True)
-    """How many messages of a producer have the same size before the next one is drawn."""
+    """Number of messages of a producer that share one random size."""
 
 
 class MadeSize(OneOf):
-    """Sizes that differ from message to message: one of these."""
+    """Random sizes: one of these."""
 
     uniform: UniformSize | None = None
-    """Every size of a range with the same probability, like `{from: 100, to: 2000}`."""
+    """Uniform distribution, like `{from: 100, to: 2000}`."""
     gaussian: GaussianSize | None = None
-    """Sizes around a mean, like `{mean: 512, deviation: 100, hold: 10}`."""
+    """Normal distribution, like `{mean: 512, deviation: 100, hold: 10}`."""
 
 
 Sizes = Annotated[Annotated[Size, Tag(PLAIN)] | Annotated[MadeSize, Tag(MADE)], EITHER]
@@ -64,30 +64,30 @@ class ConstantPayload(ScenarioPart):
     """The same bytes in all messages."""
 
     text: str | None = Field(default=None, min_length=1)
-    """Text that is repeated to the size; zeros when left out."""
+    """Text, repeated to the size; zeros by default."""
 
 
 class SequentialPayload(ScenarioPart):
-    """The message's position among those of its producer, as a number of 8 bytes."""
+    """The sequence number of the message within its producer, as 8 bytes."""
 
     offset: int = Field(default=0, ge=0, lt=1 << 63, strict=True)
-    """What is added to the position."""
+    """Offset that is added to the sequence number."""
 
 
 class RandomPayload(ScenarioPart):
-    """Random bytes, of which the last ones do not change."""
+    """Random bytes with constant padding at the end."""
 
     padding: Size = 0
-    """How many bytes at the end are the same in all messages of a producer."""
+    """Number of bytes at the end that are the same in all messages of a producer."""
 
 
 class FromFile(ScenarioPart):
-    """The lines of a text file, or a column of a CSV or Parquet file; from the first again when they are used up."""
+    """The lines of a text file, or a column of a CSV or Parquet file, repeated as needed."""
 
     path: str = Field(min_length=1)
-    """File with one text a line, `.csv`, or `.parquet` (a folder of such files as well); texts and CSV also `.gz`."""
+    """Text file with one entry a line, `.csv`, or `.parquet` (also a folder of such files); text and CSV also `.gz`."""
     column: str | None = Field(default=None, min_length=1)
-    """Name of the column; for text files left out."""
+    """Name of the column; not for text files."""
 
 
 class UserFunction(ScenarioPart):
@@ -98,18 +98,18 @@ class UserFunction(ScenarioPart):
 
 
 class SinglePayload(OneOf):
-    """A payload with settings of its own: one of these."""
+    """A payload type with options: one of these."""
 
     constant: ConstantPayload | None = None
     """The same bytes in all messages, like `{text: abc}`."""
     sequential: SequentialPayload | None = None
-    """The message's position as a number of 8 bytes, little endian, followed by zeros or cut to the size."""
+    """The sequence number as 8 bytes, little endian, padded with zeros or cut to the size."""
     random: RandomPayload | None = None
-    """Random bytes that end with `padding` bytes that do not change."""
+    """Random bytes, of which the last `padding` bytes are constant."""
     file: FromFile | None = None
-    """Events from a file, each as large as it is; producer k of n sends every n-th."""
+    """Events from a file, in their own size; producer k of n sends every n-th."""
     function: UserFunction | None = None
-    """A function of yours `(producer, seq, size, seed) -> bytes, text or None`, called for each message."""
+    """Your function `(producer, seq, size, seed) -> bytes, text or None`, called for each message."""
 
 
 SingleContent = Annotated[Annotated[PayloadKind, Tag(PLAIN)] | Annotated[SinglePayload, Tag(MADE)], EITHER]
@@ -117,19 +117,19 @@ SingleContent = Annotated[Annotated[PayloadKind, Tag(PLAIN)] | Annotated[SingleP
 
 def _percent(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.001 <= value <= 100:
-        raise BadValue("no percentage", "Write a number from 0.001 to 100")
+        raise BadValue("not a percentage", "Write a number from 0.001 to 100")
     return value
 
 
 class Component(ScenarioPart):
-    """A share of the messages, and what they contain."""
+    """A share of the messages, and their content."""
 
     percent: Annotated[int | float, BeforeValidator(_percent)]
     """Share of the messages, at least 0.001; those of all components add up to 100."""
     payload: SingleContent
-    """What the value contains: like `load.payload`, but not weighted again."""
+    """Content of values: as `load.payload`, but not weighted."""
     size: Sizes | None = None
-    """Bytes of value; `load.size` when left out."""
+    """Size of values; `load.size` by default."""
 
 
 def _complete(components: Sequence[Component]) -> Sequence[Component]:
@@ -140,7 +140,7 @@ def _complete(components: Sequence[Component]) -> Sequence[Component]:
 
 
 class MadePayload(SinglePayload):
-    """A payload with settings of its own: one of these."""
+    """A payload type with options: one of these."""
 
     weighted: Annotated[tuple[Component, ...], AfterValidator(_complete)] | None = Field(
         default=None, min_length=1, max_length=100
@@ -156,30 +156,30 @@ class ConstantKey(ScenarioPart):
 
 
 class UniformKeys(ScenarioPart):
-    """Keys that are drawn, each with the same probability."""
+    """Random keys with a uniform distribution."""
 
     keys: int = Field(ge=1, le=1_000_000_000, strict=True)
-    """How many keys there are: the numbers below, in decimal."""
+    """Number of keys: the decimal numbers from 0 below this."""
 
 
 class ZipfKeys(ScenarioPart):
-    """Keys that are drawn, few of them often: key k with a probability proportional to `1 / (k + 1) ** exponent`."""
+    """Random keys with a Zipf distribution: the probability of key k is proportional to `1 / (k + 1) ** exponent`."""
 
     keys: int = Field(ge=1, le=10_000_000, strict=True)
-    """How many keys there are: the numbers below, in decimal; 0 is drawn most often."""
+    """Number of keys: the decimal numbers from 0 below this; 0 is the most frequent."""
     exponent: float = Field(ge=0, le=100, strict=True, allow_inf_nan=False)
-    """How uneven they are: with 0 all are drawn equally often, with 1 the first one twice as often as the second."""
+    """Skew: with 0 all keys are equally frequent, with 1 the first is twice as frequent as the second."""
 
 
 class MadeKeys(OneOf):
-    """Keys of one kind: one of these."""
+    """Keys with options: one of these."""
 
     constant: ConstantKey | None = None
     """The same key for all messages, like `{text: abc}`."""
     uniform: UniformKeys | None = None
-    """Keys that are drawn, each with the same probability, like `{keys: 1000}`."""
+    """Random keys with a uniform distribution, like `{keys: 1000}`."""
     zipf: ZipfKeys | None = None
-    """Hot keys, like `{keys: 1000, exponent: 1.1}`."""
+    """Random keys with a Zipf distribution (hot keys), like `{keys: 1000, exponent: 1.1}`."""
     file: FromFile | None = None
     """Keys from a file; producer k of n takes every n-th."""
 
@@ -191,7 +191,7 @@ Keys = Annotated[Annotated[Literal["none", "sequential"], Tag(PLAIN)] | Annotate
 def _partition(value: object) -> object:
     is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if not is_number and value not in ("client", "round-robin"):
-        raise BadValue("no partition", "Write client, round-robin, or the number of a partition")
+        raise BadValue("not a partition", "Write client, round-robin, or the number of a partition")
     return value
 
 
@@ -223,7 +223,7 @@ def extent_of(size: Sizes) -> SizeExtent:
             far = DEVIATIONS * gaussian.deviation
             return SizeExtent(max(0, gaussian.mean - far), gaussian.mean, min(MAX_SIZE_BYTES, gaussian.mean + far))
         case unknown:
-            raise TypeError(f"sizes of an unknown kind: {unknown}")
+            raise TypeError(f"unknown size distribution: {unknown}")
 
 
 def parts_of(payload: Content, size: Sizes) -> Iterator[tuple[SingleContent, Sizes]]:
@@ -276,7 +276,7 @@ def content_faults(payload: Content, size: Sizes, *, in_value: bool) -> Iterator
         if name in _OF_ANY_SIZE:
             continue
         if in_value and name == "tombstone":
-            yield Fault("load.stamp", "a tombstone has no value for a stamp", "Write `stamp: headers`")
+            yield Fault("load.stamp", "a tombstone has no value to stamp", "Write `stamp: headers`")
         elif in_value and extent.least < stamp.SIZE:
             what = f"a value of {extent.least} bytes has no room for a stamp of {stamp.SIZE}"
             yield Fault("load.stamp", what, f"Write `stamp: headers`, or a size of at least {stamp.SIZE}")

@@ -1,4 +1,4 @@
-"""What is done to a run while it runs: faults that are meant to be."""
+"""Faults to inject into a run."""
 
 import re
 from typing import Annotated, Any, Final, Literal, Self
@@ -29,33 +29,33 @@ KILL: Final = "kill"
 def _target(value: str) -> str:
     if not _TARGET.fullmatch(value):
         known = "producer-0, consumer-0 (or another number), producers, consumers, controller, broker, driver"
-        raise BadValue("no target of a fault", f"Write one of {known}")
+        raise BadValue("not a fault target", f"Write one of {known}")
     return value
 
 
 class Injected(ScenarioPart):
-    """One fault that is injected."""
+    """One fault to inject."""
 
     at: Duration
-    """When, counted from the begin of the measure phase."""
+    """Time, counted from the start of the measure phase."""
     kind: FaultKind
-    """`pause` stops the process and lets it go on after `for`; `kill` ends it at once. A broker that was killed is
-    started again after `for`, with what it has on its disk; a query is started again by itself."""
+    """`pause` stops the process and resumes it after `for`; `kill` ends it with SIGKILL. A killed broker is
+    restarted after `for` with the data on its disk; a query is restarted at once."""
     target: Annotated[str, AfterValidator(_target)]
-    """The process of `producer-0`, of `consumer-1` and so on; `producers` or `consumers` for all; `controller`, which
-    carries out the backpressure; `broker`, the embedded one; of a pipeline, `driver`, which is Spark's or the plain
+    """`producer-0`, `consumer-1` and so on; `producers` or `consumers` for all; `controller` of the
+    backpressure policy; the embedded `broker`; of a pipeline `driver`, which is Spark's or the plain
     client, and on a cluster `executor-0` and so on, or `executors`."""
     for_: Annotated[Duration, Field(ge=NS_PER_MS)] | None = Field(default=None, alias="for")
-    """How long a pause lasts, or a broker is gone, at least 1ms; no other kill has an end."""
+    """Duration of a pause, or of a broker's outage, at least 1ms; not for other kills."""
 
     @model_validator(mode="after")
     def _ends(self) -> Self:
         if self.kind == PAUSE and self.for_ is None:
-            raise BadValue("a pause has to end", "Write how long it lasts, like `for: 5s`")
+            raise BadValue("a pause needs an end", "Write how long it lasts, like `for: 5s`")
         if self.kind == KILL and self.target == BROKER and self.for_ is None:
-            raise BadValue("a broker that is killed is started again", "Write when, like `for: 5s`")
+            raise BadValue("a killed broker is restarted", "Write when, like `for: 5s`")
         if self.kind == KILL and self.target != BROKER and self.for_ is not None:
-            raise BadValue("what was killed does not come back", "Leave `for` out, or write `kind: pause`")
+            raise BadValue("a killed worker is not restarted", "Leave `for` out, or write `kind: pause`")
         return self
 
     @model_serializer(mode="wrap")

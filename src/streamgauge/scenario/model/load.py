@@ -1,4 +1,4 @@
-"""What producers send, and when."""
+"""Producers and their load."""
 
 from typing import Annotated, Literal, Self
 
@@ -28,7 +28,7 @@ from streamgauge.scenario.model.values import (
 
 
 class Flush(ScenarioPart):
-    """Draws of a number of messages, at least 1."""
+    """A random number of messages, at least 1."""
 
     mean: float = Field(ge=1, le=1_000_000)
     """Mean."""
@@ -40,14 +40,14 @@ FlushEvery = Annotated[Annotated[Count, Tag(PLAIN)] | Annotated[Flush, Tag(MADE)
 
 
 class Transactions(ScenarioPart):
-    """What a transaction holds, and how it ends."""
+    """Size and outcome of transactions."""
 
     messages: Count | None = Field(default=None, ge=1)
     """Messages of a transaction."""
     interval: Duration | None = Field(default=None, ge=1_000_000)
-    """How long a transaction lasts, at least 1ms."""
+    """Duration of a transaction, at least 1ms."""
     abort: float = Field(default=0.0, ge=0, le=1)
-    """Share of the transactions that are aborted."""
+    """Share of transactions to abort."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -57,35 +57,35 @@ class Transactions(ScenarioPart):
 
 
 class Load(ScenarioPart):
-    """What producers send, and when."""
+    """Producers and their load."""
 
     rate: Pacing = Field(default="10k/s", validate_default=True)
-    """Messages a second of all producers together, like `10k/s`; `max` sends as fast as the client takes them, `closed`
+    """Target rate of all producers together, like `10k/s`; `max` sends as fast as the client accepts, `closed` sends
     the next message when the last one is acknowledged; or a shape, like `{poisson: {rate: 5k/s}}`."""
     producers: int = Field(default=2, ge=1, le=256, strict=True)
-    """Producers, each a process of its own."""
+    """Producers, each in its own process unless `processes` is set."""
     size: Sizes = 512
-    """Bytes of value, at most 100MiB: one size, or draws, like `{gaussian: {mean: 512, deviation: 100}}`."""
+    """Size of values, at most 100MiB: fixed, or random, like `{gaussian: {mean: 512, deviation: 100}}`."""
     payload: Content = "mixed"
-    """What the value contains besides the stamp: a kind, or what is made of one, like `{random: {padding: 10}}`."""
+    """Content of values besides the stamp: a payload type, or one with options, like `{random: {padding: 10}}`."""
     keys: Keys = "none"
-    """Key of each message: `none`, `sequential`, or draws, like `{zipf: {keys: 1000}}`."""
+    """Keys: `none`, `sequential`, or random, like `{zipf: {keys: 1000}}`."""
     partition: Partition = "client"
-    """Who chooses the partition: `client`, by its partitioner (its setting `partitioner`), `round-robin`, or always the
-    one of this number."""
+    """How partitions are chosen: `client` uses the client's partitioner (setting `partitioner`), `round-robin`, or the
+    number of one partition."""
     stamp: Literal["auto", "value", "headers"] = "auto"
-    """Where the 40-byte stamp travels; `auto` takes the value, or headers for json, events of files and functions,
-    tombstones, and where a value may be below 40 bytes."""
+    """Where the 40-byte stamp is put; `auto` uses the value, or headers for json, events of files and functions,
+    tombstones, and values that may be smaller than 40 bytes."""
     processes: int | None = Field(default=None, ge=1, le=256, strict=True)
-    """Processes that the producers share; one for each when left out."""
+    """Processes that the producers share; one for each by default."""
     flush: Annotated[FlushEvery | None, BeforeValidator(off_is_none)] = None
-    """After how many messages a producer waits for all reports: `16`, or draws around a mean; `off` for never."""
+    """Wait for all delivery reports after this number of messages: `16`, or random around a mean; `off` for never."""
     transactions: Annotated[Transactions | None, BeforeValidator(off_is_none)] = None
-    """Transactions, one after the other: `{messages: 100}` or `{interval: 1s}`, with an `abort` share; or `off`."""
+    """Consecutive transactions: `{messages: 100}` or `{interval: 1s}`, with an `abort` share; or `off`."""
     resend: int = Field(default=0, ge=0, le=100, strict=True)
-    """How often a message that failed is sent again, with the same stamp."""
+    """How often a failed message is sent again, with the same stamp."""
     client: ClientSettings = Field(default={})
-    """Settings of the producing client, by librdkafka's names, like `linger.ms`."""
+    """librdkafka settings of producers, like `linger.ms`."""
 
     @property
     def mean_size_bytes(self) -> float | None:

@@ -1,4 +1,4 @@
-"""When messages are sent: at a rate, or in a shape that the load has over time."""
+"""When messages are sent: at a rate, or with a shape over time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,13 +77,13 @@ def _plain(value: object) -> float | str:
 
 def _lasting(duration_ns: int) -> int:
     if duration_ns == 0:
-        raise BadValue("no time at all", "Write a duration like 30s")
+        raise BadValue("a duration of 0s", "Write a duration like 30s")
     return duration_ns
 
 
 def _ask_something(*rates: float) -> None:
     if not any(rates):
-        raise BadValue("asks for no message at any time", "Write a rate above 0/s")
+        raise BadValue("the rate is 0/s throughout", "Write a rate above 0/s")
 
 
 def _form(lowest: float, *more: object) -> WithJsonSchema:
@@ -110,14 +110,14 @@ class _Shape(ScenarioPart):
 
 
 class Ramp(_Shape):
-    """A rate that rises or falls evenly, and then stays."""
+    """A linear ramp, then a constant rate."""
 
     from_: Level = Field(alias="from")
-    """Rate at the begin."""
+    """Initial rate."""
     to: Level
-    """Rate at the end, and afterwards."""
+    """Final rate."""
     over: Lasting
-    """How long it takes."""
+    """Duration of the ramp."""
 
     @model_validator(mode="after")
     def _asks(self) -> Self:
@@ -126,16 +126,16 @@ class Ramp(_Shape):
 
 
 class Steps(_Shape):
-    """Rates that differ by the same, one after the other; the last one stays."""
+    """Steps of equal height; the last rate is kept."""
 
     from_: Level = Field(alias="from")
     """Rate of the first step."""
     to: Level
-    """Rate of the last step, and afterwards."""
+    """Rate of the last step, which is kept."""
     steps: int = Field(ge=2, le=MOST_SEGMENTS, strict=True)
-    """How many steps there are, both rates among them: 2 to 10,000."""
+    """Number of steps, both rates included: 2 to 10,000."""
     each: Lasting
-    """How long a step lasts."""
+    """Duration of a step."""
 
     @model_validator(mode="after")
     def _asks(self) -> Self:
@@ -144,27 +144,27 @@ class Steps(_Shape):
 
 
 class Spike(_Shape):
-    """A rate that is another one for a while."""
+    """One spike above or below a base rate."""
 
     base: Level
-    """Rate before and afterwards."""
+    """Rate before and after the spike."""
     peak: Speed
     """Rate of the spike."""
     at: Duration
-    """When the spike begins."""
+    """Start of the spike."""
     for_: Lasting = Field(alias="for")
-    """How long it lasts."""
+    """Duration."""
 
 
 class Segment(_Shape):
-    """A stretch of time at one rate, or from one rate to another."""
+    """A segment with a constant rate or a linear ramp."""
 
     rate: Level
-    """Rate, or rate at the begin."""
+    """Rate, or initial rate of a ramp."""
     to: Level | None = None
-    """Rate at the end, which is approached evenly; as at the begin when left out."""
+    """Final rate of a linear ramp; constant rate by default."""
     for_: Lasting = Field(alias="for")
-    """How long it lasts."""
+    """Duration."""
 
     @property
     def end(self) -> float:
@@ -173,12 +173,12 @@ class Segment(_Shape):
 
 
 class Segments(_Shape):
-    """Stretches of time, one after the other."""
+    """Consecutive segments."""
 
     segments: tuple[Segment, ...] = Field(alias="list", max_length=MOST_SEGMENTS, json_schema_extra={"minItems": 1})
-    """The stretches: 1 to 10,000."""
+    """The segments: 1 to 10,000."""
     then: Literal["hold", "repeat", "stop"] = "hold"
-    """What follows the last one: its rate stays, all begin anew, or nothing more is sent."""
+    """After the last segment: keep its rate, repeat all, or stop sending."""
 
     @model_validator(mode="before")
     @classmethod
@@ -192,38 +192,38 @@ class Segments(_Shape):
 
 
 class Burst(_Shape):
-    """A rate that is another one for a while, again and again."""
+    """Periodic bursts above a base rate."""
 
     base: Level
-    """Rate between bursts, and before the first."""
+    """Rate between bursts, and before the first one."""
     burst: Speed
     """Rate of a burst."""
     for_: Lasting = Field(alias="for")
-    """How long a burst lasts: less than a period."""
+    """Duration of a burst: less than a period."""
     every: Lasting
-    """How long a period is, which begins with its burst."""
+    """Duration of a period, which starts with its burst."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.for_ >= self.every:
-            raise BadValue("a burst is as long as its period", "Make `for` shorter than `every`")
+            raise BadValue("a burst fills its whole period", "Make `for` shorter than `every`")
         return self
 
 
 class Windows(_Shape):
-    """Windows of time, each with so many messages."""
+    """Time windows with a given number of messages."""
 
     messages: Count = Field(ge=1)
-    """Messages of all producers together in a window, on average; at least 1."""
+    """Mean number of messages of all producers in a window; at least 1."""
     window: Lasting
-    """How long a window is."""
+    """Duration of a window."""
     deviation: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """Standard deviation of the messages in a window; no window has less than 1, or more than 8 deviations above the
     mean."""
     hold: int = Field(default=1, ge=1, le=1_000_000, strict=True)
-    """How many windows have as many messages before their number is drawn again."""
+    """Number of consecutive windows with the same random number of messages."""
     spread: bool = Field(default=False, strict=True)
-    """Whether messages are due evenly over their window, rather than all at its begin."""
+    """Whether messages are spread evenly over their window, instead of all at its start."""
 
     @property
     def mean(self) -> float:
@@ -247,7 +247,7 @@ class Windows(_Shape):
             most = f"{self.most:,.0f} messages in a window{', the most,' if self.deviation else ''}"
             raise BadValue(f"{most} are more than {FASTEST:,}/s", "Make the window longer, or ask for less")
         if self.hold * self.window > MAX_DURATION_NS:
-            raise BadValue("as many messages for more than 7 days", "Hold them for fewer windows")
+            raise BadValue("hold covers more than 7 days", "Hold them for fewer windows")
         return self
 
 
@@ -255,11 +255,11 @@ class Poisson(_Shape):
     """Messages that come independently of each other."""
 
     rate: Speed
-    """Rate on average."""
+    """Mean rate."""
 
 
 class Replay(_Shape):
-    """Messages due as others were recorded to come."""
+    """Messages due at recorded arrival times."""
 
     file: str = Field(min_length=1)
     """Text file with a time in each line (seconds, or whole milliseconds, microseconds or nanoseconds since 1970),
@@ -267,37 +267,37 @@ class Replay(_Shape):
     column: str | None = Field(default=None, min_length=1)
     """Column of a CSV or Parquet file."""
     scale: float = Field(default=1.0, ge=0.001, le=1_000_000)
-    """How many times as fast as recorded, 0.001 to 1,000,000."""
+    """Speed-up factor, 0.001 to 1,000,000."""
 
 
 class Closed(_Shape):
-    """A closed loop: what is sent waits for what was sent before."""
+    """A closed loop: a batch is sent when the last one was acknowledged."""
 
     batch: int = Field(default=1, ge=1, le=1_000_000, strict=True)
-    """Messages that a producer sends before it waits for the reports of all of them."""
+    """Messages that a producer sends before it waits for all their delivery reports."""
 
 
 class Pace(OneOf):
-    """The shape of a load over time. Its zero is the begin of the measure phase; before, it has its initial rate."""
+    """The shape of a load over time, from the start of the measure phase; before, it has its initial rate."""
 
     ramp: Ramp | None = None
     """A rate that rises or falls evenly."""
     steps: Steps | None = None
-    """A rate that rises or falls in steps."""
+    """Steps of equal height."""
     spike: Spike | None = None
-    """A rate that is another one for a while."""
+    """One spike above or below a base rate."""
     segments: Segments | None = None
-    """Any rates, one after the other; also written as their list alone."""
+    """Consecutive segments; can be written as a list alone."""
     burst: Burst | None = None
-    """A rate that is another one for a while, again and again."""
+    """Periodic bursts above a base rate."""
     windows: Windows | None = None
-    """So many messages in each window of time, the same or drawn around a mean."""
+    """A fixed or random number of messages in each time window."""
     poisson: Poisson | None = None
-    """Messages that come independently of each other, at a mean rate."""
+    """Poisson arrivals: independent messages at a mean rate."""
     replay: Replay | None = None
     """Recorded arrivals; nothing is due in the warm-up."""
     closed: Closed | None = None
-    """No times at all: a batch is sent when the one before is reported."""
+    """Closed loop without a schedule: a batch is sent when the last one was acknowledged."""
 
     @property
     def batch(self) -> int | None:
@@ -379,7 +379,7 @@ PlainPace = Annotated[
 Pacing = Annotated[
     Annotated[PlainPace, Tag(PLAIN)] | Annotated[Pace, Tag(MADE)], EITHER, BeforeValidator(_written_out), _ListToo()
 ]
-"""What a load's rate is: messages a second, `max`, `closed`, or a shape."""
+"""The rate of a load: messages a second, `max`, `closed`, or a shape."""
 
 
 def closed_batch(rate: Pacing) -> int | None:

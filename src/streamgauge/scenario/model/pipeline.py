@@ -1,4 +1,4 @@
-"""What stands between two topics in the measured path: a job, and the engine that carries it out."""
+"""The pipeline under test: a job and its engine."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
@@ -12,13 +12,13 @@ from streamgauge.scenario.model.values import EITHER, MADE, PLAIN, Count, Durati
 
 Does = Literal["same", "subset", "changed", "aggregate"]
 SAME: Final = "same"
-"""Every message comes out as it went in."""
+"""Outputs every message unchanged."""
 SUBSET: Final = "subset"
-"""Some messages come out, each as it went in; the job's oracle says which."""
+"""Outputs some messages unchanged; the job's predicate selects them."""
 CHANGED: Final = "changed"
-"""Every message comes out, with another content."""
+"""Outputs every message with changed content."""
 AGGREGATE: Final = "aggregate"
-"""What comes out stands for several messages; its stamp is that of the newest of them."""
+"""An output row aggregates several messages; its stamp is that of the newest."""
 
 MICRO_BATCH: Final = "micro-batch"
 AVAILABLE_NOW: Final = "available-now"
@@ -38,76 +38,76 @@ def _named(value: object) -> object:
 
 
 class Pass(ScenarioPart):
-    """Bytes through."""
+    """Passes messages on unchanged."""
 
 
 class Filter(ScenarioPart):
-    """Keeps the lines that contain a text."""
+    """Keeps the values that contain a text."""
 
     contains: str = Field(default='" 500 ', min_length=1, max_length=1000)
-    """What a value must contain to be kept; when left out, the end of a request and the status 500, as lines of the
-    payload `logline` have it."""
+    """Text to search for; by default the end of a request and the status 500, as in lines of the
+    payload `logline`."""
 
 
 class Count_(ScenarioPart):  # noqa: N801 - `Count` is a number here
-    """Counts by key in windows of event time, told each time that they change."""
+    """Counts by key in windows of event time, output at every change."""
 
     window: Between = Field(default="10s", validate_default=True)
-    """How long a window is, at least 100ms."""
+    """Duration of a window, at least 100ms."""
     watermark: Duration = Field(default="5s", validate_default=True)
-    """How late a message may be and still be counted."""
+    """Watermark delay: how late a message may be and still be counted."""
 
 
 class Enrich(ScenarioPart):
-    """Joins each message with a table, by its key, and adds what it finds to the value."""
+    """Joins each message with a static table by key, and appends the match to the value."""
 
     rows: int = Field(default=1000, ge=1, le=1_000_000, strict=True)
-    """Rows of the table: keys `0` up to this number."""
+    """Rows of the table: keys from `0` below this number."""
 
 
 class Dedup(ScenarioPart):
-    """Drops messages that came before, by their stamp."""
+    """Drops duplicates by their stamp."""
 
     watermark: Duration = Field(default="10s", validate_default=True)
-    """For how long a message is remembered."""
+    """Watermark delay: how long a message is remembered."""
 
 
 class LogAlert(ScenarioPart):
-    """Access log lines to alerts: the share of errors in a window that is over, where it is too large."""
+    """Alerts from access log lines: the share of errors in a closed window, if it is too high."""
 
     window: Between = Field(default="10s", validate_default=True)
-    """How long a window is, at least 100ms."""
+    """Duration of a window, at least 100ms."""
     watermark: Duration = Field(default="5s", validate_default=True)
-    """How late a line may be and still be counted."""
+    """Watermark delay: how late a line may be and still be counted."""
     share: float = Field(default=0.05, ge=0, le=1, allow_inf_nan=False)
-    """Share of responses of class 5xx above which a window gives an alert; of the payload `logline` it is a sixth."""
+    """Share of 5xx responses above which a window raises an alert; it is a sixth in the payload `logline`."""
 
 
 class FeatureStore(ScenarioPart):
-    """Aggregates of each key in windows that are over: count, sum and mean of sizes, first and last time."""
+    """Aggregates by key of closed windows: count, sum and mean of sizes, first and last time."""
 
     window: Between = Field(default="10s", validate_default=True)
-    """How long a window is, at least 100ms."""
+    """Duration of a window, at least 100ms."""
     watermark: Duration = Field(default="5s", validate_default=True)
-    """How late a message may be and still be counted."""
+    """Watermark delay: how late a message may be and still be counted."""
 
 
 class Function(ScenarioPart):
-    """A function of yours, from a streaming DataFrame to a streaming DataFrame."""
+    """Your function, from a streaming DataFrame to a streaming DataFrame."""
 
     call: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
-    """Where it is, like `package.module:function`; needs `--trust FOLDER` or `--allow-code`, or `--job`."""
+    """Its name, like `package.module:function`; needs `--trust FOLDER` or `--allow-code`, or `--job`."""
     does: Does = CHANGED
-    """What becomes of messages: `same`, all come out as they went in; `subset`, some do; `changed`, all come out with
-    another content; `aggregate`, what comes out stands for several."""
+    """Effect on messages: `same`, outputs all unchanged; `subset`, outputs some unchanged; `changed`, outputs all with
+    changed content; `aggregate`, an output row aggregates several."""
     expects: str | None = Field(default=None, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
-    """For a subset, the oracle: a function in plain Python, from key and value to whether the message comes out."""
+    """For a subset: a Python predicate on key and value that selects the messages to expect."""
     output_mode: Literal["append", "update"] = "append"
     """Output mode of the query; in real-time mode it is always update."""
 
 
 class Chosen(OneOf):
-    """One thing out of several, whose names may be no names of Python's."""
+    """Exactly one of several keys, whose names may be invalid in Python."""
 
     @model_serializer(mode="wrap")
     def _written(self, dump: Any) -> dict[str, Any]:
@@ -123,28 +123,28 @@ class Chosen(OneOf):
 
 
 class PipelineJob(Chosen):
-    """What is done with the messages: one job."""
+    """The job: one of these."""
 
     pass_: Pass | None = Field(default=None, alias="pass")
-    """Bytes through."""
+    """Passes messages on unchanged."""
     filter: Filter | None = None
-    """Keep the lines that contain a text, like `{contains: ERROR}`."""
+    """Keep the values that contain a text, like `{contains: ERROR}`."""
     count: Count_ | None = None
     """Counts by key in windows, like `{window: 10s, watermark: 5s}`."""
     enrich: Enrich | None = None
-    """Join with a table, by key, like `{rows: 1000}`."""
+    """Join with a static table by key, like `{rows: 1000}`."""
     dedup: Dedup | None = None
-    """Drop what came before, by its stamp, like `{watermark: 10s}`."""
+    """Drop duplicates by their stamp, like `{watermark: 10s}`."""
     log_alert: LogAlert | None = Field(default=None, alias="log-alert")
-    """Access log lines to the share of errors in a window, where it is too large, like `{share: 0.05}`."""
+    """Alerts on the share of errors in access log lines, like `{share: 0.05}`."""
     feature_store: FeatureStore | None = Field(default=None, alias="feature-store")
-    """Windowed aggregates of each key, into a table."""
+    """Windowed aggregates by key, written to a table."""
     function: Function | None = None
-    """A function of yours, like `{call: "package.module:function", does: changed}`."""
+    """Your function, like `{call: "package.module:function", does: changed}`."""
 
     @property
     def does(self) -> Does:
-        """What becomes of messages."""
+        """The effect on messages."""
         return self.function.does if self.function else DOES[self.name]
 
     @property
@@ -163,33 +163,33 @@ class MicroBatch(ScenarioPart):
     """Spark's micro-batches."""
 
     every: Between | None = None
-    """Between the begins of two batches, at least 100ms; each begins when the last is over when left out."""
+    """Trigger interval, at least 100ms; as fast as possible by default."""
 
 
 class AvailableNow(ScenarioPart):
-    """Spark's micro-batches over what is there when the load is over, and then the end."""
+    """Spark's available-now trigger, started after the load: processes what is there, then ends."""
 
 
 class RealTime(ScenarioPart):
-    """Spark's real-time mode: messages are passed on as they come, and batches only say what is committed."""
+    """Spark's real-time mode: messages are passed on one by one, and batches are only units of commit."""
 
     batch: Annotated[Duration, Field(ge=5 * NS_PER_SECOND)] = Field(default="60s", validate_default=True)
-    """How long a batch lasts, at least 5s."""
+    """Duration of a batch, at least 5s."""
 
 
 class Client(ScenarioPart):
-    """A plain client that reads and sends, without Spark: the yardstick."""
+    """A plain consumer and producer without Spark: the baseline."""
 
 
 class Engine(Chosen):
-    """What carries out the job."""
+    """The engine of the job."""
 
     micro_batch: MicroBatch | None = Field(default=None, alias="micro-batch")
-    """Batch after batch, like `{every: 1s}`; as fast as possible when nothing is said."""
+    """Micro-batches, like `{every: 1s}`; as fast as possible by default."""
     available_now: AvailableNow | None = Field(default=None, alias="available-now")
-    """What there is when the load is over, and then the end."""
+    """The available-now trigger, started after the load."""
     real_time: RealTime | None = Field(default=None, alias="real-time")
-    """Message by message, like `{batch: 60s}`."""
+    """Real-time mode, like `{batch: 60s}`."""
     client: Client | None = None
     """A plain client without Spark."""
 
@@ -205,9 +205,9 @@ class Table(ScenarioPart):
     """A table of Parquet files as the sink."""
 
     table: str = Field(min_length=1, max_length=4000)
-    """Folder of the table; a relative one lies in the run folder, one elsewhere needs `--allow-code`."""
+    """Folder of the table; relative to the run folder; a folder elsewhere needs `--allow-code`."""
     queried: Duration | None = Field(default=None, ge=10 * NS_PER_MS)
-    """Between two queries of the table while it grows, at least 10ms; it is only read when left out."""
+    """Interval of queries of the growing table, at least 10ms; no queries by default."""
 
 
 SinkTopic = Annotated[
@@ -217,21 +217,21 @@ SinkTopic = Annotated[
 
 def _master(value: str) -> str:
     if not is_spark_master(value):
-        raise BadValue("no Spark master", "Write one like spark://host:7077, or local-cluster[2,1,1024]")
+        raise BadValue("not a Spark master", "Write one like spark://host:7077, or local-cluster[2,1,1024]")
     return value
 
 
 class BatchTime(ScenarioPart):
-    """As many messages in a batch as it holds in a time that is wanted, found while the query runs."""
+    """A batch limit that is adjusted to a target duration while the query runs."""
 
     batch: Between
-    """How long a batch is to take, at least 100ms."""
+    """Target duration of a batch, at least 100ms."""
     begin: Annotated[Count, Field(ge=1)] = Field(default=1_000, validate_default=True)
-    """Messages of a batch, at most, at the begin."""
+    """Initial limit of messages in a batch."""
     least: Annotated[Count, Field(ge=1)] = Field(default=100, validate_default=True)
-    """However long a batch takes, it may hold so many."""
+    """Lower bound of the limit."""
     most: Annotated[Count, Field(ge=1)] = Field(default=1_000_000, validate_default=True)
-    """However short a batch is, it may not hold more."""
+    """Upper bound of the limit."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -242,49 +242,49 @@ class BatchTime(ScenarioPart):
 
 
 class Pipeline(ScenarioPart):
-    """What stands between the topic that is sent to and the one that is read."""
+    """The pipeline under test, between the topic of the producers and that of the consumers."""
 
     job: Annotated[
         PipelineJob,
         BeforeValidator(_named),
         WithJsonSchema({"type": ["string", "object"], "examples": ["pass", {"count": {"window": "10s"}}]}),
     ] = Field(default="pass", validate_default=True)
-    """What is done with the messages: `pass`, `filter`, `count`, `enrich`, `dedup`, `log-alert`, `feature-store`, each
-    alone or with its options below it; or `{function: {call: "package.module:function", does: changed}}`."""
+    """The job: `pass`, `filter`, `count`, `enrich`, `dedup`, `log-alert`, `feature-store`, each
+    alone or with options; or `{function: {call: "package.module:function", does: changed}}`."""
     engine: Annotated[
         Engine,
         BeforeValidator(_named),
         WithJsonSchema({"type": ["string", "object"], "examples": ["micro-batch", {"real-time": {"batch": "60s"}}]}),
     ] = Field(default="micro-batch", validate_default=True)
-    """What carries it out: `micro-batch`, as fast as possible, or `{micro-batch: {every: 1s}}`; `available-now`;
+    """The engine: `micro-batch`, as fast as possible, or `{micro-batch: {every: 1s}}`; `available-now`;
     `real-time`, or `{real-time: {batch: 60s}}`; `client`, a plain consumer and producer without Spark."""
     sink: Annotated[Annotated[SinkTopic, Tag(PLAIN)] | Annotated[Table, Tag(MADE)], EITHER] | None = None
-    """Topic that it writes to, with as many partitions as the one that it reads; `<topic>-out` when left out. Or a
+    """Topic to write to, with as many partitions as the source; `<topic>-out` by default. Or a
     table of Parquet files, like `{table: features}`."""
     parallelism: int | None = Field(default=None, ge=1, le=1024, strict=True)
-    """Tasks at once, where Spark runs in this machine; as many as it has processors when left out, and in real-time
-    mode one for each partition and one more."""
+    """Task slots if Spark runs on this machine; by default one for each core, and in real-time
+    mode one for each partition plus one."""
     master: Annotated[str, AfterValidator(_master)] | None = None
-    """Spark cluster that carries it out, like `spark://host:7077`, or `local-cluster[2,1,1024]` for one of processes
-    in this machine: workers, cores of each, MB of each. Spark runs within one process when left out; a cluster on other
+    """Spark master, like `spark://host:7077`, or `local-cluster[2,1,1024]` for a cluster of processes
+    on this machine: workers, cores of each, MB of each. By default Spark runs in one process; a cluster on other
     machines needs `--allow-code`."""
     max_offsets: (
         Annotated[Annotated[Count, Field(ge=1), Tag(PLAIN)] | Annotated[BatchTime, Tag(MADE)], EITHER] | None
     ) = None
-    """Messages of a batch, at most: Spark's `maxOffsetsPerTrigger`. Or how long a batch is to take, like
-    `{batch: 1s}`: then it is chosen by how long batches take and how far the query is behind."""
+    """Limit of messages in a batch: Spark's `maxOffsetsPerTrigger`. Or a target duration of batches, like
+    `{batch: 1s}`: the limit is then adjusted to the duration of batches and the lag of the query."""
     checkpoint: str | None = Field(default=None, min_length=1, max_length=4000)
-    """Folder of the checkpoint; in the run folder when left out, and elsewhere only with `--allow-code`."""
+    """Folder of the checkpoint; in the run folder by default, elsewhere only with `--allow-code`."""
     settings: dict[str, Setting] = Field(default={})
-    """Settings of Spark by its names, like `spark.sql.shuffle.partitions`; what is no number, size, time or truth may
+    """Spark settings, like `spark.sql.shuffle.partitions`; values other than numbers, sizes, times and booleans may
     need `--allow-code`."""
     restarts: int = Field(default=3, ge=0, le=1000, strict=True)
-    """How often it is started again, from its checkpoint, after it was killed."""
+    """How often it is restarted from its checkpoint after it was killed."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.master is not None and self.parallelism is not None:
-            raise BadValue("a cluster decides how many tasks run at once", "Leave parallelism out, or master")
+            raise BadValue("the cluster determines the parallelism", "Leave parallelism out, or master")
         return self
 
     @property

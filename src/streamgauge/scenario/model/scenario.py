@@ -35,11 +35,11 @@ _KAFKAS_OWN = frozenset({"__consumer_offsets", "__transaction_state", "__share_g
 
 def _topic_name(value: str) -> str:
     if value in {".", ".."}:
-        raise BadValue("Kafka takes no topic of this name", "Write another")
+        raise BadValue("Kafka refuses this topic name", "Choose another name")
     if value in _KAFKAS_OWN:
-        raise BadValue("a topic of Kafka's own", "Name another")
+        raise BadValue("an internal topic of Kafka", "Choose another topic")
     if (count := len(expanded(value))) == 0 or count > MAX_TOPICS:
-        raise BadValue(f"a range of {count} topics", f"Write one that rises, of at most {MAX_TOPICS}, like t[1-3]")
+        raise BadValue(f"a range of {count} topics", f"Write an ascending range of at most {MAX_TOPICS}, like t[1-3]")
     return value
 
 
@@ -60,56 +60,56 @@ def expanded(name: str) -> tuple[str, ...]:
 
 
 class Topic(ScenarioPart):
-    """The topic that carries the load; made when it does not exist."""
+    """The topic that carries the load; created if it does not exist."""
 
     name: TopicName | None = None
     """Name: letters, digits, `.`, `_` and `-`; `t[1-3]` names three topics, `t1` to `t3`;
-    `streamgauge-<name of the scenario>` when left out."""
+    `streamgauge-<name of the scenario>` by default."""
     partitions: int = Field(default=12, ge=1, le=10_000, strict=True)
     """Number of partitions."""
     replication: int = Field(default=1, ge=1, le=32, strict=True)
     """Replicas of each partition."""
     configs: dict[str, Setting] = Field(default={})
-    """Topic configuration by Kafka's names, like `retention.ms`."""
+    """Kafka topic configuration, like `retention.ms`."""
     reset: bool = Field(default=False, strict=True)
-    """Delete an existing topic of this name first; on a cluster of yours only with `--allow-reset`."""
+    """Delete an existing topic of this name first; on your own cluster only with `--allow-reset`."""
 
 
 class Measure(ScenarioPart):
-    """A measure phase that something else than time ends."""
+    """A measure phase with an end condition."""
 
     messages: Count | None = Field(default=None, ge=1)
-    """It ends when so many messages of the measure phase were sent, by all producers together."""
+    """End after this number of messages of the measure phase, over all producers."""
     bytes_per_partition: Size | None = Field(default=None, ge=1)
-    """It ends when so many bytes of value for each partition were sent: as many messages as have them on average."""
+    """End after this number of value bytes per partition, converted to messages by their mean size."""
     drained: Literal[True] | None = None
-    """It ends when consumers have read what there was at its begin."""
+    """End when consumers have read all messages that were in the log at the start."""
     at_most: Duration = Field(default="10m", validate_default=True)
-    """It ends in any case after so long; more than 0s."""
+    """Time limit; more than 0s."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
         if sum(value is not None for value in (self.messages, self.bytes_per_partition, self.drained)) != 1:
-            raise BadValue("not one end", "Write one of messages, bytes_per_partition, drained")
+            raise BadValue("not exactly one end condition", "Write one of messages, bytes_per_partition, drained")
         return self
 
 
 class Phases(ScenarioPart):
-    """How long each phase lasts."""
+    """Duration of each phase."""
 
     warmup: Duration = Field(default="5s", validate_default=True)
     """Load that is recorded and audited but not measured."""
     measure: Annotated[Annotated[Duration, Tag(PLAIN)] | Annotated[Measure, Tag(MADE)], EITHER] = Field(
         default="30s", validate_default=True
     )
-    """Load that is measured: a duration of more than 0s, or what ends it, like `{messages: 100k}`."""
+    """Load that is measured: a duration of more than 0s, or an end condition, like `{messages: 100k}`."""
     drain: Duration = Field(default="30s", validate_default=True)
-    """Longest time that consumers may take to reach the log end after the load; also bounds a send's life; more
+    """Time limit for consumers to reach the log end after the load; also limits `message.timeout.ms`; more
     than 0s."""
 
     start_at: Moment | None = None
-    """When the load begins, in wall time; at once when left out. Broker and workers must be ready by then: a time that
-    is too close is refused, and a begin that was missed makes the run not valid."""
+    """Start of the load in wall time; at once by default. Broker and workers must be ready by then: a time that
+    is too close is refused, and a late start makes the run not valid."""
 
     @property
     def measure_ns(self) -> int:
@@ -128,12 +128,12 @@ class Phases(ScenarioPart):
 
 
 class LagSampling(ScenarioPart):
-    """How lag is sampled: by a worker of its own, on a client of its own."""
+    """Sampling of lag, by a separate worker with its own client."""
 
     every: Annotated[Duration, Field(ge=50 * NS_PER_MS, le=60 * NS_PER_SECOND)] = Field(
         default="1s", validate_default=True
     )
-    """Between two samples, 50ms to 60s."""
+    """Interval of samples, 50ms to 60s."""
 
 
 def _faults(value: object) -> object:
@@ -146,34 +146,34 @@ class Scenario(ScenarioPart):
     """One scenario, resolved: every default filled in."""
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[a-z0-9][a-z0-9._-]*$")
-    """Short name: lower-case letters, digits, `.`, `_` and `-`; it begins with a letter or digit."""
+    """Short name: lower-case letters, digits, `.`, `_` and `-`; it starts with a letter or digit."""
     about: str = ""
-    """One sentence for people."""
+    """Description in one sentence."""
     topic: Topic = Topic()
     load: Annotated[Load | None, BeforeValidator(off_is_none)] = Load()
     """`off` for a run that only consumes."""
     consume: Annotated[Consume | None, BeforeValidator(off_is_none)] = Consume()
     """`off` for a run that only produces."""
     connections: Annotated[Connections | None, BeforeValidator(off_is_none)] = None
-    """Connections that are held, or opened and closed, beside load and consumers or alone; `off` for none."""
+    """Connections held open, or opened and closed at a rate; `off` for none."""
     pipeline: Annotated[Pipeline | None, BeforeValidator(off_is_none)] = None
-    """What stands between the topic that is sent to and the one that is read, like `{job: pass, engine: real-time}`;
-    `off` for nothing: what is sent is read."""
+    """Pipeline under test, between the topic of the producers and that of the consumers, like
+    `{job: pass, engine: real-time}`; `off` for none."""
     backpressure: Annotated[Backpressure | None, BeforeValidator(off_is_none)] = None
-    """What holds producers back, like `{credit: {limit: 5k}}` or `{hysteresis: {max_lag: 20k}}`; `off` for nothing."""
+    """Backpressure policy, like `{credit: {limit: 5k}}` or `{hysteresis: {max_lag: 20k}}`; `off` for none."""
     lag: Annotated[LagSampling | None, BeforeValidator(off_is_none)] = LagSampling()
-    """How often lag is sampled, like `{every: 200ms}`; `off` for never."""
+    """Sampling of lag, like `{every: 200ms}`; `off` for none."""
     faults: Annotated[tuple[Injected, ...], BeforeValidator(_faults)] = ()
-    """What is done to the run while it runs, like `[{at: 10s, kind: pause, target: consumer-0, for: 5s}]`."""
+    """Faults to inject, like `[{at: 10s, kind: pause, target: consumer-0, for: 5s}]`."""
     phases: Phases = Phases()
     verify: Annotated[str, BeforeValidator(share_as_text)] = Field(
         default="all", pattern=r"^(all|off|1/[1-9][0-9]{0,8})$"
     )
     """Share of messages whose checksum consumers verify: `all`, `1/16` (every sixteenth), or `off`."""
     seed: int = Field(default=42, ge=0, lt=1 << 63, strict=True)
-    """Seed of all that is random; the same seed gives the same payloads."""
+    """Random seed; the same seed generates the same load."""
     expect: dict[str, Setting] = Field(default={})
-    """What the result must say: path to a value or a bound, like `{latency.ack.response.p99_ms: "<= 20"}`."""
+    """Expectations on the result: path to a value or a bound, like `{latency.ack.response.p99_ms: "<= 20"}`."""
 
     @property
     def topic_name(self) -> str:

@@ -29,7 +29,7 @@ from streamgauge.domain.text.quantities import (
 SLOWEST, FASTEST = 0.001, 100_000_000
 """Rates that can be asked for, in messages a second."""
 MAX_SIZE_BYTES = 100 << 20
-_MOMENT = "Write one with its zone, like 2026-11-21T18:00:00Z"
+_MOMENT = "Write one with a time zone, like 2026-11-21T18:00:00Z"
 
 
 def rate_between(value: object, fastest: int, *, say: str, like: str) -> float:
@@ -53,14 +53,14 @@ def _size(value: object) -> int:
 def off_is_none(value: object) -> object:
     """None for `off`. BadValue for what is left empty: perhaps all that was below it is a comment."""
     if value is None:
-        raise BadValue("nothing is said", "Write `off`, or leave the key out for the defaults")
+        raise BadValue("no value", "Write `off`, or leave the key out for the defaults")
     return None if value is False or value == "off" else value
 
 
 def share_as_text(value: object) -> object:
     """The text of a share; YAML 1.1 reads a bare `off` as false. BadValue for anything but a text."""
     if value is not False and not isinstance(value, str):
-        raise BadValue("no share", "Write all, off, or a share like 1/16")
+        raise BadValue("not a share", "Write all, off, or a share like 1/16")
     return "off" if value is False else value
 
 
@@ -71,7 +71,7 @@ def epoch_ns(text: str) -> int:
     except ValueError as error:
         raise BadValue("not a time", _MOMENT) from error
     if moment.tzinfo is None:
-        raise BadValue("names no zone", _MOMENT)
+        raise BadValue("has no time zone", _MOMENT)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * NS_PER_SECOND + since.microseconds * 1_000
 
@@ -88,9 +88,9 @@ def _moment(value: object) -> str:
 
 def _setting(value: object) -> object:
     if not isinstance(value, str | int | float | bool):
-        raise BadValue("not a single value", "Write a text, a number, true or false")
+        raise BadValue("not a scalar value", "Write a text, a number, true or false")
     if isinstance(value, float) and not math.isfinite(value):
-        raise BadValue("not a number", "Write a finite one")
+        raise BadValue("not a number", "Write a finite number")
     return value
 
 
@@ -138,9 +138,11 @@ class OneOf(ScenarioPart):
     def _one(cls, given: Any) -> Any:
         if isinstance(given, Mapping) and len(given) != 1:
             known = ", ".join(field.alias or name for name, field in cls.model_fields.items())
-            raise BadValue(f"{f'{len(given)} ways at once' if given else 'nothing is said'}", f"Write one of {known}")
+            raise BadValue(
+                f"{f'{len(given)} keys instead of one' if given else 'no key is given'}", f"Write one of {known}"
+            )
         if isinstance(given, Mapping) and None in given.values():
-            raise BadValue("nothing is said below it", "Write what it needs")
+            raise BadValue("no value below it", "Write a value")
         return given
 
     @model_serializer(mode="wrap")

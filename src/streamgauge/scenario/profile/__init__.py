@@ -6,9 +6,9 @@ from streamgauge.scenario.profile.making import profile_of as profile_of
 from streamgauge.scenario.profile.making import recorded_profile as recorded_profile
 from streamgauge.scenario.profile.model import Profile as Profile
 
-CLOSED_LOOP: Final = "closed loop: the next batch is sent when the last one is acknowledged"
+CLOSED_LOOP: Final = "closed loop: a batch is sent when the last one is acknowledged"
 """Why such a load has no schedule."""
-NOT_HELD_BACK: Final = "nothing holds producers back"
+NOT_HELD_BACK: Final = "no backpressure"
 """Why there is nothing that a policy did."""
-NOT_PIPED: Final = "nothing stands between the topic that is sent to and the one that is read"
+NOT_PIPED: Final = "no pipeline"
 """Why there are no stages of a pipeline."""

@@ -25,17 +25,19 @@ def credit(run: Evidence) -> Check | None:
     row = run.one("backpressure") or {}
     most, limit = row.get("credits_used_max"), run.policy.limit
     if most is None:
-        return unknown("credit", "instrument", "how many messages were outstanding at most is not known")
+        return unknown("credit", "instrument", "the peak of outstanding messages is not known")
     evidence = f"at most {whole(most)} messages outstanding, credit for {whole(limit)}"
     if most <= limit and row.get("within_limit", True) is None:
-        evidence += "; what a producer that died had taken up, and nobody received, may have been outstanding besides"
+        evidence += "; unreported messages of a producer that died may have been outstanding, too"
         return unknown("credit", "instrument", evidence, "Read the count as a lower bound. See `fate_unknown`.")
     if most <= limit:
         return passed("credit", "instrument", evidence)
     if any(worker.role == "consumer" and worker.died for worker in run.facts.workers):
-        evidence += "; rows of what a consumer processed last died with it"
+        evidence += "; the last rows of a consumer were lost when it died"
         return unknown("credit", "instrument", evidence, "Read the count as an upper bound.")
-    return Check("credit", "instrument", "fail", evidence, "The policy did not hold: report it with the run folder.")
+    return Check(
+        "credit", "instrument", "fail", evidence, "The policy did not keep its limit: report a bug with the run folder."
+    )
 
 
 def controller(run: Evidence) -> Check | None:
@@ -50,16 +52,18 @@ def controller(run: Evidence) -> Check | None:
         return None
     workers = [worker for worker in run.facts.workers if worker.role == _CONTROLLER]
     if not workers:
-        return unknown("controller", "instrument", "how the controller ended is not known", "See the folder's logs.")
+        return unknown(
+            "controller", "instrument", "the outcome of the controller is not known", "See the folder's logs."
+        )
     dead = [worker for worker in workers if worker.died]
     if not dead:
         decisions = (run.one("backpressure") or {}).get("decisions")
-        return passed("controller", "instrument", f"the controller lived to the end; {whole(decisions)} decisions")
+        return passed("controller", "instrument", f"the controller did not die; {whole(decisions)} decisions")
     second = (run.one("backpressure") or {}).get("controller_died_second")
-    evidence = f"the controller died{'' if second is None else f' at {second:.1f} s'}; what it granted last stood"
+    evidence = f"the controller died{'' if second is None else f' at {second:.1f} s'}; no grants after that"
     if all(worker.declared_dead for worker in dead):
-        return Check(_CONTROLLER, "system", "warn", evidence, "The scenario killed it.")
-    advice = "From then on the load is not what the policy makes it. See the worker's log in the folder."
+        return Check(_CONTROLLER, "system", "warn", evidence, "The scenario declared this fault.")
+    advice = "After that the policy did not control the load. See the worker's log in the folder."
     return Check(_CONTROLLER, "instrument", "fail", evidence, advice)
 
 
@@ -77,7 +81,7 @@ def lost_credit(run: Evidence) -> Check | None:
         return None
     count = (run.one("backpressure") or {}).get("ambiguous")
     if count is None:
-        return unknown("lost_credit", "system", "how many sends failed is not known")
+        return unknown("lost_credit", "system", "the number of failed sends is not known")
     if count == 0:
         return passed("lost_credit", "system", "no credit was lost")
     evidence = f"{whole(count)} of {whole(run.policy.limit)} credits lost with sends that may have been written"

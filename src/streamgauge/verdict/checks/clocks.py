@@ -69,14 +69,16 @@ def start(run: Evidence) -> Check | None:
     if asked is None:
         return None
     if not run.facts.phases:
-        return unknown("start", "instrument", "when the load began is not known", "See why the run ended.")
+        return unknown("start", "instrument", "the start of the load is not known", "See why the run ended.")
     began_ns = min(phase.from_ns for phase in run.facts.phases)
     late_ms = (began_ns - run.facts.monotonic_ns + run.facts.wall_ns - epoch_ns(asked)) / NS_PER_MS
     if abs(late_ms) <= START_LATE_MS:
         off = f", {milliseconds(late_ms)} late" if late_ms > 0 else ""
-        return passed("start", "instrument", f"the load was to begin at {asked}, and did{off}")
-    evidence = f"the load was to begin at {asked}, and began {_duration(late_ms)} {'late' if late_ms > 0 else 'early'}"
-    advice = "It was not ready by then. Name a later time: broker and workers need so long to start."
+        return passed("start", "instrument", f"the load started at {asked} as scheduled{off}")
+    evidence = (
+        f"the load was scheduled for {asked}, and started {_duration(late_ms)} {'late' if late_ms > 0 else 'early'}"
+    )
+    advice = "Broker and workers were not ready in time. Set a later phases.start_at."
     return Check("start", "instrument", "fail", evidence, advice)
 
 
@@ -100,22 +102,22 @@ def wall_clock(run: Evidence) -> Check | None:
     readings = _readings(run)
     resting = _resting(run, readings)
     if len(readings) < 2:
-        missing = "whether the wall clock was left alone is not known"
+        missing = "it is not known whether the wall clock was changed"
         return unknown("wall_clock", "instrument", missing, "Measure again.") if resting else None
     moved = movement(readings)
     in_all_ms = moved.in_all_ns / NS_PER_MS
     if in_all_ms < WALL_MOVED_MS:
         return passed("wall_clock", "instrument", f"the wall clock moved by less than {WALL_MOVED_MS:g} ms")
-    evidence = f"the wall clock drifted by {_duration(in_all_ms)} in all"
+    evidence = f"the wall clock drifted by {_duration(in_all_ms)} in total"
     if moved.step_at_ns is not None:
         direction = "forward" if moved.step_ns > 0 else "back"
         second = (moved.step_at_ns - _zero_ns(run)) / NS_PER_SECOND
         evidence = f"the wall clock was set {direction} by {_duration(abs(moved.step_ns) / NS_PER_MS)}"
-        evidence += f", which was seen at {second:.1f} s; it moved by {_duration(in_all_ms)} in all"
+        evidence += f", detected at {second:.1f} s; it moved by {_duration(in_all_ms)} in total"
     if not resting:
-        return Check("wall_clock", "instrument", "warn", evidence, "No figure of this run rests on it.")
-    advice = "Stop what sets the clock (NTP, the host of a virtual machine), and measure again."
-    return Check("wall_clock", "instrument", "fail", f"{evidence}; on it rests {listed(resting)}", advice)
+        return Check("wall_clock", "instrument", "warn", evidence, "No figure of this run depends on it.")
+    advice = "Stop clock adjustments (NTP, the host of a virtual machine), and measure again."
+    return Check("wall_clock", "instrument", "fail", f"{evidence}; it affects {listed(resting)}", advice)
 
 
 def _resting(run: Evidence, readings: Sequence[ClockReading]) -> list[str]:
@@ -125,9 +127,9 @@ def _resting(run: Evidence, readings: Sequence[ClockReading]) -> list[str]:
     before = sum(each.at_ns < (begun_ns or 0) for each in readings)
     moved_ns = movement(readings[: before + 1]).in_all_ns
     found = {
-        "the begin of the load": is_timed and (len(readings) < 2 or moved_ns >= WALL_MOVED_MS * NS_PER_MS),
+        "the start of the load": is_timed and (len(readings) < 2 or moved_ns >= WALL_MOVED_MS * NS_PER_MS),
         "the latency since_record_time": not run.sends and bool(run.latency("since_record_time").get("count")),
-        "what the stages of the pipeline took": run.piped is not None,
+        "the stages of the pipeline": run.piped is not None,
     }
     return [what for what, is_so in found.items() if is_so]
 

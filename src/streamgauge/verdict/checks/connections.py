@@ -23,15 +23,15 @@ def answered(run: Evidence) -> Check | None:
         return None
     rows = run.matching("connections", scope="run")
     if not rows:
-        return unknown("connections", "system", "what became of connections is not known")
+        return unknown("connections", "system", "outcomes of connections are not known")
     failed = [row for row in rows if row["failed"]]
     if not failed:
         evidence = listed([f"{row['kind']} {whole(row['made'])}" for row in rows])
-        return passed("connections", "system", f"all were answered: {evidence}")
+        return passed("connections", "system", f"all succeeded: {evidence}")
     evidence = listed([_failures(row) for row in failed])
     exhausted = sum(row["exhausted"] for row in failed)
     if exhausted:
-        seen = f"{evidence}; {whole(exhausted)} for want of files, ports or threads on this machine"
+        seen = f"{evidence}; {whole(exhausted)} because this machine ran out of files, ports or threads"
         advice = "Raise `ulimit -n` or net.ipv4.ip_local_port_range, or lower connections.open and connections.hold."
         return Check("connections", "instrument", "fail", seen, advice)
     advice = "See the broker's log and its limits of connections; the table `connections` shows when."
@@ -63,8 +63,8 @@ def connection_rate(run: Evidence) -> Check | None:
     off, wanted, began = _off(row), _wanted(row), row["made"] + row["failed"]
     seconds = row["duration_ns"] / NS_PER_SECOND
     evidence = f"{row['kind']}: target {per_second(row['target_per_second'])}"
-    evidence += f", began {per_second(began / seconds)}" if seconds else ""
-    evidence += f"; late p99 {milliseconds(row['schedule_delay_p99_ms'])}"
+    evidence += f", started {per_second(began / seconds)}" if seconds else ""
+    evidence += f"; schedule delay p99 {milliseconds(row['schedule_delay_p99_ms'])}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
         return passed("connection_rate", "instrument", evidence)
     about, seen, advice = _cause(run, row)
@@ -78,9 +78,9 @@ def _cause(run: Evidence, row: Row) -> tuple[About, str, str]:
         return "instrument", "; the worker died", "See the check of workers."
     under_way, at_once = row["under_way"], row["at_once"]
     if under_way is not None and at_once and under_way >= ALL_BUSY * at_once:
-        seen = f"; {under_way:.1f} of {at_once} that may be under way at once waited for an answer"
-        return "system", seen, "The cluster answers more slowly than the target rate. See its CPU, or ask for less."
-    return "instrument", "", "The worker did not keep up. Ask for less (connections), or add CPU."
+        seen = f"; {under_way:.1f} of {at_once} concurrent operations waited for a response"
+        return "system", seen, "The cluster responds too slowly. Check its CPU, or lower the rate."
+    return "instrument", "", "The worker did not keep up. Lower the rate (connections), or add CPU."
 
 
 def _wanted(row: Row) -> float:

@@ -13,9 +13,9 @@ from streamgauge.verdict.rule import SYSTEM, Rule
 _FOREIGN: Final = "foreign"
 _ADVICE_PIPED: Final = {
     "lost": "See `problems` for their partitions and offsets in the source, and the log of the query.",
-    "undelivered": "The query had not come to them: give it more time (phases.drain), or lower load.rate.",
-    "duplicate_producer": "A topic is written at least once: a query that was restarted writes its last batch again.",
-    "reordered": "Some messages of a partition came out in another order: see the log of the query for retries.",
+    "undelivered": "The query had not reached them: give it more time (phases.drain), or lower load.rate.",
+    "duplicate_producer": "A Kafka sink is at least once: a restarted query writes its last batch again.",
+    "reordered": "Some messages of a partition were reordered: see the log of the query for retries.",
 }
 """What to do where a pipeline stands between the topics."""
 
@@ -42,7 +42,7 @@ class _Class:
         row = run.delivery("run")
         count = None if row is None else row.get(self.name)
         if row is None or count is None:
-            return unknown(self.name, "system", f"how many were {self.words} is not known")
+            return unknown(self.name, "system", f"the number of messages {self.words} is not known")
         if count == 0:
             return passed(self.name, "system", f"none {self.words}")
         evidence = f"{_of(count, row.get(self.out_of))} {self.words}"
@@ -60,49 +60,40 @@ class _Class:
 
 _CLASSES: Final = (
     _Class(
-        "failed", "No send failed",
-        "refused or timed out", "sent", "fail",
-        "Their errors stand in the table `problems`; see the broker's log.", needs_consumers=False,
+        "failed", "No failed sends", "refused or timed out", "sent", "fail",
+        "The table `problems` has the errors; see the broker's log.", needs_consumers=False,
     ),
     _Class(
-        "lost", "No message was lost",
-        "acknowledged and lost", "acked", "fail",
+        "lost", "No lost messages", "acknowledged and lost", "acked", "fail",
         "Use acks=all with replication; see `problems` for their partitions and offsets.",
     ),
     _Class(
-        "undelivered", "Every message was delivered by the end",
-        "acknowledged and not received by the end of the drain", "acked", "fail",
+        "undelivered", "All delivered", "acknowledged and not received by the end of the drain", "acked", "fail",
         "Consumers were too slow or the drain too short: add consumers, or raise phases.drain.",
     ),
     _Class(
-        "expired", "Retention deleted nothing unread",
-        "deleted by retention before they were received", "acked", "fail",
+        "expired", "No expired messages", "deleted by retention before they were received", "acked", "fail",
         "Raise the topic's retention, or add consumers.",
     ),
     _Class(
-        "duplicate_producer", "No message was written twice",
-        "written more than once", "acked", "warn",
+        "duplicate_producer", "No producer duplicates", "written more than once", "acked", "warn",
         "Retries write twice: set enable.idempotence in load.client.",
     ),
     _Class(
-        "duplicate_consumer", "No message was received twice",
-        "received more than once by the group", "received", "warn",
+        "duplicate_consumer", "No consumer duplicates", "received more than once by the group", "received", "warn",
         "The group re-read them after a rebalance or a restart: commit more often.", needs_load=False,
     ),
     _Class(
-        "reordered", "Messages kept their order",
-        "received out of the order they were sent in", "received", "warn",
+        "reordered", "Order kept", "received out of the order they were sent in", "received", "warn",
         "Retries reorder: set enable.idempotence, or max.in.flight of 1, in load.client.",
     ),
     _Class(
-        "foreign", "No foreign message was received",
-        "not of this run", "received", "warn",
-        "Somebody else writes to the topic: name a topic that is this run's alone.",
+        "foreign", "No foreign messages", "not of this run", "received", "warn",
+        "Another producer writes to the topic: use a separate topic.",
     ),
     _Class(
-        "unacked_received", "Nothing unacknowledged was received",
-        "received though never acknowledged", "received", "warn",
-        "A send that failed or has no report may still have been written: whoever retries it writes it twice.",
+        "unacked_received", "None received unacknowledged", "received though never acknowledged", "received", "warn",
+        "A send that failed or has no report may still have been written: a retry creates a duplicate.",
     ),
 )  # fmt: skip
 
@@ -129,13 +120,13 @@ def corrupt(run: Evidence) -> Check | None:
     row = run.delivery("run") or {}
     count, checked = row.get("corrupt"), row.get("checked")
     if checked == 0:
-        return unknown("corrupt", "system", "no checksum was verified", "Nothing was received that could be verified.")
+        return unknown("corrupt", "system", "no checksum was verified", "No messages to verify were received.")
     if count is None or checked is None:
-        return unknown("corrupt", "system", "how many checksums agree is not known")
+        return unknown("corrupt", "system", "the number of correct checksums is not known")
     evidence = f"{whole(checked)} of {whole(row.get('received'))} checksums verified, {whole(count)} wrong"
     if count == 0:
         return passed("corrupt", "system", evidence)
-    return Check("corrupt", "system", "fail", evidence, "Bytes changed on the way: see `problems` for where they were.")
+    return Check("corrupt", "system", "fail", evidence, "Bytes changed: see `problems` for partitions and offsets.")
 
 
 def aborted_received(run: Evidence) -> Check | None:
@@ -152,13 +143,13 @@ def aborted_received(run: Evidence) -> Check | None:
     row = run.delivery("run") or {}
     count, aborted = row.get("aborted_received"), row.get("aborted")
     if count is None or aborted is None:
-        return unknown("aborted_received", "system", "whether messages that were aborted were received is not known")
-    evidence = f"{whole(count)} of {whole(aborted)} messages that were aborted were received"
+        return unknown("aborted_received", "system", "it is not known whether aborted messages were received")
+    evidence = f"{whole(count)} of {whole(aborted)} aborted messages were received"
     if not consume.read_committed:
-        return passed("aborted_received", "system", f"{evidence}, as isolation.level asks for")
+        return passed("aborted_received", "system", f"{evidence}, as allowed by isolation.level")
     if count == 0:
         return passed("aborted_received", "system", evidence)
-    advice = "The broker or the client gave out what was aborted: see `problems` for where."
+    advice = "The broker or the client delivered aborted messages: see `problems` for partitions and offsets."
     return Check("aborted_received", "system", "fail", evidence, advice)
 
 
@@ -175,7 +166,7 @@ def transactions(run: Evidence) -> Check | None:
     told = listed([f"{whole(count)} {outcome}" for outcome, count in ended.items() if count])
     if not ended.get(UNDECIDED):
         return passed("transactions", "system", f"transactions: {told}")
-    advice = "The broker did not say how they ended: see its log, or raise transaction.timeout.ms in load.client."
+    advice = "Their outcome is unknown: see the broker's log, or raise transaction.timeout.ms in load.client."
     return Check("transactions", "system", "warn", f"transactions: {told}", advice)
 
 
@@ -191,7 +182,7 @@ def resent(run: Evidence) -> Check | None:
     row = run.delivery("run") or {}
     count = row.get("resent")
     if count is None:
-        return unknown("resent", "system", "how many messages were sent again is not known")
+        return unknown("resent", "system", "the number of messages sent again is not known")
     if count == 0:
         return passed("resent", "system", "none had to be sent again")
     errors = listed([row["error"] for row in run.matching("resends", scope="run") if row["error"] is not None])
@@ -212,11 +203,11 @@ def undecided(run: Evidence) -> Check | None:
     row = run.delivery("run") or {}
     count = row.get("unknown")
     if count == 0:
-        return passed("undecided", "instrument", "the fate of every acknowledged message is known")
+        return passed("undecided", "instrument", "the outcome of every acknowledged message is known")
     silent = (row.get("fate_unknown") or 0) - (row.get("fate_unknown_received") or 0)
-    seen = "the fate of the messages" if count is None else f"the fate of {whole(count)} messages"
-    seen += f" cannot be decided{f': {whole(silent)} of them have no report' if count and silent else ''}"
-    advice = "The counts of delivery are lower bounds."
+    seen = "the outcome of the messages" if count is None else f"the outcome of {whole(count)} messages"
+    seen += f" is not known{f': {whole(silent)} of them have no report' if count and silent else ''}"
+    advice = "The delivery counts are lower bounds."
     if count is None or count > silent:
         advice = f"Log ends, positions or the end of a transaction are missing, or a consumer died. {advice}"
     if silent:
@@ -238,12 +229,12 @@ def unsent(run: Evidence) -> Check | None:
     row = run.delivery("run") or {}
     count, sent = row.get("unsent"), row.get("sent") or 0
     if count is None:
-        return unknown("unsent", "instrument", "how many messages were due and never sent is not known")
+        return unknown("unsent", "instrument", "the number of unsent messages is not known")
     if count == 0:
-        return passed("unsent", "instrument", "every message that was due was sent")
+        return passed("unsent", "instrument", "every due message was sent")
     about, seen, advice = shortfall(run)
     status: Status = "warn" if seen == HELD_BACK else "fail"
-    return Check("unsent", about, status, f"{_of(count, count + sent)} were due and never sent{seen}", advice)
+    return Check("unsent", about, status, f"{_of(count, count + sent)} were due but not sent{seen}", advice)
 
 
 def drain(run: Evidence) -> Check | None:
@@ -257,7 +248,7 @@ def drain(run: Evidence) -> Check | None:
         return None
     if run.facts.drained is None:
         return unknown(
-            "drain", "system", "whether consumers reached the log end is not known", "See how the run ended."
+            "drain", "system", "it is not known whether consumers reached the log end", "See how the run ended."
         )
     if run.facts.drained:
         return passed("drain", "system", "consumers reached the log end")

@@ -16,7 +16,7 @@ def faults(run: Evidence) -> Check | None:
     if not asked:
         return None
     if "faults" not in run.tables:
-        return unknown("faults", "instrument", "which faults were injected is not known")
+        return unknown("faults", "instrument", "it is not known which faults were injected")
     begun = [row for row in run.rows("faults") if row["action"] == "begin" and row["kind"] in {"pause", "kill"}]
     failed = [row for row in run.rows("faults") if row["error"] is not None]
     advice = "Name targets that the run has, at times that lie within the measure phase."
@@ -27,4 +27,4 @@ def faults(run: Evidence) -> Check | None:
         seen = f"{len(begun)} of {asked} faults were injected"
         return Check("faults", "instrument", "fail", seen, advice)
     told = listed([f"{row['kind']} of {row['target']} at {row['second']:.1f} s" for row in begun])
-    return passed("faults", "instrument", f"carried out: {told}")
+    return passed("faults", "instrument", f"injected: {told}")

@@ -22,14 +22,14 @@ def lag_samples(run: Evidence) -> Check | None:
         return None
     rows = run.matching("lag", scope="group")
     if not rows:
-        return unknown("lag_samples", "instrument", "how the lag was is not known")
+        return unknown("lag_samples", "instrument", "the lag is not known")
     failed = [row for row in rows if row["error"] is not None]
     evidence = f"{whole(len(failed))} of {whole(len(rows))} samples failed"
     if len(failed) < FAILED_SHARE * len(rows) or not failed:
         return passed("lag_samples", "instrument", evidence)
     evidence += f": {listed(sorted({str(row['error']) for row in failed})[:2])}"
     if stopped := run.stopped("broker"):
-        advice = "The scenario stopped the broker; meanwhile lag is not known."
+        advice = "The scenario declared this fault; lag is unknown while the broker was paused."
         return Check("lag_samples", "system", "warn", f"{evidence}; the scenario stopped {listed(stopped)}", advice)
     return Check("lag_samples", "instrument", "warn", evidence, "Sample less often (lag.every); see the broker's log.")
 
@@ -45,8 +45,8 @@ def lag_sampler(run: Evidence) -> Check | None:
         return None
     cores = next((row["cpu_cores"] for row in run.processes(_ROLE) if row.get("cpu_cores") is not None), None)
     if cores is None:
-        return unknown("lag_sampler", "instrument", "what sampling lag cost is not known")
-    evidence = f"sampling lag used {percent(cores)} of a core"
+        return unknown("lag_sampler", "instrument", "the cost of lag sampling is not known")
+    evidence = f"lag sampling used {percent(cores)} of a core"
     if cores <= SAMPLER_CORES:
         return passed("lag_sampler", "instrument", evidence)
     return Check("lag_sampler", "instrument", "warn", evidence, "Sample less often (lag.every).")

@@ -63,7 +63,7 @@ def worker_cpu(run: Evidence) -> Check | None:
     evidence = listed([_cores(row) for row in busy])
     starved = [str(row["process"]) for row in busy if _is_starved(run, row)]
     if not starved:
-        return Check("worker_cpu", "instrument", "warn", evidence, "No figure suffered, but there is no reserve left.")
+        return Check("worker_cpu", "instrument", "warn", evidence, "No figure is affected, but there is no headroom.")
     advice = "Add workers of this role (load.producers, consume.consumers) or cores, or lower load.rate."
     return Check("worker_cpu", "instrument", "fail", f"{evidence}; {listed(starved)} did not keep up", advice)
 
@@ -101,18 +101,18 @@ def machine_cpu(run: Evidence) -> Check:
     idle, steal = host["idle_share"], host.get("steal_share")
     others = _cores_of_others(run, host)
     evidence = f"machine idle {percent(idle)} of the time"
-    evidence += "" if steal is None else f", stolen by the hypervisor {percent(steal)}"
-    evidence += "" if others is None else f", used by others {others:.2f} cores"
+    evidence += "" if steal is None else f", steal time {percent(steal)}"
+    evidence += "" if others is None else f", used by other processes {others:.2f} cores"
     if steal is not None and steal >= STEAL_WARN:
-        advice = "Tails and rates may be the hypervisor's. Measure again on a machine that is not shared."
+        advice = "Steal time may affect tails and rates. Measure again on a dedicated machine."
         return Check("machine_cpu", "instrument", "fail" if steal >= STEAL_FAIL else "warn", evidence, advice)
     if idle >= IDLE_SHARE:
         return passed("machine_cpu", "instrument", evidence)
     if others is not None and others >= OTHERS_SHARE * host["cpu_cores"]:
-        advice = "Other processes took CPU from workers and broker. Stop them, and measure again."
+        advice = "Other processes took CPU from workers and broker: stop them, and measure again."
         return Check("machine_cpu", "instrument", "warn", evidence, advice)
     if not run.is_flat_out:
-        advice = "Workers and broker wait for each other's CPU. Lower load.rate, or measure a broker on another host."
+        advice = "Workers and broker compete for CPU. Lower load.rate, or use a broker on another host."
         return Check("machine_cpu", "instrument", "warn", evidence, advice)
     return passed("machine_cpu", "instrument", evidence)
 
@@ -173,9 +173,9 @@ def _poll_gaps(run: Evidence, role: str, name: str, path: str) -> Check | None:
         return passed(name, "instrument", evidence)
     if run.is_flat_out:
         # Who asks for all that fits asks for the rate, which stands; workers without CPU to spare are the point of it.
-        advice = f"The rate stands. {path.capitalize()} latency contains these gaps: to learn it, set load.rate."
+        advice = f"The rate stands. {path.capitalize()} latency includes these gaps: set load.rate to measure it."
         return Check(name, "instrument", "warn", evidence, advice)
-    advice = f"{path.capitalize()} latency contains these gaps. Give the {role}s more CPU, or add {role}s."
+    advice = f"{path.capitalize()} latency includes these gaps. Give the {role}s more CPU, or add {role}s."
     return Check(name, "instrument", "fail" if share >= GAPS_FAIL else "warn", evidence, advice)
 
 
@@ -203,7 +203,7 @@ def garbage_collection(run: Evidence) -> Check | None:
     if not run.facts.broker.processes:
         return None
     if "gc" not in run.tables or run.measured_seconds is None:
-        return unknown("garbage_collection", "system", "the pauses of the broker's collector are not known")
+        return unknown("garbage_collection", "system", "the GC pauses of the broker are not known")
     pauses = run.pauses_ms()
     share = sum(pauses) / 1000 / run.measured_seconds
     longest = max(pauses, default=0.0)
@@ -214,13 +214,7 @@ def garbage_collection(run: Evidence) -> Check | None:
         evidence += f", against a p99.9 of {milliseconds(tail)}"
     elif share < PAUSES_SHARE:
         return passed("garbage_collection", "system", evidence)
-    return Check(
-        "garbage_collection",
-        "system",
-        "warn",
-        evidence,
-        "Garbage collection dominates the tail. Check the broker's heap.",
-    )
+    return Check("garbage_collection", "system", "warn", evidence, "GC pauses cause the tail: check the broker's heap.")
 
 
 def stopped(share: float, periods_share: float | None, cores: int | None) -> tuple[float, float]:
@@ -254,19 +248,21 @@ def cpu_quota(run: Evidence) -> Check | None:
     share = host.get("throttled_share")
     if share is None:
         # Nothing else than Linux has cgroups.
-        missing = "whether a CPU quota stopped the workers is not known"
+        missing = "it is not known whether a CPU quota throttled the workers"
         return unknown("cpu_quota", "instrument", missing) if run.facts.machine.get("system") == "Linux" else None
     quota = run.facts.machine.get("cpu_quota_cores")
     named = "a CPU quota" if quota is None else f"the CPU quota of {quota:.3g} core{'' if quota == 1 else 's'}"
     if share == 0:
-        return passed("cpu_quota", "instrument", "no CPU quota" if quota is None else f"{named} stopped nothing")
+        return passed("cpu_quota", "instrument", "no CPU quota" if quota is None else f"{named} throttled nothing")
     least, most = stopped(share, host.get("throttled_periods_share"), run.facts.machine.get("usable_cores"))
     seen = percent(most) if least == most else f"{percent(least)} to {percent(most)}"
-    evidence = f"{named} stopped threads for {seen} of the time, in {whole(host.get('throttled_periods'))} periods"
+    evidence = f"{named} throttled threads for {seen} of the time, in {whole(host.get('throttled_periods'))} periods"
     if least < STOPPED_LEAST and most < STOPPED_MOST:
-        advice = "The highest percentiles may be the quota's. Raise the CPU limit of the container, or lower load.rate."
+        advice = (
+            "Throttling may affect the highest percentiles. Raise the CPU limit of the container, or lower load.rate."
+        )
         return Check("cpu_quota", "instrument", "warn", evidence, advice)
     advice = (
-        "Latency and rate may be the quota's. Give the container whole cores or a larger limit, or lower load.rate."
+        "Throttling affects latency and rate. Give the container whole cores or a larger limit, or lower load.rate."
     )
     return Check("cpu_quota", "instrument", "fail", evidence, advice)

@@ -74,13 +74,13 @@ def cause(run: Evidence) -> tuple[About, str, str]:
         return "system" if declared else "instrument", "; a producer died", "See the check of workers."
     if stopped := run.stopped("producer", "broker"):
         seen = f"; the scenario stopped {listed(stopped)}"
-        return "system", seen, "What was due meanwhile was sent late, as the scenario intends."
+        return "system", seen, "Messages due meanwhile were sent late, as expected in this scenario."
     if run.is_held_up:
         seen = f"; the client's queue was full {percent(run.full_queue_share)} of the time"
-        return "system", seen, "The system takes no more; response time counts the wait. Lower load.rate."
+        return "system", seen, "The system is at its capacity; response time includes the wait. Lower load.rate."
     if run.waits_for_reports:
-        seen = "; producers waited for the system between messages, because of load.flush or load.transactions"
-        return "system", seen, "What is due meanwhile goes out late. Lower load.rate, or add producers."
+        seen = "; producers waited for the system between messages (load.flush or load.transactions)"
+        return "system", seen, "Messages due meanwhile are sent late. Lower load.rate, or add producers."
     return "instrument", "", "The generator did not keep up. Add producers (load.producers) or CPU, or lower load.rate."
 
 
@@ -89,7 +89,7 @@ def shortfall(run: Evidence) -> tuple[About, str, str]:
     about, seen, advice = cause(run)
     if about == "system" or seen or not run.is_throttled or is_core_moved(run):
         return about, seen, advice
-    return "system", HELD_BACK, "That is what the policy is for. Add consumers, or lower load.rate."
+    return "system", HELD_BACK, "This is the effect of the policy. Add consumers, or lower load.rate."
 
 
 def schedule(run: Evidence) -> Check | None:
@@ -112,7 +112,7 @@ def schedule(run: Evidence) -> Check | None:
     if late is None or late.get("p99_ms") is None:
         return unknown("schedule", "instrument", "the schedule delay is not known")
     core, tail = _first_moved(run, _CORE), _first_moved(run, _TAIL)
-    evidence = "" if run.policy is None else "of admitted messages: "
+    evidence = "" if run.policy is None else "after admission: "
     evidence += f"schedule delay p99 {milliseconds(late['p99_ms'])}, max {milliseconds(late.get('max_ms'))}"
     evidence += _difference(run, core or tail or "p99_ms")
     if not core and not tail:
@@ -147,7 +147,7 @@ def target_rate(run: Evidence) -> Check | None:
         return None
     asked, row, seconds = run.target_per_second, run.measured, run.measured_seconds
     if asked is None or row is None or seconds is None:
-        return unknown("rate", "instrument", "what was sent in the measure phase is not known")
+        return unknown("rate", "instrument", "the number of messages sent in the measure phase is not known")
     wanted, sent = asked * seconds, row["sent"]
     off = abs(sent - wanted)
     wish = (
@@ -161,11 +161,11 @@ def target_rate(run: Evidence) -> Check | None:
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
         return passed("rate", "instrument", evidence)
     if run.facts.ending is None and off > RATE_CLOSE * wanted:
-        evidence += "; the run was killed, and what was sent last may not have been recorded"
-        return unknown("rate", "instrument", evidence, "Run it again; see the check of its ending.")
+        evidence += "; the run was killed, and the last messages may not have been recorded"
+        return unknown("rate", "instrument", evidence, "Run it again; see the check `ending`.")
     about, seen, advice = shortfall(run)
     if ((run.delivery("measure") or {}).get("failed") or 0) >= off / 2:
-        about, seen, advice = "system", "; failed sends account for it", "See the check of failed sends."
+        about, seen, advice = "system", "; failed sends explain the difference", "See the check of failed sends."
     status: Status = "warn" if off <= RATE_CLOSE * wanted or seen == HELD_BACK else "fail"
     return Check("rate", about, status, evidence + seen, advice)
 
@@ -184,15 +184,13 @@ def full_queue(run: Evidence) -> Check | None:
         return None
     share = run.full_queue_share
     if share is None:
-        return unknown("full_queue", "system", "how long producers waited for room is not known")
-    evidence = f"producers waited for room in the client's queue {percent(share)} of the time"
+        return unknown("full_queue", "system", "the time blocked by a full queue is not known")
+    evidence = f"the client's queue was full and blocked producers {percent(share)} of the time"
     if run.has_schedule and share >= FULL_QUEUE_SHARE:
-        advice = (
-            "The system takes messages too slowly for the target rate. Lower load.rate; see the broker's CPU and disk."
-        )
+        advice = "The system is slower than the target rate. Lower load.rate; check the broker's CPU and disk."
         return Check("full_queue", "system", "warn", evidence, advice)
     if run.is_flat_out and share < BARELY_FULL:
-        advice = "The generator may have set the pace. Add producers, and see whether the rate rises."
+        advice = "The generator may have been the bottleneck. Add producers, and see whether the rate rises."
         return Check("full_queue", "instrument", "warn", evidence, advice)
     return passed("full_queue", "system", evidence)
 
@@ -212,7 +210,9 @@ def linger(run: Evidence) -> Check | None:
     rate = run.peak_per_second
     busy = rate >= BUSY_PER_SECOND if rate is not None else run.has_schedule or run.is_flat_out
     if wait is None or wait > 0 or not busy:
-        return passed("linger", "system", f"linger.ms is {'left to the client' if wait is None else f'{wait:g}'}")
+        return passed(
+            "linger", "system", f"linger.ms is {'the default of the client' if wait is None else f'{wait:g}'}"
+        )
     seen = f"linger.ms is 0 at {per_second(rate)}" if rate else "linger.ms is 0, as fast as possible"
-    advice = "Every message is a request of its own, which the broker feels. linger.ms of 1 is mostly faster."
+    advice = "Every message is a separate request, which loads the broker. linger.ms=1 is usually faster."
     return Check("linger", "system", "warn", seen, advice)

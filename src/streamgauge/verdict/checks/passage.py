@@ -16,16 +16,16 @@ def query(run: Evidence) -> Check | None:
     if run.piped is None:
         return None
     if "query" not in run.tables:
-        return unknown("query", "system", "whether the query lived is not known")
+        return unknown("query", "system", "it is not known whether the query died")
     gone = [row for row in run.rows("query") if row["event"] in {"died", "failed"}]
     if not gone:
-        return passed("query", "system", "the query lived to the end")
+        return passed("query", "system", "the query did not die")
     back = [row for row in run.rows("query") if row["down_s"] is not None]
     times = "once" if len(gone) == 1 else f"{whole(len(gone))} times"
-    seen = f"the query was gone {times}, {significant(sum(row['down_s'] for row in back))} s in all"
+    seen = f"the query died {times}, {significant(sum(row['down_s'] for row in back))} s in total"
     if len(back) < len(gone):
         why = gone[-1]["detail"]
-        ended = f"the query did not come back{f': {why}' if why else ''}"
+        ended = f"the query did not recover{f': {why}' if why else ''}"
         return Check("query", "system", "fail", ended, "See logs/query-spark.log in the run folder.")
     if len(gone) <= _kills(run):
         return passed("query", "system", f"{seen}, as the scenario asks for")
@@ -49,7 +49,7 @@ def source(run: Evidence) -> Check | None:
         return None
     row = run.one("waterfall", stage="stage_all")
     if row is None:
-        return unknown("source", "instrument", "where the time of messages went is not known")
+        return unknown("source", "instrument", "the stages of messages are not known")
     lacking, known = row["null_count"] or 0, row["count"] or 0
     if not lacking:
         return passed("source", "instrument", f"every stage of {whole(known)} messages is known")

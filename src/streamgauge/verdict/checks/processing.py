@@ -22,14 +22,14 @@ def processing_delay(run: Evidence) -> Check | None:
     follow each other. What chance explains ({STANDARD_ERRORS} standard errors of the mean) is not held against it.
     Warns when: one is off by more than {DELAY_WARN:.0%}; of the system, where the scenario stopped a consumer.
     Fails when: one is off by more than {DELAY_FAIL:.0%}.
-    To do: give the consumers more CPU or more processes (consume.processes), or ask for a longer delay.
+    To do: give the consumers more CPU or more processes (consume.processes), or use a longer delay.
     """
     processing = run.profile.processing
     if processing is None or processing.function:
         return None
     rows = [row for row in run.rows("processing") if row["phase"] is not None and row["target_ms"] is not None]
     if not rows:
-        missing = "how long processing took is not known"
+        missing = "the processing time is not known"
         return unknown("processing_delay", "instrument", missing, "Nothing was processed in the measure phase.")
     judged = [row for row in rows if row["processed"] and row["target_ms"]]
     if not judged:
@@ -42,10 +42,8 @@ def processing_delay(run: Evidence) -> Check | None:
         return passed("processing_delay", "instrument", evidence)
     if stopped := run.stopped("consumer"):
         evidence += f"; the scenario stopped {listed(stopped)}"
-        return Check(
-            "processing_delay", "system", "warn", evidence, "Messages that were being processed meanwhile took longer."
-        )
-    advice = "Give the consumers more CPU or more processes (consume.processes), or ask for a longer delay."
+        return Check("processing_delay", "system", "warn", evidence, "Buffered messages took longer meanwhile.")
+    advice = "Give the consumers more CPU or more processes (consume.processes), or use a longer delay."
     return Check("processing_delay", "instrument", "fail" if off > DELAY_FAIL else "warn", evidence, advice)
 
 

@@ -13,8 +13,8 @@ RECORD_TIME_MS: Final = 1.0
 FEW_NEGATIVE: Final = 0.01
 
 _LEFT: Final = {
-    "producer": "What a producer had taken up and not reported counts in `fate_unknown`.",
-    "consumer": "What a consumer had received and not recorded is received again by another, or counts in `unknown`.",
+    "producer": "Messages that a producer took up but did not report count in `fate_unknown`.",
+    "consumer": "Messages that a consumer received but did not record are received again, or count in `unknown`.",
 }
 """What becomes of messages that a worker had in hand when it died."""
 
@@ -32,16 +32,16 @@ def ending(run: Evidence) -> Check:
     how = run.facts.ending
     reasons = "; ".join(run.facts.reasons)
     if how == "finished" and reasons:
-        return Check("ending", "instrument", "warn", f"the run finished; {reasons}", "What was measured stands.")
+        return Check("ending", "instrument", "warn", f"the run finished; {reasons}", "The figures are valid.")
     if how == "finished":
         return passed("ending", "instrument", "the run finished")
     if how == "interrupted":
         evidence = f"interrupted{': ' + reasons if reasons else ''}"
-        return Check("ending", "instrument", "warn", evidence, "What was measured until then stands.")
+        return Check("ending", "instrument", "warn", evidence, "Figures until then are valid.")
     if how is None:
-        evidence = "run.json has no end: the run was killed, or goes on"
-        return Check("ending", "instrument", "fail", evidence, "Run it again; these figures cover what was recorded.")
-    advice = "Mend the cause and run again; see the folder's logs."
+        evidence = "run.json has no ending: the run was killed, or is still active"
+        return Check("ending", "instrument", "fail", evidence, "Run it again; these figures cover the recorded events.")
+    advice = "Fix the cause and run again; see the folder's logs."
     return Check("ending", "instrument", "fail", reasons or "the run failed", advice)
 
 
@@ -52,19 +52,19 @@ def workers(run: Evidence) -> Check:
     Warns when: workers died, and the scenario killed them.
     Fails when: one died otherwise.
     To do: read the worker's log in the run folder. What a producer had taken up and not reported counts in
-    `fate_unknown`. What a consumer had received and not recorded is received again by another, or counts in `unknown`.
+    `fate_unknown`. Messages that a consumer received but did not record are received again, or count in `unknown`.
     """
     if not run.facts.workers:
-        return unknown("workers", "instrument", "how the workers ended is not known", "See the folder's logs.")
+        return unknown("workers", "instrument", "the outcome of the workers is not known", "See the folder's logs.")
     dead = [worker for worker in run.facts.workers if worker.died]
     undeclared = [worker for worker in dead if not worker.declared_dead]
     if undeclared:
         advice = _advice("See the worker's log in the folder.", dead)
         return Check("workers", "instrument", "fail", f"{listed(_how(undeclared))}", advice)
     if dead:
-        advice = _advice("The scenario killed them.", dead)
+        advice = _advice("The scenario declared this fault.", dead)
         return Check("workers", "system", "warn", f"{listed(_how(dead))}", advice)
-    return passed("workers", "instrument", f"all {len(run.facts.workers)} workers ended in order")
+    return passed("workers", "instrument", f"all {len(run.facts.workers)} workers exited normally")
 
 
 def _advice(first: str, dead: list[WorkerFacts]) -> str:
@@ -93,7 +93,7 @@ def dropped_rows(run: Evidence) -> Check | None:
     if not dropped:
         return passed("dropped_rows", "instrument", "every row was written")
     evidence = listed([f"{name} could not write {whole(count)} rows" for name, count in dropped.items()])
-    return Check("dropped_rows", "instrument", "fail", evidence, "Make room on the disk that holds the run folder.")
+    return Check("dropped_rows", "instrument", "fail", evidence, "Free space on the disk of the run folder.")
 
 
 def set_aside(run: Evidence) -> Check:
@@ -106,7 +106,7 @@ def set_aside(run: Evidence) -> Check:
     To do: see the table for files and reasons; counts and percentiles lack these rows.
     """
     if "set_aside" not in run.tables:
-        return unknown("set_aside", "instrument", "which rows could not be used is not known")
+        return unknown("set_aside", "instrument", "it is not known which rows were unusable")
     rows = run.rows("set_aside")
     if not rows:
         return passed("set_aside", "instrument", "every recorded row was used")
@@ -145,10 +145,10 @@ def unrecorded(run: Evidence) -> Check | None:
     row = run.delivery("run") or {}
     count = row.get("unrecorded")
     if count is None:
-        return unknown("unrecorded", "instrument", "whether every message was recorded is not known")
+        return unknown("unrecorded", "instrument", "it is not known whether every message was recorded")
     if count == 0:
         return passed("unrecorded", "instrument", "every message received was recorded as sent")
-    evidence = f"{whole(count)} messages of this run were received that nobody recorded as sent"
+    evidence = f"{whole(count)} messages of this run were received, but not recorded as sent"
     if any(worker.role == "producer" and worker.next_seqs is None for worker in run.killed_on_purpose):
         advice = "The producer that was killed had not reported them; the counts of sent messages lack them."
         return Check("unrecorded", "system", "warn", evidence, advice)
@@ -172,10 +172,12 @@ def accounted(run: Evidence) -> Check | None:
     count = (run.delivery("run") or {}).get("unaccounted")
     if count is None:
         advice = "Messages may be missing from every count. Run it again with this version."
-        return unknown("accounted", "instrument", f"whether every message has a row is not known: {_why(run)}", advice)
+        return unknown(
+            "accounted", "instrument", f"it is not known whether every message has a row: {_why(run)}", advice
+        )
     if count == 0:
         return passed("accounted", "instrument", "every message that was taken up has one row")
-    evidence = f"{whole(count)} messages were taken up and have no row, or have rows that they should not have"
+    evidence = f"{whole(count)} messages that were taken up have no row, or too many"
     advice = "Rows were lost with a disk, or written twice: counts of sent messages are wrong. See `set_aside`."
     return Check("accounted", "instrument", "fail", evidence, advice)
 
@@ -185,7 +187,7 @@ def _why(run: Evidence) -> str:
     producers = [worker for worker in run.facts.workers if worker.role == "producer"]
     silent = [worker.name for worker in producers if worker.next_seqs is None]
     if run.facts.ending is None:
-        return "the run was killed before it could say how many were taken up"
+        return "the run was killed before it recorded how many were taken up"
     if silent or not producers:
         return f"run.json does not say how many {listed(silent) or 'producers'} took up"
     return "the run was analysed by an older version"
@@ -207,17 +209,15 @@ def fate_unknown(run: Evidence) -> Check | None:
     row = run.delivery("run") or {}
     count, received = row.get("fate_unknown"), row.get("fate_unknown_received")
     if count is None:
-        return unknown("fate_unknown", "instrument", "how many messages have no report is not known")
+        return unknown("fate_unknown", "instrument", "the number of messages without a delivery report is not known")
     if count == 0:
-        return passed("fate_unknown", "instrument", "every message that was taken up has a report")
+        return passed("fate_unknown", "instrument", "every message that was taken up has a delivery report")
     dead = [worker for worker in run.facts.workers if worker.role == "producer" and worker.died]
     evidence = f"{whole(count)} messages were taken up{_by(dead)} and have no report"
     if received is not None:
         evidence += f": {whole(received)} of them were received"
     if dead and all(worker.declared_dead for worker in dead):
-        advice = (
-            "The scenario killed the producer. `sent` and `acked` are lower bounds: they may be too low by so many."
-        )
+        advice = "The scenario declared this fault. `sent` and `acked` may be too low by so many."
         return Check("fate_unknown", "system", "warn", evidence, advice)
     advice = "Rates and counts of sent and acknowledged messages may be too low by so many. See `workers`."
     return Check("fate_unknown", "instrument", "fail", evidence, advice)
@@ -243,7 +243,7 @@ def clock(run: Evidence) -> Check | None:
         return None
     row = run.delivery("run")
     if row is None or row.get("negative_latencies") is None:
-        return unknown("clock", "instrument", "whether latencies are negative is not known")
+        return unknown("clock", "instrument", "it is not known whether latencies are negative")
     count = row["negative_latencies"]
     if count == 0:
         return passed("clock", "instrument", "no message was received before it was sent")
@@ -268,15 +268,21 @@ def record_clock(run: Evidence) -> Check | None:
     negative, count, median = row.get("negative") or 0, row["count"], row["p50_ms"]
     if negative:
         evidence = f"{whole(negative)} of {whole(count)} messages were received before their own time"
-        advice = "The clocks disagree by at least that much: set them by one server, or run on the broker's host."
+        advice = "The clocks differ by at least that much: synchronize them, or run on the broker's host."
         status: Status = "fail" if negative >= FEW_NEGATIVE * count else "warn"
         return Check(
             "record_clock", "instrument", status, f"{evidence}, by up to {milliseconds(-row['min_ms'])}", advice
         )
     if median < RECORD_TIME_MS:
-        evidence = f"the median is {milliseconds(median)}, and a record's time is exact to {RECORD_TIME_MS:g} ms"
-        return Check("record_clock", "instrument", "warn", evidence, "Read the latency as less than its error.")
+        evidence = (
+            f"the median is {milliseconds(median)}, and record timestamps have a resolution of {RECORD_TIME_MS:g} ms"
+        )
+        return Check("record_clock", "instrument", "warn", evidence, "The latency is below its error.")
     if not run.facts.broker.embedded:
-        missing = "how far the clocks of the hosts are apart is not known"
-        return unknown("record_clock", "instrument", missing, "Read the latency with the error of the hosts' clocks.")
-    return passed("record_clock", "instrument", f"one host; a record's time is exact to {RECORD_TIME_MS:g} ms")
+        missing = "the clock offset between the hosts is not known"
+        return unknown(
+            "record_clock", "instrument", missing, "The latency includes the clock offset between the hosts."
+        )
+    return passed(
+        "record_clock", "instrument", f"one host; record timestamps have a resolution of {RECORD_TIME_MS:g} ms"
+    )

@@ -39,7 +39,9 @@ def start_transient(run: Evidence) -> Check | None:
         return unknown("start_transient", "instrument", seen, "Measure for longer: phases.measure of at least 5s.")
     later = [row for row in windows if 2 * row["second"] >= len(windows)]
     if largest(later, "max_ms") is None:
-        return unknown("start_transient", "instrument", "nothing of the later half was delivered", "See the delivery.")
+        return unknown(
+            "start_transient", "instrument", "no messages of the later half were delivered", "See the delivery."
+        )
     total = run.latency(metric)
     p99, later_p99 = total["p99_ms"], largest(later, "p99_ms") or 0.0
     p99_9, later_max = total.get("p99_9_ms"), largest(later, "max_ms") or 0.0
@@ -77,6 +79,6 @@ def samples(run: Evidence) -> Check | None:
     lacking = [name.replace("_", ".") for name, needed in SAMPLES_NEEDED.items() if fewest < needed]
     if "p99.9" not in lacking:
         return passed("samples", "instrument", evidence)
-    advice = "Measure for longer (phases.measure), or rely on lower percentiles."
+    advice = "Measure for longer (phases.measure), or use lower percentiles."
     missing = f"; {' and '.join(lacking)} need {whole(SAMPLES_NEEDED['p99_9'])} and more"
     return Check("samples", "instrument", "warn", evidence + missing, advice)

@@ -46,7 +46,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One subject: what was found, what it means for a measurement, and what mends it, empty where nothing is to be."""
+    """One subject: what was found, what it means for a measurement, and the remedy; empty where none is needed."""
 
     name: str
     status: Status
@@ -59,7 +59,9 @@ def untold(name: str, machine: Machine, meaning: str, *, linux: bool = False) ->
     """A subject about which the system says nothing; `linux` where only Linux could."""
     system = {"Darwin": "macOS"}.get(machine.system, machine.system)
     has_none = linux and machine.system != "Linux"
-    return Finding(name, "unknown", f"{system} has nothing like it" if has_none else f"{system} does not tell", meaning)
+    return Finding(
+        name, "unknown", f"{system} has no equivalent" if has_none else f"{system} does not report it", meaning
+    )
 
 
 def gib(size: float) -> str:

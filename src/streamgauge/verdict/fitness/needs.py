@@ -35,7 +35,7 @@ def python(machine: Machine) -> Finding:
     if release < PYTHON_NEEDED:
         needed = ".".join(map(str, PYTHON_NEEDED))
         what = f"Workers need Python {needed} or newer."
-        return Finding("python", "fail", machine.python, what, f"Make the environment anew with Python {needed}")
+        return Finding("python", "fail", machine.python, what, f"Create the environment again with Python {needed}")
     return Finding("python", "ok", machine.python, "The workers run on it.")
 
 
@@ -43,10 +43,10 @@ def jars(machine: Machine) -> Finding:
     """Whether an embedded broker can be started without a network."""
     where = machine.jars_folder or "the cache"
     if machine.jars_missing is None:
-        return untold("jars", machine, "The first run with an embedded broker may have to fetch its jars.")
+        return untold("jars", machine, "The first run with an embedded broker may have to download its jars.")
     if machine.jars_missing:
-        what = "The first run with an embedded broker fetches them, about 55 MB in all, and needs a network."
-        found = f"{machine.jars_missing} to be fetched into {where}"
+        what = "The first run with an embedded broker downloads them, about 55 MB in total, and needs a network."
+        found = f"{machine.jars_missing} to be downloaded into {where}"
         return Finding("jars", "warn", found, what, "streamgauge broker start && streamgauge broker stop")
     return Finding("jars", "ok", f"all in {where}", "An embedded broker starts without a network.")
 
@@ -77,11 +77,11 @@ def _room(name: str, room: float, found: str, remedy: str) -> Finding:
     if room < MEMORY_AMPLE:
         what = "Enough to run; little is left for the page cache, so that consumers may read from the disk."
         return Finding(name, "warn", found, what, remedy)
-    return Finding(name, "ok", found, "Broker, workers and page cache have room.")
+    return Finding(name, "ok", found, "Broker, workers and page cache have enough space.")
 
 
 def disk(machine: Machine) -> Finding:
-    """Whether rows, and the log of an embedded broker, have room."""
+    """Whether rows, and the log of an embedded broker, have enough space."""
     free, where = machine.disk_free_bytes, machine.run_folder or "the run folder"
     if free is None:
         return untold("disk", machine, "A run whose disk is full loses rows and is not valid.")
@@ -91,7 +91,7 @@ def disk(machine: Machine) -> Finding:
     if free < DISK_AMPLE:
         what = "Enough for short runs: 10,000 messages a second of 512 bytes fill 1 GiB in three minutes."
         return Finding("disk", "warn", found, what, remedy)
-    return Finding("disk", "ok", found, "Rows, and the log of an embedded broker, have room.")
+    return Finding("disk", "ok", found, "Rows, and the log of an embedded broker, have enough space.")
 
 
 def open_files(machine: Machine) -> Finding:

@@ -35,11 +35,11 @@ def cpu_limit(machine: Machine) -> Finding:
     if limit is None:
         return untold("cpu limit", machine, "A limit would stop all threads at once when it is used up.", linux=True)
     if math.isinf(limit):
-        return Finding("cpu limit", "ok", "none", "No thread is stopped for the time that it used.")
+        return Finding("cpu limit", "ok", "none", "No CPU throttling.")
     found = f"{limit:g} core{'' if limit == 1 else 's'}"
     if machine.cores is not None and limit >= machine.cores:
-        return Finding("cpu limit", "ok", found, "All cores that there are can be used all the time.")
-    what = "Once it is used up all threads stand still, for up to 100 ms: that looks as if the broker did."
+        return Finding("cpu limit", "ok", found, "All cores can be used all the time.")
+    what = "Once it is used up all threads are throttled for up to 100 ms, as if the broker were paused."
     what += " A run that was stopped for long is not valid (check `cpu_quota`)."
     remedy = "Give the container whole cores instead of a share of all: docker run --cpuset-cpus=0-3"
     return Finding("cpu limit", "warn", found, what, remedy)

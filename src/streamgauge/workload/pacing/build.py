@@ -29,7 +29,7 @@ def pacer_of(
     if rate.replay is None:
         return Share(_whole(rate, seed, warmup_ns), producer, producers)
     if arrivals is None:
-        raise ValueError("a replay without its arrivals")
+        raise ValueError("a replay without arrivals")
     return Recorded.share(arrivals, fraction(rate.replay.scale), warmup_ns, producer, producers)
 
 

@@ -12,7 +12,7 @@ HEIGHT: Final = 280
 LEGEND: Final = alt.Legend(orient="top", symbolType="square")
 HEADROOM: Final = 1.3
 """What the text above the highest bar needs on a logarithmic scale."""
-_CENSORED: Final = " Where it says `>`, messages never came: their latency lies in the pale part, or above."
+_CENSORED: Final = " `>`: some messages never arrived; their latency is in the pale part, or above."
 
 
 def sized(value: float, shown: str) -> Row:

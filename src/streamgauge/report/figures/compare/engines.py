@@ -38,7 +38,7 @@ def engines(results: Sequence[LabelledRun]) -> Figure:
     first is shown. ValueError where there is no result.
     """
     name, title = "engines", "Engines of a pipeline compared"
-    about = "End-to-end time of messages through a pipeline, from percentile to percentile, on a logarithmic scale."
+    about = "End-to-end latency through a pipeline by percentile, on a logarithmic scale."
     runs = _by_engine(checked(results))
     kind = kind_of(runs, "end_to_end")
     rows: dict[tuple[float, str, str], Row] = {}

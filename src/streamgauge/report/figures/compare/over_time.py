@@ -24,7 +24,7 @@ MOST_RUNS: Final = 4
 _RATES: Final = {"sent": COLORS["blue"], "received": COLORS["green"]}
 _P99: Final = "end-to-end p99"
 _GAP: Final = 70
-_NO_SECOND: Final = "there is no second to show"
+_NO_SECOND: Final = "there is no data"
 
 
 def baseline_timeline(results: Sequence[LabelledRun]) -> Figure:
@@ -70,7 +70,7 @@ def burst_timeline(results: Sequence[LabelledRun]) -> Figure:
     runs = checked(results)[:MOST_RUNS]
     kind = kind_of(runs, "end_to_end")
     about = "Bursts are shaded. From top to bottom: messages sent and received a second; messages sent and not yet "
-    about += f"processed, each run on a scale of its own; p99 of the end-to-end {kind} time, on a logarithmic scale."
+    about += f"processed, each run with its own scale; p99 of the end-to-end {kind} time, on a logarithmic scale."
     about += _cut(results)
     spans = [
         {"run": run.label, "from": each.begins, "to": min(each.ends, run.measured_seconds)}
@@ -118,14 +118,14 @@ def burst_summary(results: Sequence[LabelledRun]) -> Figure:
     about = (
         "Sent and not yet processed: mean of the peaks of all bursts, highest peak of the measure phase, and mean of "
     )
-    about += "the troughs between bursts. The scale is logarithmic, but for its begin at zero."
+    about += "the troughs between bursts. The scale is logarithmic, but linear near zero."
     rows = [
         {"run": run.label, "series": words, **sized(value, whole(value))}
         for run in checked(results)
         for words, value in _peaks(run).items()
     ]
     if not rows:
-        return Figure(name, title, about, missing="there is no burst to look at")
+        return Figure(name, title, about, missing="there are no bursts")
     colors = {"mean of peaks": COLORS["violet"], "highest peak": COLORS["red"], "mean of troughs": COLORS["grey"]}
     color = series_color(list(colors), list(colors.values()), LEGEND)
     top = 2 * max(1, *(row["value"] for row in rows))

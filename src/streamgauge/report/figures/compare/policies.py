@@ -38,12 +38,12 @@ def policy_timeline(results: Sequence[LabelledRun]) -> Figure:
     about = (
         "From top to bottom: messages sent and not processed, which a credit limits; committed lag, which hysteresis "
     )
-    about += "looks at; messages sent a second. Scales of lags are logarithmic, but for their begin at zero."
+    about += "looks at; messages sent a second. Scales of lags are logarithmic, but linear near zero."
     about += f" The first {MOST_RUNS} of {len(results)} runs are shown." if len(results) > MOST_RUNS else ""
     rows = [row for run in runs for row in _seconds(run)]
     shown = [panel for panel in _PANELS if any(row[panel] is not None for row in rows)]
     if not shown:
-        return Figure(name, title, about, missing="there is no second to show")
+        return Figure(name, title, about, missing="there is no data")
     limits = [row for run in runs for row in _limits(run)]
     color = series_color([run.label for run in runs], PALETTE[: len(runs)])
     panels = [_panel(data, panel, rows, [row for row in limits if row["panel"] == panel], color) for panel in shown]
@@ -129,7 +129,7 @@ def policy_summary(results: Sequence[LabelledRun]) -> Figure:
     name, title = "policy-summary", "Policies compared"
     kind = kind_of(checked(results), "end_to_end")
     about = (
-        f"Most messages outstanding and largest committed lag; p99 of the end-to-end {kind} time; messages processed "
+        f"Peaks of outstanding messages and of committed lag; p99 of the end-to-end {kind} time; messages processed "
     )
     about += "a second, as a share of what was processed without a policy; share of the messages sent that were "
     about += "delivered."
@@ -221,10 +221,8 @@ def overshoot(rows: Sequence[Mapping[str, Any]]) -> Figure:
     if not rows:
         raise ValueError("there is no peak to compare; give at least one")
     name, title = "overshoot", "Overshoot of hysteresis"
-    about = (
-        "Peak of the committed lag by the time between two samples. Theory: max_lag + (rate - capacity) x (sampling + "
-    )
-    about += "decision + commit), the most that comes in until producers stop."
+    about = "Peak of the committed lag by the sampling interval. Theory: max_lag + (rate - capacity) x (sampling + "
+    about += "decision + commit), the messages that arrive until producers stop."
     measured = [{"sampling_s": row["sampling_s"], "series": "measured", "peak": rounded(row["peak"])} for row in rows]
     theory = [
         {"sampling_s": row["sampling_s"], "series": "theory", "peak": rounded(row["theory"])}
@@ -250,8 +248,10 @@ def credit_utilisation(rows: Sequence[Mapping[str, Any]]) -> Figure:
     if not rows:
         raise ValueError("there is no utilisation to compare; give at least one")
     name, title = "credit-utilisation", "Utilisation by the limit of credit"
-    about = "Messages processed by capacity, measured (points) and as a model has it (lines). Where partitions are not "
-    about += "chosen evenly, a small limit leaves some of them without work. The scale of limits is logarithmic."
+    about = (
+        "Messages processed as a share of the capacity, measured (points) and by the model (lines). If partitions are "
+    )
+    about += "not chosen evenly, a small limit leaves some of them idle. The scale of limits is logarithmic."
     data = name.replace("-", "_")
     ordered = sorted(rows, key=lambda row: (str(row["partitioning"]), row["limit"]))
     found = {

@@ -23,12 +23,12 @@ def recoveries(results: Sequence[LabelledRun]) -> Figure:
     ValueError where there is no result.
     """
     name, title = "recoveries", "Recoveries compared"
-    about = "Messages sent and not processed, at the end of each second, by the time since the first cause of each run "
-    about += "was over. Points: where it was back, for three samples."
+    about = "Messages sent and not processed, at the end of each second, by the time since the first fault of each run "
+    about += "ended. Points: recovered, for three samples."
     runs = [(run, cause) for run in checked(results) if (cause := _first_cause(run))][:MOST_RUNS]
     rows = [row for run, cause in runs for row in _since(run, cause)]
     if not rows:
-        return Figure(name, title, about, missing="none of the runs had to recover from anything")
+        return Figure(name, title, about, missing="none of the runs had a fault")
     drained = [row for run, cause in runs for row in _drained(run, cause)]
     missed = [run.label for run, cause in runs if cause["time_to_drain_s"] is None]
     about += f" Not drained by the end: {', '.join(missed)}." if missed else ""
@@ -82,16 +82,18 @@ def _drained(run: LabelledRun, cause: Row) -> list[Row]:
 
 
 def cdfs(results: Sequence[LabelledRun]) -> Figure:
-    """Share of messages delivered within a time, one line a run.
+    """Cumulative distribution of latency, one line a run.
 
     From `latency.end_to_end.KIND.cdf`, KIND as in `codecs`; messages that never came are in the whole, so that a line
     ends below 100 % where there are any. ValueError where there is no result.
     """
-    name, title = "cdfs", "Share of messages delivered within a time"
+    name, title = "cdfs", "Cumulative distribution of latency"
     runs = checked(results)[:MOST_RUNS]
     kind = kind_of(runs, "end_to_end")
-    about = f"End-to-end {kind} time, on a logarithmic scale. Messages that never came count as well: a line that ends "
-    about += "below 100 % leaves out as many."
+    about = (
+        f"End-to-end {kind} time, on a logarithmic scale. Messages that never arrived count, too: a curve that ends "
+    )
+    about += "below 100 % shows their share."
     rows = [
         {"ms": point.le_ms, "series": run.label, "share": rounded(point.share)}
         for run in runs

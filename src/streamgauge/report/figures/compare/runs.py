@@ -53,7 +53,7 @@ class LabelledRun:
 
 @dataclass(frozen=True, slots=True)
 class BurstSeen:
-    """One burst, in seconds since the measure phase began; `next_begins` is where its period ends."""
+    """One burst, in seconds since the start of the measure phase; `next_begins` is where its period ends."""
 
     begins: float
     ends: float
@@ -66,7 +66,7 @@ def checked(results: Sequence[LabelledRun]) -> Sequence[LabelledRun]:
         raise ValueError("there is no result to compare; give at least one")
     labels = [run.label for run in results]
     if twice := [label for label in dict.fromkeys(labels) if labels.count(label) > 1]:
-        raise ValueError(f"more than one result is called {listed(twice)}; give each a label of its own")
+        raise ValueError(f"more than one result is called {listed(twice)}; give each its own label")
     return results
 
 

@@ -147,14 +147,14 @@ _SIZE: Final = "datum.value < 1024 ? format(datum.value, '~r') + ' B' : format(d
 
 
 def compression(offline: Sequence[Row]) -> Figure:
-    """How many times smaller codecs make batches of each kind of content.
+    """How many compression ratio codecs make batches of each kind of content.
 
     From rows {payload, codec, ratio}, as `ratios` makes them; null ratios are left out. ValueError where there is none.
     """
     if not offline:
         raise ValueError("there is no ratio to compare; give at least one")
     name, title = "compression", "Compression by payload"
-    about = "Bytes of batches before by bytes after, compressed without a broker, on a logarithmic scale."
+    about = "Uncompressed by compressed bytes of batches, without a broker, on a logarithmic scale."
     rows = [
         {"payload": row["payload"], "series": row["codec"], **sized(row["ratio"], significant(row["ratio"]))}
         for row in offline
@@ -166,7 +166,7 @@ def compression(offline: Sequence[Row]) -> Figure:
     color = series_color(found, [PALETTE[at % len(PALETTE)] for at in range(len(found))], LEGEND)
     values = [row["value"] for row in rows]
     scale = alt.Scale(type="log", domain=[min(1, *values), HEADROOM * max(values)], nice=False)
-    chart = bars(name, "payload", rows, color, alt.Y("value:Q", title="times smaller", stack=None, scale=scale))
+    chart = bars(name, "payload", rows, color, alt.Y("value:Q", title="compression ratio", stack=None, scale=scale))
     return Figure(name, title, about, chart.properties(height=HEIGHT), {name: rows})
 
 

@@ -86,7 +86,10 @@ def rounded(value: float | None) -> float | None:
 def seconds_axis() -> alt.X:
     """The time of the run, measure phase from 0 on."""
     return alt.X(
-        "s:Q", title="seconds since the measure phase began", axis=alt.Axis(grid=False), scale=alt.Scale(nice=False)
+        "s:Q",
+        title="seconds since the start of the measure phase",
+        axis=alt.Axis(grid=False),
+        scale=alt.Scale(nice=False),
     )
 
 

@@ -73,7 +73,7 @@ def present(lines: Iterable[Line]) -> list[Line]:
 def thinned(lines: Sequence[Line]) -> str:
     """What has to be said where a point stands for several values."""
     step = -(-max((len(line.points) for line in lines), default=0) // MOST_POINTS)
-    return f" Each point stands for {step} values, by the largest of them." if step > 1 else ""
+    return f" Each point is the maximum of {step} values." if step > 1 else ""
 
 
 def limits_of(source: FigureSource) -> list[Row]:
@@ -153,7 +153,7 @@ def count_axis(lines: Sequence[Line], limits: Sequence[Row], title: str) -> tupl
     return alt.Y("value:Q", title=title, scale=symlog(max(tops)), axis=powers(max(tops))), LOGARITHMIC
 
 
-LOGARITHMIC: Final = " The scale is logarithmic, but for its begin at zero."
+LOGARITHMIC: Final = " The scale is logarithmic, but linear near zero."
 
 
 def symlog(top: float) -> alt.Scale:

@@ -24,7 +24,7 @@ def latency_series(words: str) -> list[str]:
     return [f"{words} {kind} {name}" for kind in KINDS for name in FIGURES]
 
 
-LATENESS_SERIES: Final = [f"lateness {name}" for name in FIGURES]
+LATENESS_SERIES: Final = [f"delay {name}" for name in FIGURES]
 
 
 def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> FigureSource:
@@ -84,7 +84,7 @@ def _row(result: Result, second: TimelineSecond, late: Row, edges: tuple[float, 
         for kind in KINDS:
             figures = getattr(getattr(second, path), kind)
             row |= {f"{words} {kind} {name}": rounded(getattr(figures, f"{name}_ms", None)) for name in FIGURES}
-    return row | {f"lateness {name}": rounded(late.get(f"{name}_ms")) for name in FIGURES}
+    return row | {f"delay {name}": rounded(late.get(f"{name}_ms")) for name in FIGURES}
 
 
 def _merged(rows: Sequence[Row]) -> Row:
