@@ -113,15 +113,18 @@ print(groups.quota().cores, now.periods - before.periods, now.stopped_ns - befor
 
 @pytest.mark.cgroup
 def test_a_quota_that_is_used_up_is_seen_by_who_is_stopped() -> None:
-    """For real: a process that spins in a group of a fifth of a core is stopped for the most of each period."""
+    """For real: a process that spins in a group of a twentieth of a core is stopped for the most of each period.
+
+    That much it gets on a machine that is busy, too.
+    """
     with quota_group() as group:
-        group.limit(0.2)
+        group.limit(0.05)
         spun = subprocess.run(
             group.entering(sys.executable, "-c", SPIN), check=True, capture_output=True, text=True, timeout=60
         )
 
     cores, periods, stopped_ns, periods_ns = (float(each) for each in spun.stdout.split())
-    assert cores == 0.2
+    assert cores == 0.05
     assert periods >= 3
     assert stopped_ns > 50_000_000
     assert periods_ns >= 300_000_000
