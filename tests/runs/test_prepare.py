@@ -9,9 +9,11 @@ from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.processes.jvm.java import Java
 from streamgauge.runs import archives
 from streamgauge.runs import run as running
 from streamgauge.runs.request import options as request
+from streamgauge.runs.request.request import Request
 from streamgauge.scenario import parse
 from streamgauge.verdict.exits import Exit
 
@@ -42,7 +44,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 def test_they_are_made_after_the_result(calls: list[str], prepare: bool, tmp_path: Path) -> None:
     """And a run waits until nobody makes any."""
     scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "1/s", "producers": 1, "size": 64}})
-    asked: Any = SimpleNamespace(scenario=scenario, bootstrap=None, out=tmp_path, java=None)
+    asked = Request(scenario, tmp_path, [], Java(Path("/jdk/bin/java"), "17", 17))
 
     ended = running.run(asked, prepare=prepare)
 

@@ -34,7 +34,7 @@ def test_a_disk_that_may_become_full_is_told_before_anything_begins(
         raise Interrupted("it begins")
 
     monkeypatch.setattr(running, "conduct", conduct)
-    monkeypatch.setattr(running, "free_bytes", lambda _: free)
+    monkeypatch.setattr("streamgauge.runs.request.request.free_bytes", lambda _: free)
     scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "100k/s", "size": 512}})
     request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
     display = Told()

@@ -6,11 +6,10 @@ from dataclasses import asdict
 
 from streamgauge.domain.text.numbers import whole
 from streamgauge.domain.text.shown import one_line
-from streamgauge.processes.disk import free_bytes
 from streamgauge.runs.request.options import ready_seconds
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import yaml_text
-from streamgauge.scenario import advice, room_advice, shareable
+from streamgauge.scenario import shareable
 from streamgauge.scenario.volume import Estimate, estimate, size_text
 
 
@@ -19,10 +18,7 @@ def forecast(request: Request, *, as_json: bool) -> str:
     embedded = request.bootstrap is None
     found = estimate(request.scenario, embedded=embedded)
     ready, who = ready_seconds(request.scenario, embedded=embedded)
-    notes = [
-        *advice(request.scenario),
-        *room_advice(request.scenario, str(request.out), free_bytes(request.out), embedded=embedded),
-    ]
+    notes = request.advice()
     if as_json:
         told = {"runs_on": _where(request), "ready_seconds": ready, **asdict(found), "notes": notes}
         return json.dumps({**told, "scenario": shareable(request.scenario)}, indent=2)

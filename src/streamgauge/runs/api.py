@@ -87,7 +87,7 @@ class Run:
         while the run goes on, RunFailed if there is no result.
         """
         check_analysis(self.folder, master)
-        analysis.analyse(self.folder, progress or _quiet, master=master)
+        analysis.analyse(self.folder, progress or Quiet().say, master=master)
         self.__dict__.pop("result", None)
         self.__dict__.pop("facts", None)
         return self
@@ -97,7 +97,7 @@ class Run:
 
         With `figures`, each figure is saved as SVG, PNG and PDF, too. Raises BadInput if the run was not analysed.
         """
-        self.__dict__["result"] = analysis.report(self.folder, progress or _quiet, figures=figures)
+        self.__dict__["result"] = analysis.report(self.folder, progress or Quiet().say, figures=figures)
         return self.folder.report
 
     def __repr__(self) -> str:
@@ -168,7 +168,7 @@ def broker(folder: str | Path = "runs", *, progress: Progress | None = None) -> 
     Its data lie below `folder` and are removed. Raises BadInput if they cannot be written there, BrokerError if the
     broker does not start.
     """
-    with shared_broker(Path(folder), checked_java(), progress=progress or _quiet) as started:
+    with shared_broker(Path(folder), checked_java(), progress=progress or Quiet().say) as started:
         yield started
 
 
@@ -187,7 +187,3 @@ def _command(scenario: str | Mapping[str, Any], job: str | None, changes: Sequen
 
 def _display(target_rate: float | None, progress: Progress | None) -> Display:
     return Lines(target_rate, progress) if progress else Quiet()
-
-
-def _quiet(_: str) -> None:
-    """Tell nothing."""

@@ -9,13 +9,11 @@ from streamgauge.domain.errors import BadInput, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
-from streamgauge.processes.disk import free_bytes
 from streamgauge.runs import archives
 from streamgauge.runs.analysis import Show, analyse
 from streamgauge.runs.conduct.conduct import conduct, left_in_vain
 from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.request import Request
-from streamgauge.scenario import advice, room_advice
 from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display, Quiet
 from streamgauge.watch.metrics import Metrics
@@ -53,9 +51,7 @@ def run(
         if metrics:
             metrics.show(look)
 
-    embedded = request.bootstrap is None
-    room = room_advice(request.scenario, str(request.out), free_bytes(request.out), embedded=embedded)
-    for line in [*advice(request.scenario), *room]:
+    for line in request.advice():
         progress(line)
     with _interruptible(interrupts, display):
         with metrics or nullcontext(), display:

@@ -1,6 +1,5 @@
 """The JVM of a driver: its settings, its start, and the session in it."""
 
-import os
 import shlex
 import shutil
 from collections.abc import Callable
@@ -62,10 +61,8 @@ def launched(spec: QuerySpec, scratch: Path, log: IO[bytes]) -> SparkJvm:
 
 def connected(jvm: SparkJvm, spec: QuerySpec, scratch: Path) -> SparkSession:
     """The session in the JVM that `launched` started."""
-    os.environ.update(address := jvm.address())
-    gateway: Any = cast("Callable[[], Any]", launch_gateway)()
-    for name in address:
-        os.environ.pop(name)
+    with jvm.announced():
+        gateway: Any = cast("Callable[[], Any]", launch_gateway)()
     conf = SparkConf(loadDefaults=False).setAll(list(settings(spec, scratch).items()))
     return SparkSession(SparkContext(gateway=gateway, conf=conf))
 

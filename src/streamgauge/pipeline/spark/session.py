@@ -56,7 +56,7 @@ class Sessions:
         there. Raises AnalysisError where it cannot be started, BadInput where there is no Java.
         """
         with self._lock:
-            if self._is_of_the_user() or (self._kept and self._kept.fits(size, master) and not archives):
+            if self._of_the_user() or (self._kept and self._kept.fits(size, master) and not archives):
                 return
             self.close()
             scratch = _scratch()
@@ -72,9 +72,8 @@ class Sessions:
     @contextmanager
     def session(self, size: Sizing, master: str | None, log: Path) -> Iterator[SparkSession]:
         """A session for one analysis. Raises AnalysisError when Spark cannot be started, or ends before it should."""
-        active = SparkSession.getActiveSession()
-        if active is not None and self._is_of_the_user():
-            yield active
+        if (theirs := self._of_the_user()) is not None:
+            yield theirs
             return
         self.begin(size, master, log)
         assert self._kept
@@ -99,10 +98,10 @@ class Sessions:
                     spark.sparkContext.cancelAllJobs()
                 raise
 
-    def _is_of_the_user(self) -> bool:
-        """Whether a session is active that is not ours."""
+    def _of_the_user(self) -> SparkSession | None:
+        """The session that is active, if it is not ours."""
         active = SparkSession.getActiveSession()
-        return active is not None and (self._kept is None or active is not self._kept.spark)
+        return None if self._kept and active is self._kept.spark else active
 
     def has_ended(self) -> bool:
         """Whether the JVM of ours that served last is no longer there."""
@@ -113,15 +112,10 @@ class Sessions:
             return kept.spark
         _hush()
         try:
-            os.environ.update(address := kept.jvm.address())
-            try:
+            with kept.jvm.announced():
                 gateway: Any = cast("Callable[[], Any]", launch_gateway)()
-            finally:
-                for name in address:
-                    os.environ.pop(name)
-            conf = SparkConf(loadDefaults=False).setAll(
-                list(settings(kept.size, kept.master, kept.scratch.path).items())
-            )
+            given = settings(kept.size, kept.master, kept.scratch.path)
+            conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
             with _signals_kept():
                 kept.spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
         except (PySparkException, Py4JError, OSError, WorkerError) as error:

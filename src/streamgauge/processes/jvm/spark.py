@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -52,6 +53,20 @@ class SparkJvm:
         data = self._told.read_bytes()
         length = int.from_bytes(data[4:8])
         return {_PORT: str(int.from_bytes(data[:4])), _SECRET: data[8 : 8 + length].decode()}
+
+    @contextmanager
+    def announced(self) -> Iterator[None]:
+        """PySpark finds it within the block, instead of starting one of its own; waits until it is there.
+
+        Raises WorkerError with its first words where it does not start.
+        """
+        address = self.address()
+        os.environ.update(address)
+        try:
+            yield
+        finally:
+            for name in address:
+                os.environ.pop(name)
 
     def _first_words(self) -> str:
         with self.log.open("rb") as file:

@@ -1,6 +1,5 @@
 """From a scenario to the jobs of its consumers."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -8,16 +7,16 @@ from streamgauge.domain.blocks import ClientSpec
 from streamgauge.engine.consume.loop import Consuming, Reading
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember
 from streamgauge.kafka.clients.reader import KafkaReader
+from streamgauge.kafka.clients.settings import Settings
 from streamgauge.record.table import TableConsumer
 from streamgauge.runs.conduct.identity import Identity, dealt
 from streamgauge.runs.conduct.query import table_folder
-from streamgauge.scenario import Consume, Scenario, Setting
+from streamgauge.scenario import Consume, Scenario
 from streamgauge.scenario.model.consume import consumer_settings
 from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED
 
 FETCH_BACKOFF: Final = {"fetch.queue.backoff.ms": 10}
 """librdkafka's second makes a fast consumer stand still whenever its queue was full."""
-Settings = Mapping[str, Setting]
 
 
 def consumers_of(

@@ -1,6 +1,6 @@
 """From a scenario to a plan: the only place where the engine meets real clients and real files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,19 +10,19 @@ from streamgauge.engine.ports.workers import Broker
 from streamgauge.engine.supervise.plan import LagPlan, Plan
 from streamgauge.engine.worker.observers import ConnectorJob
 from streamgauge.kafka.clients.connections import KafkaConnections
+from streamgauge.kafka.clients.settings import Settings
 from streamgauge.kafka.offsets import open_offsets
 from streamgauge.record.parts import open_sink
 from streamgauge.runs.conduct.consumers import consumers_of
 from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.conduct.producers import producers_of
 from streamgauge.runs.conduct.query import lookup_job, query_job
-from streamgauge.scenario import Connections, Scenario, Setting
+from streamgauge.scenario import Connections, Scenario
 from streamgauge.scenario.model.values import epoch_ns
 from streamgauge.workload.pacing import Int64s
 
 LAG_TIMEOUT_SECONDS: Final = 1.0
 """A sample of lag that has no answer by then has failed."""
-Settings = Mapping[str, Setting]
 
 
 def plan_of(

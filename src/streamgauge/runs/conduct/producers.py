@@ -1,6 +1,5 @@
 """From a scenario to the jobs of its producers."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
@@ -10,6 +9,7 @@ from streamgauge.engine.produce.sources import Recipe
 from streamgauge.engine.produce.stops import FlushPolicy, TransactionPolicy
 from streamgauge.engine.worker.roles import ProducerJob, ProducerMember
 from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID, KafkaProducer
+from streamgauge.kafka.clients.settings import Settings
 from streamgauge.record.corpus import read_events
 from streamgauge.runs.conduct.identity import Identity, dealt
 from streamgauge.scenario import Load, Scenario, Setting
@@ -20,7 +20,6 @@ from streamgauge.workload.pacing.build import pacer_of
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
 MESSAGE_TIMEOUT_DEFAULT_MS: Final = 300_000
 """librdkafka's."""
-Settings = Mapping[str, Setting]
 
 
 def producers_of(

@@ -37,18 +37,14 @@ class MeasuredCluster:
 
     def keep_logs(self, folder: RunFolder) -> None:
         """Copy the logs of a shared broker's garbage collector to the run. Raises RecordError if that fails."""
-        for name in self.broker.names if self.broker and self.is_shared else ():
+        if self.broker is None or not self.is_shared:
+            return
+        for name in self.broker.names:
             kept = folder.gc_log(name)
             try:
-                shutil.copyfile(self.broker_logs / kept.name, kept)
+                shutil.copyfile(self.broker.entry.log.with_name(kept.name), kept)
             except OSError as error:
                 raise RecordError(f"{kept} cannot be written: {error.strerror}") from error
-
-    @property
-    def broker_logs(self) -> Path:
-        """The folder of the logs of our broker."""
-        assert self.broker
-        return self.broker.entry.log.parent
 
 
 @contextlib.contextmanager
@@ -63,10 +59,18 @@ def target_of(
         yield _embedded(request.broker, interrupts, is_shared=True)
     else:
         # Beside the rows, on a disk: the system's temporary folder may be memory, and would make a broker look fast.
-        data = folder.root / "broker"
-        with _started(data, folder.logs, request.java, interrupts, progress, detached=request.keep_broker) as broker:
+        with start_broker(
+            data=folder.root / "broker",
+            logs=folder.logs,
+            java=request.java,
+            detached=request.keep_broker,
+            progress=progress,
+            check=Waiting(interrupts),
+        ) as broker:
             try:
-                yield _embedded(broker, interrupts)
+                target = _embedded(broker, interrupts)
+                _prime(target.cluster, progress)
+                yield target
             finally:
                 # Before the load there is nothing on it that anybody could want.
                 if not interrupts.load_began:
@@ -76,9 +80,7 @@ def target_of(
 
 
 @contextlib.contextmanager
-def shared_broker(
-    folder: Path, java: Java, interrupts: Interrupts | None = None, progress: Progress = lambda _: None
-) -> Iterator[EmbeddedBroker]:
+def shared_broker(folder: Path, java: Java, progress: Progress) -> Iterator[EmbeddedBroker]:
     """An embedded broker for many runs, primed; it ends with the block, and its data and logs below `folder` with it.
 
     Raises BadInput if `folder` cannot be used, BrokerError if the broker does not start.
@@ -86,24 +88,14 @@ def shared_broker(
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="broker-", dir=folder) as place:
         data, logs = Path(place) / "data", Path(place) / "logs"
-        with _started(data, logs, java, interrupts or Interrupts(), progress) as broker:
+        with start_broker(data=data, logs=logs, java=java, progress=progress) as broker:
+            _prime(Cluster(broker.bootstrap, {}, check=broker.check), progress)
             yield broker
 
 
-@contextlib.contextmanager
-def _started(
-    data: Path, logs: Path, java: Java, interrupts: Interrupts, progress: Progress, *, detached: bool = False
-) -> Iterator[EmbeddedBroker]:
-    """A broker that is started and primed."""
-    check = Waiting(interrupts)
-    with start_broker(data=data, logs=logs, java=java, detached=detached, progress=progress, check=check) as broker:
-        try:
-            progress(f"warming it up for {PRIME_SECONDS:g} s")
-            prime(_cluster(broker, interrupts))
-        except BaseException:
-            broker.stop()
-            raise
-        yield broker
+def _prime(cluster: Cluster, progress: Progress) -> None:
+    progress(f"warming it up for {PRIME_SECONDS:g} s")
+    prime(cluster)
 
 
 def _given(bootstrap: str, connection: Mapping[str, Setting], interrupts: Interrupts) -> MeasuredCluster:
@@ -123,8 +115,5 @@ def _embedded(broker: EmbeddedBroker, interrupts: Interrupts, *, is_shared: bool
         class_archive=broker.uses_archive,
     )
     connection = {"bootstrap.servers": broker.bootstrap}
-    return MeasuredCluster(facts, _cluster(broker, interrupts), connection, broker.how_ended, broker, is_shared)
-
-
-def _cluster(broker: EmbeddedBroker, interrupts: Interrupts) -> Cluster:
-    return Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check, is_ours=True))
+    cluster = Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check, is_ours=True))
+    return MeasuredCluster(facts, cluster, connection, broker.how_ended, broker, is_shared)

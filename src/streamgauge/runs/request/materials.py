@@ -1,6 +1,6 @@
 """What a scenario names outside itself: client settings, files and functions, looked at before anything starts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +9,13 @@ from streamgauge.domain.errors import BadInput, Fault, WorkerError
 from streamgauge.engine.consume.buffer import ARGUMENTS
 from streamgauge.engine.produce.compose import Composer
 from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID
-from streamgauge.kafka.clients.settings import NO_SETTINGS, consumer_faults, producer_faults
+from streamgauge.kafka.clients.settings import NO_SETTINGS, Settings, consumer_faults, producer_faults
 from streamgauge.processes.functions import JOB_ARGUMENTS, ORACLE_ARGUMENTS, load_function
 from streamgauge.record.arrivals import read_arrivals
 from streamgauge.runs.conduct.producers import recipe_of
-from streamgauge.scenario import Load, Scenario, Setting
+from streamgauge.scenario import Load, Scenario
 from streamgauge.scenario.model.pace import Pace, Replay
 from streamgauge.workload.pacing import Int64s
-
-Settings = Mapping[str, Setting]
 
 
 def check_settings(scenario: Scenario, connection: Settings = NO_SETTINGS) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.text.secrets import without_secrets
+from streamgauge.processes.disk import free_bytes
 from streamgauge.processes.jvm.java import Java
 from streamgauge.runs.request.trust import Trust
-from streamgauge.scenario import Scenario, Setting, document
+from streamgauge.scenario import Scenario, Setting, advice, document, room_advice
 from streamgauge.workload.pacing import Int64s
 
 
@@ -37,6 +38,11 @@ class Request:
     def target_per_second(self) -> float | None:
         """The target rate on average; None without a load, and where the rate says none."""
         return self.scenario.load.mean_rate if self.scenario.load else None
+
+    def advice(self) -> list[str]:
+        """What to know before it begins: what is allowed and hardly ever meant, and a disk that may become full."""
+        embedded, free = self.bootstrap is None, free_bytes(self.out)
+        return [*advice(self.scenario), *room_advice(self.scenario, str(self.out), free, embedded=embedded)]
 
     def without_secrets(self, text: str) -> str:
         """What somebody said of this run, fit to be written down."""
