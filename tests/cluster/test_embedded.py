@@ -13,7 +13,8 @@ import psutil
 import pytest
 from tests.waiting import until
 
-from streamgauge.cluster import embedded, registry
+from streamgauge.cluster import data, embedded, registry
+from streamgauge.cluster.data import ROOM_BYTES
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError, Interrupted
@@ -252,7 +253,7 @@ def _never(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_small_a_disk_is_told_before_anything_starts(
     java: Java, tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "free_bytes", lambda _folder: 26_000_000)
+    monkeypatch.setattr(data, "free_bytes", lambda _folder: 26_000_000)
 
     with pytest.raises(BadInput) as caught:
         start_broker(logs=tmp_path / "logs", java=java, data=tmp_path / "data")
@@ -291,7 +292,7 @@ def test_a_start_and_priming_fit_into_the_room_that_is_asked_for(java: Java, tmp
         prime(Cluster(broker.bootstrap, {}, check=broker.check))
         blocks = _blocks(tmp_path)
 
-    assert embedded.ROOM_BYTES / 20 < blocks * 512 < embedded.ROOM_BYTES
+    assert ROOM_BYTES / 20 < blocks * 512 < ROOM_BYTES
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,8 @@ from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
-from streamgauge.kafka.clients.connections import (
-    KafkaConnections,
-    NotedUse,
-    PlainOpener,
-    SecuredOpener,
-    opener_of,
-    partitions_of,
-)
+from streamgauge.kafka.clients.connections import KafkaConnections, partitions_of
+from streamgauge.kafka.clients.openers import NotedUse, PlainOpener, SecuredOpener, opener_of
 from streamgauge.scenario import Setting
 from streamgauge.scenario.model.connections import TIMEOUT_SECONDS, ConnectionKind
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.report.pages import words
+from streamgauge.report.pages import details, words
 from streamgauge.result import Result
 from streamgauge.result.model.clients import ConnectionsOfKind, ConnectionsSection, WireOfRole, WireSection
 from streamgauge.result.model.delivery import DeliverySection, MissingMessage
@@ -18,7 +18,7 @@ def account(**counts: int) -> DeliverySection:
 
 def test_what_few_runs_have_is_told_in_a_line_each() -> None:
     """Connections kind by kind, bytes on the wire; nothing where there is nothing."""
-    assert words.also(NOTHING) == words.also(Result.model_construct(missing=[])) == {}
+    assert details.also(NOTHING) == details.also(Result.model_construct(missing=[])) == {}
     figures = {"target_per_second": 50.0, "per_second": 49.9, "p50_ms": 3.7, "p99_ms": 125.0}
     kinds = ConnectionsSection.model_construct(
         open=ConnectionsOfKind.model_construct(None, **figures, failed=2),
@@ -29,7 +29,7 @@ def test_what_few_runs_have_is_told_in_a_line_each() -> None:
     sent = WireOfRole.model_construct(ratio=3.625, messages_per_request=28.9)
     wire = WireSection.model_construct(producers=sent, consumers=None)
 
-    told = words.also(Result.model_construct(missing=[], connections=kinds, wire=wire))
+    told = details.also(Result.model_construct(missing=[], connections=kinds, wire=wire))
 
     assert told == {
         "Connections": "open 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, 2 failed; "
@@ -43,9 +43,9 @@ def test_messages_that_did_not_come_back_are_named() -> None:
     lost = [MissingMessage.model_construct(class_="lost", producer=seq % 2, seq=seq) for seq in range(4)]
     many = [MissingMessage.model_construct(class_="failed", producer=0, seq=seq) for seq in range(12)]
 
-    assert words.missing(NOTHING) == ""
-    assert words.missing(Result.model_construct(missing=lost)) == "lost of producer 0: 0, 2; lost of producer 1: 1, 3"
-    assert words.missing(Result.model_construct(missing=many)).endswith("8, 9; more in the table problems")
+    assert details.missing(NOTHING) == ""
+    assert details.missing(Result.model_construct(missing=lost)) == "lost of producer 0: 0, 2; lost of producer 1: 1, 3"
+    assert details.missing(Result.model_construct(missing=many)).endswith("8, 9; more in the table problems")
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import Final, Self
 
 from streamgauge.cluster import registry
+from streamgauge.cluster.data import check_data, check_room
 from streamgauge.cluster.jars import BROKER, KAFKA_VERSION, Progress, broker_jars, jar_folder
 from streamgauge.cluster.node import OPTIONS, Node, is_full, launch, log_end, log_text, prepare
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.domain.text.address import LOOPBACK
-from streamgauge.processes.disk import free_bytes
 from streamgauge.processes.identity import identify
 from streamgauge.processes.jvm.archive import Archive, archive_of
 from streamgauge.processes.jvm.java import Java
@@ -27,17 +27,21 @@ from streamgauge.processes.patience import Check, no_check
 from streamgauge.processes.places import archive_folder
 
 _KIND: Final = "broker"
+
 _STARTED: Final = "Kafka Server started"
+
 _PORT_TAKEN: Final = "Address already in use"
+
 _START_SECONDS: Final = 60
+
 _STOP_SECONDS: Final = 10
 """Within which a broker is to end in order; half of it where its data are not wanted any more."""
+
 _ARCHIVE_SECONDS: Final = 60
 """The same for one that writes an archive of its classes."""
+
 _ATTEMPTS: Final = 3
-ROOM_BYTES: Final = 64_000_000
-"""What a start and priming write: 40 MB on two cores and at most 53 MB (20,000 messages of 512 bytes a second), which
-Kafka removes from the disk a minute after their topic was deleted; and some room for logs."""
+
 _LEFT: Final[list["subprocess.Popen[bytes]"]] = []
 """Processes that outlive us on purpose: one that runs while its object is collected is taken for a mistake."""
 
@@ -195,7 +199,7 @@ def start_broker(
     registry.sweep()
     jars = jars or broker_jars(progress, check=check)
     if data is not None:
-        _check_data(data)
+        check_data(data)
     temporary = not keep_data and (data is None or not data.exists())
     data = (data or Path(tempfile.mkdtemp(prefix="streamgauge-"))).resolve()
     archive = archive_of(_KIND, archives or archive_folder(), java, jars, OPTIONS)
@@ -218,27 +222,6 @@ def start_broker(
 def archive_of_broker(java: Java) -> Archive | None:
     """The archive that a broker uses if it is there; None where it can have none."""
     return archive_of(_KIND, archive_folder(), java, [jar_folder() / jar.file_name for jar in BROKER.jars()], OPTIONS)
-
-
-def _check_data(data: Path) -> None:
-    where = f"data folder {data}"
-    if "," in str(data.absolute()):
-        raise BadInput.single(where, "Kafka does not support commas in data paths", "Name a folder without one")
-    if data.exists() and not data.is_dir():
-        raise BadInput.single(where, "is not a folder", "Name a folder, or one that does not exist yet")
-    user = next((each for each in registry.listing() if each.data == data.resolve()), None)
-    if user:
-        what = f"is in use by {user.name} at {user.bootstrap} (process {user.process.pid})"
-        raise BadInput.single(where, what, "Use that broker, stop it, or name another folder")
-
-
-def check_room(node: Node) -> None:
-    """Return if the disk has room for a broker that starts and is primed; otherwise raise BadInput that says so."""
-    free = free_bytes(node.data)
-    if free is not None and free < ROOM_BYTES:
-        needed = f"a broker needs {ROOM_BYTES / 1e6:,.0f} MB"
-        what = f"its disk has {free / 1e6:,.0f} MB left; {needed}"
-        raise BadInput.single(f"data folder {node.data}", what, "Free space, or choose a folder on another disk")
 
 
 def _start(node: Node, check: Check, *, temporary: bool) -> EmbeddedBroker:

@@ -72,7 +72,7 @@ def lag(
     Example: `streamgauge simulate lag --change 8s:capacity=16k/s` or `streamgauge simulate lag --scenario bp-tight` or
     `streamgauge simulate lag --rate 10k/s --capacity 4k/s --limit 500 --figure lag.svg`
     """
-    from streamgauge.cli.simulate.asked import Asked
+    from streamgauge.cli.simulate.options import Asked
     from streamgauge.cli.simulate.printed import simulate_lag
 
     asked = Asked(

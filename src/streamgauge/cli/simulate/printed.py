@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from rich.table import Table
 
-from streamgauge.cli.simulate.asked import Asked, checked
+from streamgauge.cli.simulate.asked import checked
+from streamgauge.cli.simulate.options import Asked
 from streamgauge.control.simulate import Row, Simulated, Summary, simulate
 from streamgauge.control.simulation import TICK_NS, Model
 from streamgauge.control.theory import Law, laws

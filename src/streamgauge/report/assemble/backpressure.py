@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from streamgauge.report.assemble.sections import Values, made
+from streamgauge.report.assemble.nulls import Values, made
 from streamgauge.result.model.pressure import BackpressureSection, FaultAction, RecoveryScore, ThrottleWait
 from streamgauge.verdict.evidence import Evidence, Row
 

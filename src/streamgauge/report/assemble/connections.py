@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from streamgauge.report.assemble.sections import made
+from streamgauge.report.assemble.nulls import made
 from streamgauge.result.model.clients import ConnectionsOfKind, ConnectionsSection
 from streamgauge.scenario.model.connections import ConnectionKind
 from streamgauge.verdict.evidence import Evidence, Row

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.report.assemble.sections import Values, made
+from streamgauge.report.assemble.nulls import Values, made
 from streamgauge.result.model.pressure import GroupLags, LagSection
 from streamgauge.verdict.evidence import Evidence, Row
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.report.assemble import backpressure, lag, piped, sections
+from streamgauge.report.assemble import backpressure, lag, latencies, piped, sections
 from streamgauge.report.assemble.connections import connections
 from streamgauge.report.assemble.wire import wire
 from streamgauge.report.files import read_facts, rows_of, table_file, whole
@@ -69,7 +69,7 @@ def _assembled(run: Evidence) -> Result:
     parts: dict[str, Any] = {
         "verdict": verdict(run),
         "throughput": sections.throughput(run),
-        "latency": sections.latencies(run),
+        "latency": latencies.latencies(run),
         "schedule_delay": sections.schedule_delay(run),
         "delivery": sections.delivery(run),
         "missing": sections.missing_messages(run),

@@ -1,16 +1,16 @@
 """The parts of result.json: what the tables say, selected and named. Counts are divided by durations, no more."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.latency.percentiles import INFINITE, NOTHING, PERCENTILES, SAMPLES_NEEDED, too_few
+from streamgauge.domain.latency.percentiles import NOTHING
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
-from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES
-from streamgauge.result.model.base import Section
+from streamgauge.report.assemble.latencies import KINDS
+from streamgauge.report.assemble.nulls import OLDER, Values, made, missing, with_reasons
 from streamgauge.result.model.clients import ProcessingSection
 from streamgauge.result.model.delivery import DeliverySection, MissingMessage, TransactionsSection
-from streamgauge.result.model.latency import LatencyFigures, LatencySection, RecordAge, ScheduleDelaySection
+from streamgauge.result.model.latency import ScheduleDelaySection
 from streamgauge.result.model.resources import (
     CollectorPauses,
     ConsumerPolls,
@@ -21,39 +21,31 @@ from streamgauge.result.model.resources import (
 from streamgauge.result.model.throughput import ThroughputSection, TimelineSecond
 from streamgauge.scenario.profile import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED
 from streamgauge.scenario.profile.model import CLOSED
-from streamgauge.verdict.checks.record import RECORD_TIME_MS
 from streamgauge.verdict.evidence import Evidence, Row, worst_group
 
-Values = dict[str, Any]
-Made = TypeVar("Made", bound=Section)
-
 BYTES_PER_MB: Final = 1e6
+
 NO_LOAD: Final = "nothing is sent"
+
 NO_CONSUMERS: Final = "no consumers"
-OLDER: Final = "the run was analysed by an older version"
 
 MISSING: Final = ("lost", "undelivered", "failed", "expired", "unknown")
+
 NAMED: Final = 10
 """Messages of a class that are named; the table `problems` has more."""
+
 _RATES: Final = ("sent", "acked", "received", "processed")
+
 _SENDING: Final = ("sent", "acked")
+
 _SENDERS: Final = frozenset({"sent", "acked", "failed", "unsent", "aborted", "resent", "fate_unknown", "unaccounted"})
-_MOMENTS: Final = ("min_ms", "mean_ms", "stddev_ms", "variance_ms2", "mad_ms")
-_PATHS: Final = ("ack", "end_to_end", "processing")
-_KINDS: Final = ("response", "service")
-_SINCE_RECORD_TIME: Final = "since_record_time"
-_LATER: Final = ("batch", "flush_wait", "throttle", "own_schedule_delay", _SINCE_RECORD_TIME)
-"""Latencies that few runs have."""
+
 _LATER_COUNTS: Final = frozenset(
     {"aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_received", "unaccounted"}
 )
 """Counts that the first version did not know."""
+
 OF_LAG: Final = ("admitted_per_second", "committed_lag", "position_lag", "time_lag_ms")
-
-
-def missing(table: str) -> str:
-    """Why there is a null where a table is not there."""
-    return f"the table {table} is missing"
 
 
 def throughput(run: Evidence) -> ThroughputSection:
@@ -92,71 +84,6 @@ def _why_no_rate(run: Evidence, key: str) -> str | None:
     if stage != "target" and run.measured is None:
         return missing("throughput")
     return None
-
-
-def latencies(run: Evidence) -> LatencySection:
-    """Every latency of the measure phase; null where its table is missing."""
-    paths = {path: {kind: _latency_of(run, f"{path}_{kind}") for kind in _KINDS} for path in _PATHS}
-    singles = {
-        "poll": _latency_of(run, "poll"),
-        **{name: _only_present(run, name) for name in _LATER},
-    }
-    found = {**paths, **singles}
-    return made(LatencySection, found, lambda name: _why_no_latency(run, name))
-
-
-def _only_present(run: Evidence, metric: str) -> LatencyFigures | None:
-    """A latency that few runs have; null where this one has it not."""
-    found = None if run.latency(metric).get("reason") else _latency_of(run, metric)
-    if found is None or metric != _SINCE_RECORD_TIME:
-        return found
-    return RecordAge.model_validate(found.model_dump(exclude_unset=True) | _of_record_time(run))
-
-
-def _of_record_time(run: Evidence) -> Values:
-    """Whose clock the time of records was read from, and how far it may be off."""
-    row = run.latency(_SINCE_RECORD_TIME)
-    error = f"a record's time is exact to {RECORD_TIME_MS:g} ms"
-    if not run.facts.broker.embedded:
-        error += "; the clock offset between the hosts is not known"
-    return {"clock": row["clock"], "negative": row["negative"], "error_ms": RECORD_TIME_MS, "error": error}
-
-
-def _why_no_latency(run: Evidence, metric: str) -> str:
-    if "latency" not in run.tables:
-        return missing("latency")
-    return str(run.latency(metric).get("reason") or OLDER)
-
-
-def _latency_of(run: Evidence, metric: str) -> LatencyFigures | None:
-    row = run.latency(metric)
-    return latency(row, run.matching("cdf", metric=metric)) if row else None
-
-
-def latency(row: Row, cdf: Iterable[Row]) -> LatencyFigures:
-    """One latency: moments of what was delivered, percentiles as intervals where messages never came."""
-    out: Values = {name: row[name] for name in ("count", "censored", "selected_by", *_MOMENTS)}
-    for name in PERCENTILES:
-        out[f"{name}_ms"] = row[f"{name}_ms"]
-        if row[f"{name}_censored"]:
-            out[f"{name}_hi_ms"] = row[f"{name}_hi_ms"]
-    if row["censored"] and row["delivered_p50_ms"] is not None:
-        out["delivered"] = {f"{name}_ms": row[f"delivered_{name}_ms"] for name in DELIVERED_PERCENTILES}
-    out["max_ms"] = row["max_ms"]
-    out["cdf"] = list(cdf)
-    return made(LatencyFigures, out, lambda key: _why_no_figure(row, key))
-
-
-def _why_no_figure(row: Row, key: str) -> str:
-    if row["reason"]:
-        return str(row["reason"])
-    if key.endswith("_hi_ms"):
-        return INFINITE
-    population = row["count"] + row["censored"]
-    needed = SAMPLES_NEEDED.get(key.removesuffix("_ms"), 0)
-    if population == 0:
-        return NOTHING
-    return too_few(needed, population) if population < needed else "no message was delivered"
 
 
 def schedule_delay(run: Evidence) -> ScheduleDelaySection | None:
@@ -284,20 +211,8 @@ def _window(run: Evidence, row: Row, metrics: Mapping[str, Row], lag: Values) ->
     seconds = (row["duration_ns"] or 0) / NS_PER_SECOND
     out: Values = {"second": row["second"], **_rates(run, row, seconds), **{name: lag.get(name) for name in OF_LAG}}
     for path in ("ack", "end_to_end"):
-        out[path] = {kind: metrics.get(f"{path}_{kind}") for kind in _KINDS}
+        out[path] = {kind: metrics.get(f"{path}_{kind}") for kind in KINDS}
     out["outstanding"] = row["outstanding"]
     out["errors"] = row["failed"] + row["unsent"] if run.sends else None
     out["due_per_second"] = row["due"] / seconds if run.has_schedule and seconds else None
     return TimelineSecond.model_validate(out)
-
-
-def made(kind: type[Made], out: Values, why: Callable[[str], str | None]) -> Made:
-    """The section with these values, and a reason for each of its nulls."""
-    return kind.model_validate(with_reasons(out, why))
-
-
-def with_reasons(out: Values, why: Callable[[str], str | None]) -> Values:
-    """The section with a reason for each of its nulls."""
-    nulls = [key for key, value in out.items() if value is None]
-    out["reasons"] = {key: why(key) or NOTHING for key in nulls}
-    return out

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from streamgauge.report.assemble.sections import NO_CONSUMERS, NO_LOAD, Values, made, missing
+from streamgauge.report.assemble.nulls import Values, made, missing
+from streamgauge.report.assemble.sections import NO_CONSUMERS, NO_LOAD
 from streamgauge.result.model.clients import WireOfRole, WireSection, WireTraffic
 from streamgauge.verdict.evidence import Evidence, Row
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
 from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.figures.drawing.theme import page_config, sized
-from streamgauge.report.pages import passage, pressure, words
+from streamgauge.report.pages import details, passage, pressure, words
 from streamgauge.result import Result
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.latency import LatencyPair
@@ -52,7 +52,7 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         troubles=words.troubles(delivery),
         clean=words.no_troubles(delivery),
         groups=delivery.groups,
-        also=words.also(result),
+        also=details.also(result),
         piped=passage.facts(result),
         passages=_passages(result),
         policy=pressure.policy(result),

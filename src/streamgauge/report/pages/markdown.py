@@ -7,7 +7,7 @@ from typing import Any, Final
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import per_second, significant
 from streamgauge.report.files import whole
-from streamgauge.report.pages import passage, pressure, words
+from streamgauge.report.pages import details, passage, pressure, words
 from streamgauge.result import Result
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.latency import LatencySection
@@ -102,7 +102,7 @@ def _delivery(delivery: DeliverySection) -> Iterator[str]:
 
 def _also(result: Result) -> Iterator[str]:
     """What few runs have, in a line each."""
-    yield "\n".join(f"- {label}: {text}" for label, text in words.also(result).items())
+    yield "\n".join(f"- {label}: {text}" for label, text in details.also(result).items())
 
 
 def _pressure(result: Result) -> Iterator[str]:

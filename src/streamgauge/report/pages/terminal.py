@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.domain.text.numbers import UNKNOWN, per_second
-from streamgauge.report.pages import passage, pressure, words
+from streamgauge.report.pages import details, passage, pressure, words
 from streamgauge.report.pages.page import console_of
 from streamgauge.result import Result
 from streamgauge.result.model.delivery import DeliverySection
@@ -57,7 +57,7 @@ def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
     yield "Latency, ms", _latency(result.latency)
     yield "", ""
     yield "Delivery", _delivery(result.delivery)
-    for label, told in (words.also(result) | passage.in_short(result) | pressure.in_short(result)).items():
+    for label, told in (details.also(result) | passage.in_short(result) | pressure.in_short(result)).items():
         yield label, Text(told)
     yield "Resources", Text(_resources(result.resources))
     if result.expectations:

@@ -8,14 +8,11 @@ from streamgauge.domain.text.numbers import (
     UNKNOWN,
     listed,
     milliseconds,
-    per_second,
     percent,
     significant,
     whole,
 )
 from streamgauge.domain.text.quantities import format_duration
-from streamgauge.result import Result
-from streamgauge.result.model.clients import ConnectionsOfKind
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.latency import LatencyFigures, LatencySection, RecordAge
 from streamgauge.result.model.resources import ProcessUsage, ResourcesSection
@@ -24,15 +21,14 @@ from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
 from streamgauge.scenario.profile.model import ProcessingProfile
 
-NAMED: Final = 10
-"""Messages that are named where there is little room."""
-
 FEW_WORKERS: Final = 4
 """More workers of one role than these are told by their range."""
 
 JUDGEMENTS: Final = {True: "VALID", False: "NOT VALID", None: "NOT JUDGED"}
+
 GRAVEST_FIRST: Final = ("fail", "warn", "unknown")
 """The statuses of checks that did not pass."""
+
 STAGES: Final = {
     "target": "target_per_second",
     "sent": "sent_per_second",
@@ -40,13 +36,18 @@ STAGES: Final = {
     "received": "received_per_second",
 }
 """Rates by what they are called, and their keys."""
+
 PERCENTILES: Final = ("p50", "p99", "p99_9", "max")
 """The figures of a latency that are shown."""
+
 FIGURE_HEADS: Final = tuple(name.replace("_", ".") for name in PERCENTILES)
 
 _CLOCKS: Final = {"append": "broker", "create": "producer", "both": "mixed"}
+
 _STATUS_WORDS: Final = {"pass": "passed", "fail": "failed", "warn": "warned", "unknown": "unknown"}
+
 _PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end", "processing": "processing"}
+
 _SINGLE: Final = {
     "batch": "batch",
     "flush_wait": "flush wait",
@@ -54,14 +55,19 @@ _SINGLE: Final = {
     "since_record_time": "since record time",
 }
 """Latencies that few runs have, and have no begin to choose."""
+
 DELIVERED_ONLY: Final = "delivered only"
+
 WHY_CENSORED: Final = (
     "`>` counts messages that never arrived at their age; `delivered only` leaves them out, so it improves as more "
     "messages are missing."
 )
 """Why percentiles of what was delivered are shown, and are not the result."""
+
 _PACES: Final = {"max": "as fast as possible", "closed": "closed loop"}
+
 _GOOD: Final = {"sent": "sent", "acked": "acknowledged", "delivered_once": "delivered once"}
+
 _TROUBLES: Final = {
     "failed": "failed to send",
     "unsent": "not sent",
@@ -83,6 +89,7 @@ _TROUBLES: Final = {
     "fate_unknown": "of unknown fate",
     "unaccounted": "unaccounted for",
 }
+
 _TROUBLES_IN_SHORT: Final = {
     "failed": "failed",
     "lost": "lost",
@@ -91,6 +98,7 @@ _TROUBLES_IN_SHORT: Final = {
     "reordered": "reordered",
     "corrupt": "corrupt",
 }
+
 _GRAVE: Final = frozenset(
     {"failed", "unsent", "lost", "undelivered", "expired", "corrupt", "unrecorded", "unaccounted"}
 )
@@ -238,77 +246,6 @@ def no_troubles(delivery: DeliverySection) -> str:
     """Which troubles are known to be none; empty where that is not known of any."""
     empty = [words for name, words in _TROUBLES_IN_SHORT.items() if getattr(delivery, name) == 0]
     return f"none {listed(empty, 'or')}" if empty else ""
-
-
-def also(result: Result) -> dict[str, str]:
-    """What few runs have, in a line each; nothing of what a run has none of."""
-    told = {
-        "Missing": missing(result),
-        "Transactions": transactions(result),
-        "Processing": processing(result),
-        "Connections": connections(result),
-        "Wire": wire(result),
-    }
-    return {label: text for label, text in told.items() if text}
-
-
-def missing(result: Result) -> str:
-    """The first messages that did not come back, by producer and sequence; empty where none is missing."""
-    by_producer: dict[str, list[str]] = {}
-    named = result.missing
-    for each in named[:NAMED]:
-        producer = "of unknown producer" if each.producer is None else f"of producer {each.producer}"
-        seq = UNKNOWN if each.seq is None else str(each.seq)
-        by_producer.setdefault(f"{each.class_} {producer}", []).append(seq)
-    told = "; ".join(f"{who}: {', '.join(seqs)}" for who, seqs in by_producer.items())
-    return f"{told}; more in the table problems" if len(named) > NAMED else told
-
-
-def connections(result: Result) -> str:
-    """What became of connections, kind by kind; empty where there were none."""
-    told = []
-    for kind, each in result.connections or ():
-        if not isinstance(each, ConnectionsOfKind):
-            continue
-        asked = f" of {per_second(each.target_per_second)}" if each.target_per_second is not None else ""
-        failed = f"{whole(each.failed)} failed" if each.failed else "none failed"
-        times = f"p50 {milliseconds(each.p50_ms)}, p99 {milliseconds(each.p99_ms)}"
-        told.append(f"{kind.replace('_', ' ')} {per_second(each.per_second)}{asked}, {times}, {failed}")
-    return "; ".join(told)
-
-
-def wire(result: Result) -> str:
-    """What producers put on the wire for the bytes of their messages; empty where nobody counted."""
-    sent = result.wire and result.wire.producers
-    if not sent or sent.ratio is None:
-        return ""
-    messages = sent.messages_per_request
-    each = f", {significant(messages)} messages a request" if messages is not None else ""
-    share = percent(sent.ratio) if sent.ratio < 1 else f"{significant(sent.ratio)} times"
-    return f"payload is {share}{' of' if sent.ratio < 1 else ''} the bytes on the wire{each}"
-
-
-def transactions(result: Result) -> str:
-    """How transactions ended, and how long they took; empty where there were none."""
-    ended = result.transactions
-    if not ended:
-        return ""
-    told = [f"{whole(each.count)} {outcome}" for outcome, each in ended if each.count]
-    took = ended.committed
-    rate = f", {per_second(took.per_second)} of {significant(took.mean_messages)} messages" if took.count else ""
-    times = f", p50 {milliseconds(took.p50_ms)}, max {milliseconds(took.max_ms)}" if took.count else ""
-    return f"{', '.join(told) or 'none'}{rate}{times}"
-
-
-def processing(result: Result) -> str:
-    """What consumers did with messages, beside what they were asked to; empty where they did nothing."""
-    done = result.processing
-    if not done:
-        return ""
-    asked = f" (target {milliseconds(done.target_ms)})" if done.target_ms is not None else ""
-    left = f", {whole(done.unprocessed)} not processed" if done.unprocessed else ""
-    busy = f", busy {percent(done.busy_share)} of the time" if done.busy_share is not None else ""
-    return f"{whole(done.processed)} in {milliseconds(done.mean_ms)} each{asked}{left}{busy}"
 
 
 def cores(processes: Sequence[ProcessUsage]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.text.quantities import fraction
-from streamgauge.scenario.model import pace
+from streamgauge.scenario.model import shapes
 
 
 class Rates(NamedTuple):
@@ -22,19 +22,19 @@ def rates_of(shape: object) -> tuple[list[Rates], list[Rates]]:
     None of a shape that is made of times or draws.
     """
     match shape:
-        case pace.Ramp():
+        case shapes.Ramp():
             return [_rates(shape.from_, shape.to, shape.over)], _hold(shape.to)
-        case pace.Steps():
+        case shapes.Steps():
             first, last = fraction(shape.from_), fraction(shape.to)
             stairs = [first + (last - first) * step / (shape.steps - 1) for step in range(shape.steps)]
             return [Rates(rate, rate, shape.each) for rate in stairs], _hold(shape.to)
-        case pace.Spike():
+        case shapes.Spike():
             base, peak = _rates(shape.base, shape.base, shape.at), _rates(shape.peak, shape.peak, shape.for_)
             return [base, peak], _hold(shape.base)
-        case pace.Burst():
+        case shapes.Burst():
             burst = _rates(shape.burst, shape.burst, shape.for_)
             return [], [burst, _rates(shape.base, shape.base, shape.every - shape.for_)]
-        case pace.Segments():
+        case shapes.Segments():
             pieces = [_rates(each.rate, each.end, each.for_) for each in shape.segments]
             return pieces, {"hold": _hold(shape.segments[-1].end), "repeat": pieces, "stop": []}[shape.then]
     return [], []

@@ -4,7 +4,7 @@ Apart from the pacers, so that workers, which need only those, start without a v
 """
 
 from streamgauge.domain.text.quantities import fraction
-from streamgauge.scenario.model import pace
+from streamgauge.scenario.model import pace, shapes
 from streamgauge.scenario.profile.shapes import rates_of
 from streamgauge.workload.pacing.constant import constant
 from streamgauge.workload.pacing.drawn import PoissonPacer, WindowPacer
@@ -36,9 +36,9 @@ def pacer_of(
 def _whole(rate: pace.Pace, seed: int, warmup_ns: int) -> Whole:
     """The schedule of all producers together."""
     match rate.chosen[1]:
-        case pace.Poisson(rate=mean):
+        case shapes.Poisson(rate=mean):
             return PoissonPacer(seed, mean)
-        case pace.Windows() as shape:
+        case shapes.Windows() as shape:
             return WindowPacer(
                 seed,
                 messages=shape.messages,

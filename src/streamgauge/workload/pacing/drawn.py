@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.scenario.model.pace import MOST_DEVIATIONS
+from streamgauge.scenario.model.shapes import MOST_DEVIATIONS
 from streamgauge.workload.pacing.pacer import Int64s
 
 CHUNK: Final = 8_192
