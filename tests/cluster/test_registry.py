@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from streamgauge.cluster import registry
+from streamgauge.cluster import embedded, registry
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.cluster.registry import Entry, orphans
 from streamgauge.domain.errors import BadInput, BrokerError
@@ -401,7 +401,11 @@ def test_state_is_kept_where_the_user_wants_it(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("owned", [True, False], ids=["ours", "detached"])
-def test_the_end_of_the_block_ends_a_broker_that_is_ours(brokers: Path, owned: bool) -> None:
+def test_the_end_of_the_block_ends_a_broker_that_is_ours(
+    brokers: Path, owned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[subprocess.Popen[bytes]] = []
+    monkeypatch.setattr(embedded, "_LEFT", left)
     process = subprocess.Popen([*PYTHON, "import signal; signal.pause()"])
     known = identify(process.pid)
 
@@ -412,4 +416,6 @@ def test_the_end_of_the_block_ends_a_broker_that_is_ours(brokers: Path, owned: b
     gc.collect()
     alive = is_alive(known)
     registry.end(entry(known, None))
+    for each in left:
+        each.wait()
     assert alive is not owned
