@@ -165,7 +165,7 @@ def test_hysteresis_pauses_and_goes_on_by_the_lag_that_was_sampled(conducted: Co
 
 def test_credit_needs_a_topic_that_the_run_makes(conducted: Conducted, fresh_topic: Callable[[int], str]) -> None:
     """Offsets are counted from the first; and a cluster that is given is not ours to pause."""
-    with pytest.raises(BadInput, match="needs a topic that the run makes"):
+    with pytest.raises(BadInput, match="needs a topic created by the run"):
         conducted(topic={"name": fresh_topic(12)})
     with pytest.raises(BadInput, match="only an embedded broker"):
         conducted(faults=[{"at": "1s", "kind": "pause", "target": "broker", "for": "1s"}])

@@ -327,7 +327,7 @@ def test_interrupted_while_topics_are_made_it_says_what_is_left(
         begin(topics)
 
     monkeypatch.setattr(Topics, "begin", interrupted)
-    said = f"topics and groups is still on {broker.bootstrap}"
+    said = f"topics and groups that it had created are still on {broker.bootstrap}"
     with pytest.raises(Interrupted, match=said):
         conduct(request, interrupts, lambda _text: None)
     (root,) = tmp_path.iterdir()

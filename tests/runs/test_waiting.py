@@ -52,6 +52,19 @@ def test_after_the_load_a_cluster_has_a_moment_for_its_last_answers() -> None:
         waiting()
 
 
+def test_a_wait_that_was_broken_off_before_takes_nothing_from_the_last_answers() -> None:
+    """A sampler may have noticed long before the workers were gone."""
+    interrupts, now_ns = Interrupts(), [0]
+    waiting = Waiting(interrupts, now_ns=lambda: now_ns[0])
+    interrupts.note()
+    with pytest.raises(Interrupted):
+        waiting()
+
+    now_ns[0] = 2 * LAST_ANSWERS_NS
+    interrupts.end_load()
+    waiting()
+
+
 @pytest.mark.parametrize(("is_ours", "patient"), [(True, False), (False, True)])
 def test_where_nothing_was_measured_only_a_cluster_of_the_users_is_tidied_up(is_ours: bool, patient: bool) -> None:
     interrupts = Interrupts()

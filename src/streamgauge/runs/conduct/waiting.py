@@ -28,7 +28,7 @@ class Waiting:
     """Whether the cluster ends with the run: of one on which nothing was measured, nothing is worth to be asked."""
     now_ns: Callable[[], int] = clock.monotonic_ns
     _hurry_ns: int | None = None
-    """Since when the user waits for the end, as far as it was noticed."""
+    """Since when the user waits for the last answers, as far as it was noticed."""
 
     def __call__(self) -> None:
         """Return if it is worth to wait; raises Interrupted where the user would not, and what `look` raises."""
@@ -36,14 +36,14 @@ class Waiting:
         if not self.interrupts.at_once:
             self._hurry_ns = None
             return
-        if self._hurry_ns is None:
-            self._hurry_ns = self.now_ns()
-        if self.now_ns() - self._hurry_ns >= self._patience_ns():
-            raise Interrupted(
-                "interrupted: the cluster was not queried any more" if self.interrupts.load_began else self.why
-            )
+        if self._is_asked_last():
+            if self._hurry_ns is None:
+                self._hurry_ns = self.now_ns()
+            if self.now_ns() - self._hurry_ns < LAST_ANSWERS_NS:
+                return
+        began = self.interrupts.load_began
+        raise Interrupted("interrupted: the cluster was not queried any more" if began else self.why)
 
-    def _patience_ns(self) -> int:
-        """How long the last answers are waited for."""
-        is_asked_last = self.interrupts.load_ended and not (self.is_ours and self.interrupts.in_vain)
-        return LAST_ANSWERS_NS if is_asked_last else 0
+    def _is_asked_last(self) -> bool:
+        """Whether the run is over, and the cluster is worth a moment for its last answers."""
+        return self.interrupts.load_ended and not (self.is_ours and self.interrupts.in_vain)
