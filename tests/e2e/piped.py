@@ -34,7 +34,7 @@ def came_out(folder: RunFolder) -> Counter[Stamp]:
 
 
 def happened(folder: RunFolder) -> list[str]:
-    return [row["event"] for row in sorted(rows(folder, "query", "what", "at_ns"), key=lambda row: row["at_ns"])]
+    return [row["event"] for row in sorted(rows(folder, "query", "event", "at_ns"), key=lambda row: row["at_ns"])]
 
 
 def assert_followed(folder: RunFolder, partitions: int = 2) -> None:

@@ -165,7 +165,7 @@ def test_batches_are_made_as_large_as_they_may_be_long(conducted: Conducted) -> 
     )
 
     assert read_facts(folder).drained
-    changes = [row["detail"] for row in rows(folder, "query", "what", "detail") if row["event"] == "limited"]
+    changes = [row["detail"] for row in rows(folder, "query", "event", "detail") if row["event"] == "limited"]
     assert changes
     limits = [row["max_offsets"] for row in rows(folder, "progress", "max_offsets")]
     assert limits[0] == 100

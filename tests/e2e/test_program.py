@@ -150,7 +150,7 @@ def brokers_of(pid: int) -> list[psutil.Process]:
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("paused", [False, True], ids=["", "paused"])
-@pytest.mark.parametrize("stage", ["starting Apache Kafka", "priming it", "starting 2 producers"])
+@pytest.mark.parametrize("stage", ["starting Apache Kafka", "warming it up", "starting 2 producers"])
 def test_before_the_load_one_signal_ends_it_soon_and_leaves_nothing(tmp_path: Path, stage: str, paused: bool) -> None:
     """A broker that is paused as well, which answers nothing and hears of no end."""
     mark = {"STARTED_BY": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
@@ -237,7 +237,7 @@ def test_a_terminal_that_is_closed_stops_the_run_and_loses_nothing(broker: Embed
         ),
         (["run", "baseline", "--out", "/dev/null/x"], "--out /dev/null/x: cannot be written: Not a directory"),
         (["run", "baseline", "--sett", "x=1"], "No such option: --sett"),
-        (["analyse", "nowhere"], "nowhere: not a run folder: it has no or not readable. Name a folder"),
+        (["analyse", "nowhere"], "nowhere: not a run folder: it has no readable run.json. Name a folder"),
         (["scenarios", "basline"], "Did you mean `baseline`?"),
         (["scenarios", "baseline", "--set", "phases.measure=soon"], "phases.measure: 'soon': not a duration."),
         (["nonsense"], "No such command 'nonsense'"),

@@ -214,7 +214,7 @@ def test_a_size_of_batches_that_was_not_given_cannot_be_changed(bench: Bench, wa
     watched.ready()
     watched.query.limit(900)
 
-    assert "reads without a limit" in watched.why()
+    assert "has no batch limit" in watched.why()
 
 
 def test_a_killed_jvm_loses_nothing(bench: Bench, watch: Watch) -> None:

@@ -109,7 +109,7 @@ def test_brokers_and_analyses_start_from_what_was_made(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     told, made, *paths = done.stdout.splitlines()
-    assert "making archives" in told
+    assert "creating Java class data sharing archives" in told
     assert made == "True"
     for path in map(Path, paths):
         assert path.parent == tmp_path

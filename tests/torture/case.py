@@ -186,7 +186,7 @@ class Case:
                 command, capture_output=True, text=True, timeout=END_SECONDS, check=False,
                 env={**os.environ, **self._environ()},
             )  # fmt: skip
-            if child.process.poll() is None and (done.returncode != 2 or "goes on" not in done.stderr):
+            if child.process.poll() is None and (done.returncode != 2 or "is still active" not in done.stderr):
                 self.faults.append(f"an analysis beside it ended with {done.returncode}: {done.stderr[-300:]}")
 
     def _await_end(self, child: Child) -> None:

@@ -83,7 +83,7 @@ def stage_metrics(knows: Knowledge, known: Sequence[Stage], staged: Staged | Non
 
 
 def _why_no_stages(knows: Knowledge) -> str:
-    reasons = ((not knows.loads, "the run has no load"), (not knows.consumes, "nobody consumes"))
+    reasons = ((not knows.loads, "the run has no load"), (not knows.consumes, "no consumers"))
     return next((reason for holds, reason in reasons if holds), NOT_PIPED)
 
 
@@ -91,7 +91,7 @@ def _absent(name: str, knows: Knowledge) -> str | None:
     """Why a run has no such latency; None where it has."""
     reasons = (
         (not knows.loads, "the run has no load"),
-        (name not in {*ACK, *OF_SENDING} and not knows.consumes, "nobody consumes"),
+        (name not in {*ACK, *OF_SENDING} and not knows.consumes, "no consumers"),
         (name in THROTTLE and not knows.policy, NOT_HELD_BACK),
         (name in {*ACK} and not knows.acks, "acks 0" if knows.acks_0 else "no message was acknowledged"),
         (name in {*PROCESSING} and not knows.processing, "processing is not recorded"),
@@ -107,7 +107,7 @@ def why_no_schedule(knows: Knowledge) -> str:
 
 def _absent_span(spans: Spans, knows: Knowledge) -> str | None:
     if spans.metric == POLL:
-        return None if knows.consumes else "nobody consumes"
+        return None if knows.consumes else "no consumers"
     if not knows.loads:
         return "the run has no load"
     return None if len(spans.took_ns) else "the load does not wait for its reports"
@@ -115,7 +115,7 @@ def _absent_span(spans: Spans, knows: Knowledge) -> str | None:
 
 def _absent_record_time(knows: Knowledge) -> str | None:
     if not knows.consumes:
-        return "nobody consumes"
+        return "no consumers"
     if knows.loads:
         return "the run sends what it receives: its own stamps say when"
     return None if knows.stamps else "the records do not say when they were made"
