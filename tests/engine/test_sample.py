@@ -12,7 +12,8 @@ from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.engine.board import Cells, Order, Slot
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.observe.sample import INTERVAL_NS, Sampler, Watched
-from streamgauge.processes.cgroup.quotas import Throttling
+from streamgauge.processes.cpu.quotas import Throttling
+from streamgauge.processes.cpu.waiting import Pressure, Threads, Waited
 
 
 @dataclass
@@ -56,6 +57,30 @@ def test_every_process_and_the_host_are_looked_at() -> None:
     assert looks.of("consumer-0") == []
     assert host["cpu_ns"] > 0
     assert host["idle_ns"] > 0
+
+
+def test_how_long_threads_wait_for_a_core_is_told_of_every_process() -> None:
+    """Context switches and the client's threads of workers only; a machine that counts nothing has nulls."""
+    board, looks = Cells.new(1, 1), Looks()
+    watched = [Watched("producer-0", "producer", os.getpid(), (0,)), Watched("broker-1", "broker", os.getpid())]
+
+    class Known(Threads):
+        def waited(self) -> Waited | None:
+            return Waited(5, 6, 7 if self.with_switches else None)
+
+    class Unknown(Threads):
+        def waited(self) -> Waited | None:
+            return None
+
+    Sampler(watched, board, looks, lambda: Order.GO, threads=Known, pressure=lambda: Pressure(1, None, 3)).look()
+    Sampler(watched, board, looks, lambda: Order.GO, threads=Unknown, pressure=Pressure).look()
+
+    names = ("run_delay_ns", "client_run_delay_ns", "switches")
+    null = (NULL_INT64,) * 3
+    assert [tuple(row[name] for name in names) for row in looks.of("producer-0")] == [(5, 6, 7), null]
+    assert [tuple(row[name] for name in names) for row in looks.of("broker-1")] == [(5, NULL_INT64, NULL_INT64), null]
+    names = ("cpu_pressure_ns", "io_pressure_ns", "memory_pressure_ns")
+    assert [tuple(row[name] for name in names) for row in looks.of("host")] == [(1, NULL_INT64, 3), null]
 
 
 def test_the_host_tells_of_the_wall_clock_and_of_cpu_quotas() -> None:

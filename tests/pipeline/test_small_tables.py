@@ -111,6 +111,17 @@ def test_the_host_is_told_of_quotas_and_of_the_wall_clock() -> None:
     assert [measure[name] for name in names] == [0.15, 4, 0.2, 995 * SECOND + 5_000_000]
 
 
+def test_waiting_for_a_core_is_told_by_time() -> None:
+    """Added up over threads, it may be more than the time there is."""
+    looks = [
+        look(0, run_delay_ns=0, client_run_delay_ns=0, switches=3, cpu_pressure_ns=0, io_pressure_ns=None),
+        look(1, run_delay_ns=3 * SECOND, client_run_delay_ns=SECOND // 2, switches=10, cpu_pressure_ns=SECOND // 4),
+    ]
+    (row,) = resources(looks, SPAN)
+    assert (row["run_delay_share"], row["client_run_delay_share"], row["switches"]) == (3.0, 0.5, 7)
+    assert (row["cpu_pressure_share"], row["io_pressure_share"], row["memory_pressure_share"]) == (0.25, None, None)
+
+
 def test_periods_take_no_more_than_the_time_there_is() -> None:
     """The first that is counted may have begun before the first look."""
     looks = [look(0, throttled_periods_ns=0), look(1, throttled_periods_ns=11 * SECOND // 10)]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.quota import quota_group
 
-from streamgauge.processes.cgroup.groups import Groups
-from streamgauge.processes.cgroup.quotas import Quota, Throttling
+from streamgauge.processes.cpu.groups import Groups
+from streamgauge.processes.cpu.quotas import Quota, Throttling
 
 V1 = "sys/fs/cgroup/cpu,cpuacct"
 V2 = "sys/fs/cgroup"
@@ -102,7 +102,7 @@ def test_a_group_that_is_gone_is_unknown(tmp_path: Path) -> None:
 
 SPIN = """
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
-from streamgauge.processes.cgroup.groups import Groups
+from streamgauge.processes.cpu.groups import Groups
 groups, limit_ns = Groups.of_this_process(), monotonic_ns() + 20 * NS_PER_SECOND
 before = groups.throttling()
 while (now := groups.throttling()).periods < before.periods + 3 and monotonic_ns() < limit_ns:

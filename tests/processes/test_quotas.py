@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from streamgauge.processes.cgroup.quotas import (
+from streamgauge.processes.cpu.quotas import (
     Quota,
     Throttling,
     folders,

@@ -11,8 +11,8 @@ import pytest
 
 from streamgauge.domain.errors import BadInput, RecordError
 from streamgauge.domain.folder.facts import BrokerFacts, Phase, RunFacts, RunFolder, WorkerFacts
-from streamgauge.processes.cgroup.groups import Groups
-from streamgauge.processes.cgroup.quotas import Quota
+from streamgauge.processes.cpu.groups import Groups
+from streamgauge.processes.cpu.quotas import Quota
 from streamgauge.record.facts import RESERVED_BYTES, machine, read_facts, versions, write_facts
 
 

@@ -14,6 +14,7 @@ sleep_seconds = time.sleep
 
 NS_PER_SECOND = 1_000_000_000
 NS_PER_MS = 1_000_000
+NS_PER_US = 1_000
 
 
 @dataclass(frozen=True, slots=True)

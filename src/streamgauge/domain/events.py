@@ -121,6 +121,17 @@ RESOURCES = Schema(
         ),
         may("throttled_periods", _I64, "host only: periods of that quota so far in which it was used up"),
         may("throttled_periods_ns", _I64, "host only: length of these periods"),
+        may(
+            "run_delay_ns",
+            _I64,
+            "processes only: time that its threads were ready to run and had no core so far, added up; the threads of "
+            "the Kafka client apart; null where the system does not count it",
+        ),
+        may("client_run_delay_ns", _I64, "workers only: the same of the threads of the Kafka client"),
+        may("switches", _I64, "workers only: involuntary context switches of all threads so far"),
+        may("cpu_pressure_ns", _I64, "host only: time that at least one task waited for a core so far"),
+        may("io_pressure_ns", _I64, "host only: the same of waiting for I/O"),
+        may("memory_pressure_ns", _I64, "host only: the same of waiting for memory"),
     ),
 )
 

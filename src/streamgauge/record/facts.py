@@ -13,7 +13,7 @@ import psutil
 from streamgauge.domain.clock import utc_text
 from streamgauge.domain.errors import BadInput, BadValue, RecordError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
-from streamgauge.processes.cgroup.groups import Groups
+from streamgauge.processes.cpu.groups import Groups
 from streamgauge.processes.disk import reserve as make_room
 
 _PACKAGES = ("streamgauge", "confluent-kafka", "numpy", "pyarrow", "pyspark")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.domain import clock
-from streamgauge.processes.cgroup.groups import Groups, text_of
-from streamgauge.processes.cgroup.quotas import number
+from streamgauge.processes.cpu.groups import Groups, text_of
+from streamgauge.processes.cpu.quotas import number
 from streamgauge.processes.disk import free_bytes
 from streamgauge.record.facts import machine as machine_facts
 from streamgauge.verdict.fitness import Machine

@@ -36,6 +36,17 @@ RESOURCES_BY_INTERVAL = Schema(
         ),
         may("throttled_periods", _I64, "host: periods of that quota in which it was used up"),
         may("throttled_periods_share", _F64, "host: length of these periods, by time"),
+        may(
+            "run_delay_share",
+            _F64,
+            "processes: time that threads were ready to run and had no core, by time; added up over threads, and so "
+            "maybe above 1; without the threads of the Kafka client",
+        ),
+        may("client_run_delay_share", _F64, "workers: the same of the threads of the Kafka client"),
+        may("switches", _I64, "workers: involuntary context switches"),
+        may("cpu_pressure_share", _F64, "host: share of the time in which at least one task waited for a core"),
+        may("io_pressure_share", _F64, "host: the same of waiting for I/O"),
+        may("memory_pressure_share", _F64, "host: the same of waiting for memory"),
     ),
 )
 

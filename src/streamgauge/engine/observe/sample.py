@@ -13,15 +13,17 @@ from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.engine.board import Cell, Order, Slot, gap_of_last_second
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.ports.workers import Board
-from streamgauge.processes.cgroup.groups import Groups
-from streamgauge.processes.cgroup.quotas import Throttling
+from streamgauge.processes.cpu.groups import Groups
+from streamgauge.processes.cpu.quotas import Throttling
+from streamgauge.processes.cpu.waiting import Pressure, Threads, pressure
 
 INTERVAL_NS: Final = NS_PER_SECOND // 2
 _LOAD_ROLES: Final = ("producer", "consumer", "connector")
 
 _NUMBERS: Final = (
     "at_ns", "cpu_ns", "rss_bytes", "steal_ns", "idle_ns", "messages", "blocked_ns", "poll_gap_ns", "wall_ns",
-    "throttled_ns", "throttled_periods", "throttled_periods_ns",
+    "throttled_ns", "throttled_periods", "throttled_periods_ns", "run_delay_ns", "client_run_delay_ns", "switches",
+    "cpu_pressure_ns", "io_pressure_ns", "memory_pressure_ns",
 )  # fmt: skip
 
 Row = tuple[str, str, dict[str, int | None]]
@@ -51,7 +53,11 @@ class Sampler:
     clocks: Callable[[], ClockPair] = clock.clock_pair
     throttling: Callable[[], Throttling | None] = field(default_factory=lambda: Groups.of_this_process().throttling)
     """Workers, and an embedded broker, are in the groups of this process: all have the same parent."""
+    pressure: Callable[[], Pressure] = pressure
+    threads: Callable[[int, bool], Threads] = Threads
+    """Those of a process, and whether their context switches are looked at."""
     _processes: dict[str, psutil.Process] = field(default_factory=dict)
+    _threads: dict[str, Threads] = field(default_factory=dict)
     _lives: list[int] = field(default_factory=list)
     """Process ids of a broker that was started again."""
 
@@ -68,7 +74,7 @@ class Sampler:
     def look(self) -> None:
         """Record one row for each process that lives, and one for the host."""
         rows = [row for each in self.watched if (row := self._process_row(each)) is not None]
-        rows.append(host_row(self.clocks(), self.throttling()))
+        rows.append(host_row(self.clocks(), self.throttling(), self.pressure()))
         self.sink.append(columns_of(rows), len(rows))
 
     def _process_row(self, watched: Watched) -> Row | None:
@@ -78,6 +84,11 @@ class Sampler:
             numbers = process_row(self._processes.setdefault(watched.name, psutil.Process(watched.pid)), self.now_ns)
         except psutil.Error:
             return None
+        if watched.name not in self._threads:
+            self._threads[watched.name] = self.threads(watched.pid, bool(watched.rows))
+        if waited := self._threads[watched.name].waited():
+            numbers["run_delay_ns"], numbers["switches"] = waited.run_delay_ns, waited.switches
+            numbers["client_run_delay_ns"] = waited.client_run_delay_ns if watched.rows else None
         if watched.rows and watched.role in _LOAD_ROLES:
             slots = self.board.slots[list(watched.rows)]
             numbers["messages"] = int(slots[:, Slot.MESSAGES].sum())
@@ -107,7 +118,7 @@ def process_row(process: psutil.Process, now_ns: Callable[[], int]) -> dict[str,
     }
 
 
-def host_row(now: ClockPair, throttled: Throttling | None) -> Row:
+def host_row(now: ClockPair, throttled: Throttling | None, waits: Pressure) -> Row:
     """What the whole machine has used so far; steal is null where the system does not tell it."""
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
@@ -122,6 +133,7 @@ def host_row(now: ClockPair, throttled: Throttling | None) -> Row:
         "steal_ns": None if steal is None else round(steal * NS_PER_SECOND),
         "idle_ns": round(idle * NS_PER_SECOND),
     }
+    numbers["cpu_pressure_ns"], numbers["io_pressure_ns"], numbers["memory_pressure_ns"] = waits
     if throttled is not None:
         numbers["throttled_ns"] = throttled.stopped_ns
         numbers["throttled_periods"] = throttled.periods

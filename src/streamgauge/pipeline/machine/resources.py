@@ -10,7 +10,8 @@ from streamgauge.pipeline.read.silver import Span
 
 _COUNTERS: Final = (
     "cpu_ns", "steal_ns", "idle_ns", "messages", "blocked_ns", "throttled_ns", "throttled_periods",
-    "throttled_periods_ns",
+    "throttled_periods_ns", "run_delay_ns", "client_run_delay_ns", "switches", "cpu_pressure_ns", "io_pressure_ns",
+    "memory_pressure_ns",
 )  # fmt: skip
 
 
@@ -55,4 +56,10 @@ def _used(looks: Rows, scope: str, span: Span) -> Row:
         "throttled_periods": spent["throttled_periods"],
         # A period that is counted at the first look began before it.
         "throttled_periods_share": None if throttled_periods is None else min(1.0, throttled_periods),
+        "run_delay_share": share(spent["run_delay_ns"], duration_ns),
+        "client_run_delay_share": share(spent["client_run_delay_ns"], duration_ns),
+        "switches": spent["switches"],
+        "cpu_pressure_share": share(spent["cpu_pressure_ns"], duration_ns),
+        "io_pressure_share": share(spent["io_pressure_ns"], duration_ns),
+        "memory_pressure_share": share(spent["memory_pressure_ns"], duration_ns),
     }

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamgauge.processes.cgroup.quotas import (
+from streamgauge.processes.cpu.quotas import (
     Folder,
     Quota,
     Throttling,

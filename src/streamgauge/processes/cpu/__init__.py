@@ -1,0 +1,1 @@
+"""What keeps threads from running: CPU quotas, and other threads."""
