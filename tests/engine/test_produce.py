@@ -163,6 +163,39 @@ def test_a_stopped_broker_with_a_small_queue_shows_mainly_in_response_time() -> 
     assert story.slot[Slot.BLOCKED_NS] == pytest.approx(2.9 * NS_PER_SECOND, rel=0.05)
 
 
+def test_a_wait_for_room_is_told_apart_from_the_delay_of_the_producer() -> None:
+    """The queue was full for 2.9 s; the producer was never late by itself by more than it takes to catch up."""
+    began, ended = START + 5 * NS_PER_SECOND, START + 8 * NS_PER_SECOND
+    story = Story(seconds=20.0, queue_limit=100, stopped=lambda now: began <= now < ended)
+
+    rows = story.run()
+
+    waited_ns = [row["waited_ns"] or 0 for row in rows.rows]
+    own_ns = [row["handed_ns"] - row["due_ns"] - waited for row, waited in zip(rows.rows, waited_ns, strict=True)]
+    assert max(waited_ns) == pytest.approx(2.9 * NS_PER_SECOND, rel=0.02)
+    assert min(own_ns) >= 0
+    assert max(own_ns) < 60 * NS_PER_MS
+
+
+def test_a_producer_that_never_waited_was_late_by_itself() -> None:
+    """Without a wait for the system the column is empty."""
+    story = Story(seconds=1.0)
+
+    rows = story.run()
+
+    assert {row["waited_ns"] for row in rows.rows} == {None}
+    assert (rows.column("handed_ns") >= rows.column("sent_ns")).all()
+    assert (rows.column("polled_ns") <= rows.column("acked_ns")).all()
+
+
+def test_what_was_never_sent_was_never_handed_over() -> None:
+    """Nor waited for, nor polled."""
+    rows = Story(rate=100.0, seconds=5.0, queue_limit=10, stopped=lambda _now: True).run()
+
+    unsent = [row for row in rows.rows if row["error"] == "unsent"]
+    assert {(row["handed_ns"], row["waited_ns"], row["polled_ns"]) for row in unsent} == {(None, None, None)}
+
+
 def test_a_stopped_broker_with_a_large_queue_shows_in_both() -> None:
     """Everything fits into the queue, so every message is sent on time and acknowledged late."""
     began, ended = START + 5 * NS_PER_SECOND, START + 7 * NS_PER_SECOND

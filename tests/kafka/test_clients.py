@@ -221,6 +221,43 @@ def test_reports_come_in_blocks(ground: Ground) -> None:
     producer.close()
 
 
+def test_it_is_known_since_when_a_report_may_have_been_ready(ground: Ground) -> None:
+    """Not before anybody asked, and not after it was served; of messages that failed, too."""
+    began_ns = monotonic_ns()
+    producer, stuck = ground.producer(), ground.stuck_producer(10)
+    producer.send(compose(0, 50))
+    stuck.send(compose(0, 10))
+    stuck.serve(0.0)
+    stuck.abandon()
+    for told in (reports(producer, 50), reports(stuck, 10)):
+        times = zip(told["polled_ns"], told["acked_ns"], strict=True)
+        assert all(began_ns <= ready <= served for ready, served in times)
+    producer.close()
+    stuck.close()
+
+
+def test_it_is_known_since_when_a_message_may_have_been_ready(ground: Ground) -> None:
+    """Unless the consumer leaves messages in the client on purpose."""
+    producer = ground.producer()
+    producer.send(compose(0, 20))
+    reports(producer, 20)
+    began_ns = monotonic_ns()
+    consumer, choosy = ground.consumer(), ground.consumer()
+    room: dict[str, Any] = {"room": lambda _place: 5}
+    for reader, more in ((consumer, {}), (choosy, room)):
+        limit_ns = monotonic_ns() + PATIENCE_NS
+        while (fetched := reader.poll(0.05, 10, **more)) is None and monotonic_ns() < limit_ns:
+            pass
+        assert fetched
+        if more:
+            assert fetched.empty_ns is None
+        else:
+            assert fetched.empty_ns is not None
+            assert began_ns <= fetched.empty_ns <= monotonic_ns()
+        reader.close()
+    producer.close()
+
+
 def test_a_held_consumer_takes_nothing(ground: Ground) -> None:
     """Until it is let go, whether its partitions came before or after."""
     producer = ground.producer()

@@ -8,6 +8,7 @@ import pytest
 
 from streamgauge.processes.cpu.waiting import (
     Pressure,
+    ThreadDelay,
     Threads,
     Waited,
     involuntary_switches,
@@ -132,3 +133,39 @@ def test_this_process_is_looked_at() -> None:
     assert third is not None
     assert first.run_delay_ns <= second.run_delay_ns
     assert second.run_delay_ns <= third.run_delay_ns
+
+
+def test_a_thread_is_asked_again_and_again(tmp_path: Path) -> None:
+    """The file stays open: a look must not find the path again."""
+    place = tmp_path / "thread-self"
+    place.mkdir()
+    (place / "schedstat").write_text("1 250 3")
+    delay = ThreadDelay(tmp_path)
+
+    first = delay()
+    (place / "schedstat").write_text("1 990 3")
+
+    assert (first, delay()) == (250, 990)
+    delay.close()
+    assert delay() is None
+
+
+@pytest.mark.parametrize("content", [None, "", "0"])
+def test_a_kernel_that_does_not_count_is_not_asked(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "thread-self").mkdir()
+        (tmp_path / "thread-self" / "schedstat").write_text(content)
+    delay = ThreadDelay(tmp_path)
+
+    assert delay() is None
+    delay.close()
+
+
+def test_this_thread_is_looked_at() -> None:
+    """On the real system, which counts or does not."""
+    delay = ThreadDelay()
+    before, after = delay(), delay()
+    delay.close()
+
+    assert (before is None) is not Path("/proc/thread-self/schedstat").exists()
+    assert before is None or (after is not None and after >= before)

@@ -14,7 +14,14 @@ from streamgauge.record.parts import PartSink
 
 def record(folder: RunFolder, worker: str, producers: list[int], seqs: list[int], *, close: bool = True) -> None:
     """Rows of `sent` with these producers and sequences."""
-    constants = {"topic": 0, "transaction": None, "admitted_ns": None}
+    constants = {
+        "topic": 0,
+        "transaction": None,
+        "admitted_ns": None,
+        "handed_ns": None,
+        "waited_ns": None,
+        "polled_ns": None,
+    }
     rest = dict.fromkeys(("partition", "offset", "due_ns", "sent_ns", "acked_ns", "size_bytes", "error"))
     sink = PartSink(folder, "sent", worker, constants, 3)
     block: dict[str, Any] = {**rest, "producer": np.array(producers, np.int32), "seq": np.array(seqs, np.int64)}

@@ -21,7 +21,15 @@ from streamgauge.record.arrow import arrow_schema
 from streamgauge.record.openpart import HEAD_BYTES
 from streamgauge.record.parts import PartSink, close_left_open, open_sink
 
-CONSTANTS = {"topic": 0, "producer": 3, "transaction": None, "admitted_ns": None}
+CONSTANTS = {
+    "topic": 0,
+    "producer": 3,
+    "transaction": None,
+    "admitted_ns": None,
+    "handed_ns": None,
+    "waited_ns": None,
+    "polled_ns": None,
+}
 
 
 def block(first: int, count: int, errors: list[str | None] | None = None) -> dict[str, Any]:
@@ -66,6 +74,7 @@ def test_rows_come_back_as_they_were_given(folder: RunFolder) -> None:
     assert rows[7] == {
         "topic": 0, "producer": 3, "seq": 7, "partition": 3, "offset": 14, "due_ns": 1007, "sent_ns": 2007,
         "acked_ns": 3007, "size_bytes": 512, "error": None, "transaction": None, "admitted_ns": None,
+        "handed_ns": None, "waited_ns": None, "polled_ns": None,
     }  # fmt: skip
     assert [path.name for path in sorted(folder.worker_events("sent", "producer-3").iterdir())] == [
         "part-0.parquet", "part-1.parquet", "part-2.parquet",
@@ -92,7 +101,7 @@ def test_null_is_null_in_every_type(folder: RunFolder) -> None:
     taken = PartSink(folder, "received", "c", {"topic": 0, "group": 0, "consumer": 0, "delivery_count": None})
     numbers = {
         "poll": 0, "partition": 0, "received_ns": 5, "size_bytes": 1, "append_ms": None, "created_ms": None,
-        "started_ns": None, "processed_ns": None,
+        "started_ns": None, "processed_ns": None, "empty_ns": None,
     }  # fmt: skip
     taken.append(
         {

@@ -45,7 +45,8 @@ def producer(next_seq: int | None, exit_code: int | None = -9, number: int = 0) 
 
 def record(folder: RunFolder, seqs: list[int], errors: Mapping[int, str] | None = None) -> None:
     """What producer 0 wrote itself."""
-    sink = PartSink(folder, "sent", "producer-0", {"topic": 0, "producer": 0, "transaction": None, "admitted_ns": None})
+    unknown = dict.fromkeys(("transaction", "admitted_ns", "handed_ns", "waited_ns", "polled_ns"))
+    sink = PartSink(folder, "sent", "producer-0", {"topic": 0, "producer": 0} | unknown)
     said = errors or {}
     rest = dict.fromkeys(("partition", "offset", "due_ns", "sent_ns", "acked_ns", "size_bytes"))
     sink.append({**rest, "seq": np.array(seqs, np.int64), "error": [said.get(seq) for seq in seqs]}, len(seqs))

@@ -111,6 +111,9 @@ class Fetched:
     """Number of each message's topic, or of all."""
     created_ms: Callable[[], NDArray[np.int64] | None] = lambda: None
     """Gives the times at which producers made the messages; None where the topic does not keep them."""
+    empty_ns: int | None = None
+    """The earliest time at which the messages can have been ready in the client; None where that says nothing, because
+    some were set aside before, or the call was to leave some of them in the client."""
     contents: Callable[[], Sequence[tuple[bytes | None, bytes | None]]] = tuple
     """Gives value and key of each message as they came."""
 

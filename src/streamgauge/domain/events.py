@@ -35,6 +35,19 @@ SENT = Schema(
         may(
             "admitted_ns", _I64, "when its producer saw that the policy let it go; null without a policy, or never sent"
         ),
+        may("handed_ns", _I64, "return of the produce calls of its block; null when never sent, or not known"),
+        may(
+            "waited_ns",
+            _I64,
+            "how much of the time from due_ns to sent_ns its producer waited for room in the client's queue, for "
+            "delivery reports, or for the end of a transaction; null without a schedule, and where it never waited so",
+        ),
+        may(
+            "polled_ns",
+            _I64,
+            "the earliest time at which its delivery report can have been ready: begin of the previous call that "
+            "serves reports or, if the call waited for it, when it woke up; null with acks 0, and when never sent",
+        ),
     ),
 )
 
@@ -60,6 +73,12 @@ RECEIVED = Schema(
         must("size_bytes", _I32, "bytes of value"),
         may("delivery_count", _I32, "how often the broker says it was delivered; null outside share groups"),
         may("intact", _BOOL, "whether the checksum agrees; null when it was not checked"),
+        may(
+            "empty_ns",
+            _I64,
+            "the earliest time at which it can have been ready in the client: when the client's queue was last seen "
+            "empty or, if the poll waited for it, when it woke up; null for consumers that process or limit their rate",
+        ),
     ),
 )
 
@@ -72,6 +91,7 @@ POLLS = Schema(
         must("started_ns", _I64, "when the call began"),
         must("returned_ns", _I64, "when it returned"),
         must("count", _I32, "messages it returned"),
+        may("limit", _I32, "messages it asked for at most"),
     ),
 )
 
@@ -80,6 +100,7 @@ LAG = Schema(
     "Where a partition stands for a group: log ends, commits, positions.",
     (
         must("at_ns", _I64, "when it was asked"),
+        may("answered_ns", _I64, "when the cluster had answered; null where nothing was asked, or it gave no answer"),
         must("moment", _STR, "`start` (before the load), `sample`, or `final` (end of the drain)"),
         must("topic", _I32, "number of the topic in run.json"),
         may("group", _I32, "number of the group; null in a run that only produces"),

@@ -122,8 +122,14 @@ class FakeProducer:
     _known: "list[_Report]" = field(default_factory=list)
     _in_flight: int = 0
     _fates: int = 0
+    _served_ns: int = field(init=False)
+    """When reports were served the last time."""
     _turn: int = 0
     _ends: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Nothing was served so far."""
+        self._served_ns = self.now_ns()
 
     def room(self) -> int:
         """How many messages the queue still takes."""
@@ -140,11 +146,13 @@ class FakeProducer:
 
     def serve(self, timeout_seconds: float) -> None:
         """Deliver what is queued; without anything to do, wait."""
+        began_ns = self.now_ns()
         if self._queue and not self.stopped(self.now_ns()):
             while self._queue:
                 self._deliver(*self._queue.popleft())
         elif timeout_seconds:
             self.sleep(timeout_seconds)
+        self._served_ns = began_ns
 
     def reports(self, at_least: int) -> tuple[Block, int]:
         """What was delivered since the last call."""
@@ -175,7 +183,7 @@ class FakeProducer:
         """Report all that is queued as given up."""
         while self._queue:
             values, stamps, _ = self._queue.popleft()
-            self._report(_Report(values, stamps, 0, 0, self.now_ns(), "_PURGE_QUEUE"))
+            self._report(_Report(values, stamps, 0, 0, self._served_ns, self.now_ns(), "_PURGE_QUEUE"))
 
     def statistics(self) -> tuple[Block, int]:
         """The rows of `client` since the last call, and their number."""
@@ -197,7 +205,7 @@ class FakeProducer:
     def _deliver(self, values: Sequence[bytes], stamps: bytes, wanted: int | None) -> None:
         if self.unlucky and (seq := int(stamp.decode(stamps)["seq"][0])) in self.unlucky:
             self.unlucky.remove(seq)
-            self._report(_Report(values, stamps, 0, 0, self.now_ns(), "_MSG_TIMED_OUT"))
+            self._report(_Report(values, stamps, 0, 0, self._served_ns, self.now_ns(), "_MSG_TIMED_OUT"))
             return
         self._ends = self._ends or self.log.ends()
         partition = self._turn % self.log.partitions if wanted is None else wanted
@@ -210,7 +218,7 @@ class FakeProducer:
                 for at in range(0, len(stamps), stamp.SIZE)
             ]
             self.log.records[partition].extend(zip(values, heads, strict=True))
-        self._report(_Report(values, stamps, partition, first, self.now_ns(), None))
+        self._report(_Report(values, stamps, partition, first, self._served_ns, self.now_ns(), None))
 
     def _report(self, report: "_Report") -> None:
         self._known.append(report)
@@ -226,6 +234,8 @@ class _Report:
     stamps: bytes
     partition: int
     first: int
+    ready_ns: int
+    """Since when it may have been known."""
     at_ns: int
     error: str | None
 
@@ -235,11 +245,11 @@ def _rows(reports: list[_Report]) -> Block:
     # Bytes are joined fifty times faster than structured arrays.
     stamps = stamp.decode(b"".join([report.stamps for report in reports]))
     facts = np.array(
-        [(len(r.values), r.partition, r.first, r.at_ns, len(r.values[0]), r.error is None) for r in reports]
+        [(len(r.values), r.partition, r.first, r.ready_ns, r.at_ns, len(r.values[0]), r.error is None) for r in reports]
     )
     counts = facts[:, 0]
     begins = np.cumsum(counts) - counts
-    partitions, firsts, acked_ns, sizes, delivered = np.repeat(facts[:, 1:], counts, axis=0).T
+    partitions, firsts, ready_ns, acked_ns, sizes, delivered = np.repeat(facts[:, 1:], counts, axis=0).T
     offsets = firsts + np.arange(len(stamps)) - np.repeat(begins, counts)
     failed = not delivered.all()
     return {
@@ -249,6 +259,7 @@ def _rows(reports: list[_Report]) -> Block:
         "due_ns": np.where(stamps["flags"] & stamp.NO_SCHEDULE, NULL_INT64, stamps["due_ns"]),
         "sent_ns": stamps["sent_ns"],
         "acked_ns": acked_ns,
+        "polled_ns": ready_ns,
         "size_bytes": sizes.astype(np.int32),
         "error": [report.error for report in reports for _ in report.values] if failed else None,
     }
@@ -302,7 +313,14 @@ class FakeReader:
     sleep: Callable[[float], None] = clock.sleep_seconds
     further: Sequence[FakeLog] = ()
     reached: list[tuple[int, int, int]] = field(default_factory=list)
+    now_ns: Callable[[], int] = clock.monotonic_ns
     _turn: int = -1
+    _empty_ns: int = field(init=False)
+    """When nothing was there the last time."""
+
+    def __post_init__(self) -> None:
+        """Nothing was asked for so far."""
+        self._empty_ns = self.now_ns()
 
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """The next messages of a partition that has any, of one after the other."""
@@ -314,7 +332,9 @@ class FakeReader:
             begin = self.next_offset.get((topic, partition), 0)
             if records := logs[topic].records[partition][begin : begin + max(0, most)]:
                 self.next_offset[topic, partition] = begin + len(records)
-                return _fetched(topic, partition, begin, records)
+                empty_ns = self._empty_ns if room is None else None
+                return _fetched(topic, partition, begin, records, empty_ns)
+        self._empty_ns = self.now_ns()
         self.sleep(timeout_seconds)
         return None
 
@@ -351,7 +371,7 @@ class FakeReader:
         self.held = True
 
 
-def _fetched(topic: int, partition: int, begin: int, records: list[Record]) -> Fetched:
+def _fetched(topic: int, partition: int, begin: int, records: list[Record], empty_ns: int | None) -> Fetched:
     values = [value for value, _ in records]
     in_values = stamp.decode(b"".join(value[: stamp.SIZE].ljust(stamp.SIZE, b"\0") for value in values))
     in_headers = stamp.decode(b"".join(head for _, head in records))
@@ -365,5 +385,6 @@ def _fetched(topic: int, partition: int, begin: int, records: list[Record]) -> F
         values=values,
         in_header=present,
         topic=topic,
+        empty_ns=empty_ns,
         contents=lambda: [(value, None) for value in values],
     )

@@ -25,7 +25,7 @@ ARGUMENTS: Final = ("value", "key")
 """What a user's function is called with."""
 SPARE: Final = 2_048
 """Room for messages that are over and not recorded, beside those that are not over."""
-_OTHERS: Final = frozenset({"group", "consumer", "delivery_count", "started_ns", "processed_ns"})
+_OTHERS: Final = frozenset({"group", "consumer", "delivery_count", "started_ns", "processed_ns", "empty_ns"})
 _COLUMNS: Final = {column.name: NULL[column.type] for column in RECEIVED.columns if column.name not in _OTHERS}
 _TOPIC, _PARTITION, _OFFSET, _POLL = map(list(_COLUMNS).index, ("topic", "partition", "offset", "poll"))
 
@@ -220,6 +220,7 @@ class Buffer:
         block: dict[str, Any] = {name: rows[:, index] for index, name in enumerate(_COLUMNS)}
         block["started_ns"] = np.array(over.started_ns, np.int64)
         block["processed_ns"] = np.array(over.processed_ns, np.int64)
+        block["empty_ns"] = None
         self._free += over.places
         return block
 

@@ -130,7 +130,7 @@ class Consumer:
     progress: ProgressCells | None = None
     """Where a policy holds producers back by how far consumers are."""
     _poll_number: int = 0
-    _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    _rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     _gap: PollGap = field(init=False)
     _committer: Committer = field(init=False)
     _delays: Delays | None = None
@@ -283,7 +283,7 @@ class Consumer:
         received_ns = self.now_ns()
         self._gap.end(received_ns)
         count = fetched.count if fetched else 0
-        self._rows.append((self._poll_number, began_ns, received_ns, count))
+        self._rows.append((self._poll_number, began_ns, received_ns, count, limit))
         self._poll_number += 1
         if len(self._rows) >= POLL_ROWS:
             self._record_polls()
@@ -300,7 +300,8 @@ class Consumer:
     def _take(self, fetched: Fetched | None, received_ns: int) -> None:
         """Take what the last poll brought, buffered where it is processed, and count it."""
         if fetched:
-            block = rows(fetched, self.reading, self._poll_number - 1, received_ns)
+            takes_all = self._buffer is None and self._allowance is None
+            block = rows(fetched, self.reading, self._poll_number - 1, received_ns, takes_all=takes_all)
             cells = fetched.topic * self.consuming.partitions + fetched.partition
             buffer = self._buffer
             if self.progress:
@@ -393,7 +394,7 @@ class Consumer:
         self.latencies.count()
         if self._rows:
             columns = np.array(self._rows, np.int64).T
-            names = ("poll", "started_ns", "returned_ns", "count")
+            names = ("poll", "started_ns", "returned_ns", "count", "limit")
             self.sinks.polls.append(dict(zip(names, columns, strict=True)), len(self._rows))
             self._rows.clear()
 

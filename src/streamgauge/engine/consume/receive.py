@@ -21,8 +21,11 @@ class Reading:
     """The n where messages with `seq % n == 0` are verified; None for none."""
 
 
-def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int) -> Block:
-    """The rows of `received` (without the constant columns) for what one poll delivered."""
+def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int, *, takes_all: bool = True) -> Block:
+    """The rows of `received` (without the constant columns) for what one poll delivered.
+
+    A consumer that does not take all it could leaves messages in the client on purpose: `empty_ns` says nothing then.
+    """
     stamps = fetched.stamps
     ours = stamp.is_stamp(stamps, reading.tag)
     # Stamps of another run come from a clock that cannot be compared with this one.
@@ -44,6 +47,7 @@ def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int) -> Blo
         "started_ns": None,
         "processed_ns": None,
         "size_bytes": fetched.size_bytes,
+        "empty_ns": fetched.empty_ns if takes_all else None,
         "intact": intact(fetched, ours, reading.verify_every),
     }
 

@@ -64,7 +64,7 @@ class LagSampler:
     def sample(self) -> None:
         """Record one row for each group and place; rows with a reason where the cluster did not say."""
         at_ns = self.now_ns()
-        starts = ends = None
+        starts = ends = answered_ns = None
         error = None
         try:
             if at_ns - self._starts_ns >= STARTS_NS:
@@ -73,15 +73,17 @@ class LagSampler:
             # Ends are asked after commits: a lag is never smaller than it was for having been asked so.
             committed = [self._committed(group) for group in range(len(self.sampled.groups))]
             ends = self.offsets.log_ends()
+            answered_ns = self.now_ns()
         except BrokerError as failure:
             committed, error = [], str(failure)
         self._tell(committed, ends)
         for group, rows in enumerate(self.sampled.groups):
             commits = committed[group] if committed else None
             places = self.sampled.reads[group]
-            self._record(at_ns, group, places, starts, commits, self._positions(rows), ends, error)
+            self._record((at_ns, answered_ns), group, places, starts, commits, self._positions(rows), ends, error)
         if not self.sampled.groups:
-            self._record(at_ns, None, range(self.board.positions.shape[1]), starts, None, None, ends, error)
+            everywhere = range(self.board.positions.shape[1])
+            self._record((at_ns, answered_ns), None, everywhere, starts, None, None, ends, error)
 
     def _committed(self, group: int) -> Sequence[int | None]:
         if group < self.sampled.own:
@@ -115,7 +117,7 @@ class LagSampler:
 
     def _record(
         self,
-        at_ns: int,
+        asked_and_answered_ns: tuple[int, int | None],
         group: int | None,
         places: Sequence[int],
         starts: Sequence[int] | None,
@@ -127,7 +129,8 @@ class LagSampler:
         chosen = np.array(places, np.int32)
         self.sink.append(
             {
-                "at_ns": at_ns,
+                "at_ns": asked_and_answered_ns[0],
+                "answered_ns": asked_and_answered_ns[1],
                 "topic": chosen // self.sampled.partitions,
                 "group": group,
                 "partition": chosen % self.sampled.partitions,

@@ -20,6 +20,7 @@ from streamgauge.domain.events import UNSENT
 from streamgauge.engine.board import Latencies, Order, PollGap, Slot, State
 from streamgauge.engine.ports.clients import ProducerClient
 from streamgauge.engine.produce.compose import Composer
+from streamgauge.engine.produce.handed import Handed
 from streamgauge.engine.produce.schedule import Schedule
 from streamgauge.engine.produce.sent import ProducerSinks, SentRows
 from streamgauge.engine.produce.stops import Batches, FlushPolicy, Transacted, TransactionPolicy
@@ -136,6 +137,7 @@ class Producer:
     """Whether nothing is sent any more, and every report is final."""
     _batches: Batches | None = field(init=False)
     _transacted: Transacted | None = field(init=False)
+    _handed: Handed = field(default_factory=Handed)
     _rows: SentRows = field(init=False)
     _gap: PollGap = field(init=False)
 
@@ -155,6 +157,7 @@ class Producer:
             throttle=self.throttle,
             transacted=self._transacted,
             now_ns=self.now_ns,
+            handed=self._handed,
         )
 
     def run(self, times: Times) -> None:
@@ -286,7 +289,9 @@ class Producer:
     def _hand_over(self, seqs: Int64s, due_ns: Int64s | None) -> Steps:
         """Hand over a block; what finds no room is stamped again and tried again, in its order."""
         while True:
-            refused = self.client.send(self.composer.compose(seqs, due_ns, self.now_ns()))
+            sent_ns = self.now_ns()
+            refused = self.client.send(self.composer.compose(seqs, due_ns, sent_ns))
+            self._handed.block(sent_ns, self.now_ns())
             if refused.failed:
                 self._rows.refuse(refused, seqs, due_ns)
             if not refused.no_room:
@@ -310,7 +315,9 @@ class Producer:
         while room < enough and self.order() <= Order.GO and self.now_ns() - began_ns < ROOM_NS:
             yield Wait(began_ns + ROOM_NS, on_report=True)
             room = self.client.room()
-        self.slot[Slot.BLOCKED_NS] += self.now_ns() - began_ns
+        ended_ns = self.now_ns()
+        self.slot[Slot.BLOCKED_NS] += ended_ns - began_ns
+        self._handed.wait(began_ns, ended_ns)
         return room if self.order() <= Order.GO else 0
 
     def _send_again(self) -> Steps:
@@ -349,6 +356,7 @@ class Producer:
             if batches.hurries:
                 self.client.hurry()
             yield Wait(self.now_ns() + ROOM_NS, on_report=True)
+        self._handed.wait(waited_ns, self.now_ns())
         self._end_batch(batches, waited_ns)
 
     def _end_batch(self, batches: Batches, waited_ns: int) -> None:
@@ -373,9 +381,12 @@ class Producer:
         if self._seq == transacted.first_seq:
             self.client.end(commit=True)
             return
-        self._gap.begin(self.now_ns())
+        began_ns = self.now_ns()
+        self._gap.begin(began_ns)
         outcome = self.client.end(commit=not transacted.aborts)
-        self._gap.end(self.now_ns())
+        ended_ns = self.now_ns()
+        self._gap.end(ended_ns)
+        self._handed.wait(began_ns, ended_ns)
         row = transacted.end(self._seq, self.now_ns(), outcome)
         if self.sinks.transactions:
             self.sinks.transactions.append(row, 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from streamgauge.domain.blocks import NULL_INT64, Block, Refused
 from streamgauge.domain.fates import certainly_not_written
 from streamgauge.engine.board import Latencies, Slot
 from streamgauge.engine.ports.rows import Sink
+from streamgauge.engine.produce.handed import Handed
 from streamgauge.engine.produce.labelled import LabelledSink
 from streamgauge.engine.produce.stops import Transacted
 from streamgauge.engine.produce.throttle import Throttle
@@ -55,6 +57,8 @@ class SentRows:
     throttle: Throttle | None
     transacted: Transacted | None
     now_ns: Callable[[], int]
+    handed: Handed = field(default_factory=Handed)
+    """When blocks were handed over, and what was waited for before."""
     again: list[Again] = field(default_factory=list)
     """Messages that are to be sent again."""
     _attempts: dict[int, int] = field(default_factory=dict)
@@ -137,15 +141,17 @@ class SentRows:
 
     def _complete(self, block: Block) -> Block:
         """Rows of `sent` with the columns that vary from message to message only in some loads."""
-        out = self._with_topic(block)
+        out: dict[str, Any] = {**self._with_topic(block), "handed_ns": None, "waited_ns": None}
+        if (sent_ns := block["sent_ns"]) is not None:
+            sent_ns = np.asarray(sent_ns, np.int64)
+            out["handed_ns"] = self.handed.returned_ns(sent_ns)
+            if self.scheduled:
+                out["waited_ns"] = self.handed.waited_ns(np.asarray(block["due_ns"], np.int64), sent_ns)
         if self.transacted is not None:
-            out = {**out, "transaction": self.transacted.of(np.asarray(block["seq"], np.int64))}
+            out["transaction"] = self.transacted.of(np.asarray(block["seq"], np.int64))
         if self.throttle:
-            sent = block["sent_ns"] is not None
-            out = {
-                **out,
-                "admitted_ns": self.throttle.admitted_ns(np.asarray(block["seq"], np.int64)) if sent else None,
-            }
+            seqs = np.asarray(block["seq"], np.int64)
+            out["admitted_ns"] = None if sent_ns is None else self.throttle.admitted_ns(seqs)
         return out
 
 
@@ -170,6 +176,7 @@ def never_sent(seqs: Int64s, due_ns: Int64s | None, errors: Sequence[str]) -> di
         "due_ns": np.full(len(seqs), NULL_INT64) if due_ns is None else due_ns,
         "sent_ns": None,
         "acked_ns": None,
+        "polled_ns": None,
         "size_bytes": None,
         "error": errors,
     }

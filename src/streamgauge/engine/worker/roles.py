@@ -218,6 +218,7 @@ def _record_positions(lag: Sink, member: ConsumerMember, positions: list[tuple[i
     lag.append(
         {
             "at_ns": clock.monotonic_ns(),
+            "answered_ns": None,
             "topic": np.array(topics, np.int32),
             "group": member.group,
             "consumer": member.number,

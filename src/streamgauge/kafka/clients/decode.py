@@ -23,8 +23,8 @@ class Decoder:
         self._numbers = {name: number for number, name in enumerate(topics)}
         self._in_header = in_header
 
-    def decode(self, messages: list[Any]) -> Fetched:
-        """The columns of messages, of which there is at least one."""
+    def decode(self, messages: list[Any], empty_ns: int | None = None) -> Fetched:
+        """The columns of messages, of which there is at least one; `empty_ns` as `Fetched` has it."""
         values = values_of(messages)
         sizes, stamps, in_header = self._find_stamps(messages, values)
         topic: NDArray[np.int32] | int = 0
@@ -40,6 +40,7 @@ class Decoder:
             in_header=in_header,
             topic=topic,
             created_ms=partial(_times_ms, messages, topic, ck.TIMESTAMP_CREATE_TIME),
+            empty_ns=empty_ns,
             contents=lambda: [(message.value(), message.key()) for message in messages],
         )
 

@@ -24,6 +24,7 @@ from streamgauge.domain.blocks import (
 )
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
+from streamgauge.domain.latency.arrivals import Arrivals
 from streamgauge.kafka.clients.messages import (
     log,
     note_error,
@@ -34,6 +35,7 @@ from streamgauge.kafka.clients.messages import (
     words_of,
 )
 from streamgauge.kafka.clients.statistics import Statistics
+from streamgauge.processes.cpu.waiting import ThreadDelay
 
 QUEUE_LIMIT: Final = "queue.buffering.max.messages"
 _QUEUE_LIMIT_DEFAULT: Final = 100_000
@@ -61,6 +63,10 @@ class KafkaProducer:
         self._taken = 0
         self._told = 0
         self._statistics = Statistics(spec.worker, "producer")
+        self._arrivals = Arrivals(monotonic_ns())
+        self._delay = ThreadDelay()
+        self._ready: list[tuple[int, int]] = []
+        """Of each call that brought reports, how many, and since when they may have been ready."""
         settings = {
             **spec.settings,
             **self._statistics.settings,
@@ -98,7 +104,10 @@ class KafkaProducer:
 
     def serve(self, timeout_seconds: float) -> None:
         """Serve delivery reports."""
+        began_ns, before = monotonic_ns(), len(self._messages)
+        delay_ns = self._delay() if timeout_seconds else None
         self._client.poll(timeout_seconds)
+        self._served(began_ns, before, delay_ns)
 
     def reports(self, at_least: int) -> tuple[Block, int]:
         """Rows of `sent` from the delivery reports served since the last call."""
@@ -106,17 +115,22 @@ class KafkaProducer:
         if count < max(1, at_least):
             return {}, 0
         messages, times, errors, heads = self._messages[:], self._times[:], dict(self._errors), self._heads[:]
+        counts, ready_ns = zip(*self._ready, strict=True)
         self._told += count
         # The callback holds on to these very lists.
         self._messages.clear()
         del self._times[:]
         self._errors.clear()
         self._heads.clear()
-        return self._rows(messages, times, errors, heads), count
+        self._ready.clear()
+        polled_ns = None if self._acks_none else np.repeat(np.array(ready_ns, np.int64), counts)
+        return {**self._rows(messages, times, errors, heads), "polled_ns": polled_ns}, count
 
     def hurry(self) -> None:
         """Send what lingers in the queue at once."""
+        began_ns, before = monotonic_ns(), len(self._messages)
         self._client.flush(_HURRY_SECONDS)
+        self._served(began_ns, before, None)
 
     def begin(self) -> None:
         """Begin a transaction; raises BrokerError if the client cannot."""
@@ -130,6 +144,12 @@ class KafkaProducer:
 
         Raises BrokerError if it cannot be ended.
         """
+        began_ns, before = monotonic_ns(), len(self._messages)
+        outcome = self._end(commit=commit)
+        self._served(began_ns, before, None)
+        return outcome
+
+    def _end(self, *, commit: bool) -> Outcome:
         if not commit:
             # Aborting throws away what is queued; a message that nobody may see has to be in the log first.
             self._client.flush(_TRANSACTION_SECONDS)
@@ -143,7 +163,7 @@ class KafkaProducer:
                 reason = error.args[0]
                 log.warning("transaction: %s", reason.str())
                 if reason.txn_requires_abort() and ended == "committed":
-                    return self.end(commit=False)
+                    return self._end(commit=False)
                 if not reason.retriable():
                     raise BrokerError(f"{self._worker}: the transaction could not be ended: {reason.str()}") from error
                 if monotonic_ns() > limit_ns:
@@ -165,6 +185,19 @@ class KafkaProducer:
         with contextlib.suppress(KafkaException):
             self._client.purge(in_queue=True, in_flight=True, blocking=True)
             self._client.poll(0)
+        self._delay.close()
+
+    def _served(self, began_ns: int, before: int, delay_ns: int | None) -> None:
+        """Note since when the reports may have been ready that came on top of the first `before`."""
+        came = len(self._messages) - before
+        if delay_ns is not None and (now_ns := self._delay()) is not None:
+            delay_ns = now_ns - delay_ns
+        first_ns = self._times[before] if came else monotonic_ns()
+        ready_ns = self._arrivals.ready_ns(began_ns, first_ns, delay_ns)
+        if came:
+            self._ready.append((came, ready_ns))
+        # The client moves its queue aside before it runs callbacks: what comes meanwhile waits for the next call.
+        self._arrivals.seen_empty_ns = max(began_ns, ready_ns)
 
     def _reporter(self) -> Callable[[KafkaError | None, Message], None]:
         """The delivery callback: it runs once for each message, so it does nothing that can wait."""

@@ -9,13 +9,16 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Place
+from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
+from streamgauge.domain.latency.arrivals import Arrivals
 from streamgauge.kafka.clients.commits import KafkaCommits
 from streamgauge.kafka.clients.decode import Decoder
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.settings import Settings
 from streamgauge.kafka.clients.statistics import Statistics
 from streamgauge.kafka.clients.stock import Left, Stock
+from streamgauge.processes.cpu.waiting import ThreadDelay
 from streamgauge.processes.patience import let_go
 
 
@@ -39,6 +42,10 @@ class KafkaReader:
         self._ends: dict[Place, int] = {}
         self.commits = KafkaCommits(spec.topics, self._places, self._note)
         self._statistics = Statistics(spec.worker, "consumer")
+        self._arrivals = Arrivals(monotonic_ns())
+        self._delay = ThreadDelay()
+        self._ready_ns = 0
+        """Since when the messages of the last pull may have been ready."""
         settings = {
             **spec.settings,
             **self._statistics.settings,
@@ -63,10 +70,10 @@ class KafkaReader:
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """Wait for one message, then take what is there: a call that waits for a whole block would add latency."""
         if room is not None or limit == 0 or self._stock:
-            messages = self._choose(timeout_seconds, limit, room)
+            messages, empty_ns = self._choose(timeout_seconds, limit, room), None
         else:
-            messages = self._pull(timeout_seconds, limit)
-        return self._decoder.decode(messages) if messages else None
+            messages, empty_ns = self._pull(timeout_seconds, limit), self._ready_ns
+        return self._decoder.decode(messages, empty_ns) if messages else None
 
     def ends(self) -> list[tuple[int, int, int]]:
         """Ends of logs that were reached since the last call, everything below them delivered."""
@@ -119,15 +126,24 @@ class KafkaReader:
 
     def close(self) -> None:
         """Leave the group, once commits are answered; without a broker, give that up after some seconds."""
+        self._delay.close()
         let_go([self._client.close])
 
     def _pull(self, timeout_seconds: float, limit: int) -> list[Any]:
         """What librdkafka has, waiting at most so long for the first message."""
         revocations = self._revocations
+        began_ns, delay_ns = monotonic_ns(), self._delay() if timeout_seconds else None
         first = self._client.poll(timeout_seconds)
+        first_ns = monotonic_ns()
+        if delay_ns is not None and (now_ns := self._delay()) is not None:
+            delay_ns = now_ns - delay_ns
+        self._ready_ns = self._arrivals.ready_ns(began_ns, first_ns, delay_ns)
         if first is None:
+            self._arrivals.seen_empty_ns = max(began_ns, self._ready_ns)
             return []
         messages = [first, *self._client.consume(limit - 1, 0)] if limit > 1 else [first]
+        # With fewer than it may have, it has all that was there.
+        self._arrivals.seen_empty_ns = first_ns if len(messages) < limit else self._ready_ns
         if any(map(Message.error, messages)):
             messages = self._without_events(messages)
         if self._revocations != revocations:

@@ -64,6 +64,7 @@ def record_stands(folder: RunFolder, topics: Topics, stands: Stands, moment: str
             sink.append(
                 {
                     "at_ns": stands.at_ns,
+                    "answered_ns": stands.at_ns,
                     "moment": moment,
                     "topic": places // partitions,
                     "group": group,

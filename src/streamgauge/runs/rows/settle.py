@@ -138,7 +138,7 @@ def _due_ns(schedule: Schedule, seqs: Int64s) -> Int64s:
 
 def _write(folder: RunFolder, producer: int, topics: Sequence[int], owed: Iterator[Owed]) -> None:
     numbers = np.array(topics, np.int32)
-    constants = {"producer": producer, "transaction": None, "admitted_ns": None}
+    constants = dict.fromkeys(("transaction", "admitted_ns", "handed_ns", "waited_ns")) | {"producer": producer}
     with contextlib.closing(PartSink(folder, "sent", left_by(producer), constants)) as sink:
         for seqs, due_ns, error in owed:
             rows = never_sent(seqs, due_ns, [error] * len(seqs))
