@@ -16,21 +16,21 @@ MAX_EXPONENT = 62 - SUB_BITS
 NEGATIVE = -1
 
 
-def bucket_of(values_ns: Int64s) -> Int64s:
-    """The bucket index of each value, for values from -2^63 to 2^63 - 1."""
+def bucket_of(values_ns: Int64s, sub_bits: int = SUB_BITS) -> Int64s:
+    """The bucket index of each value, for values from -2^63 to 2^63 - 1; `2^sub_bits` buckets per power of two."""
     values = np.asarray(values_ns, np.int64)
     clipped = np.maximum(values, 0)
     # frexp of the rounded float can be one too high next to a power of two above 2^53; the shift test mends that.
-    exponent = np.maximum(np.frexp(clipped.astype(np.float64))[1].astype(np.int64) - SUB_BITS - 1, 0)
-    exponent -= (exponent > 0) & ((clipped >> np.maximum(exponent, 0)) < LINEAR_LIMIT // 2)
-    return np.where(values < 0, NEGATIVE, (exponent << SUB_BITS) + (clipped >> exponent))
+    exponent = np.maximum(np.frexp(clipped.astype(np.float64))[1].astype(np.int64) - sub_bits - 1, 0)
+    exponent -= (exponent > 0) & ((clipped >> np.maximum(exponent, 0)) < 1 << sub_bits)
+    return np.where(values < 0, NEGATIVE, (exponent << sub_bits) + (clipped >> exponent))
 
 
-def upper_edge_ns(buckets: Int64s) -> Int64s:
+def upper_edge_ns(buckets: Int64s, sub_bits: int = SUB_BITS) -> Int64s:
     """The largest value that each bucket holds."""
     index = np.asarray(buckets, np.int64)
-    exponent = np.maximum((index >> SUB_BITS) - 1, 0)
-    mantissa = index - (exponent << SUB_BITS)
+    exponent = np.maximum((index >> sub_bits) - 1, 0)
+    mantissa = index - (exponent << sub_bits)
     return np.where(index < 0, NEGATIVE, ((mantissa + 1) << exponent) - 1)
 
 

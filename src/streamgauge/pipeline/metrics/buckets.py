@@ -1,6 +1,8 @@
 """The bucket index of `domain.latency.buckets` as a Spark SQL expression."""
 
-from streamgauge.domain.latency.buckets import LINEAR_LIMIT, MAX_EXPONENT, NEGATIVE, SUB_BITS
+from streamgauge.domain.clock import NS_PER_US
+from streamgauge.domain.latency import bounds
+from streamgauge.domain.latency.buckets import MAX_EXPONENT, NEGATIVE, SUB_BITS
 
 
 def bucket(value: str) -> str:
@@ -9,12 +11,26 @@ def bucket(value: str) -> str:
     A nested binary tree of comparisons with constants: six of them lead to the exponent, and Spark compiles it to
     plain branches, which no call of a function of Spark's comes near.
     """
-    return f"if({value} < 0, {NEGATIVE}L, {_tree(value, 0, MAX_EXPONENT)})"
+    return f"if({value} < 0, {NEGATIVE}L, {_tree(value, 0, MAX_EXPONENT, SUB_BITS)})"
 
 
-def _tree(value: str, low: int, high: int) -> str:
+def width_class(width: str) -> str:
+    """SQL for the class of `domain.latency.bounds` of the bigint column `width`; that of the unknown where it is null.
+
+    The column is taken for a name: it occurs several times.
+    """
+    return f"if({width} is null, {bounds.UNKNOWN}L, {_tree(width, 0, bounds.MAX_EXPONENT, bounds.SUB_BITS)})"
+
+
+def microseconds(width: str) -> str:
+    """SQL for a width in ns as whole microseconds, rounded up, within what has a class; null where it is null."""
+    return f"if({width} is null, null, least((greatest({width}, 0L) + {NS_PER_US - 1}L) div {NS_PER_US}L, {bounds.WIDEST_US}L))"
+
+
+def _tree(value: str, low: int, high: int, sub_bits: int) -> str:
     """SQL for the index when the exponent is known to lie in [low, high]."""
     if low == high:
-        return f"{low << SUB_BITS}L + shiftright({value}, {low})"
+        return f"{low << sub_bits}L + shiftright({value}, {low})"
     middle = (low + high) // 2
-    return f"if({value} < {LINEAR_LIMIT << middle}L, {_tree(value, low, middle)}, {_tree(value, middle + 1, high)})"
+    below, above = (_tree(value, *ends, sub_bits) for ends in ((low, middle), (middle + 1, high)))
+    return f"if({value} < {2 << sub_bits << middle}L, {below}, {above})"

@@ -1,0 +1,93 @@
+"""What a latency can have been without the instrument: the low ends of its figures, from the width of each message.
+
+The width of a message is how much of its latency the instrument may have added. Widths are counted in classes, rounded
+up: exact to the microsecond below 8, then 4 classes for each power of two, so that a class is at most a quarter wider
+than the width. The low end of a percentile is the percentile of the low ends, never a percentile less a percentile.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from streamgauge.domain.clock import NS_PER_US
+from streamgauge.domain.latency.buckets import Int64s, bucket_of, lower_edge_ns, upper_edge_ns
+from streamgauge.domain.latency.percentiles import PERCENTILES
+
+SUB_BITS: Final = 2
+MAX_EXPONENT: Final = 29
+WIDEST_US: Final = (2 << SUB_BITS << MAX_EXPONENT) - 1
+"""Larger widths are told as this: 71 minutes."""
+UNKNOWN: Final = 127
+"""The class of a width that is not known; no other is so large."""
+
+
+def width_class(widths_ns: Int64s) -> Int64s:
+    """The class of each width; of one below zero that of 0."""
+    microseconds = -(-np.maximum(np.asarray(widths_ns, np.int64), 0) // NS_PER_US)
+    return bucket_of(np.minimum(microseconds, WIDEST_US), SUB_BITS)
+
+
+def widest_ns(classes: Int64s) -> Int64s:
+    """The largest width of each class."""
+    return upper_edge_ns(classes, SUB_BITS) * NS_PER_US
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """Messages counted by the bucket of their latency and the class of their width: columns of equal length."""
+
+    bucket: Int64s
+    width: Int64s
+    count: Int64s
+
+    @property
+    def are_known(self) -> bool:
+        """Whether the width of every message is known."""
+        return not (self.width == UNKNOWN).any()
+
+
+@dataclass(frozen=True, slots=True)
+class LowEnds:
+    """The low ends of a latency, in ns; percentiles as far as they were asked for."""
+
+    min_ns: int
+    mean_ns: float
+    max_ns: int
+    percentiles_ns: Mapping[str, int | None]
+    rms_width_ns: float
+    """Root mean square of the widths: the standard deviation cannot be off by more."""
+
+
+def low_ends(widths: Widths, population: int) -> LowEnds | None:
+    """The low ends of `population` messages, of which those without a width never came; None where nothing came.
+
+    A message of low end `low` lies in no bucket: the value is the lower edge of its bucket less its width, at least 0
+    for what was not negative itself.
+    """
+    if not len(widths.count):
+        return None
+    lowest = lower_edge_ns(widths.bucket)
+    taken = np.minimum(widest_ns(widths.width), np.maximum(lowest, 0))
+    low = lowest - taken
+    order = np.argsort(low, kind="stable")
+    low, cumulated = low[order], np.cumsum(widths.count[order])
+    ranks = {name: max(1, -(-population * rank // 10_000)) for name, rank in PERCENTILES.items()}
+    places = {name: int(np.searchsorted(cumulated, rank)) for name, rank in ranks.items()}
+    total = int(cumulated[-1])
+    # The lower edges stand for the values: the mean of the widths is what the mean can have been lower by.
+    spread = upper_edge_ns(widths.bucket) - low_of(widths)
+    return LowEnds(
+        min_ns=int(low[0]),
+        mean_ns=float((low * widths.count[order]).sum() / total),
+        max_ns=int(low[-1]),
+        percentiles_ns={name: int(low[place]) if place < len(low) else None for name, place in places.items()},
+        rms_width_ns=float(np.sqrt((spread.astype(np.float64) ** 2 * widths.count).sum() / total)),
+    )
+
+
+def low_of(widths: Widths) -> Int64s:
+    """The low end of each of the counts."""
+    lowest = lower_edge_ns(widths.bucket)
+    return lowest - np.minimum(widest_ns(widths.width), np.maximum(lowest, 0))
