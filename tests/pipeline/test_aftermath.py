@@ -1,4 +1,4 @@
-"""What a delay of the generator does to others: the truth, from a queue that is simulated twice, lies within the bound."""
+"""What a delay of the generator does to others: the truth, of a queue that is simulated twice, lies within."""
 
 from dataclasses import dataclass
 

@@ -6,8 +6,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamgauge.delivery.rows import MeasureSpan
+from streamgauge.domain.latency.bounds import UNKNOWN
+from streamgauge.domain.latency.bounds import width_class as classes_of
 from streamgauge.domain.latency.buckets import bucket_of
-from streamgauge.pipeline.metrics.buckets import bucket
+from streamgauge.pipeline.metrics.buckets import bucket, microseconds, width_class
 from streamgauge.pipeline.metrics.histogram import By, Counts, Value, histogram, packed
 from streamgauge.pipeline.read.silver import tick, ticks
 
@@ -32,6 +34,20 @@ def test_spark_and_numpy_give_the_same_bucket(spark: SparkSession) -> None:
     found = frame.selectExpr("value", f"{bucket('value')} as bucket").toArrow()
     assert found.column("bucket").to_numpy().tolist() == bucket_of(found.column("value").to_numpy()).tolist()
     assert len(found) == len(values)
+
+
+def test_spark_and_numpy_give_the_same_class_of_widths(spark: SparkSession) -> None:
+    """A negative width is none; what nobody knows has a class of its own."""
+    values = edges()
+    values = np.unique(
+        np.concatenate([values[values < TOP - 1000], values[values < 1 << 50] * 1000, [0, 1, 999, 1000]])
+    )
+    frame = spark.createDataFrame(pa.table({"width": pa.array([*values.tolist(), None], pa.int64())}))
+    in_us = frame.selectExpr("width", f"{microseconds('width')} as us")
+    found = in_us.selectExpr("width", f"{width_class('us')} as class").toArrow()
+    known = found.filter(found.column("width").is_valid())
+    assert known.column("class").to_pylist() == classes_of(known.column("width").to_numpy()).tolist()
+    assert found.filter(found.column("width").is_null()).column("class").to_pylist() == [UNKNOWN]
 
 
 def test_spark_and_numpy_give_the_same_tick(spark: SparkSession) -> None:

@@ -13,12 +13,14 @@ import numpy as np
 
 from streamgauge.domain.clock import NS_PER_US
 from streamgauge.domain.latency.buckets import Int64s, bucket_of, lower_edge_ns, upper_edge_ns
-from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.latency.percentiles import PERCENTILES, rank_of
 
 SUB_BITS: Final = 2
 MAX_EXPONENT: Final = 29
 WIDEST_US: Final = (2 << SUB_BITS << MAX_EXPONENT) - 1
 """Larger widths are told as this: 71 minutes."""
+WIDEST: Final = (MAX_EXPONENT << SUB_BITS) + (2 << SUB_BITS) - 1
+"""Their class."""
 UNKNOWN: Final = 127
 """The class of a width that is not known; no other is so large."""
 
@@ -61,33 +63,22 @@ class LowEnds:
 
 
 def low_ends(widths: Widths, population: int) -> LowEnds | None:
-    """The low ends of `population` messages, of which those without a width never came; None where nothing came.
+    """The low ends of `population` messages, of which those that are not counted never came; None where nothing came.
 
-    A message of low end `low` lies in no bucket: the value is the lower edge of its bucket less its width, at least 0
-    for what was not negative itself.
+    The low end of a message is the lower edge of its bucket less its width, and not below 0 unless it was itself.
     """
     if not len(widths.count):
         return None
-    lowest = lower_edge_ns(widths.bucket)
-    taken = np.minimum(widest_ns(widths.width), np.maximum(lowest, 0))
-    low = lowest - taken
+    edges, total = lower_edge_ns(widths.bucket), int(widths.count.sum())
+    low = edges - np.minimum(widest_ns(widths.width), np.maximum(edges, 0))
+    spread = (upper_edge_ns(widths.bucket) - low).astype(np.float64)
     order = np.argsort(low, kind="stable")
-    low, cumulated = low[order], np.cumsum(widths.count[order])
-    ranks = {name: max(1, -(-population * rank // 10_000)) for name, rank in PERCENTILES.items()}
-    places = {name: int(np.searchsorted(cumulated, rank)) for name, rank in ranks.items()}
-    total = int(cumulated[-1])
-    # The lower edges stand for the values: the mean of the widths is what the mean can have been lower by.
-    spread = upper_edge_ns(widths.bucket) - low_of(widths)
+    lowest, up_to = low[order], np.cumsum(widths.count[order])
+    places = {name: int(np.searchsorted(up_to, rank_of(each, population))) for name, each in PERCENTILES.items()}
     return LowEnds(
-        min_ns=int(low[0]),
-        mean_ns=float((low * widths.count[order]).sum() / total),
-        max_ns=int(low[-1]),
-        percentiles_ns={name: int(low[place]) if place < len(low) else None for name, place in places.items()},
-        rms_width_ns=float(np.sqrt((spread.astype(np.float64) ** 2 * widths.count).sum() / total)),
+        min_ns=int(lowest[0]),
+        mean_ns=float((low * widths.count).sum() / total),
+        max_ns=int(lowest[-1]),
+        percentiles_ns={name: int(lowest[place]) if place < len(lowest) else None for name, place in places.items()},
+        rms_width_ns=float(np.sqrt((spread**2 * widths.count).sum() / total)),
     )
-
-
-def low_of(widths: Widths) -> Int64s:
-    """The low end of each of the counts."""
-    lowest = lower_edge_ns(widths.bucket)
-    return lowest - np.minimum(widest_ns(widths.width), np.maximum(lowest, 0))

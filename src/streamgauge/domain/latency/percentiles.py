@@ -87,13 +87,17 @@ class Buckets:
 EMPTY = Buckets(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
+def rank_of(rank_in_10_000: int, population: int) -> int:
+    """The nearest rank ceil(p * population), at least 1."""
+    return max(1, -(-population * rank_in_10_000 // 10_000))
+
+
 def percentile_ns(buckets: Buckets, rank_in_10_000: int, population: int, max_ns: int | None) -> int | None:
     """Nearest-rank percentile in ns: the upper edge of the bucket that holds rank ceil(p * population).
 
     `population` may exceed the buckets' total: the rest is infinite, and None is returned where the rank falls there.
     """
-    rank = max(1, -(-population * rank_in_10_000 // 10_000))
-    place = int(np.searchsorted(np.cumsum(buckets.count), rank))
+    place = int(np.searchsorted(np.cumsum(buckets.count), rank_of(rank_in_10_000, population)))
     if place >= len(buckets.index):
         return None
     edge = int(upper_edge_ns(buckets.index[place]))

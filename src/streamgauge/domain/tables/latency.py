@@ -100,6 +100,24 @@ LATENCY = Schema(
     ),
 )
 
+BOUNDS = Schema(
+    "bounds",
+    "What each latency can have been without the instrument: the low ends of its figures; measure phase.",
+    (
+        must("metric", _STR, "one of the metrics"),
+        must("known", _BOOL, "whether it is known of every message how much the instrument may have added"),
+        may("min_ms", _F64, "low end of the minimum; all low ends are null where not every message is known"),
+        may("mean_ms", _F64, "low end of the mean"),
+        may("max_ms", _F64, "low end of the maximum"),
+        *(may(f"{name}_ms", _F64, f"low end of {percentile_words(name)}") for name in PERCENTILES),
+        may(
+            "rms_width_ms",
+            _F64,
+            "root mean square of what may have been added: the standard deviation is off by no more",
+        ),
+    ),
+)
+
 CDF = Schema(
     "cdf",
     "Share of messages delivered within an edge; measure phase.",

@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from streamgauge.domain.tables.delivery import DELIVERY, PROBLEMS, RESENDS_BY_ERROR, TRANSACTIONS_BY_OUTCOME
-from streamgauge.domain.tables.latency import CDF, HEAT, LATENCY, LATENCY_BUCKETS, PERCENTILE_CURVE, SCHEDULE_DELAY
+from streamgauge.domain.tables.latency import (
+    BOUNDS,
+    CDF,
+    HEAT,
+    LATENCY,
+    LATENCY_BUCKETS,
+    PERCENTILE_CURVE,
+    SCHEDULE_DELAY,
+)
 from streamgauge.domain.tables.machine import CONNECTIONS_BY_KIND, GC, RESOURCES_BY_INTERVAL, WIRE
 from streamgauge.domain.tables.pressure import BACKPRESSURE, FAULTS, LAG_SAMPLES, OUTSTANDING, RECOVERY
 from streamgauge.domain.tables.query import QUERY_TABLES
@@ -46,10 +54,10 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
     {
         schema.name: schema
         for schema in (
-            THROUGHPUT, LATENCY_BUCKETS, LATENCY, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS, POLLS_BY_CONSUMER,
-            RESOURCES_BY_INTERVAL, GC, SCHEDULE_DELAY, TRANSACTIONS_BY_OUTCOME, RESENDS_BY_ERROR, PROCESSING,
-            CONNECTIONS_BY_KIND, WIRE, LAG_SAMPLES, OUTSTANDING, BACKPRESSURE, FAULTS, RECOVERY, *QUERY_TABLES,
-            SET_ASIDE, VERDICT,
+            THROUGHPUT, LATENCY_BUCKETS, LATENCY, BOUNDS, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS,
+            POLLS_BY_CONSUMER, RESOURCES_BY_INTERVAL, GC, SCHEDULE_DELAY, TRANSACTIONS_BY_OUTCOME, RESENDS_BY_ERROR,
+            PROCESSING, CONNECTIONS_BY_KIND, WIRE, LAG_SAMPLES, OUTSTANDING, BACKPRESSURE, FAULTS, RECOVERY,
+            *QUERY_TABLES, SET_ASIDE, VERDICT,
         )
     }
 )  # fmt: skip

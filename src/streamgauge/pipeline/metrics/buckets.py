@@ -14,17 +14,16 @@ def bucket(value: str) -> str:
     return f"if({value} < 0, {NEGATIVE}L, {_tree(value, 0, MAX_EXPONENT, SUB_BITS)})"
 
 
-def width_class(width: str) -> str:
-    """SQL for the class of `domain.latency.bounds` of the bigint column `width`; that of the unknown where it is null.
-
-    The column is taken for a name: it occurs several times.
-    """
-    return f"if({width} is null, {bounds.UNKNOWN}L, {_tree(width, 0, bounds.MAX_EXPONENT, bounds.SUB_BITS)})"
+def width_class(microseconds: str) -> str:
+    """SQL for the class of `domain.latency.bounds` of a bigint column in us; that of the unknown where it is null."""
+    tree = _tree(microseconds, 0, bounds.MAX_EXPONENT, bounds.SUB_BITS)
+    inside = f"if({microseconds} < 0, 0L, if({microseconds} > {bounds.WIDEST_US}L, {bounds.WIDEST}L, {tree}))"
+    return f"if({microseconds} is null, {bounds.UNKNOWN}L, {inside})"
 
 
 def microseconds(width: str) -> str:
-    """SQL for a width in ns as whole microseconds, rounded up, within what has a class; null where it is null."""
-    return f"if({width} is null, null, least((greatest({width}, 0L) + {NS_PER_US - 1}L) div {NS_PER_US}L, {bounds.WIDEST_US}L))"
+    """SQL for a width in ns as whole microseconds, rounded up; null where it is null."""
+    return f"({width} + {NS_PER_US - 1}L) div {NS_PER_US}L"
 
 
 def _tree(value: str, low: int, high: int, sub_bits: int) -> str:

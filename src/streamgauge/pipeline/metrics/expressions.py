@@ -6,6 +6,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.pipeline.columns import SELECTED, SENT_TICK
 from streamgauge.pipeline.metrics.histogram import Value
 
@@ -35,18 +36,44 @@ AGES: Final[Mapping[str, str]] = {
     for name in (*ACK, *END_TO_END, *PROCESSING)
 }
 """The age that a message which never came had at the end of the drain."""
+_ACK_END: Final = "if(polled_ns is null, null, acked_ns - greatest(polled_ns, sent_ns))"
+_END: Final = "if(empty_ns is null, null, received_ns - greatest(empty_ns, sent_ns))"
+"""How long a message, or its report, may have been ready in the client before it was taken."""
 _PARTS: Final[Mapping[str, str]] = {
     SCHEDULE_DELAY: "cast(producer as bigint)",
     **dict.fromkeys(THROTTLE, "cast(null as bigint)"),
 }
 
 
-def values(metrics: Iterable[str], *, throttled: bool) -> dict[str, Value]:
-    """The values of some metrics; most are counted by partition, lateness by producer, those of a policy by neither.
+def values(metrics: Iterable[str], *, throttled: bool, takes_all: bool = True) -> dict[str, Value]:
+    """The values of some metrics; most are counted by partition, schedule delays by producer, of a policy by neither.
 
-    Where a policy held messages back (`throttled`), some are counted by when messages were sent.
+    Where a policy held messages back (`throttled`), some are counted by when messages were sent. Where consumers leave
+    messages in the client on purpose (not `takes_all`), the wait there is no doing of the instrument.
     """
-    return {name: Value(SQL[name], _PARTS.get(name, "place"), tick_of(name, throttled=throttled)) for name in metrics}
+    return {
+        name: Value(
+            SQL[name],
+            _PARTS.get(name, "place"),
+            tick_of(name, throttled=throttled),
+            width_of(name, takes_all=takes_all),
+        )
+        for name in metrics
+    }
+
+
+def width_of(metric: str, *, takes_all: bool) -> str:
+    """SQL for how much of a metric the instrument may have added, in ns; null where that is not known.
+
+    `delayed_ns` and `handing_ns` are those of `pipeline.metrics.doubt`. A schedule delay is the instrument's own.
+    """
+    if metric in OF_SENDING:
+        return "0L"
+    end = _ACK_END if metric in ACK else _END if takes_all else "0L"
+    if metric == SINCE_RECORD_TIME:
+        # A record says its time in whole milliseconds.
+        return f"{end} + {NS_PER_MS}L"
+    return f"{'delayed_ns' if metric.endswith('response') else 'handing_ns'} + {end}"
 
 
 def tick_of(metric: str, *, throttled: bool) -> str:

@@ -1,7 +1,8 @@
 """Histograms of latencies: values of many metrics, counted by bucket in every window and in every partition.
 
-All that identifies a count is packed into one integer, which Spark groups by faster than by four columns. The counts
-are few; they are unpacked and merged in numpy.
+All that identifies a count is packed into one integer, which Spark groups by faster than by five columns. The counts
+are few; they are unpacked and merged in numpy. Those by partition also say how wide their messages are: how much the
+instrument may have added (`domain.latency.bounds`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,15 +16,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
+from streamgauge.domain.latency.bounds import Widths
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.latency.percentiles import Buckets
 from streamgauge.domain.tables.latency import METRICS
 from streamgauge.pipeline.columns import SELECTED
-from streamgauge.pipeline.metrics.buckets import bucket
+from streamgauge.pipeline.metrics.buckets import bucket, microseconds, width_class
 from streamgauge.pipeline.read.rows import numbers
 
 BUCKET_BITS = 14
 AT_BITS = 36
+WIDTH_BITS = 7
+NOT_KNOWN = "cast(null as bigint)"
 METRIC_NUMBERS: Mapping[str, int] = {name: number for number, name in enumerate(METRICS)}
 
 
@@ -42,6 +46,8 @@ class Value:
     part: str
     tick: str = SELECTED
     """The column whose tick says in which window it is counted."""
+    width: str = NOT_KNOWN
+    """SQL for how much of it the instrument may have added, in ns."""
 
 
 def histogram(rows: DataFrame, values: Mapping[str, Value]) -> DataFrame:
@@ -51,19 +57,21 @@ def histogram(rows: DataFrame, values: Mapping[str, Value]) -> DataFrame:
     values are not counted. The buckets are found after the metrics are stacked, so that they are computed once.
     """
     stacked = ", ".join(
-        f"{METRIC_NUMBERS[name]}L, {value.sql}, {value.part}, {value.tick}" for name, value in values.items()
+        f"{METRIC_NUMBERS[name]}L, {value.sql}, {value.part}, {value.tick}, {microseconds(value.width)}"
+        for name, value in values.items()
     )
+    by_part = f"{By.PART:d}L, if((selected & 1) = 1, part, null), width"
     return (
-        rows.selectExpr(f"stack({len(values)}, {stacked}) as (metric, value, part, selected)")
+        rows.selectExpr(f"stack({len(values)}, {stacked}) as (metric, value, part, selected, width)")
         .where("value is not null")
-        .selectExpr("selected", "metric", "part", f"{bucket('value')} + 1 as bucket")
         .selectExpr(
-            "metric",
-            "bucket",
-            f"stack(2, {By.TICK:d}L, selected, {By.PART:d}L, if((selected & 1) = 1, part, null)) as (by, at)",
+            "selected", "metric", "part", f"{bucket('value')} + 1 as bucket", f"{width_class('width')} as width"
         )
+        .selectExpr("metric", "bucket", f"stack(2, {By.TICK:d}L, selected, 0L, {by_part}) as (by, at, width)")
         .where("at is not null")
-        .selectExpr(f"((metric << 1 | by) << {AT_BITS} | at) << {BUCKET_BITS} | bucket as key")
+        .selectExpr(
+            f"(((metric << 1 | by) << {AT_BITS} | at) << {BUCKET_BITS} | bucket) << {WIDTH_BITS} | width as key"
+        )
         .groupBy("key")
         .count()
     )
@@ -72,7 +80,7 @@ def histogram(rows: DataFrame, values: Mapping[str, Value]) -> DataFrame:
 def packed(metric: str, by: By, at: Int64s, buckets: Int64s) -> Int64s:
     """The keys that `histogram` would give to values of one metric, in numpy."""
     head = METRIC_NUMBERS[metric] << 1 | by
-    return ((head << AT_BITS) + at << BUCKET_BITS) + buckets + 1
+    return ((head << AT_BITS) + at << BUCKET_BITS) + buckets + 1 << WIDTH_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +96,8 @@ class Counts:
     @classmethod
     def of(cls, *given: pa.Table | None) -> "Counts":
         """Counts of what `histogram` gave, in any number of pieces, which are added up; None is nothing."""
-        tables = [table for table in given if table is not None]
-        pieces = Buckets.merged(*(_column(tables, name) for name in ("key", "count")))
+        keys, counts = _columns(given)
+        pieces = Buckets.merged(keys >> WIDTH_BITS, counts)
         key, count = pieces.index, pieces.count
         head = key >> (BUCKET_BITS + AT_BITS)
         return cls(
@@ -121,6 +129,28 @@ class Counts:
         for begin, end in pairwise(edges.tolist()):
             if end > begin:
                 yield int(at[begin]), Buckets.merged(self.bucket[begin:end], self.count[begin:end])
+
+
+def widths_of(*given: pa.Table | None) -> dict[str, Widths]:
+    """Of each metric the messages of the measure phase, by how long they took and how wide they are."""
+    keys, counts = _columns(given)
+    heads = keys >> (BUCKET_BITS + AT_BITS + WIDTH_BITS)
+    found = {}
+    for name, number in METRIC_NUMBERS.items():
+        chosen = heads == (number << 1 | By.PART)
+        pieces = Buckets.merged(keys[chosen] & (1 << BUCKET_BITS + WIDTH_BITS) - 1, counts[chosen])
+        bucket_and_width = pieces.index
+        found[name] = Widths(
+            bucket=(bucket_and_width >> WIDTH_BITS) - 1,
+            width=bucket_and_width & (1 << WIDTH_BITS) - 1,
+            count=pieces.count,
+        )
+    return found
+
+
+def _columns(given: Sequence[pa.Table | None]) -> tuple[Int64s, Int64s]:
+    tables = [table for table in given if table is not None]
+    return _column(tables, "key"), _column(tables, "count")
 
 
 def _column(tables: Sequence[pa.Table], name: str) -> NDArray[np.int64]:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.latency.bounds import Widths, low_ends
 from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
 from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
@@ -55,6 +57,27 @@ def latency_rows(metrics: Iterable[Metric], histograms: Histograms) -> tuple[lis
         rows += _windows(metric, metric.sums, histograms)
         rows += _partitions(metric, metric.sums, histograms) if metric.name not in UNPLACED else []
     return rows, cdf
+
+
+def bound_rows(metrics: Iterable[Metric], histograms: Histograms, widths: Mapping[str, Widths]) -> list[Row]:
+    """Rows of `bounds`: of each metric that has messages in partitions, or of which the instrument is the subject."""
+    return [
+        _bounds(metric.name, widths[metric.name], of_phase(histograms.censored, metric.name).buckets().total)
+        for metric in metrics
+        if not metric.absent and len(widths[metric.name].count)
+    ]
+
+
+def _bounds(name: str, widths: Widths, censored: int) -> Row:
+    low = low_ends(widths, int(widths.count.sum()) + censored) if widths.are_known else None
+    if low is None:
+        return {"metric": name, "known": False, **dict.fromkeys(_LOW_ENDS)}
+    percentiles = {f"{each}_ms": low.percentiles_ns[each] for each in PERCENTILES}
+    found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
+    found["rms_width_ms"] = low.rms_width_ns
+    return {"metric": name, "known": True} | {
+        key: None if value is None else value / NS_PER_MS for key, value in found.items()
+    }
 
 
 def _of_clock(metric: Metric, histograms: Histograms) -> Row:
@@ -186,4 +209,5 @@ def _where(chosen: Any, numbers: Int64s) -> pa.Array:
     return pa.array(numbers, mask=~chosen)
 
 
+_LOW_ENDS = ("min_ms", "mean_ms", "max_ms", *(f"{name}_ms" for name in PERCENTILES), "rms_width_ms")
 _NO_SUMS = Sums(pa.table({name: pa.array([], pa.int64()) for name in ("place", "at_selected", "at_sent_tick")}))

@@ -44,6 +44,8 @@ class Knowledge:
     transactional: bool
     read_committed: bool
     """Whether consumers are not to see what was aborted."""
+    leaves_in_client: bool
+    """Whether consumers leave messages in the client on purpose: they process them, or limit their rate."""
     all_sound: bool
     """Whether the footers show that every delivery carries a sound stamp."""
     dead: frozenset[int]
@@ -119,6 +121,7 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         acks_0=load is not None and load.acks == "0",
         transactional=not bronze.extent("sent", "transaction").unknown,
         read_committed=consume is None or consume.read_committed,
+        leaves_in_client=processing is not None or (consume is not None and consume.per_second is not None),
         all_sound=(
             bronze.extent("received", "producer").nulls == 0
             and bronze.extent("received", "seq").nulls == 0

@@ -76,6 +76,7 @@ def messages(sent: DataFrame, measure: MeasureSpan, outcomes: DataFrame | None =
             when outcome = '{events.ABORTED}' then {ABORTED} else {UNDECIDED} end"""
     return sent.selectExpr(
         "topic", "producer", "seq", "partition", "offset", "due_ns", "sent_ns", "size_bytes", "error",
+        "handed_ns", "polled_ns",
         "if(error is null, acked_ns, null) as acked_ns",
         "if(admitted_ns is null, null, greatest(admitted_ns, due_ns)) as let_go_ns",
         f"""case when error is null then {acked} when error = '{UNSENT}' then {NEVER_SENT}
@@ -115,7 +116,7 @@ def deliveries(
     return received.selectExpr(
         *(["append_ms"] if piped is not None else []),
         "topic", "group", "consumer", "poll", "producer", "seq", "partition", "offset", "due_ns", "sent_ns",
-        "received_ns", "started_ns", "processed_ns", "size_bytes", "intact", f"{recorded} as recorded_ns",
+        "received_ns", "started_ns", "processed_ns", "size_bytes", "intact", "empty_ns", f"{recorded} as recorded_ns",
         f"{processed} as processed",
         f"{IS_STAMPED} and coalesce(intact, true) as sound",
         f"{PLACE} as place",

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from streamgauge.domain.latency.bounds import Widths
 from streamgauge.domain.tables import delivery, machine, pressure, query, schemas
 from streamgauge.domain.tables import latency as latencies
 from streamgauge.domain.tables import throughput as flow
@@ -14,7 +15,7 @@ from streamgauge.pipeline.machine.connections import connection_rows
 from streamgauge.pipeline.machine.gc import pauses
 from streamgauge.pipeline.machine.resources import resources
 from streamgauge.pipeline.metrics import latency, polls, shapes, throughput, which
-from streamgauge.pipeline.metrics.histogram import Counts
+from streamgauge.pipeline.metrics.histogram import Counts, widths_of
 from streamgauge.pipeline.metrics.latency import Histograms, Metric
 from streamgauge.pipeline.metrics.spans import of_batches
 from streamgauge.pipeline.pressure import backpressure, lag, outstanding, recovery
@@ -31,10 +32,11 @@ _Groups = Mapping[int, Outstanding]
 
 
 class _Measured(NamedTuple):
-    """Every latency of the run, and its histograms."""
+    """Every latency of the run, its histograms, and how wide its messages are."""
 
     metrics: list[Metric]
     histograms: Histograms
+    widths: Mapping[str, Widths]
 
 
 def _polled(run: Inputs) -> polls.Polls:
@@ -46,16 +48,17 @@ def _measured(run: Inputs, sent: SentSide, received: ReceivedSide, polled: polls
     staged, waited = received.staged, of_batches(run.bronze.columns("batches"), run.span.measure)
     spans = {each.metric: each for each in (polled.spans(), *waited)}
     stages = None if staged is None else staged.histogram
-    delivered = Counts.of(sent.histogram, received.histogram, stages, *(each.histogram() for each in spans.values()))
+    counted = (sent.histogram, received.histogram, stages, *(each.histogram() for each in spans.values()))
     metrics = [
         *which.metrics_of(run.knows, sent.sums, received.sums, spans),
         *which.stage_metrics(run.knows, which.known_stages(run.knows, run.bronze), staged),
     ]
-    return _Measured(metrics, Histograms(delivered, Counts.of(sent.ages, received.ages)))
+    histograms = Histograms(Counts.of(*counted), Counts.of(sent.ages, received.ages))
+    return _Measured(metrics, histograms, widths_of(*counted))
 
 
 def _latency(_: Inputs, sent: SentSide, measured: _Measured) -> Tables:
-    metrics, histograms = measured
+    metrics, histograms = measured.metrics, measured.histograms
     rows, cdf = latency.latency_rows(metrics, histograms)
     return {
         "latency": rows,
@@ -167,9 +170,10 @@ _OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {que
 STEPS: Final = (
     Step("deliveries", (), questions.deliveries),
     Step("messages", ("deliveries",), questions.messages),
+    Step("doubted", ("deliveries",), questions.doubted),
     # The longest first: the others fill the gaps that it leaves on the cores.
-    Step("received", ("messages", "deliveries"), questions.received),
-    Step("sent", ("messages",), questions.sent),
+    Step("received", ("messages", "deliveries", "doubted"), questions.received),
+    Step("sent", ("messages", "doubted"), questions.sent),
     Step("processing", ("deliveries",), questions.processed, (flow.PROCESSING,)),
     Step("replay", ("messages", "deliveries", "received"), questions.replay),
     # What needs no Spark is done beside the replay.
@@ -185,6 +189,7 @@ STEPS: Final = (
     Step("delivery", ("sent", "received", "resends"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
     Step("measured", ("sent", "received", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
+    Step("bounds", ("measured",), lambda _, measured: latency.bound_rows(*measured), (latencies.BOUNDS,)),
     Step("through", ("sent", "received"), _through, (query.THROUGH,)),
     Step(
         "waterfall",

@@ -12,6 +12,7 @@ from streamgauge.pipeline.audit import accounts, judging, repeats, source, trans
 from streamgauge.pipeline.audit.audit import Findings
 from streamgauge.pipeline.columns import CLASS, DELIVERY, GROUP, SELECTED, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics import expressions, processing, throughput, which
+from streamgauge.pipeline.metrics.doubt import Doubt, doubt
 from streamgauge.pipeline.metrics.histogram import Value, histogram
 from streamgauge.pipeline.metrics.sums import Sums
 from streamgauge.pipeline.pressure import backpressure, lives
@@ -86,8 +87,15 @@ def _as_sent(deliveries: DataFrame, knows: Knowledge) -> DataFrame:
     return deliveries if knows.passage is None else deliveries.withColumn(TOPIC, F.lit(knows.passage.source))
 
 
-def sent(run: Inputs, messages: DataFrame) -> SentSide:
-    """Latency of acknowledgement, lateness and rates of sending."""
+def doubted(run: Inputs, deliveries: DataFrame) -> Doubt | None:
+    """What the generator may have added to latencies; None where nothing was sent."""
+    if not run.knows.loads:
+        return None
+    return doubt(run.spark, run.bronze, run.knows, run.span, run.frame("sent"), deliveries)
+
+
+def sent(run: Inputs, messages: DataFrame, doubted: Doubt | None) -> SentSide:
+    """Latency of acknowledgement, schedule delay and rates of sending."""
     knows, bronze = run.knows, run.bronze
     values = expressions.values(which.sent_metrics(knows), throttled=knows.policy)
     summed = throughput.message_sums(messages, {name: value.sql for name, value in values.items()}).toArrow()
@@ -100,19 +108,23 @@ def sent(run: Inputs, messages: DataFrame) -> SentSide:
         failed = backpressure.failures(messages) if knows.policy else {}
     next_seqs = knows.next_seqs
     missing = None if next_seqs is None else unsettled.unaccounted(run.spark, run.frame("sent"), next_seqs)
-    return SentSide(Sums(summed), _counted(messages, values), ages, problems, failed, missing)
+    counted = _counted(doubted.beside(messages) if doubted else messages, values)
+    return SentSide(Sums(summed), counted, ages, problems, failed, missing)
 
 
-def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> ReceivedSide:
+def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: Doubt | None) -> ReceivedSide:
     """What became of the messages, and the latency of those that were delivered."""
     knows = run.knows
     findings = _findings(run, messages, deliveries)
     timed = _timed(deliveries, None if findings is None else findings.untimed, knows)
     staged = _staged(run, timed)
-    values = expressions.values(which.received_metrics(knows), throttled=knows.policy)
+    values = expressions.values(
+        which.received_metrics(knows), throttled=knows.policy, takes_all=not knows.leaves_in_client
+    )
     timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in values.items()}
     summed = throughput.delivery_sums(timed, timed_sql, by_sent=knows.policy).toArrow()
-    counted = _counted(timed.where("timed"), values)
+    chosen = timed.where("timed")
+    counted = _counted(doubted.beside(chosen) if doubted else chosen, values)
     if findings is None:
         return ReceivedSide(Sums(summed), counted, staged=staged)
     classes = findings.classes

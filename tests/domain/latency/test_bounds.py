@@ -1,0 +1,84 @@
+"""What a latency can have been without the instrument."""
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.domain.latency.bounds import UNKNOWN, WIDEST_US, Widths, low_ends, widest_ns, width_class
+from streamgauge.domain.latency.buckets import bucket_of
+from streamgauge.domain.latency.percentiles import PERCENTILES
+
+WIDTHS = st.integers(0, 10**10)
+VALUES = st.integers(-10, 10**12)
+
+
+@given(st.lists(WIDTHS, min_size=1))
+def test_a_class_is_at_least_as_wide_as_its_widths_and_at_most_a_quarter_wider(widths: list[int]) -> None:
+    widest = widest_ns(width_class(np.array(widths)))
+
+    for width, found in zip(widths, widest.tolist(), strict=True):
+        microseconds = math.ceil(width / 1000)
+        assert width <= found <= 1000 * (microseconds * 5 // 4)
+
+
+def test_no_width_has_the_class_of_the_unknown() -> None:
+    """What is wider than all classes is told as the widest."""
+    assert width_class(np.array([-5, 0, 1 << 62])).tolist() == [0, 0, width_class(np.array([WIDEST_US * 1000]))[0]]
+    assert int(width_class(np.array([1 << 62]))[0]) < UNKNOWN
+
+
+def counted(messages: list[tuple[int, int]]) -> Widths:
+    """Messages by bucket and class, in any order, equal ones apart."""
+    values, widths = (np.array(column, np.int64) for column in zip(*messages, strict=True))
+    return Widths(bucket_of(values), width_class(widths), np.ones(len(messages), np.int64))
+
+
+@given(st.lists(st.tuples(VALUES, WIDTHS), min_size=1, max_size=50), st.integers(0, 20))
+def test_low_ends_lie_below_those_of_the_messages_by_little(messages: list[tuple[int, int]], never: int) -> None:
+    """Message by message as the oracle: value less width, not below 0 unless it was negative itself."""
+    exact = sorted(value - min(width, max(value, 0)) for value, width in messages)
+    population = len(messages) + never
+
+    found = low_ends(counted(messages), population)
+
+    assert found
+    largest = max(value for value, _ in messages) + max(width for _, width in messages)
+    slack = largest * 0.27 + 10_000
+    assert min(exact) - slack <= found.min_ns <= max(min(exact), -1)
+    assert max(exact) - slack <= found.max_ns <= max(*exact, -1)
+    for name, rank in PERCENTILES.items():
+        place = max(1, -(-population * rank // 10_000)) - 1
+        if place >= len(exact):
+            assert found.percentiles_ns[name] is None
+        else:
+            low = found.percentiles_ns[name]
+            assert low is not None
+            assert exact[place] - slack <= low <= max(exact[place], -1)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**12), WIDTHS), min_size=1, max_size=50), st.data())
+def test_the_truth_of_moments_lies_within(messages: list[tuple[int, int]], data: st.DataObject) -> None:
+    """Whatever each message was without the instrument, within its width."""
+    truth = [data.draw(st.integers(max(0, value - width), value)) for value, width in messages]
+    values = [value for value, _ in messages]
+
+    found = low_ends(counted(messages), len(messages))
+
+    assert found
+    assert found.mean_ns <= np.mean(truth) + 1e-3
+    assert abs(np.std(values) - np.std(truth)) <= found.rms_width_ns * (1 + 1e-9) + 1e-3
+
+
+def test_equal_counts_may_be_added_up() -> None:
+    messages = [(5_000_000, 2_000), (5_000_000, 2_000), (9_000_000, 0)]
+    merged = Widths(bucket_of(np.array([5_000_000, 9_000_000])), width_class(np.array([2_000, 0])), np.array([2, 1]))
+
+    assert low_ends(counted(messages), 3) == low_ends(merged, 3)
+
+
+def test_where_nothing_came_there_are_no_low_ends() -> None:
+    nothing = np.zeros(0, np.int64)
+
+    assert low_ends(Widths(nothing, nothing, nothing), 5) is None
