@@ -1,7 +1,8 @@
-"""The contract of the clients: the fake, librdkafka's mock cluster and a real broker all keep it."""
+"""The contract of the clients: the fake, the modelled broker, librdkafka's mock cluster and a real broker keep it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import confluent_kafka as ck
@@ -20,6 +21,9 @@ from streamgauge.engine.produce.sources import Recipe
 from streamgauge.kafka.clients.producer import KafkaProducer
 from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import consumer_faults, producer_faults
+from streamgauge.modelled.broker import ModelledBroker
+from streamgauge.modelled.memory import Shape
+from streamgauge.modelled.model import Model, Server
 from streamgauge.scenario import Setting
 
 TAG = 77
@@ -60,6 +64,30 @@ class FakeGround:
 
 
 @dataclass
+class ModelledGround:
+    """A modelled broker; one that never answers is another one."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.broker, self.stuck = (self.modelled(name, delay) for name, delay in (("quick", 1_000), ("stuck", 1 << 60)))
+
+    def modelled(self, name: str, delay_ns: int) -> ModelledBroker:
+        shape = Shape(self.folder / name, (Model((Server(1 / PARTITIONS, (delay_ns,), (delay_ns,)),) * PARTITIONS),))
+        shape.file.write_bytes(bytes(shape.size))
+        return ModelledBroker(shape)
+
+    def producer(self, *, in_header: bool = False, limit: int = 10_000) -> ProducerClient:
+        return self.broker.open_producer(ClientSpec("producer-0", ("t",), {}, in_header), limit)
+
+    def stuck_producer(self, limit: int) -> ProducerClient:
+        return self.stuck.open_producer(ClientSpec("producer-0", ("t",), {}), limit)
+
+    def consumer(self, *, in_header: bool = False) -> Reader:
+        return self.broker.open_reader(ClientSpec("consumer-0", ("t",), {}))
+
+
+@dataclass
 class KafkaGround:
     """A cluster, mocked or real."""
 
@@ -97,11 +125,18 @@ class KafkaGround:
 
 
 @pytest.fixture(
-    params=["fake", pytest.param("mock", marks=pytest.mark.mock), pytest.param("kafka", marks=pytest.mark.kafka)]
+    params=[
+        "fake",
+        "modelled",
+        pytest.param("mock", marks=pytest.mark.mock),
+        pytest.param("kafka", marks=pytest.mark.kafka),
+    ]
 )
-def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
+def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
     if request.param == "fake":
         yield FakeGround()
+    elif request.param == "modelled":
+        yield ModelledGround(tmp_path)
     elif request.param == "mock":
         mock = ck.Producer({"bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0})
         (broker,) = mock.list_topics(timeout=5).brokers.values()

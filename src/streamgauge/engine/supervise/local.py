@@ -45,7 +45,7 @@ class LocalLauncher:
         size = size_of(*self._shape)
         next_seqs_at = {number: place_of(row, Slot.NEXT_SEQ) for number, row in spec.producers.items()}
         try:
-            with _unnamed() if self.file is None else _named(self.file) as descriptor:
+            with _unnamed() if self.file is None else named_memory(self.file) as descriptor:
                 # Cells that found no room in memory would end their writer with a signal.
                 reserve(descriptor, size)
                 os.pwrite(descriptor, describe(str(spec.run.absolute()), ALIVE_AT, next_seqs_at), size)
@@ -123,8 +123,8 @@ def _unnamed() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _named(file: Path) -> Iterator[int]:
-    """A new file that is locked before anybody can find it by its name."""
+def named_memory(file: Path) -> Iterator[int]:
+    """A new file that is locked before anybody can find it by its name, for as long as its descriptor is kept."""
     draft = file.with_name(f"_{file.name}")
     descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
