@@ -30,6 +30,7 @@ GOOD = Machine(
 @pytest.fixture(autouse=True)
 def _has_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("streamgauge.cli.doctor.find_java", lambda _: Java(Path("/jdk/bin/java"), "21.0.1", 21))
 
 
@@ -44,7 +45,8 @@ def test_a_machine_with_warnings_is_ready() -> None:
     code, text = said(as_json=False)
 
     assert code == Exit.DONE
-    assert text.startswith("READY  to measure on this machine; 1 warn, ")
+    assert text.startswith("READY  to measure on this machine; 2 warn, ")
+    assert "streamgauge calibrate" in text
     assert "21.0.1, /jdk/bin/java" in text
 
 

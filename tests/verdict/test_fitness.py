@@ -6,9 +6,18 @@ from typing import Any
 
 import pytest
 
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.verdict.calibration import Calibration
 from streamgauge.verdict.fitness import RULES, Finding, Machine, findings, is_ready
 
 GIB = 1 << 30
+DAY_NS = 86_400 * NS_PER_SECOND
+
+
+def calibration(rate: float, days: float = 1, version: str = "1.0", miscounted: tuple[str, ...] = ()) -> Calibration:
+    """A calibration that is so many days old on the thousandth day."""
+    return Calibration({}, version, rate, int((1_000 - days) * DAY_NS), {}, miscounted)
+
 
 GOOD = Machine(
     system="Linux",
@@ -32,6 +41,9 @@ GOOD = Machine(
     huge_pages="madvise",
     governors=("performance",),
     steal_share=0.0,
+    wall_ns=DAY_NS * 1_000,
+    version="1.0",
+    calibrations=(calibration(1_000), calibration(10_000)),
 )
 
 
@@ -112,6 +124,32 @@ def test_on_a_good_machine_nothing_is_to_be_mended() -> None:
         ("huge pages", {}, "ok", "madvise"),
         ("huge pages", {"huge_pages": "never"}, "ok", "never"),
         ("huge pages", {"huge_pages": "always"}, "warn", "always"),
+        ("calibration", {}, "ok", "1972-09-26, at 1,000 and 10,000 messages a second"),
+        ("calibration", {"calibrations": ()}, "warn", "none"),
+        (
+            "calibration",
+            {"calibrations": (calibration(1_000, 2, "0.9"), calibration(1_000, 3, "0.8"))},
+            "warn",
+            "made with version 0.9, on 1972-09-25",
+        ),
+        (
+            "calibration",
+            {"calibrations": (calibration(1_000, 31), calibration(10_000, 40), calibration(5_000, 1, "0.9"))},
+            "warn",
+            "1972-08-27, at 1,000 and 10,000 messages a second",
+        ),
+        (
+            "calibration",
+            {"calibrations": (calibration(1_000, 30), calibration(10_000, 40))},
+            "ok",
+            "1972-08-28, at 1,000 and 10,000 messages a second",
+        ),
+        (
+            "calibration",
+            {"calibrations": (calibration(1_000, miscounted=("lost",)),)},
+            "warn",
+            "1972-09-26, at 1,000 messages a second",
+        ),
     ],
 )
 def test_each_subject_is_judged(name: str, changes: dict[str, Any], status: str, found: str) -> None:
@@ -130,6 +168,8 @@ def test_each_subject_is_judged(name: str, changes: dict[str, Any], status: str,
         ("java", {"java_version": None, "system": "Darwin"}, "brew install openjdk@17"),
         ("jars", {"jars_missing": 1}, "streamgauge broker start && streamgauge broker stop"),
         ("huge pages", {"huge_pages": "always"}, "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"),
+        ("calibration", {"calibrations": ()}, "streamgauge calibrate"),
+        ("calibration", {"calibrations": (calibration(1_000, 31),)}, "streamgauge calibrate"),
         ("cpu governor", {"governors": ("powersave",)}, "sudo cpupower frequency-set -g performance"),
         (
             "clock source",

@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.cluster.jars import jar_folder, parse_list
+from streamgauge.domain.clock import clock_pair
 from streamgauge.domain.errors import BadInput
 from streamgauge.processes.jvm.java import find_java
+from streamgauge.record.calibrations import read_calibrations
+from streamgauge.record.facts import machine, versions
 from streamgauge.record.probe import probe
 from streamgauge.report.pages.fitness import diagnosis
+from streamgauge.verdict.calibration import of_machine
 from streamgauge.verdict.exits import Exit
 from streamgauge.verdict.fitness import Machine, findings, is_ready
 
@@ -31,7 +35,7 @@ def doctor(
     With `prepare`, make archives of Java classes before; FAILED where they cannot be made, too.
     """
     prepared = _prepared() if prepare else True
-    found = findings(replace(look(runs), **_java(os.environ), **_jars()))
+    found = findings(replace(look(runs), **_java(os.environ), **_jars(), **_calibrations()))
     ready = is_ready(found)
     if as_json:
         out(json.dumps({"ready": ready, "findings": [asdict(each) for each in found]}, indent=2))
@@ -60,6 +64,12 @@ def _java(environ: Mapping[str, str]) -> dict[str, Any]:
     except BadInput as error:
         return {"java_fault": "; ".join(fault.what for fault in error.faults)}
     return {"java_version": java.version, "java_path": str(java.path)}
+
+
+def _calibrations() -> dict[str, Any]:
+    """The calibrations of this machine, and what tells how old they are."""
+    mine = of_machine(read_calibrations(), machine())
+    return {"calibrations": tuple(mine), "version": versions()["streamgauge"], "wall_ns": clock_pair().wall_ns}
 
 
 def _jars() -> dict[str, Any]:

@@ -338,6 +338,37 @@ def doctor(
 
 
 @app.command()
+def calibrate(
+    rates: Annotated[
+        str | None,
+        typer.Option(metavar="RATES", help="Rates to measure at, separated by commas.", show_default="1k,10k,100k"),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(metavar="N", min=1, max=600, help="Length of the measure phase of each run.", show_default="8"),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Only 1,000 messages a second, for 2 s.")] = False,
+    as_json: _Json = False,
+    quiet: _Quiet = False,
+) -> None:
+    """Measure what is known beforehand, and show how wrong the figures are: one to two minutes, no broker.
+
+    The workers of a run send to and read from a modelled broker in memory, which delays, stalls, loses, duplicates,
+    reorders and damages messages as planned. The errors are kept for later runs on this machine.
+
+    Example: `streamgauge calibrate`, or `streamgauge calibrate --rates 5k,50k --seconds 20`
+
+    Exit codes: 0 every planted fault was found, and nothing else; 1 failed; 2 bad input; 4 a count is not what was
+    planted; 130 interrupted.
+    """
+    from streamgauge.cli.calibrate import calibrate as measure
+    from streamgauge.cli.display import display_of
+
+    say = display_of(quiet=quiet).say
+    raise typer.Exit(measure(rates, seconds, quick=quick, as_json=as_json, out=print_out, progress=say))
+
+
+@app.command()
 def runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with run folders.")] = Path("runs"),
     as_json: _Json = False,

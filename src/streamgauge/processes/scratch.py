@@ -1,4 +1,4 @@
-"""Scratch folders: what Spark needs on a disk meanwhile, and what those left behind that were killed.
+"""Scratch folders: what Spark or a calibration needs on a disk meanwhile, and what those left behind that were killed.
 
 Whoever works in one holds a lock on it, which the kernel lets go with the last of them. Whoever makes one removes those
 of the same user that nobody holds.
@@ -19,7 +19,8 @@ from streamgauge.processes.lock import FolderLock
 # Not `streamgauge-spark-` and `streamgauge-query-`: versions that hold no locks call theirs so, and may be at work.
 ANALYSIS: Final = "streamgauge-analysis-"
 QUERY: Final = "streamgauge-pipeline-"
-_OURS: Final = re.compile(rf"({ANALYSIS}|{QUERY})\w+")
+CALIBRATION: Final = "streamgauge-calibration-"
+_OURS: Final = re.compile(rf"({ANALYSIS}|{QUERY}|{CALIBRATION})\w+")
 _ATTEMPTS: Final = 10
 _MEND: Final = "Name another folder with TMPDIR"
 _LARGEST: Final = 0xFFFF
@@ -33,7 +34,7 @@ class Scratch:
     """
 
     def __init__(self, prefix: str) -> None:
-        """`prefix` says what it is for: `ANALYSIS` or `QUERY`."""
+        """`prefix` says what it is for: `ANALYSIS`, `QUERY` or `CALIBRATION`."""
         place = Path(tempfile.gettempdir())
         self.path, self._lock = _made(prefix, place)
         _sweep(place, self.path)

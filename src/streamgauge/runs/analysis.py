@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from streamgauge.domain.errors import CtrlC, Interrupted, RunFailed
-from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.result import Result
 from streamgauge.runs.rows.recover import alone, completed
 from streamgauge.verdict import exit_code
@@ -28,24 +28,29 @@ def analyse(
     Raises BadInput while the run goes on or another process analyses or reports it, RunFailed if there is no result,
     Interrupted on Ctrl-C. The recorded events are kept in any case.
     """
-    # Spark is heavy, and no other command needs it.
-    from streamgauge.pipeline.run import analyse as answer
-    from streamgauge.report.assemble.result import write_result
-
     with alone(folder):
         try:
-            facts = completed(folder, progress)
-            answer(folder, master=master, progress=progress)
+            facts, result = answered(folder, progress, master=master)
         except (CtrlC, KeyboardInterrupt) as error:
             raise Interrupted(f"analysis interrupted; the recorded events are kept: {folder.analyse_again}") from error
         except RunFailed as error:
             raise type(error)(
                 f"{error}\nThe recorded events are kept in {folder.root}; try again: {folder.analyse_again}"
             ) from error
-        result = write_result(folder)
         _publish(folder, result, progress, show, figures=figures)
     passed = all(each.passed for each in result.expectations)
     return exit_code(facts.ending, valid=bool(result.verdict.valid), expectations_passed=passed)
+
+
+def answered(folder: RunFolder, progress: Progress, *, master: str | None = None) -> tuple[RunFacts, Result]:
+    """run.json and result of a run folder that the caller holds alone, without a report."""
+    # Spark is heavy, and no other command needs it.
+    from streamgauge.pipeline.run import analyse as answer
+    from streamgauge.report.assemble.result import write_result
+
+    facts = completed(folder, progress)
+    answer(folder, master=master, progress=progress)
+    return facts, write_result(folder)
 
 
 def report(folder: RunFolder, progress: Progress, *, show: Show = lambda *_: None, figures: bool = False) -> Result:

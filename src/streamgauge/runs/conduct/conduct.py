@@ -40,6 +40,7 @@ from streamgauge.scenario.model.faults import BROKER
 from streamgauge.scenario.profile import profile_of
 
 Progress = Callable[[str], None]
+OpenTarget = Callable[[Request, RunFolder, Interrupts, Progress], contextlib.AbstractContextManager[MeasuredCluster]]
 
 
 def conduct(
@@ -48,6 +49,7 @@ def conduct(
     progress: Progress,
     watch: Callable[[Look], None] | None = None,
     over: Callable[[RunFolder, int], None] = lambda *_: None,
+    open_target: OpenTarget = target_of,
 ) -> RunFolder:
     """Carry a scenario out; returns the folder with its rows and run.json. Raises BadInput before anything starts.
 
@@ -65,7 +67,7 @@ def conduct(
         try:
             # Before a broker is started that would wait for it.
             connector_jars(request.scenario, progress, Waiting(interrupts))
-            with target_of(request, folder, interrupts, progress) as target:
+            with open_target(request, folder, interrupts, progress) as target:
                 done = _carry_out(request, identity, pair, folder, target, interrupts, progress, watch, over)
         except Interrupted as error:
             if request.bootstrap:
@@ -128,6 +130,8 @@ def _carry_out(
         pair=pair,
         starts=topics.starts,
         arrivals=request.arrivals,
+        open_producer=target.open_producer,
+        open_reader=target.open_reader,
     )
     cells = memory_folder() / f"{PREFIX}{secrets.token_hex(8)}"
     facts = facts.model_copy(update={"cells": str(cells)})

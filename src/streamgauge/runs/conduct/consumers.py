@@ -5,8 +5,8 @@ from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.engine.consume.loop import Consuming, Reading
+from streamgauge.engine.ports.clients import OpenReader
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember
-from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import Settings
 from streamgauge.record.table import TableConsumer
 from streamgauge.runs.conduct.identity import Identity, dealt
@@ -20,7 +20,7 @@ FETCH_BACKOFF: Final = {"fetch.queue.backoff.ms": 10}
 
 
 def consumers_of(
-    scenario: Scenario, consume: Consume, identity: Identity, connection: Settings, run: Path
+    scenario: Scenario, consume: Consume, identity: Identity, connection: Settings, run: Path, opens: OpenReader
 ) -> list[ConsumerJob]:
     """The jobs of all processes that consume; `run` is the run folder, where a pipeline may write a table."""
     load, table = scenario.load, table_folder(scenario, run)
@@ -69,9 +69,10 @@ def consumers_of(
     credit = scenario.backpressure.credit if scenario.backpressure else None
     # Behind a pipeline it is the query that says what is done with.
     tells = credit is not None and scenario.pipeline is None
-    opens = TableConsumer if table else KafkaReader
     parts = dealt(members, consume.processes)
-    return [ConsumerJob(opens, part, hold=load is None, tells_progress=tells) for part in parts]
+    return [
+        ConsumerJob(TableConsumer if table else opens, part, hold=load is None, tells_progress=tells) for part in parts
+    ]
 
 
 def _verify_every(scenario: Scenario) -> int | None:

@@ -6,10 +6,13 @@ from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import ClockPair
+from streamgauge.engine.ports.clients import OpenProducer, OpenReader
 from streamgauge.engine.ports.workers import Broker
 from streamgauge.engine.supervise.plan import LagPlan, Plan
 from streamgauge.engine.worker.observers import ConnectorJob
 from streamgauge.kafka.clients.connections import KafkaConnections
+from streamgauge.kafka.clients.producer import KafkaProducer
+from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import Settings
 from streamgauge.kafka.offsets import open_offsets
 from streamgauge.record.parts import open_sink
@@ -35,6 +38,8 @@ def plan_of(
     pair: ClockPair,
     starts: Sequence[int] = (),
     arrivals: Int64s | None = None,
+    open_producer: OpenProducer = KafkaProducer,
+    open_reader: OpenReader = KafkaReader,
 ) -> Plan:
     """The plan that carries a scenario out on the cluster of `connection`.
 
@@ -44,8 +49,8 @@ def plan_of(
     load, consume, phases = scenario.load, scenario.consume, scenario.phases
     return Plan(
         run=run,
-        producers=[] if load is None else producers_of(scenario, load, identity, connection, arrivals),
-        consumers=[] if consume is None else consumers_of(scenario, consume, identity, connection, run),
+        producers=[] if load is None else producers_of(scenario, load, identity, connection, arrivals, open_producer),
+        consumers=[] if consume is None else consumers_of(scenario, consume, identity, connection, run, open_reader),
         connectors=_connectors(scenario, scenario.connections, identity, connection) if scenario.connections else [],
         brokers=brokers,
         places=scenario.places,

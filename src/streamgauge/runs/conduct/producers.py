@@ -4,11 +4,12 @@ from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.engine.ports.clients import OpenProducer
 from streamgauge.engine.produce.loop import Sending
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.engine.produce.stops import FlushPolicy, TransactionPolicy
 from streamgauge.engine.worker.roles import ProducerJob, ProducerMember
-from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID, KafkaProducer
+from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID
 from streamgauge.kafka.clients.settings import Settings
 from streamgauge.record.corpus import read_events
 from streamgauge.runs.conduct.identity import Identity, dealt
@@ -23,7 +24,12 @@ MESSAGE_TIMEOUT_DEFAULT_MS: Final = 300_000
 
 
 def producers_of(
-    scenario: Scenario, load: Load, identity: Identity, connection: Settings, arrivals: Int64s | None
+    scenario: Scenario,
+    load: Load,
+    identity: Identity,
+    connection: Settings,
+    arrivals: Int64s | None,
+    opens: OpenProducer,
 ) -> list[ProducerJob]:
     """The jobs of all processes that produce; `arrivals` are those of a replay."""
     settings = {**connection, **producer_settings(load, scenario.phases.drain)}
@@ -44,7 +50,7 @@ def producers_of(
             )
         )
     held_back = scenario.backpressure is not None
-    return [ProducerJob(KafkaProducer, part, held_back) for part in dealt(members, load.processes)]
+    return [ProducerJob(opens, part, held_back) for part in dealt(members, load.processes)]
 
 
 def recipe_of(scenario: Scenario, load: Load, tag: int, number: int) -> Recipe:

@@ -10,9 +10,13 @@ from pathlib import Path
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.folder.facts import BrokerFacts, RunFolder
+from streamgauge.engine.ports.clients import OpenProducer, OpenReader
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.clients.producer import KafkaProducer
+from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.prime import PRIME_SECONDS, prime
+from streamgauge.modelled.broker import ModelledBroker
 from streamgauge.processes.jvm.java import Java
 from streamgauge.runs.conduct.waiting import IN_VAIN, Waiting
 from streamgauge.runs.request.request import Request
@@ -26,7 +30,7 @@ class MeasuredCluster:
     """The cluster that is measured."""
 
     facts: BrokerFacts
-    cluster: Cluster
+    cluster: Cluster | ModelledBroker
     connection: Mapping[str, Setting]
     ended: Callable[[], str | None]
     """Why the cluster is known to be gone."""
@@ -34,6 +38,8 @@ class MeasuredCluster:
     """The broker, if it is ours."""
     is_shared: bool = False
     """Whether the broker is ours and serves other runs, too: it may have their topics."""
+    open_producer: OpenProducer = KafkaProducer
+    open_reader: OpenReader = KafkaReader
 
     def keep_logs(self, folder: RunFolder) -> None:
         """Copy the logs of a shared broker's garbage collector to the run. Raises RecordError if that fails."""
@@ -56,7 +62,7 @@ def target_of(
         yield _given(request.bootstrap, request.connection, interrupts)
     elif request.broker:
         request.broker.check()
-        yield _embedded(request.broker, interrupts, is_shared=True)
+        yield _embedded(request.broker, _asked(request.broker, interrupts), is_shared=True)
     else:
         # Beside the rows, on a disk: the system's temporary folder may be memory, and would make a broker look fast.
         with start_broker(
@@ -68,9 +74,9 @@ def target_of(
             check=Waiting(interrupts),
         ) as broker:
             try:
-                target = _embedded(broker, interrupts)
-                _prime(target.cluster, progress)
-                yield target
+                cluster = _asked(broker, interrupts)
+                _prime(cluster, progress)
+                yield _embedded(broker, cluster)
             finally:
                 # Before the load there is nothing on it that anybody could want.
                 if not interrupts.load_began:
@@ -106,7 +112,11 @@ def _given(bootstrap: str, connection: Mapping[str, Setting], interrupts: Interr
     return MeasuredCluster(facts, cluster, {**connection, "bootstrap.servers": bootstrap}, lambda: None)
 
 
-def _embedded(broker: EmbeddedBroker, interrupts: Interrupts, *, is_shared: bool = False) -> MeasuredCluster:
+def _asked(broker: EmbeddedBroker, interrupts: Interrupts) -> Cluster:
+    return Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check, is_ours=True))
+
+
+def _embedded(broker: EmbeddedBroker, cluster: Cluster, *, is_shared: bool = False) -> MeasuredCluster:
     facts = BrokerFacts(
         embedded=True,
         bootstrap=broker.bootstrap,
@@ -115,5 +125,4 @@ def _embedded(broker: EmbeddedBroker, interrupts: Interrupts, *, is_shared: bool
         class_archive=broker.uses_archive,
     )
     connection = {"bootstrap.servers": broker.bootstrap}
-    cluster = Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check, is_ours=True))
     return MeasuredCluster(facts, cluster, connection, broker.how_ended, broker, is_shared)

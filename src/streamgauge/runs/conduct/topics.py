@@ -9,6 +9,7 @@ from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.offsets import KafkaOffsets
+from streamgauge.modelled.broker import ModelledBroker, ModelledOffsets
 from streamgauge.record.table import committed_rows
 from streamgauge.runs.conduct.plan import start_of
 from streamgauge.scenario import Scenario
@@ -24,7 +25,7 @@ class Topics:
     Offsets of all topics stand in one list, in the order of the places: number of the topic x partitions + partition.
     """
 
-    cluster: Cluster
+    cluster: Cluster | ModelledBroker
     scenario: Scenario
     groups: Sequence[str]
     ended: Callable[[], str | None]
@@ -35,7 +36,7 @@ class Topics:
     """The topics that this run made, and what the cluster calls each."""
     starts: list[int] = field(default_factory=list)
     """Offset of each partition of the source where a query begins."""
-    _offsets: KafkaOffsets | None = None
+    _offsets: KafkaOffsets | ModelledOffsets | None = None
 
     def prepare(self, *, embedded: bool, allow_reset: bool, fresh: bool = False) -> None:
         """Make the topics, or check those that are there; delete only what the user allowed to be deleted.
@@ -123,7 +124,7 @@ class Topics:
                 outcome.reasons.append(f"group {group} was not deleted: {error}")
 
     @property
-    def offsets(self) -> KafkaOffsets:
+    def offsets(self) -> KafkaOffsets | ModelledOffsets:
         """Who is asked; raises BrokerError where no answer can come."""
         if reason := self.ended():
             raise BrokerError(reason)

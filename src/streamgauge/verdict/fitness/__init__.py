@@ -7,7 +7,7 @@ measurement, and what mends it.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from streamgauge.verdict.fitness import needs, quiet
+from streamgauge.verdict.fitness import calibrated, needs, quiet
 from streamgauge.verdict.fitness.machine import Finding, Machine, Status
 
 __all__ = ["RULES", "Finding", "Machine", "Status", "findings", "is_ready"]
@@ -27,6 +27,7 @@ RULES: Final[Sequence[Callable[[Machine], Finding]]] = (
     quiet.timer_slack,
     quiet.governor,
     quiet.huge_pages,
+    calibrated.calibration,
 )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from streamgauge.domain.text.numbers import significant
+from streamgauge.verdict.calibration import Calibration
 
 Status = Literal["ok", "warn", "fail", "unknown"]
 
@@ -42,6 +43,12 @@ class Machine:
     governors: tuple[str, ...] = ()
     """Every one that some core has."""
     steal_share: float | None = None
+    wall_ns: int = 0
+    """When it was looked at."""
+    calibrations: tuple[Calibration, ...] | None = None
+    """Those of this machine, of any version."""
+    version: str = ""
+    """Of streamgauge."""
 
 
 @dataclass(frozen=True, slots=True)

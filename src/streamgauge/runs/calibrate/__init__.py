@@ -1,0 +1,1 @@
+"""Runs against a modelled broker: what was planted beside what was measured."""

@@ -1,0 +1,87 @@
+"""What a calibration plants, and what it makes of a result."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.modelled.model import NEVER, Fate, Model, Server, releases
+from streamgauge.runs.calibrate.compared import INVENTED, Compared, Figures, Load, planted
+from streamgauge.runs.calibrate.planned import MODEL, PRODUCERS, SERVERS, STALL_NS, Planned
+
+FLAT = Model((Server(1.0, (NS_PER_MS,), (3 * NS_PER_MS,)),), service_ns=(0, 0))
+
+
+def due(count: int, every_ns: int = NS_PER_MS) -> Load:
+    return Load(np.arange(count, dtype=np.int64) * every_ns, FLAT)
+
+
+def test_planted_figures_are_those_of_what_is_due_in_the_measure_phase() -> None:
+    """By nearest rank; response and service time are one, as nobody is late in what is planted."""
+    stalled = replace(FLAT, stalls=((50, 100 * NS_PER_MS),))
+    found = planted([Load(due(100).due_ns, stalled)], 10 * NS_PER_MS, 60 * NS_PER_MS, NS_PER_SECOND)
+
+    assert found.latencies_ms["ack.response.p50"] == found.latencies_ms["ack.service.p50"] == 1.0
+    assert found.latencies_ms["end_to_end.response.p50"] == 3.0
+    assert found.latencies_ms["end_to_end.response.p99"] == found.latencies_ms["end_to_end.service.max"] == 103.0
+    assert set(found.counts.values()) == {0}
+
+
+def test_a_lost_message_counts_with_its_age() -> None:
+    """In percentiles, as it does in a result, and not in the maximum. Counts are those of all messages."""
+    lossy = replace(FLAT, fates=(Fate.LOST,) * 100)
+    found = planted([Load(due(2_048).due_ns, lossy)], 0, NS_PER_SECOND, 60 * NS_PER_SECOND)
+
+    assert found.counts["lost"] == 100
+    assert (found.latencies_ms["end_to_end.response.p99"] or 0) > 59_000
+    assert found.latencies_ms["end_to_end.response.max"] == 3.0
+    assert found.latencies_ms["ack.response.p99"] == 1.0
+
+
+def test_errors_are_signed_and_every_count_is_compared() -> None:
+    """Where either is not told there is no error; nothing may be found that was not planted."""
+    truth = planted([due(100)], 0, NS_PER_SECOND, NS_PER_SECOND)
+    latencies = dict(truth.latencies_ms) | {"ack.response.p50": 0.5, "ack.response.p99": None}
+    counts = dict(truth.counts) | {"lost": 1, "foreign": 2}
+    found = Compared(1_000, truth, Figures(latencies, counts), 0)
+
+    assert found.errors_ms["ack.response.p50"] == -0.5
+    assert "ack.response.p99" not in found.errors_ms
+    assert found.miscounted == ["lost", "foreign"]
+    assert set(INVENTED) <= set(truth.counts)
+
+
+@pytest.mark.parametrize("rate", [1_000, 10_000, 100_000])
+def test_what_is_planted_shows_in_every_percentile(rate: int) -> None:
+    """p50 at 1 ms, p99 at 50 ms, the stall beyond p99.9; at every rate the servers keep up."""
+    plan = Planned(rate, 8, 1)
+    count = rate // PRODUCERS * 9
+    loads = [
+        Load((np.arange(count) * PRODUCERS + producer) * NS_PER_SECOND // rate, model)
+        for producer, model in enumerate(plan.models)
+    ]
+    found = planted(loads, NS_PER_SECOND, 9 * NS_PER_SECOND, 10 * NS_PER_SECOND)
+
+    assert found.latencies_ms["end_to_end.response.p50"] == pytest.approx(1.0, abs=0.05)
+    assert found.latencies_ms["end_to_end.response.p99"] == pytest.approx(50.0, abs=0.1)
+    assert 1_000 < (found.latencies_ms["end_to_end.response.p99_9"] or 0) <= 9_000
+    assert found.latencies_ms["end_to_end.response.max"] == pytest.approx(STALL_NS / NS_PER_MS, abs=1)
+    assert found.latencies_ms["ack.response.p50"] == pytest.approx(0.5, abs=0.05)
+    assert found.latencies_ms["ack.response.p99"] == pytest.approx(25.0, abs=0.1)
+    assert all(count for name, count in found.counts.items() if name not in INVENTED)
+    for load in loads:
+        # Nothing waits at the end for a message that is never sent.
+        assert releases(load.due_ns, np.arange(count), load.model).readable_ns.max() < NEVER
+        assert load.model.fated_until < count
+
+
+def test_each_consumer_reads_the_partitions_of_one_producer() -> None:
+    """So that they have as much to do."""
+    plan = Planned(1_000, 8, 1)
+    consume = plan.scenario.consume
+    assert consume
+    assert [consume.partitions_of(each) for each in range(PRODUCERS)] == [
+        tuple(range(producer * len(SERVERS), (producer + 1) * len(SERVERS))) for producer in range(PRODUCERS)
+    ]
+    assert sum(server.share for server in MODEL.servers) == pytest.approx(1)
