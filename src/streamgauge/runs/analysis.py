@@ -44,8 +44,9 @@ def analyse(
             ) from error
         result = write_result(folder)
         _publish(folder, result, progress, show, figures=figures)
-    passed = all(each.passed for each in result.expectations)
-    return exit_code(facts.ending, valid=bool(result.verdict.valid), expectations_passed=passed)
+    expected = result.expectations
+    is_valid = bool(result.verdict.valid) and all(each.decided for each in expected)
+    return exit_code(facts.ending, valid=is_valid, expectations_passed=all(each.passed for each in expected))
 
 
 def report(folder: RunFolder, progress: Progress, *, show: Show = lambda *_: None, figures: bool = False) -> Result:

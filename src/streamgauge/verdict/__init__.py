@@ -3,7 +3,6 @@
 Every rule is a pure function from the evidence to a check, or to None where the question does not arise.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from streamgauge.domain.folder.facts import Ending, RunFacts
@@ -26,7 +25,7 @@ from streamgauge.verdict.evidence import Evidence, Tables
 from streamgauge.verdict.exits import Exit
 from streamgauge.verdict.rule import EITHER, INSTRUMENT, SYSTEM, rule
 
-__all__ = ["RULES", "TITLES", "About", "Check", "Status", "checks", "exit_code", "valid"]
+__all__ = ["RULES", "TITLES", "About", "Check", "Status", "checks", "exit_code"]
 
 RULES: Final = (
     rule("ending", "Run finished", INSTRUMENT, record.ending),
@@ -80,11 +79,6 @@ def checks(facts: RunFacts, tables: Tables) -> list[Check]:
     """The checks that apply to a run; `tables` are rows by name of table, missing ones left out."""
     run = Evidence(facts, tables)
     return [answer for each in RULES if (answer := each.answer(run)) is not None]
-
-
-def valid(answers: Sequence[Check]) -> bool:
-    """Whether the measurement may be believed: no check of the instrument failed."""
-    return not any(answer.about == "instrument" and answer.status == "fail" for answer in answers)
 
 
 def exit_code(ending: Ending | None, *, valid: bool, expectations_passed: bool) -> Exit:

@@ -18,6 +18,7 @@ LAG_SAMPLES = Schema(
         may("position", _I64, "next offset that the group reads; with scope group the sum of all"),
         may("committed_lag", _I64, "end - committed; with scope group the sum, null where one partition is not known"),
         may("position_lag", _I64, "end - position; the same"),
+        may("took_ms", _F64, "scope group: how long the cluster took to answer; null where it did not"),
         may("worst_committed_lag", _I64, "scope group: committed lag of the partition that is furthest behind"),
         may("error", _STR, "why a value is missing"),
     ),

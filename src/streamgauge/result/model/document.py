@@ -14,6 +14,7 @@ from streamgauge.result.model.pressure import BackpressureSection, FaultAction, 
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.throughput import ThroughputSection, TimelineSecond
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import ExpectationResult, VerdictSection
 
 FORMAT: Final = 2
@@ -33,6 +34,9 @@ class Result(Section):
     """May these numbers be believed, and what did the measured system do."""
     expectations: list[ExpectationResult]
     """What the scenario expected of this result, and whether it passed."""
+    trust: dict[str, FigureTrust] = Field(default_factory=dict)
+    """Each figure by its path: what it can have been without the instrument, and whether it may be believed. Empty
+    where the run was not judged."""
     throughput: ThroughputSection
     """Measure phase; each rate by the clock of its own event. MB are 10^6 bytes of value."""
     latency: LatencySection

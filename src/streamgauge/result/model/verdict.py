@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from streamgauge.result.model.base import Section, Text
 
 
@@ -31,7 +33,15 @@ class VerdictSection(Section):
     """May these numbers be believed, and what did the measured system do."""
 
     valid: bool | None
-    """Whether no check of the instrument failed; null where the run was not judged."""
+    """Whether every figure that is used is believed or bounded; null where the run was not judged."""
+    state: Literal["valid", "in_part", "not_valid"] | None = None
+    """`valid`: every figure is believed or bounded. `in_part`: every figure that is used is, and another is not. Null
+    where the run was not judged."""
+    used: list[str] = Field(default_factory=list)
+    """Paths of the figures that the verdict is about: rates, delivery, p50 and p99 of the end-to-end latency, and what
+    expectations name; or those of `judge_by`."""
+    judge_by: list[str] = Field(default_factory=list)
+    """What the scenario narrows the verdict to; empty for nothing."""
     checks: list[CheckResult]
     """The checks that apply to the run, in the order in which they are shown."""
 
@@ -47,5 +57,8 @@ class ExpectationResult(Section):
     """The value at that path; null where there is none."""
     passed: bool
     """Whether it passed; null never does."""
+    decided: bool = True
+    """Whether it could be decided: false where the figure is not believed, or where its interval lies on both sides of
+    the bound. What cannot be decided has not passed."""
     reason: str | None
-    """Why there was nothing to compare, or why it has failed; null otherwise."""
+    """Why there was nothing to compare, why it failed, or why it could not be decided; null otherwise."""

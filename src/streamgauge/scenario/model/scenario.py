@@ -172,6 +172,9 @@ class Scenario(ScenarioPart):
     """Share of messages whose checksum consumers verify: `all`, `1/16` (every sixteenth), or `off`."""
     seed: int = Field(default=42, ge=0, lt=1 << 63, strict=True)
     """Random seed; the same seed generates the same load."""
+    judge_by: tuple[str, ...] = ()
+    """Figures that the verdict is about, like `[throughput, latency.ack]`: paths in the result, or how they begin; by
+    default rates, delivery, p50 and p99 of the end-to-end latency, and what `expect` names."""
     expect: dict[str, Setting] = Field(default={})
     """Expectations on the result: path to a value or a bound, like `{latency.ack.response.p99_ms: "<= 20"}`."""
 

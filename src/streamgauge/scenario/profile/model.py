@@ -214,6 +214,8 @@ class Profile(_Meant):
     """When the load is to begin, in wall time; null for at once."""
     verify_every: int | None
     """Every n-th checksum is verified; null for none."""
+    judge_by: tuple[str, ...] = ()
+    """What the verdict is about; empty for what it is about by default."""
     expect: dict[str, Setting]
     """What the result must say: path to a value or a bound."""
 
