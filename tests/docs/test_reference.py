@@ -77,8 +77,8 @@ def test_every_check_says_what_it_looks_at_and_what_to_do(rule: Rule) -> None:
     said = checks.labelled(rule)
 
     assert checks.question(rule)
-    assert said["Looks at"]
-    assert said["To do"]
+    assert said["Data"]
+    assert said["Remedy"]
     assert list(said) == [label for label in checks.LABELS if label in said]
     assert "{" not in "".join(said.values())
 

@@ -1,4 +1,5 @@
 """The gold tables, one schema for each.
+
 `scope` is what a row covers: `run` (everything, including warm-up and drain), `measure` (the measure phase), `window`
 (one second; `second` counts from the start of the measure phase, so warm-up is negative), `partition` (one partition,
 measure phase), `topic` or `group` (one of several, measure phase). Times are in the unit of their name; unknown values

@@ -1,4 +1,5 @@
 """The model of a profile. Later versions may add keys, and change none.
+
 Unknown keys are ignored.
 """
 
