@@ -24,19 +24,11 @@ SENT = Schema(
         may("offset", _I64, "acknowledged offset; null with acks 0 and for failed messages"),
         may("due_ns", _I64, "scheduled send time; null without a schedule"),
         may("sent_ns", _I64, "time just before the accepted produce call; null if never sent or unknown"),
-        may(
-            "acked_ns",
-            _I64,
-            "time its delivery report was served; null with acks 0, if never sent, or unknown",
-        ),
+        may("acked_ns", _I64, "time its delivery report was served; null with acks 0, if never sent, or unknown"),
         may("size_bytes", _I32, "value size; null if never sent or unknown"),
         may("error", _STR, "null if acknowledged; otherwise `unsent`, `fate_unknown`, or the client's error name"),
         may("transaction", _I32, "transaction number within the producer"),
-        may(
-            "admitted_ns",
-            _I64,
-            "time its producer saw that the policy admitted it; null without a policy or if never sent",
-        ),
+        may("admitted_ns", _I64, "time its producer saw the policy admit it; null without a policy or if never sent"),
     ),
 )
 
@@ -107,9 +99,7 @@ RESOURCES = Schema(
             "`producer`, `consumer`, `query`, `driver`, `executor`, `python`, `sampler`, `lag`, `controller`, "
             "`supervisor`, `broker` or `host`",
         ),
-        may(
-            "cpu_ns", _I64, "cumulative CPU time, user and system; of the host: all cores, without idle and steal time"
-        ),
+        may("cpu_ns", _I64, "cumulative CPU time, user and system; of the host: all cores, without idle and steal"),
         may("rss_bytes", _I64, "resident memory; of the host: memory in use"),
         may("steal_ns", _I64, "host only: cumulative steal time of all cores"),
         may("idle_ns", _I64, "host only: cumulative idle and I/O wait time of all cores"),
@@ -181,10 +171,8 @@ CLIENT = Schema(
         must("wire_bytes", _I64, "bytes of all requests sent, of every kind; of a consumer: bytes of all responses"),
         must("requests", _I64, "Produce requests sent; of a consumer: Fetch requests"),
         must("retries", _I64, "requests that were retried"),
-        may(
-            "rtt_us", _I64, "mean request round-trip time; of a consumer, it may include the broker's wait for messages"
-        ),
-        may("rtt_p99_us", _I64, "99th percentile of the round-trip time, of the slowest broker"),
+        may("rtt_us", _I64, "mean request round-trip time; of a consumer, it may include the wait for messages"),
+        may("rtt_p99_us", _I64, "99th percentile of that, of the slowest broker"),
         must("throttle_ms", _I64, "longest throttle time that a broker requested"),
         may("queue_us", _I64, "producers only: mean time of a message in the client's queue before its request"),
         may("queue_messages", _I64, "producers only: messages in the queue and in flight"),
@@ -229,11 +217,7 @@ DECISIONS = Schema(
         may("producer", _I32, "producer concerned; null for all"),
         may("processed", _I64, "messages processed by the slowest group, as counted by the controller"),
         may("granted", _I64, "messages that may be sent since the start of the run; null for no limit"),
-        may(
-            "outstanding",
-            _I64,
-            "messages claimed by producers, minus processed and returned, as counted by the controller",
-        ),
+        may("outstanding", _I64, "messages claimed by producers - processed - returned, as counted by the controller"),
         may("lag", _I64, "committed lag used for the decision, the largest of all groups; null for other policies"),
         must("reason", _STR, "`grant`, `pause` or `resume`"),
     ),

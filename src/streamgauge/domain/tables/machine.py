@@ -57,16 +57,10 @@ WIRE = Schema(
     "wire",
     "Network traffic of clients, from their own statistics; one row per scope (run, measure) and worker.",
     (
-        must(
-            "scope",
-            _STR,
-            "`run`, up to the last statistics of the client, or `measure`, between two statistics within it",
-        ),
+        must("scope", _STR, "`run`, up to the last statistics, or `measure`, between two statistics within it"),
         must("role", _STR, "`producer` or `consumer`"),
         may("worker", _STR, "worker name; null for all workers of the role together"),
-        may(
-            "duration_ns", _I64, "scope measure: time between the two statistics; of all workers together: the longest"
-        ),
+        may("duration_ns", _I64, "scope measure: time between the two statistics; of all together: the longest"),
         must("messages", _I64, "messages in requests, including retries; of a consumer: in responses"),
         must("message_bytes", _I64, "uncompressed bytes of their keys and values"),
         must("wire_bytes", _I64, "bytes of all requests of producers, or of all responses to consumers"),

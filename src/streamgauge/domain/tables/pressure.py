@@ -33,7 +33,7 @@ OUTSTANDING = Schema(
         may(
             "admitted",
             _I64,
-            "messages that the policy admitted since then, as reported by producers; without a policy those due",
+            "messages admitted by the policy since then, as reported by producers; without a policy those due",
         ),
         must(
             "sent",
@@ -47,7 +47,7 @@ OUTSTANDING = Schema(
         may(
             "credits_used_max",
             _I64,
-            "the same, with messages counted as processed only up to the first gap in each partition",
+            "the same, with processed counted only up to the first gap in each partition",
             formerly="uncredited_max",
         ),
         may(
@@ -73,7 +73,7 @@ BACKPRESSURE = Schema(
         may(
             "credits_used_max",
             _I64,
-            "the same, with messages counted as processed only up to the first gap: the value that credit limits",
+            "the same, with processed counted only up to the first gap: what credit limits",
             formerly="uncredited_max",
         ),
         may("max_second", _F64, "end of the interval of this maximum, in seconds from the start of the measure phase"),
@@ -130,7 +130,7 @@ RECOVERY = Schema(
         may(
             "time_to_drain_s",
             _F64,
-            "from the end of the cause until the value is back within the tolerance for three samples; null if not yet",
+            "from the end of the cause until within the tolerance for three samples; null: not yet",
         ),
         may("drain_rate_per_second", _F64, "(value at the end of the cause - floor) / time to drain"),
         may("peak_slope_per_second", _F64, "fastest decrease between two values after the cause"),

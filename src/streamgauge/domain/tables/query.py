@@ -15,12 +15,8 @@ WATERFALL = Schema(
     "one row for each stage, in order, then the total.",
     (
         must("stage", _STR, "one of the metrics `stage_...`; `stage_all` is the total"),
-        may(
-            "from",
-            _STR,
-            "starting edge: `due`, `sent`, `source`, `batch` (its start), `sink`; null if the stage is absent",
-        ),
-        must("to", _STR, "final edge: one of these, or `received`"),
+        may("from", _STR, "start edge: `due`, `sent`, `source`, `batch` (its start), `sink`; null: stage absent"),
+        must("to", _STR, "end edge: one of these, or `received`"),
         must("count", _I64, "messages with every stage known"),
         may("mean_ms", _F64, "mean; the means of the stages add up to that of the total"),
         may("min_ms", _F64, "minimum; negative if the clocks disagree by more than the stage took"),
@@ -40,19 +36,11 @@ THROUGH = Schema(
     (
         must("scope", _STR, "`run` or `measure`"),
         must("group", _I32, "consumer group"),
-        may(
-            "expected",
-            _I64,
-            "subset: acknowledged messages that the oracle expects in the output, or for which it is unknown",
-        ),
+        may("expected", _I64, "subset: acknowledged messages expected in the output by the oracle, or not known to be"),
         may("dropped", _I64, "subset: acknowledged messages that the pipeline should drop; in no class of `delivery`"),
         may("unexpected", _I64, "subset: of these, messages that were received"),
-        may(
-            "duplicated_at_source",
-            _I64,
-            "of `duplicate_producer` in `delivery`: messages that were in the source twice",
-        ),
-        may("duplicated_by_pipeline", _I64, "of the same: messages that were in the source once"),
+        may("duplicated_at_source", _I64, "of `duplicate_producer` in `delivery`: twice in the source"),
+        may("duplicated_by_pipeline", _I64, "of the same: once in the source"),
     ),
 )
 
@@ -71,18 +59,10 @@ QUERY_BATCHES = Schema(
     "query_batches",
     "Progress of the query in the measured path, batch by batch in order of their start; whole run.",
     (
-        must(
-            "second",
-            _F64,
-            "start of the batch, in seconds from the start of the measure phase; from a wall clock in ms",
-        ),
+        must("second", _F64, "start (wall clock in ms), in seconds from the start of the measure phase"),
         must("start", _I32, "number of the query start that it belongs to, from 0"),
         must("batch", _I64, "batch number"),
-        must(
-            "source",
-            _STR,
-            "`told`: reported by the query while it ran; `checkpoint`: read from the checkpoint after it died",
-        ),
+        must("source", _STR, "`told` by the query while it ran, or read from the `checkpoint` after it died"),
         may("committed", _BOOL, "whether it is known to be committed; null if it read nothing"),
         may("rows", _I64, "messages in the batch"),
         may("offsets", _I64, "offsets of the source that it advanced by, all partitions together"),
@@ -91,12 +71,7 @@ QUERY_BATCHES = Schema(
         *(may(f"{name}_ms", _F64, f"of that: {about}") for name, about in _STEPS.items()),
         may("input_per_second", _F64, "arrival rate at the source in messages per second, as reported by Spark"),
         may("processed_per_second", _F64, "messages / duration of the batch, as reported by Spark"),
-        may(
-            "committed_lag",
-            _I64,
-            "messages behind the log ends, all partitions together",
-            formerly="behind",
-        ),
+        may("committed_lag", _I64, "messages behind the log ends, all partitions together", formerly="behind"),
         may("state_rows", _I64, "rows in the state"),
         may("state_updated", _I64, "rows of the state updated by the batch"),
         may("state_bytes", _I64, "memory used by the state"),
@@ -208,7 +183,7 @@ PIPELINE = Schema(
         may(
             "cpu_us_per_message",
             _F64,
-            "CPU time per message in batches; a batch counts by the share of its time within the measure phase",
+            "the same per message in batches, each weighted by its share of time in the measure phase",
         ),
         may("committed", _I64, "committed offsets, all partitions together, at the end of the drain"),
         may("end", _I64, "log end offsets of the source at that time"),

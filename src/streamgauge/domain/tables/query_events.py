@@ -29,11 +29,7 @@ PROGRESS = Schema(
         must("start", _I32, "number of the query start that it belongs to, from 0"),
         must("batch", _I64, "batch number, from the checkpoint; numbers may repeat after a restart"),
         must("began_ms", _I64, "wall-clock start of the batch"),
-        must(
-            "source",
-            _STR,
-            "`told`: reported by the query while it ran; `checkpoint`: read from the checkpoint after it died",
-        ),
+        must("source", _STR, "`told` by the query while it ran, or read from the `checkpoint` after it died"),
         may("rows", _I64, "messages in the batch"),
         may("duration_ms", _I64, "duration of the batch"),
         may("latest_offset_ms", _I64, "of that: fetching log end offsets"),
@@ -44,12 +40,7 @@ PROGRESS = Schema(
         may("commit_ms", _I64, "of that: committing the batch to the checkpoint"),
         may("input_per_second", _F64, "arrival rate at the source in messages per second, as reported by Spark"),
         may("processed_per_second", _F64, "messages / duration of the batch, as reported by Spark"),
-        may(
-            "committed_lag",
-            _I64,
-            "messages behind the log ends, all partitions together",
-            formerly="behind",
-        ),
+        may("committed_lag", _I64, "messages behind the log ends, all partitions together", formerly="behind"),
         may("state_rows", _I64, "rows in the state of all operators"),
         may("state_updated", _I64, "rows of the state updated by the batch"),
         may("state_bytes", _I64, "memory used by the state"),
@@ -61,14 +52,12 @@ PROGRESS = Schema(
         may("processing_p50_ms", _F64, "real-time mode: median processing time of a message, as reported by Spark"),
         may("processing_p99_ms", _F64, "real-time mode: the same, 99th percentile"),
         may("processing_max_ms", _F64, "real-time mode: the same, maximum"),
-        may(
-            "queuing_p50_ms", _F64, "real-time mode: median time in the source before it was read, as reported by Spark"
-        ),
+        may("queuing_p50_ms", _F64, "real-time mode: median time in the source, as reported by Spark"),
         may("queuing_p99_ms", _F64, "real-time mode: the same, 99th percentile"),
         may(
             "e2e_p50_ms",
             _F64,
-            "real-time mode: median time from the source's append until it is written, as reported by Spark",
+            "real-time mode: median time from append to the source until written, as reported by Spark",
         ),
         may("e2e_p99_ms", _F64, "real-time mode: the same, 99th percentile"),
         may("e2e_max_ms", _F64, "real-time mode: the same, maximum"),
@@ -101,11 +90,7 @@ APPENDED = Schema(
         may("producer", _I32, "producer number from the stamp; null for a foreign message"),
         may("seq", _I64, "sequence number from the stamp; null for a foreign message"),
         may("append_ms", _I64, "wall-clock time of the broker's append; null unless the topic uses LogAppendTime"),
-        may(
-            "expected",
-            _BOOL,
-            "whether the job's oracle expects it in the output of the pipeline; null without an oracle",
-        ),
+        may("expected", _BOOL, "whether the job's oracle expects it in the output; null without an oracle"),
     ),
 )
 

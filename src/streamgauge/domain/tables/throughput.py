@@ -28,11 +28,7 @@ THROUGHPUT = Schema(
         must("processed", _I64, "messages processed; equal to received without processing"),
         must("sent_bytes", _I64, "value bytes of the messages sent"),
         must("received_bytes", _I64, "value bytes of the messages received"),
-        may(
-            "outstanding",
-            _I64,
-            "scope window: sent and not aborted, minus processed, from the start of the run to the end of the window",
-        ),
+        may("outstanding", _I64, "scope window: (sent and not aborted) - processed, from run start to window end"),
     ),
 )
 
@@ -57,11 +53,7 @@ PROCESSING = Schema(
     "Processing of messages, by the time it ended; measure phase. Empty without processing.",
     (
         may("consumer", _I32, "consumer number; null for all consumers together"),
-        may(
-            "phase",
-            _I32,
-            "which of the consecutive processing delays applied, from 0; null for all delays together",
-        ),
+        may("phase", _I32, "which of the consecutive delays applied, from 0; null for all together"),
         must("processed", _I64, "messages processed"),
         must("unprocessed", _I64, "messages received and never processed: dropped, or buffered at the end of the run"),
         *(may(f"{name}_ms", _F64, f"{about} of processed_ns - started_ns") for name, about in _PROCESSING_FIGURES),
