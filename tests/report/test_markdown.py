@@ -31,7 +31,7 @@ Checks: 1 passed, 2 failed, 1 warned.
 
 |  | check | about | evidence | remedy |
 | --- | --- | --- | --- | --- |
-| **fail** | One monotonic clock (clock) | instrument | 2 messages came too early | Run all workers on one host. |
+| **fail** | No negative latencies (clock) | instrument | 2 messages came too early | Run all workers on one host. |
 | **fail** | No lost messages (lost) | system | 12 of 120,000 lost | See \`problems\`. |
 | warn | Run finished (ending) | instrument | interrupted | The figures are valid. |
 

@@ -594,7 +594,7 @@ def test_a_count_that_nobody_can_make_says_why(make: Make) -> None:
             row.update(unaccounted=None, aborted_received=None)
 
     reasons = told(make(change))["delivery"]["reasons"]
-    assert reasons["unaccounted"] == "the number of messages taken up is not known"
+    assert reasons["unaccounted"] == "the number of claimed messages is not known"
     assert reasons["aborted_received"] == "cannot be decided"
 
 

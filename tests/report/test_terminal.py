@@ -42,13 +42,13 @@ NOT VALID  baseline, interrupted; checks: 29 passed, 2 failed, 1 warned
   not      end-to-end response; end-to-end service; ack response; ack service
   because  2 of 120,000 messages were received before they were sent
 
-  fail  One monotonic clock  instrument  2 of 120,000 messages were received before they were sent
-        clock                            The clocks disagree. Run all workers on one host.
-  fail  No lost messages     system      12 of 120,000 messages (0.01 %) acknowledged and lost
-        lost                             Use acks=all with replication; see `problems` for their
-                                         partitions and offsets.
-  warn  Run finished         instrument  interrupted
-        ending                           Figures until then are valid.
+  fail  No negative latencies  instrument  2 of 120,000 messages were received before they were sent
+        clock                              The clocks disagree. Run all workers on one host.
+  fail  No lost messages       system      12 of 120,000 messages (0.01 %) acknowledged and lost
+        lost                               Use acks=all with replication; see `problems` for their
+                                           partitions and offsets.
+  warn  Run finished           instrument  interrupted
+        ending                             Figures until then are valid.
 
 Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
              measured 10 s, Kafka 4.3.1, embedded broker

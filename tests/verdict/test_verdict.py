@@ -1179,27 +1179,27 @@ def test_the_group_that_fared_worst_is_judged() -> None:
             (silent(38_400, 6_746), died("producer")),
             "fate_unknown",
             (
-                "38,400 messages were taken up by producer-0, which was killed, and have no report: 6,746 of them were "
+                "38,400 messages were claimed by producer-0, which was killed, and have no report: 6,746 of them were "
                 "received"
             ),
         ),
         (
             (silent(2, None), died("producer"), another_died),
             "fate_unknown",
-            "2 messages were taken up by producer-0 and producer-1, which died, and have no report",
+            "2 messages were claimed by producer-0 and producer-1, which died, and have no report",
         ),
-        ((silent(2, 0),), "fate_unknown", "2 messages were taken up and have no report: 0 of them were received"),
+        ((silent(2, 0),), "fate_unknown", "2 messages were claimed and have no report: 0 of them were received"),
         (
             (delivery(unaccounted=None),),
             "accounted",
-            "it is not known whether every message has a row: run.json does not say how many producer-0 took up",
+            "it is not known whether every message has a row: run.json does not say how many producer-0 claimed",
         ),
         (
             (delivery(unaccounted=None), facts(ending=None)),
             "accounted",
             (
                 "it is not known whether every message has a row: "
-                "the run was killed before it recorded how many were taken up"
+                "the run was killed before it recorded how many messages were claimed"
             ),
         ),
         (

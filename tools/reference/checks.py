@@ -16,13 +16,13 @@ sound: if one fails, the result is not valid. A check of the **system** reports 
 makes a result invalid. A check is `unknown` if its data are missing; this is neither a pass nor invalid. `result.json`
 and the table `verdict` have each check with its evidence and advice."""
 
-LABELS = ("Looks at", "Warns when", "Fails when", "To do")
+LABELS = ("Data", "Warns when", "Fails when", "Remedy")
 _CONSTANTS = ChainMap(vars(evidence), *(vars(sys.modules[each.answer.__module__]) for each in RULES))
 _LABELLED = re.compile(rf"^({'|'.join(LABELS)}): ", re.MULTILINE)
 
 
 def page() -> str:
-    """Every check: the question, what it looks at, when it warns and fails, and what to do."""
+    """Every check: the question, its data, when it warns and fails, and the remedy."""
     overview = table(
         ("check", "title", "about", "question"),
         ((f"[{code(each.name)}](#{each.name})", each.title, about(each), question(each)) for each in RULES),
@@ -31,7 +31,7 @@ def page() -> str:
 
 
 def about(rule: Rule) -> str:
-    """Whom a rule may be about."""
+    """What a rule may be about: the instrument, the system, or either."""
     return " or ".join(rule.about)
 
 
@@ -51,7 +51,7 @@ def _section(rule: Rule) -> Iterable[str]:
     yield f"## {rule.name}"
     yield sentence(f"**{rule.title}.** {question(rule)} About the {about(rule)}.")
     yield from (sentence(text) for text in background if text.strip())
-    yield "\n".join(f"- {label}: {text[:1].lower()}{text[1:]}" for label, text in labelled(rule).items())
+    yield "\n".join(f"- {label}: {text}" for label, text in labelled(rule).items())
 
 
 def _filled(rule: Rule) -> str:

@@ -1,4 +1,4 @@
-"""The exit codes, said once."""
+"""The exit codes."""
 
 from enum import IntEnum
 from typing import Self
