@@ -117,6 +117,8 @@ BOUNDS = Schema(
         may("mean_ms", _F64, "low end of the mean"),
         may("max_ms", _F64, "low end of the maximum"),
         *(may(f"{name}_ms", _F64, f"low end of {percentile_words(name)}") for name in PERCENTILES),
+        may("mad_low_ms", _F64, "low end of the median absolute deviation"),
+        may("mad_high_ms", _F64, "high end of the median absolute deviation"),
         may(
             "rms_width_ms",
             _F64,

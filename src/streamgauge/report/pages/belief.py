@@ -39,8 +39,15 @@ def is_good(verdict: VerdictSection) -> bool | None:
 
 
 def parts(result: Result) -> dict[str, str]:
-    """What to believe, what not, and why; nothing where all is believed, or nothing: then the checks say why."""
-    trust = result.trust
+    """What to believe, what not, and why; and what the scenario narrows the verdict to.
+
+    Nothing is said where all is believed; where nothing is, the checks say why.
+    """
+    narrowed = {"Judged by": listed(result.verdict.judge_by)} if result.verdict.judge_by else {}
+    return narrowed | _divided(result.trust)
+
+
+def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
     if not any(each.trust == "not_believed" for each in trust.values()):
         return {}
     told = {name: _family(name, trust) for name in _FAMILIES}
@@ -49,9 +56,7 @@ def parts(result: Result) -> dict[str, str]:
     if not believe:
         return {}
     found = {"Believe": "; ".join(believe), "Not": "; ".join(doubt), "Because": _because(trust)}
-    if result.verdict.judge_by:
-        found["Judged by"] = listed(result.verdict.judge_by)
-    return {label: text for label, text in found.items() if text}
+    return found
 
 
 def cell(text: str, figure: FigureTrust | None) -> str:

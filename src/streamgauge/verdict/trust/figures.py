@@ -123,17 +123,9 @@ def _bounded(run: Evidence, path: str, shown: LatencyFigures, bounds: Row) -> It
             yield f"{path}.{name}_ms", _of_latency(run, value, low, value)
     if (stddev := shown.stddev_ms) is not None:
         spread = bounds["rms_width_ms"]
-        figure = _of_latency(run, stddev, max(0.0, stddev - spread), stddev + spread)
-        yield f"{path}.stddev_ms", figure
-        if (mad := shown.mad_ms) is not None:
-            # Nothing bounds a median of deviations.
-            is_sure = figure.trust == "believed"
-            yield (
-                f"{path}.mad_ms",
-                exact(mad)
-                if is_sure
-                else FigureTrust(value=mad, low=None, high=None, trust="not_believed", because=figure.because),
-            )
+        yield f"{path}.stddev_ms", _of_latency(run, stddev, max(0.0, stddev - spread), stddev + spread)
+    if (mad := shown.mad_ms) is not None:
+        yield f"{path}.mad_ms", _of_latency(run, mad, bounds["mad_low_ms"], bounds["mad_high_ms"])
 
 
 def _of_latency(run: Evidence, value: float, low: float, high: float) -> FigureTrust:
