@@ -55,8 +55,7 @@ def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
     doubt = [text for _, bad in told.values() if (text := bad)]
     if not believe:
         return {}
-    found = {"Believe": "; ".join(believe), "Not": "; ".join(doubt), "Because": _because(trust)}
-    return found
+    return {"Believe": "; ".join(believe), "Not": "; ".join(doubt), "Because": _because(trust)}
 
 
 def cell(text: str, figure: FigureTrust | None) -> str:

@@ -28,7 +28,7 @@ TAKES: Final[Mapping[str, Taken]] = {
     "schedule": Taken(("latency.",), bounded=True),
     "ack_polls": Taken(("latency.ack.",), bounded=True),
     "receive_polls": Taken(("latency.end_to_end.", "latency.processing."), bounded=True),
-    "worker_cpu": Taken(("latency.", "throughput.received", "throughput.processed", "lag."), bounded=True),
+    "worker_cpu": Taken(("latency.", "lag."), bounded=True),
     "rate": Taken(("throughput.",)),
     "unsent": Taken(("throughput.", "delivery.unsent")),
     "machine_cpu": Taken(("latency.", "lag.", "recovery.")),
@@ -49,6 +49,10 @@ TAKES: Final[Mapping[str, Taken]] = {
     "source": Taken(("delivery.",)),
 }
 """What a check takes when it fails and the instrument is the cause."""
+
+
+STARVED_CONSUMERS: Final = Taken(("throughput.received", "throughput.processed"))
+"""What `worker_cpu` takes besides, where consumers fell behind."""
 
 
 def failing(checks: Sequence[Check]) -> list[tuple[Check, Taken]]:

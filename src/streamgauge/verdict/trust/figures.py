@@ -15,9 +15,10 @@ from streamgauge.result.model.pressure import LagFigures, LagSection, RecoverySc
 from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict.check import Check
+from streamgauge.verdict.checks.machine import FELL_BEHIND
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.causes import Taken, failing
+from streamgauge.verdict.trust.causes import STARVED_CONSUMERS, Taken, failing
 
 Figures = dict[str, FigureTrust]
 
@@ -26,7 +27,7 @@ LATENCY_FIGURES: Final = (*PERCENTILES, "mean", "min", "max")
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
 _MAY_BE_UNKNOWN: Final = ("delivered_once", "undelivered", "lost", "expired", "unrecorded")
-_FEW: Final = 100.0
+FEW: Final = 100.0
 """Messages by which a lag may be off without being told so."""
 _NO_BOUND: Final = "it is not known of every message how much the instrument added"
 
@@ -51,6 +52,8 @@ def figures(
     }
     bounded = {f"{path}." for path, metric in _metrics(latency) if _is_known(run, metric)}
     taken = failing(checks)
+    if (share := run.received_share) is not None and share < FELL_BEHIND:
+        taken += [(check, STARVED_CONSUMERS) for check, _ in taken if check.name == "worker_cpu"]
     return {path: _less(path, figure, taken, tuple(bounded)) for path, figure in found.items()}
 
 
@@ -177,7 +180,7 @@ def _lags(run: Evidence, lag: LagSection | None) -> Iterator[tuple[str, FigureTr
             moved = 0.0 if name == "outstanding" or each == "final" else rate * took_ms / 1_000
             low, high = max(0.0, value - moved), value + moved
             # A few messages are no matter.
-            trust = "believed" if moved <= _FEW else limits.of_rate(value, low, high)
+            trust = "believed" if moved <= FEW else limits.of_rate(value, low, high)
             because = [] if trust == "believed" else [f"a sample took up to {milliseconds(took_ms)}"]
             yield f"lag.{name}.{each}", FigureTrust(value=value, low=low, high=high, trust=trust, because=because)
 
