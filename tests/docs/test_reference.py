@@ -77,8 +77,8 @@ def test_every_check_says_what_it_looks_at_and_what_to_do(rule: Rule) -> None:
     said = checks.labelled(rule)
 
     assert checks.question(rule)
-    assert said["Looks at"]
-    assert said["To do"]
+    assert said["Data"]
+    assert said["Remedy"]
     assert list(said) == [label for label in checks.LABELS if label in said]
     assert "{" not in "".join(said.values())
 
@@ -132,12 +132,12 @@ def test_what_stands_in_several_places_is_described_once() -> None:
         (None, "second", "list of [object pair](#object-pair)", False),
         (None, "only", "[object alone](#object-alone)", False),
         (None, "either", "[object alone](#object-alone) or [object other](#object-other)", False),
-        ("alone", "x", "whole number", False),
+        ("alone", "x", "integer", False),
         ("other", "y", "`a`", True),
         ("pair", "left", "number", True),
     ]
     assert [field.about for field in fields][:3] == ["One.", "Two.", "Here."]
-    assert default(fields[0]) == "must be given"
+    assert default(fields[0]) == "required"
 
 
 @pytest.mark.parametrize(

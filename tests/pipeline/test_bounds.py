@@ -110,7 +110,7 @@ def shown(low: LowEnds | None) -> dict[str, Any]:
     assert low
     percentiles = {f"{name}_ms": value for name, value in low.percentiles_ns.items()}
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
-    found["rms_width_ms"] = low.rms_width_ns
+    found |= {"rms_width_ms": low.rms_width_ns, "mad_low_ms": low.mad_ns[0], "mad_high_ms": low.mad_ns[1]}
     return {name: None if value is None else value / NS_PER_MS for name, value in found.items()}
 
 

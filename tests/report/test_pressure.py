@@ -254,7 +254,7 @@ def censored(result: Result) -> Result:
 def test_percentiles_of_what_was_delivered_stand_beside_those_of_all(result: Callable[..., Result]) -> None:
     """With one sentence that says which of them is the honest one; on the screen the name has to do."""
     made = censored(result())
-    (line,) = [line for line in words.latency_lines(made.latency) if line.kind == words.DELIVERED_ONLY]
+    (line,) = [line for line in words.latency_lines(made.latency, made.trust) if line.kind == words.DELIVERED_ONLY]
     assert (line.path, line.figures) == ("end-to-end", ("1,584", "3,810", "-", "18.0"))
     shown = lines_of(made)
     place = next(at for at, line in enumerate(shown) if line.startswith("end-to-end response"))

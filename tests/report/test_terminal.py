@@ -38,24 +38,28 @@ Files        runs/20260101-120000-baseline"""
 
 TROUBLED = """\
 NOT VALID  baseline, interrupted; checks: 29 passed, 2 failed, 1 warned
+  believe  rates; delivery
+  not      end-to-end response; end-to-end service; ack response; ack service
+  because  2 of 120,000 messages were received before they were sent
 
-  fail  One monotonic clock  instrument  2 of 120,000 messages were received before they were sent
-        clock                            The clocks disagree. Run all workers on one host.
-  fail  No lost messages     system      12 of 120,000 messages (0.01 %) acknowledged and lost
-        lost                             Use acks=all with replication; see `problems` for their
-                                         partitions and offsets.
-  warn  Run finished         instrument  interrupted
-        ending                           Figures until then are valid.
+  fail  No negative latencies  instrument  2 of 120,000 messages were received before they were sent
+        clock                              The clocks disagree. Run all workers on one host.
+  fail  No lost messages       system      12 of 120,000 messages (0.01 %) acknowledged and lost
+        lost                               Use acks=all with replication; see `problems` for their
+                                           partitions and offsets.
+  warn  Run finished           instrument  interrupted
+        ending                             Figures until then are valid.
 
 Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
              measured 10 s, Kafka 4.3.1, embedded broker
 Throughput   target 10,000/s   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s
 
-Latency, ms                         p50     p99   p99.9   max
-             ack         response  3.00    6.00    7.50  18.0
-                         service   3.00    6.00    7.50  18.0
-             end-to-end  response  3.00  > 6.00  > 7.50  18.0
-                         service   3.00    6.00    7.50  18.0
+Latency, ms                           p50       p99     p99.9     max
+             ack         response  (3.00)    (6.00)    (7.50)  (18.0)
+                         service   (3.00)    (6.00)    (7.50)  (18.0)
+             end-to-end  response  (3.00)  (> 6.00)  (> 7.50)  (18.0)
+                         service   (3.00)    (6.00)    (7.50)  (18.0)
+             in brackets: not believed
 
 Delivery     120,000 sent, 120,000 acknowledged, 119,988 delivered once
              12 lost

@@ -152,7 +152,7 @@ def test_a_setting_of_spark_that_may_do_more(name: str, value: Any) -> None:
 
 
 HARMLESS = {
-    "name", "about", "verify", "topic.name", "pipeline.sink",
+    "name", "about", "verify", "topic.name", "pipeline.sink", "judge_by",
     "load.payload.constant.text", "load.payload.weighted.payload.constant.text", "load.keys.constant.text",
     "load.payload.file.column", "load.payload.weighted.payload.file.column", "load.keys.file.column",
     "load.rate.replay.column",

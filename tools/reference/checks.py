@@ -8,30 +8,57 @@ from collections.abc import Iterable
 
 from streamgauge.verdict import RULES, evidence
 from streamgauge.verdict.rule import Rule
+from streamgauge.verdict.trust import limits
+from streamgauge.verdict.trust.causes import TAKES, Taken
+from streamgauge.verdict.trust.figures import FEW
 from tools.reference.markdown import code, document, sentence, table
 
 INTRO = """\
 The verdict consists of the checks that apply to a run. A check of the **instrument** asks whether the measurement is
-sound: if one fails, the result is not valid. A check of the **system** reports what the measured system did, and never
-makes a result invalid. A check is `unknown` if its data are missing; this is neither a pass nor invalid. `result.json`
-and the table `verdict` have each check with its evidence and advice."""
+sound: if one fails, the figures that it [names](#trust) are not believed. A check of the **system** reports what the
+measured system did, and never makes a result invalid. A check is `unknown` if its data are missing; this is neither a
+pass nor invalid. `result.json` and the table `verdict` have each check with its evidence and advice."""
 
-LABELS = ("Looks at", "Warns when", "Fails when", "To do")
+LABELS = ("Data", "Warns when", "Fails when", "Remedy")
 _CONSTANTS = ChainMap(vars(evidence), *(vars(sys.modules[each.answer.__module__]) for each in RULES))
 _LABELLED = re.compile(rf"^({'|'.join(LABELS)}): ", re.MULTILINE)
 
 
 def page() -> str:
-    """Every check: the question, what it looks at, when it warns and fails, and what to do."""
+    """Every check: the question, its data, when it warns and fails, and the remedy."""
     overview = table(
         ("check", "title", "about", "question"),
         ((f"[{code(each.name)}](#{each.name})", each.title, about(each), question(each)) for each in RULES),
     )
-    return document("Checks of the verdict", INTRO, overview, *(text for each in RULES for text in _section(each)))
+    sections = (text for each in RULES for text in _section(each))
+    return document("Checks of the verdict", INTRO, overview, *sections, *_trust())
+
+
+def _trust() -> Iterable[str]:
+    """The limits of trust, and what each failing check takes."""
+    yield "## Trust"
+    yield "Limits of the intervals of figures, see [which figures to believe](../explanation/trust.md)."
+    latency = f"up to {limits.BELIEVED_SHARE:.0%} of the value, or {limits.BELIEVED_MS:g} ms"
+    doubted = f"high end above {limits.DOUBTED_FACTOR:g} times the low end, and width above {limits.DOUBTED_MS:g} ms"
+    rows = [
+        ("latency", latency, doubted),
+        ("rate", f"up to {limits.RATE_SHARE:.0%}", f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
+        ("count", "exact", "no bound is known"),
+        ("lag", f"up to {FEW:g} messages, or {limits.RATE_SHARE:.0%}", f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
+    ]
+    yield table(("figure", "believed", "not believed"), [[cell.replace("%", " %") for cell in row] for row in rows])
+    yield "What a check takes if it fails because of the instrument. A check that is not listed takes all figures."
+    yield table(("check", "figures"), [(code(name), _taken(takes)) for name, takes in TAKES.items()])
+
+
+def _taken(takes: Taken) -> str:
+    ends = f", if they end in {', '.join(map(code, takes.ends))}" if takes.ends != ("",) else ""
+    unless = "; only where their widths are not known" if takes.bounded else ""
+    return f"{', '.join(code(f'{each}*') for each in takes.begins)}{ends}{unless}"
 
 
 def about(rule: Rule) -> str:
-    """Whom a rule may be about."""
+    """What a rule may be about: the instrument, the system, or either."""
     return " or ".join(rule.about)
 
 
@@ -51,7 +78,7 @@ def _section(rule: Rule) -> Iterable[str]:
     yield f"## {rule.name}"
     yield sentence(f"**{rule.title}.** {question(rule)} About the {about(rule)}.")
     yield from (sentence(text) for text in background if text.strip())
-    yield "\n".join(f"- {label}: {text[:1].lower()}{text[1:]}" for label, text in labelled(rule).items())
+    yield "\n".join(f"- {label}: {text}" for label, text in labelled(rule).items())
 
 
 def _filled(rule: Rule) -> str:

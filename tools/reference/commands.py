@@ -11,8 +11,8 @@ from streamgauge.cli.main import app
 from tools.reference.markdown import block, code, document, sentence, table
 
 INTRO = """\
-Every command explains itself with `--help`. Results go to standard output, everything else to standard error. What a
-command ends with is told in [exit codes](exit-codes.md)."""
+Every command has `--help`. Results go to standard output, everything else to standard error. See also
+[exit codes](exit-codes.md)."""
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -20,7 +20,7 @@ def page() -> str:
     """Every command with its arguments, options and examples."""
     tree = list(commands())
     overview = table(
-        ("command", "does"),
+        ("command", "description"),
         ((f"[{code(name)}](#{name.replace(' ', '-')})", _first(command)) for name, command in tree),
     )
     return document("Commands", INTRO, overview, *(text for name, command in tree for text in _section(name, command)))

@@ -4,8 +4,8 @@ from streamgauge.verdict.exits import Exit
 from tools.reference.markdown import code, document, sentence, table
 
 INTRO = """\
-`streamgauge run` and `streamgauge analyse` end with one of these. Where several apply it is the first of: interrupted,
-failed, not valid, an expectation broken. The other commands end with 0, 1 or 2, as their help says."""
+`streamgauge run` and `streamgauge analyse` exit with one of these codes. If several apply, it is the first of:
+interrupted, failed, not valid, expectation failed. Other commands exit with 0, 1 or 2, see their help."""
 
 
 def page() -> str:

@@ -9,10 +9,10 @@ from tools.reference.markdown import code, sentence, table
 from tools.reference.schema import Field, Node, Reader
 
 _TYPES = {
-    "string": "text",
-    "integer": "whole number",
+    "string": "string",
+    "integer": "integer",
     "number": "number",
-    "boolean": "true or false",
+    "boolean": "boolean",
     "object": "mapping",
     "array": "list",
 }
@@ -62,7 +62,7 @@ def _made_of(node: Node) -> str:
 def default(field: Field) -> str:
     """The default as it would be written; nothing where there is none, or where the fields below have their own."""
     if field.required:
-        return "must be given"
+        return "required"
     value = field.node.get("default")
     if value is None or "properties" in field.node or "part" in field.node:
         return ""
@@ -107,8 +107,8 @@ def _figure(value: Any) -> str:
 
 _CELLS: Mapping[str, Callable[[Field], str]] = {
     "field": lambda field: code(field.path),
-    "form": lambda field: form(field.node),
-    "null": lambda field: "may be" if field.nullable else "",
+    "type": lambda field: form(field.node),
+    "nullable": lambda field: "yes" if field.nullable else "",
     "default": default,
     "limits": lambda field: limits(field.node),
     "description": lambda field: sentence(field.about),

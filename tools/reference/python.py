@@ -11,8 +11,7 @@ from streamgauge.runs.api import Run
 from tools.reference.markdown import block, document
 
 INTRO = """\
-`import streamgauge` offers these names. The guide [Use Streamgauge from Python](../how-to/python.md) shows them
-at work."""
+Public names of `import streamgauge`. For examples see [Use Streamgauge from Python](../how-to/python.md)."""
 
 
 def page() -> str:

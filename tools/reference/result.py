@@ -11,10 +11,10 @@ from tools.reference.fields import sections
 from tools.reference.markdown import document
 
 INTRO = """\
-Each run leaves one `RUN/result.json`, and `streamgauge run --json` prints it. Its JSON Schema is
-[result.schema.json](result.schema.json). Paths are those that `expect` in a scenario uses; `[]` stands for the
-number of an element, from 0."""
-COLUMNS = ("field", "form", "null", "limits", "description")
+Each run writes `RUN/result.json`; `streamgauge run --json` prints it. Its JSON Schema is
+[result.schema.json](result.schema.json). Use the paths in `expect` of a scenario; `[]` stands for the index of
+an element, from 0."""
+COLUMNS = ("field", "type", "nullable", "limits", "description")
 COMMENT = "Generated from the code by `make docs`; changes made here are lost."
 WIDTH = 120
 

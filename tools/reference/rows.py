@@ -1,4 +1,4 @@
-"""The pages of what is recorded and what is answered: columns of events and of gold tables."""
+"""The pages of events and gold tables, with their columns."""
 
 from collections.abc import Iterable
 
@@ -9,15 +9,16 @@ from streamgauge.domain.tables.schemas import TABLES
 from tools.reference.markdown import code, document, sentence, table
 
 EVENTS_INTRO = """\
-Everything that happens in a run is a row in `RUN/events/<kind>/worker=<name>/part-<n>.parquet`. Columns ending in `_ns`
-are nanoseconds of the monotonic clock of the run's host; `RUN/run.json` says what it and the wall clock showed at the
-same moment. What is not known is null. Columns stay what they are; new ones may come."""
+Every event of a run is a row in `RUN/events/<kind>/worker=<name>/part-<n>.parquet`. Columns ending in `_ns` are
+nanoseconds of the monotonic clock of the run's host; `RUN/run.json` has a reading of this clock and of the wall clock
+at the same moment. A producer *claims* a message before it hands it to the client. Unknown values are null. Columns do
+not change; later versions may add some."""
 
 TABLES_INTRO = """\
-What `analyse` answers from the rows, in `RUN/tables/<name>.parquet`. `scope` says what a row covers: `run` (everything,
-warm-up and drain included), `measure` (the measure phase), `window` (one second; `second` counts from the start of the
-measure phase, so that warm-up is negative) or `partition` (one partition within the measure phase). Times are in the
-unit of their name. What is not known is null. Columns stay what they are; new ones may come."""
+Results of `analyse`, in `RUN/tables/<name>.parquet`. `scope` is what a row covers: `run` (everything, including warm-up
+and drain), `measure` (the measure phase), `window` (one second; `second` counts from the start of the measure phase, so
+warm-up is negative) or `partition` (one partition, measure phase). Times are in the unit of their name. Unknown values
+are null. Columns do not change; later versions may add some."""
 
 
 def events_page() -> str:
@@ -26,8 +27,8 @@ def events_page() -> str:
 
 
 def tables_page() -> str:
-    """Every gold table, and the metrics that some of them speak of."""
-    metrics = table(("metric", "is"), ((code(name), code(is_)) for name, is_ in METRICS.items()))
+    """Every gold table, and the latency metrics."""
+    metrics = table(("metric", "formula"), ((code(name), code(is_)) for name, is_ in METRICS.items()))
     return document("Tables", TABLES_INTRO, "## Metrics", metrics, *_sections(TABLES.values()))
 
 
@@ -36,9 +37,9 @@ def _sections(schemas: Iterable[Schema]) -> Iterable[str]:
         yield f"## {schema.name}"
         yield sentence(schema.about)
         yield table(
-            ("column", "type", "null", "meaning"),
+            ("column", "type", "nullable", "description"),
             (
-                (code(each.name), each.type.value, "may be" if each.nullable else "", sentence(each.about))
+                (code(each.name), each.type.value, "yes" if each.nullable else "", sentence(each.about))
                 for each in schema.columns
             ),
         )

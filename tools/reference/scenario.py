@@ -15,7 +15,7 @@ from tools.reference.fields import sections
 from tools.reference.markdown import block, code, document, sentence, table
 
 EXAMPLE = "baseline"
-COLUMNS = ("field", "form", "default", "limits", "description")
+COLUMNS = ("field", "type", "default", "limits", "description")
 
 INTRO = """\
 A scenario is a YAML file that describes a run. `--set PATH=VALUE` changes one field for one run, like
@@ -37,20 +37,23 @@ def page() -> str:
         block("yaml", shipped()[EXAMPLE]),
         *sections(Scenario.model_json_schema(), COLUMNS),
         "## Forms",
-        table(("form", "is written", "units", "examples"), forms()),
-        "## Settings that the run sets",
-        "These are refused in `load.client` and `consume.client`.",
-        table(("setting", "instead"), ((code(name), sentence(mend)) for name, mend in OWNED_SETTINGS.items())),
+        table(("form", "syntax", "units", "examples"), forms()),
+        "## Settings reserved for the run",
+        "These are rejected in `load.client` and `consume.client`.",
+        table(
+            ("setting", "reason or replacement"),
+            ((code(name), sentence(mend)) for name, mend in OWNED_SETTINGS.items()),
+        ),
     )
 
 
 def forms() -> list[tuple[str, str, str, str]]:
     """How durations, sizes and rates are written."""
-    duration = f"A number and a unit; a number alone is seconds. At most {format_duration(MAX_DURATION_NS)}."
-    size = "Bytes, or a number and a unit in any case."
-    rate = "A number, a factor in any case, and `/s`, `/m`, `/min` or `/h`; without, `/s`. `max`: as fast as possible."
-    count = "A whole number, or a number and a factor in any case."
-    moment = "A date and a time in ISO 8601, with its zone."
+    duration = f"A number and a unit; seconds by default. At most {format_duration(MAX_DURATION_NS)}."
+    size = "Bytes, or a number and a unit; upper or lower case."
+    rate = "A number, an optional factor, and `/s`, `/m`, `/min` or `/h`; `/s` by default. `max`: as fast as possible."
+    count = "An integer, or a number and a factor; upper or lower case."
+    moment = "An ISO 8601 date and time with a time zone."
     return [
         ("count", count, _factors(RATE_FACTOR), _examples("count")),
         ("moment", moment, "", _examples("moment")),

@@ -1,7 +1,7 @@
-"""The rows that a run records: one schema per kind of event, said once.
+"""Schemas of the recorded events, one for each kind.
 
-Arrow and Spark schemas are derived from these (`record.arrow`, `pipeline.read.schemas`), and a test proves that they
-agree. Units are in the names; a `_ns` column is CLOCK_MONOTONIC of the run's host. Unknown is null.
+Arrow and Spark schemas are derived from them (`record.arrow`, `pipeline.read.schemas`); a test proves that they agree.
+Names carry units; a `_ns` column is CLOCK_MONOTONIC of the run's host. Unknown values are null.
 """
 
 from collections.abc import Mapping
@@ -14,39 +14,33 @@ _I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL,
 
 SENT = Schema(
     "sent",
-    "One message that was taken up or due: acknowledged, failed, timed out, never sent, or of unknown fate, because "
-    "its producer died before it could report.",
+    "One message that a producer claimed for sending, or that was due: acknowledged, failed, timed out, "
+    "never sent, or of unknown fate because its producer died before it reported.",
     (
-        must("topic", _I32, "number of the topic in run.json"),
-        must("producer", _I32, "number of the producer"),
-        must("seq", _I64, "sequence within the producer, from 0"),
-        may("partition", _I32, "partition that took it; null when it never got there"),
-        may("offset", _I64, "offset it was acknowledged at; null with acks 0 and for failed messages"),
-        may("due_ns", _I64, "when the schedule wanted it; null where the load has no schedule"),
-        may("sent_ns", _I64, "read just before the produce call that was accepted; null when never sent, or not known"),
-        may(
-            "acked_ns",
-            _I64,
-            "when its delivery report was served; null with acks 0, when never sent, and when not known",
-        ),
-        may("size_bytes", _I32, "bytes of value; null when never sent, or not known"),
-        may("error", _STR, "null when acknowledged; `unsent`, `fate_unknown`, or the client's name of the error"),
-        may("transaction", _I32, "number of the transaction within the producer"),
-        may(
-            "admitted_ns", _I64, "when its producer saw that the policy let it go; null without a policy, or never sent"
-        ),
-        may("handed_ns", _I64, "return of the produce calls of its block; null when never sent, or not known"),
+        must("topic", _I32, "topic number in run.json"),
+        must("producer", _I32, "producer number"),
+        must("seq", _I64, "sequence number within the producer, from 0"),
+        may("partition", _I32, "partition it was written to; null if it was not written"),
+        may("offset", _I64, "acknowledged offset; null with acks 0 and for failed messages"),
+        may("due_ns", _I64, "scheduled send time; null without a schedule"),
+        may("sent_ns", _I64, "time just before the accepted produce call; null if never sent or unknown"),
+        may("acked_ns", _I64, "time its delivery report was served; null with acks 0, if never sent, or unknown"),
+        may("size_bytes", _I32, "value size; null if never sent or unknown"),
+        may("error", _STR, "null if acknowledged; otherwise `unsent`, `fate_unknown`, or the client's error name"),
+        may("transaction", _I32, "transaction number within the producer"),
+        may("admitted_ns", _I64, "time its producer saw the policy admit it; null without a policy or if never sent"),
+        may("handed_ns", _I64, "return of the produce calls of its block; null if never sent or unknown"),
         may(
             "waited_ns",
             _I64,
-            "how much of the time from due_ns to sent_ns its producer waited for room in the client's queue, for "
-            "delivery reports, or for the end of a transaction; null without a schedule, and where it never waited so",
+            "time between due_ns and sent_ns in which its producer waited for room in the client's queue, for delivery "
+            "reports, or for the end of a transaction; null without a schedule, and if it never waited",
         ),
         may(
             "polled_ns",
             _I64,
-            "the earliest time at which its delivery report can have been ready: begin of the previous call that "
-            "serves reports or, if the call waited for it, when it woke up; null with acks 0, and when never sent",
+            "earliest time at which its delivery report can have been ready: start of the previous call that serves "
+            "reports or, if the call waited for it, when it woke up; null with acks 0, or if never sent",
         ),
     ),
 )
@@ -55,60 +49,60 @@ RECEIVED = Schema(
     "received",
     "One message delivered to one consumer by one poll.",
     (
-        must("topic", _I32, "number of the topic in run.json"),
-        must("group", _I32, "number of the consumer group in run.json"),
-        must("consumer", _I32, "number of the consumer"),
-        must("poll", _I64, "number of the poll within the consumer, from 0"),
-        may("producer", _I32, "from the stamp; null when the message is foreign"),
-        may("seq", _I64, "from the stamp; null when the message is foreign"),
+        must("topic", _I32, "topic number in run.json"),
+        must("group", _I32, "consumer group number in run.json"),
+        must("consumer", _I32, "consumer number"),
+        must("poll", _I64, "poll number within the consumer, from 0"),
+        may("producer", _I32, "producer number from the stamp; null for a foreign message"),
+        may("seq", _I64, "sequence number from the stamp; null for a foreign message"),
         must("partition", _I32, "partition it was read from"),
         must("offset", _I64, "offset it was read at"),
-        may("append_ms", _I64, "wall clock of the broker's append; null unless the topic stamps LogAppendTime"),
-        may("created_ms", _I64, "wall clock at which it was produced; null with append_ms, and in runs that produce"),
-        may("due_ns", _I64, "from the stamp; null when foreign or without a schedule"),
-        may("sent_ns", _I64, "from the stamp; null when the message is foreign"),
-        must("received_ns", _I64, "return of the poll that delivered it"),
-        may("started_ns", _I64, "begin of its processing; null when it never began, or the consumer does none"),
-        may("processed_ns", _I64, "end of its processing; null when it never ended, or the consumer does none"),
-        must("size_bytes", _I32, "bytes of value"),
-        may("delivery_count", _I32, "how often the broker says it was delivered; null outside share groups"),
-        may("intact", _BOOL, "whether the checksum agrees; null when it was not checked"),
+        may("append_ms", _I64, "wall-clock time of the broker's append; null unless the topic uses LogAppendTime"),
+        may("created_ms", _I64, "wall-clock creation time; null with append_ms, and in runs that produce"),
+        may("due_ns", _I64, "scheduled send time from the stamp; null for a foreign message or without a schedule"),
+        may("sent_ns", _I64, "send time from the stamp; null for a foreign message"),
+        must("received_ns", _I64, "time the poll that delivered it returned"),
+        may("started_ns", _I64, "start of processing; null if it never started, or the consumer does not process"),
+        may("processed_ns", _I64, "end of processing; null if it never ended, or the consumer does not process"),
+        must("size_bytes", _I32, "value size"),
+        may("delivery_count", _I32, "delivery count reported by the broker; null outside share groups"),
+        may("intact", _BOOL, "whether the checksum matches; null if it was not verified"),
         may(
             "empty_ns",
             _I64,
-            "the earliest time at which it can have been ready in the client: when the client's queue was last seen "
-            "empty or, if the poll waited for it, when it woke up; null for consumers that process or limit their rate",
+            "earliest time at which it can have been ready in the client: when the client's queue was last seen empty "
+            "or, if the poll waited for it, when it woke up; null for consumers that process or limit their rate",
         ),
     ),
 )
 
 POLLS = Schema(
     "polls",
-    "One call of a consumer for messages.",
+    "One poll call of a consumer.",
     (
-        must("consumer", _I32, "number of the consumer"),
-        must("poll", _I64, "number of the poll within the consumer, from 0"),
-        must("started_ns", _I64, "when the call began"),
-        must("returned_ns", _I64, "when it returned"),
-        must("count", _I32, "messages it returned"),
-        may("limit", _I32, "messages it asked for at most"),
+        must("consumer", _I32, "consumer number"),
+        must("poll", _I64, "poll number within the consumer, from 0"),
+        must("started_ns", _I64, "start of the call"),
+        must("returned_ns", _I64, "return of the call"),
+        must("count", _I32, "messages returned"),
+        may("limit", _I32, "maximum messages requested"),
     ),
 )
 
 LAG = Schema(
     "lag",
-    "Where a partition stands for a group: log ends, commits, positions.",
+    "One sample of the offsets of a partition: log start and end, committed offset, or consumer position.",
     (
-        must("at_ns", _I64, "when it was asked"),
-        may("answered_ns", _I64, "when the cluster had answered; null where nothing was asked, or it gave no answer"),
+        must("at_ns", _I64, "time of the request"),
+        may("answered_ns", _I64, "time of the response; null if nothing was requested, or the cluster did not answer"),
         must("moment", _STR, "`start` (before the load), `sample`, or `final` (end of the drain)"),
-        must("topic", _I32, "number of the topic in run.json"),
-        may("group", _I32, "number of the group; null in a run that only produces"),
-        may("consumer", _I32, "consumer whose position this is; null in the rows of log ends and commits"),
-        must("partition", _I32, "number of the partition"),
+        must("topic", _I32, "topic number in run.json"),
+        may("group", _I32, "consumer group number; null in a run that only produces"),
+        may("consumer", _I32, "consumer whose position this is; null in rows of log ends and committed offsets"),
+        must("partition", _I32, "partition number"),
         may("start", _I64, "log start offset"),
         may("committed", _I64, "committed offset of the group"),
-        may("position", _I64, "next offset this consumer would have read"),
+        may("position", _I64, "next offset that this consumer would have read"),
         may("end", _I64, "log end offset"),
         may("error", _STR, "why a value is missing"),
     ),
@@ -116,43 +110,43 @@ LAG = Schema(
 
 RESOURCES = Schema(
     "resources",
-    "One look at one process, or at the host.",
+    "One sample of one process, or of the host.",
     (
-        must("at_ns", _I64, "when it was read"),
-        must("process", _STR, "name, like `producer-0`, `broker-1`, `host`"),
+        must("at_ns", _I64, "sample time"),
+        must("process", _STR, "process name, like `producer-0`, `broker-1`, `host`"),
         must(
             "role",
             _STR,
             "`producer`, `consumer`, `query`, `driver`, `executor`, `python`, `sampler`, `lag`, `controller`, "
             "`supervisor`, `broker` or `host`",
         ),
-        may("cpu_ns", _I64, "CPU time used so far, user and system; of the host: all cores, idle and steal apart"),
+        may("cpu_ns", _I64, "cumulative CPU time, user and system; of the host: all cores, without idle and steal"),
         may("rss_bytes", _I64, "resident memory; of the host: memory in use"),
-        may("steal_ns", _I64, "host only: time the hypervisor gave to others so far, all cores"),
-        may("idle_ns", _I64, "host only: time idle or waiting for I/O so far, all cores"),
-        may("messages", _I64, "workers only: messages handed to the client, or received, so far"),
-        may("blocked_ns", _I64, "producers only: time spent waiting for room in the client's queue so far"),
-        may("poll_gap_ns", _I64, "workers only: longest time between two polls in the second before"),
-        may("wall_ns", _I64, "host only: what the wall clock showed at `at_ns`"),
+        may("steal_ns", _I64, "host only: cumulative steal time of all cores"),
+        may("idle_ns", _I64, "host only: cumulative idle and I/O wait time of all cores"),
+        may("messages", _I64, "workers only: cumulative messages handed to the client, or received"),
+        may("blocked_ns", _I64, "producers only: cumulative time spent waiting for room in the client's queue"),
+        may("poll_gap_ns", _I64, "workers only: longest time between two polls in the preceding second"),
+        may("wall_ns", _I64, "host only: wall clock at `at_ns`"),
         may(
             "throttled_ns",
             _I64,
-            "host only: time that a CPU quota has stopped threads of the workers' cgroups so far, added up over cores; "
-            "null where the system does not tell",
+            "host only: cumulative time that a CPU quota stopped threads of the workers' cgroups, summed over "
+            "cores; null where the system does not report it",
         ),
-        may("throttled_periods", _I64, "host only: periods of that quota so far in which it was used up"),
-        may("throttled_periods_ns", _I64, "host only: length of these periods"),
+        may("throttled_periods", _I64, "host only: cumulative periods in which that quota was used up"),
+        may("throttled_periods_ns", _I64, "host only: cumulative length of these periods"),
         may(
             "run_delay_ns",
             _I64,
-            "processes only: time that its threads were ready to run and had no core so far, added up; the threads of "
-            "the Kafka client apart; null where the system does not count it",
+            "processes only: cumulative time that threads were ready to run and had no core, summed over threads, "
+            "without those of the Kafka client; null where the system does not count it",
         ),
-        may("client_run_delay_ns", _I64, "workers only: the same of the threads of the Kafka client"),
-        may("switches", _I64, "workers only: involuntary context switches of all threads so far"),
-        may("cpu_pressure_ns", _I64, "host only: time that at least one task waited for a core so far"),
-        may("io_pressure_ns", _I64, "host only: the same of waiting for I/O"),
-        may("memory_pressure_ns", _I64, "host only: the same of waiting for memory"),
+        may("client_run_delay_ns", _I64, "workers only: likewise for the threads of the Kafka client"),
+        may("switches", _I64, "workers only: cumulative involuntary context switches of all threads"),
+        may("cpu_pressure_ns", _I64, "host only: cumulative time in which at least one task waited for a core"),
+        may("io_pressure_ns", _I64, "host only: likewise for I/O"),
+        may("memory_pressure_ns", _I64, "host only: likewise for memory"),
     ),
 )
 
@@ -160,77 +154,77 @@ TRANSACTIONS = Schema(
     "transactions",
     "One transaction of one producer.",
     (
-        must("producer", _I32, "number of the producer"),
-        must("transaction", _I32, "number of the transaction within the producer, as in `sent`"),
-        must("began_ns", _I64, "when it was begun"),
-        may("ended_ns", _I64, "when the call that ended it returned; null when it was never ended"),
-        must("outcome", _STR, "`committed`, `aborted`, or `unknown` where the broker did not say"),
-        must("messages", _I64, "messages handed to the client within it"),
+        must("producer", _I32, "producer number"),
+        must("transaction", _I32, "transaction number within the producer, as in `sent`"),
+        must("began_ns", _I64, "start of the transaction"),
+        may("ended_ns", _I64, "return of the call that ended it; null if it never ended"),
+        must("outcome", _STR, "`committed`, `aborted`, or `unknown` if the broker did not report it"),
+        must("messages", _I64, "messages handed to the client in it"),
     ),
 )
 
 BATCHES = Schema(
     "batches",
-    "One batch after which a producer waited: of a closed loop, or what lies between two flushes.",
+    "One batch after which a producer waited for delivery reports: of a closed loop, or between two flushes.",
     (
-        must("producer", _I32, "number of the producer"),
-        must("batch", _I64, "number of the batch within the producer, from 0"),
-        must("first_seq", _I64, "sequence of its first message"),
-        must("messages", _I64, "messages in it"),
-        must("began_ns", _I64, "when its first message was handed to the client"),
-        must("waited_ns", _I64, "when the producer began to wait for the reports"),
-        must("ended_ns", _I64, "when the last report had come"),
+        must("producer", _I32, "producer number"),
+        must("batch", _I64, "batch number within the producer, from 0"),
+        must("first_seq", _I64, "sequence number of its first message"),
+        must("messages", _I64, "messages in the batch"),
+        must("began_ns", _I64, "time its first message was handed to the client"),
+        must("waited_ns", _I64, "time the producer started to wait for the delivery reports"),
+        must("ended_ns", _I64, "time of the last delivery report"),
     ),
 )
 
 RESENDS = Schema(
     "resends",
-    "One send that failed and was made again; what became of the last attempt is a row of `sent`.",
+    "One failed send that was retried; a row of `sent` has the outcome of the last attempt.",
     (
-        must("at_ns", _I64, "when the failure became known"),
-        must("topic", _I32, "number of the topic in run.json"),
-        must("producer", _I32, "number of the producer"),
-        must("seq", _I64, "sequence within the producer"),
-        must("attempt", _I32, "which attempt failed, from 1"),
-        must("error", _STR, "the client's name of the error"),
+        must("at_ns", _I64, "time the failure was reported"),
+        must("topic", _I32, "topic number in run.json"),
+        must("producer", _I32, "producer number"),
+        must("seq", _I64, "sequence number within the producer"),
+        must("attempt", _I32, "number of the failed attempt, from 1"),
+        must("error", _STR, "the client's error name"),
     ),
     formerly="attempts",
 )
 
 CLIENT = Schema(
     "client",
-    "One look at what a client says of itself (librdkafka's statistics); counters since it began, means of one second.",
+    "One sample of a client's own statistics (librdkafka): cumulative counters, and means of one second.",
     (
-        must("at_ns", _I64, "when the client counted"),
-        must("worker", _STR, "name of the worker, like `producer-0`"),
+        must("at_ns", _I64, "time of the statistics"),
+        must("worker", _STR, "worker name, like `producer-0`"),
         must("role", _STR, "`producer` or `consumer`"),
-        must("messages", _I64, "messages put into requests, those of retries again; of a consumer: out of responses"),
-        must("message_bytes", _I64, "bytes of their keys and values, not compressed"),
-        must("wire_bytes", _I64, "bytes of all requests sent, of every kind; of a consumer: of all responses"),
+        must("messages", _I64, "messages put into requests, including retries; of a consumer: messages from responses"),
+        must("message_bytes", _I64, "uncompressed bytes of their keys and values"),
+        must("wire_bytes", _I64, "bytes of all requests sent, of every kind; of a consumer: bytes of all responses"),
         must("requests", _I64, "Produce requests sent; of a consumer: Fetch requests"),
-        must("retries", _I64, "requests that were sent again"),
-        may("rtt_us", _I64, "mean time from a request to its response; a consumer's may wait for messages meanwhile"),
-        may("rtt_p99_us", _I64, "99th percentile of these times, of the broker where it is longest"),
-        must("throttle_ms", _I64, "longest time that a broker told the client to wait"),
+        must("retries", _I64, "requests that were retried"),
+        may("rtt_us", _I64, "mean request round-trip time; of a consumer, it may include the wait for messages"),
+        may("rtt_p99_us", _I64, "99th percentile of that, of the slowest broker"),
+        must("throttle_ms", _I64, "longest throttle time that a broker requested"),
         may("queue_us", _I64, "producers only: mean time of a message in the client's queue before its request"),
         may("queue_messages", _I64, "producers only: messages in the queue and in flight"),
         may("queue_bytes", _I64, "producers only: bytes of these messages"),
-        may("batch_messages", _I64, "producers only: mean number of messages in a batch"),
-        may("batch_bytes", _I64, "producers only: mean size of a batch as it was sent, with its header"),
+        may("batch_messages", _I64, "producers only: mean messages per batch"),
+        may("batch_bytes", _I64, "producers only: mean size of a batch as sent, with its header"),
     ),
 )
 
 CONNECTIONS = Schema(
     "connections",
-    "One operation on connections beside the load: one that was opened, a client that was made, or one that is held.",
+    "One operation on connections besides the load: one opened, a client created, or a held one used.",
     (
-        must("at_ns", _I64, "when it began"),
-        must("worker", _STR, "name of the worker, like `connector-0`"),
+        must("at_ns", _I64, "start of the operation"),
+        must("worker", _STR, "worker name, like `connector-0`"),
         must("kind", _STR, "`open`, `metadata`, `hold-producer`, `hold-consumer` or `hold-metadata`"),
-        must("number", _I64, "number of the operation within its kind, from 0; of a held connection: its own number"),
-        may("due_ns", _I64, "when the schedule wanted it; null for the first use of a held one, before the load"),
-        must("took_ns", _I64, "time until it was answered, or failed"),
-        may("error", _STR, "null when it was answered; the client's or the system's name of the error"),
+        must("number", _I64, "operation number within its kind, from 0; of a held connection: the connection's number"),
+        may("due_ns", _I64, "scheduled start; null for the first use of a held connection, before the load"),
+        must("took_ns", _I64, "time until the response or failure"),
+        may("error", _STR, "null on success; otherwise the client's or the system's error name"),
     ),
 )
 
@@ -238,45 +232,39 @@ COMMITS = Schema(
     "commits",
     "One commit of a consumer.",
     (
-        must("consumer", _I32, "number of the consumer"),
-        must("at_ns", _I64, "when it was begun; where the client commits by itself, when that was answered"),
-        may("took_ns", _I64, "how long until the answer; null where the client commits by itself"),
-        must("asynchronous", _BOOL, "whether the consumer went on before the answer"),
-        may("error", _STR, "null when the offsets are committed, or the client's name of the error"),
+        must("consumer", _I32, "consumer number"),
+        must("at_ns", _I64, "start of the commit; with auto commit, time of the response"),
+        may("took_ns", _I64, "time until the response; null with auto commit"),
+        must("asynchronous", _BOOL, "whether the consumer continued before the response"),
+        may("error", _STR, "null if the offsets are committed; otherwise the client's error name"),
     ),
 )
 
 DECISIONS = Schema(
     "decisions",
-    "One decision of the policy that holds producers back: what it saw, and what it granted or forbade.",
+    "One decision of the backpressure policy: its input, and what it granted, paused or resumed.",
     (
-        must("at_ns", _I64, "when it was decided"),
+        must("at_ns", _I64, "time of the decision"),
         must("policy", _STR, "`hysteresis` or `credit`"),
-        may("producer", _I32, "producer that it is for; null for all"),
-        may("processed", _I64, "messages processed by the slowest group, as the controller counted"),
-        may("granted", _I64, "messages that may be sent since the begin of the run; null for as many as they like"),
-        may(
-            "outstanding",
-            _I64,
-            "messages that producers claimed, minus processed and returned, as the controller counted",
-        ),
-        may("lag", _I64, "committed lag that it was decided by, the largest of all groups; null for other policies"),
+        may("producer", _I32, "producer concerned; null for all"),
+        may("processed", _I64, "messages processed by the slowest group, as counted by the controller"),
+        may("granted", _I64, "messages that may be sent since the start of the run; null for no limit"),
+        may("outstanding", _I64, "messages claimed by producers - processed - returned, as counted by the controller"),
+        may("lag", _I64, "committed lag used for the decision, the largest of all groups; null for other policies"),
         must("reason", _STR, "`grant`, `pause` or `resume`"),
     ),
 )
 
 FAULTS = Schema(
     "faults",
-    "Something that the scenario does to the run: a fault that was injected, another delay, the edge of a burst.",
+    "One scheduled disturbance: an injected fault, a change of the processing delay, or an edge of a burst.",
     (
-        must("at_ns", _I64, "when it took place"),
+        must("at_ns", _I64, "time it took place"),
         must("kind", _STR, "`pause`, `kill`, `delay` or `burst`"),
-        must(
-            "target", _STR, "process that it was done to, like `consumer-0`; `consumers` or `producers`; or `broker-1`"
-        ),
+        must("target", _STR, "target, like `consumer-0` or `broker-1`; or all `consumers` or `producers`"),
         must("action", _STR, "`begin` or `end`"),
-        may("detail", _STR, "what it is from then on, like `4ms` or `15,000/s`"),
-        may("error", _STR, "why it could not be done"),
+        may("detail", _STR, "value from then on, like `4ms` or `15,000/s`"),
+        may("error", _STR, "why it could not be injected"),
     ),
 )
 
@@ -295,5 +283,5 @@ COMMITTED, ABORTED, UNDECIDED = "committed", "aborted", "unknown"
 UNSENT = "unsent"
 """Error of a message that was due before the load ended and never handed to the client."""
 FATE_UNKNOWN = "fate_unknown"
-"""Error of a message that was claimed for sending, and whose producer was gone before it could report what became of
-it. It may have been sent, and it may be in the log."""
+"""Error of a message that was claimed for sending, and whose producer died before it reported the outcome. It may have
+been sent, and it may be in the log."""

@@ -11,8 +11,8 @@ from rich.text import Text
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.folder.facts import RunFacts, parse_facts
 from streamgauge.domain.text.numbers import UNKNOWN, listed, per_second, significant, whole
+from streamgauge.report.pages.belief import judgement
 from streamgauge.report.pages.page import page, plain
-from streamgauge.report.pages.words import JUDGEMENTS
 from streamgauge.result import FORMAT, Result
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.reading import NotAResultError, result_of
@@ -101,7 +101,7 @@ def _with_result(row: RunRow, result: Result) -> RunRow:
     rate_of = next((stage for stage, rate in rates.items() if rate is not None), None)
     row = replace(
         row,
-        verdict=JUDGEMENTS[result.verdict.valid],
+        verdict=judgement(result.verdict),
         rate_of=rate_of,
         per_second=rates[rate_of] if rate_of else None,
         missing=_missing(result.delivery),

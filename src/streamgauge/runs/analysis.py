@@ -38,8 +38,9 @@ def analyse(
                 f"{error}\nThe recorded events are kept in {folder.root}; try again: {folder.analyse_again}"
             ) from error
         _publish(folder, result, progress, show, figures=figures)
-    passed = all(each.passed for each in result.expectations)
-    return exit_code(facts.ending, valid=bool(result.verdict.valid), expectations_passed=passed)
+    expected = result.expectations
+    is_valid = bool(result.verdict.valid) and all(each.decided for each in expected)
+    return exit_code(facts.ending, valid=is_valid, expectations_passed=all(each.passed for each in expected))
 
 
 def answered(folder: RunFolder, progress: Progress, *, master: str | None = None) -> tuple[RunFacts, Result]:

@@ -35,7 +35,7 @@ class Run:
 
     @cached_property
     def facts(self) -> RunFacts:
-        """run.json: what was asked for, on what, when, and how the run ended. Raises BadInput if it cannot be read."""
+        """run.json: scenario, environment, times, and how the run ended. Raises BadInput if it cannot be read."""
         return read_facts(self.folder)
 
     @cached_property
@@ -49,7 +49,7 @@ class Run:
 
     @property
     def valid(self) -> bool:
-        """Whether the figures may be believed: no check of the instrument failed."""
+        """Whether the result is valid: no check of the instrument failed."""
         return bool(self.result.verdict.valid)
 
     def table(self, name: str) -> "pa.Table":
@@ -84,7 +84,7 @@ class Run:
         """Recompute the results from the recorded events, and write the report; returns this run.
 
         `master` names a Spark cluster. An active Spark session of the caller is used and not stopped. Raises BadInput
-        while the run goes on, RunFailed if there is no result.
+        while the run is active, RunFailed if there is no result.
         """
         check_analysis(self.folder, master)
         analysis.analyse(self.folder, progress or Quiet().say, master=master)
@@ -128,7 +128,7 @@ def run(
 
     `scenario` is the name of a shipped scenario, a YAML file, or a mapping with the keys of one. `set` changes values
     by their paths: `{"load.rate": "20k/s"}`. Without `bootstrap`, the run starts an embedded broker, or uses `broker`,
-    which `streamgauge.broker` yields. `progress` gets lines that tell how far the run is. For the other options see
+    which `streamgauge.broker` yields. `progress` is called with lines of progress. For the other options see
     `streamgauge run --help`.
 
     Raises BadInput with all faults of the input before anything starts, Interrupted on Ctrl-C before there is anything
@@ -154,7 +154,7 @@ def run(
 
 
 def open(folder: str | Path) -> Run:  # noqa: A001 - as in `gzip.open`
-    """A run that was recorded before. Raises BadInput if the folder is not the folder of a run."""
+    """Open an existing run. Raises BadInput if the folder is not a run folder."""
     found = Run(folder)
     # Says at once what is wrong with a folder that is no run.
     _ = found.facts

@@ -1,9 +1,8 @@
-"""The verdict: may these numbers be believed, and what did the measured system do.
+"""The verdict: whether the measurement is valid, and what the measured system did.
 
-Every rule is a pure function from the evidence to a check, or to None where the question does not arise.
+Every rule is a pure function from the evidence to a check, or to None if it does not apply.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from streamgauge.domain.folder.facts import Ending, RunFacts
@@ -26,17 +25,17 @@ from streamgauge.verdict.evidence import Evidence, Tables
 from streamgauge.verdict.exits import Exit
 from streamgauge.verdict.rule import EITHER, INSTRUMENT, SYSTEM, rule
 
-__all__ = ["RULES", "TITLES", "About", "Check", "Status", "checks", "exit_code", "valid"]
+__all__ = ["RULES", "TITLES", "About", "Check", "Status", "checks", "exit_code"]
 
 RULES: Final = (
     rule("ending", "Run finished", INSTRUMENT, record.ending),
     rule("workers", "Workers alive", EITHER, record.workers),
     rule("dropped_rows", "No rows dropped", INSTRUMENT, record.dropped_rows),
-    rule("set_aside", "All files readable", INSTRUMENT, record.set_aside),
+    rule("set_aside", "Recorded rows usable", INSTRUMENT, record.set_aside),
     rule("accounted", "Messages accounted for", INSTRUMENT, record.accounted),
     rule("fate_unknown", "Delivery reports complete", EITHER, record.fate_unknown),
     rule("unrecorded", "Sent messages recorded", EITHER, record.unrecorded),
-    rule("clock", "One monotonic clock", INSTRUMENT, record.clock),
+    rule("clock", "No negative latencies", INSTRUMENT, record.clock),
     rule("record_clock", "Record timestamps comparable", INSTRUMENT, record.record_clock),
     rule("wall_clock", "Wall clock stable", INSTRUMENT, clocks.wall_clock),
     rule("start", "Started on time", INSTRUMENT, clocks.start),
@@ -48,10 +47,10 @@ RULES: Final = (
     rule("lost_credit", "No credit lost", SYSTEM, backpressure.lost_credit),
     rule("faults", "Faults injected", INSTRUMENT, faults.faults),
     rule("query", "Pipeline alive", SYSTEM, passage.query),
-    rule("source", "Source read again", INSTRUMENT, passage.source),
+    rule("source", "Pipeline stages known", INSTRUMENT, passage.source),
     rule("full_queue", "Client queue not full", EITHER, pace.full_queue),
-    rule("linger", "Linger above zero", SYSTEM, pace.linger),
-    rule("connections", "Connections successful", EITHER, connections.answered),
+    rule("linger", "linger.ms above zero", SYSTEM, pace.linger),
+    rule("connections", "Connections succeeded", EITHER, connections.answered),
     rule("connection_rate", "Connection rate reached", EITHER, connections.connection_rate),
     rule("worker_cpu", "Worker CPU sufficient", INSTRUMENT, machine.worker_cpu),
     rule("machine_cpu", "Machine CPU sufficient", INSTRUMENT, machine.machine_cpu),
@@ -59,7 +58,7 @@ RULES: Final = (
     rule("ack_polls", "Producers polled in time", INSTRUMENT, machine.producer_polls),
     rule("receive_polls", "Consumers polled in time", INSTRUMENT, machine.consumer_polls),
     rule("lag_samples", "Lag samples complete", EITHER, lag.lag_samples),
-    rule("lag_sampler", "Lag sampler on time", INSTRUMENT, lag.lag_sampler),
+    rule("lag_sampler", "Lag sampling CPU low", INSTRUMENT, lag.lag_sampler),
     rule("processing_delay", "Processing delays accurate", EITHER, processing.processing_delay),
     rule("garbage_collection", "GC pauses short", SYSTEM, machine.garbage_collection),
     rule("start_transient", "Warmed up", INSTRUMENT, window.start_transient),
@@ -67,9 +66,9 @@ RULES: Final = (
     *delivery.CLASSES,
     rule("aborted_received", "No aborted messages received", SYSTEM, delivery.aborted_received),
     rule("transactions", "Transaction outcomes known", SYSTEM, delivery.transactions),
-    rule("resent", "No messages sent again", SYSTEM, delivery.resent),
+    rule("resent", "No messages resent", SYSTEM, delivery.resent),
     rule("corrupt", "Checksums correct", SYSTEM, delivery.corrupt),
-    rule("undecided", "Delivery decided", INSTRUMENT, delivery.undecided),
+    rule("undecided", "Delivery outcomes known", INSTRUMENT, delivery.undecided),
     rule("drain", "Drained in time", SYSTEM, delivery.drain),
 )
 """Every check, in the order of display: those of the recorded events first."""
@@ -80,11 +79,6 @@ def checks(facts: RunFacts, tables: Tables) -> list[Check]:
     """The checks that apply to a run; `tables` are rows by name of table, missing ones left out."""
     run = Evidence(facts, tables)
     return [answer for each in RULES if (answer := each.answer(run)) is not None]
-
-
-def valid(answers: Sequence[Check]) -> bool:
-    """Whether the measurement may be believed: no check of the instrument failed."""
-    return not any(answer.about == "instrument" and answer.status == "fail" for answer in answers)
 
 
 def exit_code(ending: Ending | None, *, valid: bool, expectations_passed: bool) -> Exit:

@@ -1,4 +1,4 @@
-"""The exit codes, said once."""
+"""The exit codes."""
 
 from enum import IntEnum
 from typing import Self
@@ -13,7 +13,7 @@ class Exit(IntEnum):
     FAILED = 1, "the run failed; recorded events are kept"
     BAD_INPUT = 2, "bad input; nothing was started"
     EXPECTATION_FAILED = 3, "completed and valid, but an expectation failed"
-    NOT_VALID = 4, "completed, but not valid as a measurement"
+    NOT_VALID = 4, "completed, but a figure that is used cannot be believed, or an expectation cannot be decided"
     INTERRUPTED = 130, "interrupted; recorded events are kept and reported"
 
     def __new__(cls, code: int, about: str) -> Self:

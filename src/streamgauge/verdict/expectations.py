@@ -1,9 +1,11 @@
 """Whether a result is what its scenario expects: at each path a value, or one within a bound."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from streamgauge.result.formats import current_path
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import ExpectationResult
 from streamgauge.scenario.model.expectations import Bound, Plain, kind_of, parse_bound
 
@@ -12,12 +14,35 @@ _UNIT: Final = "_ms"
 _HIGH_END: Final = "_hi_ms"
 
 
-def expectations(document: Mapping[str, Any], expect: Mapping[str, Any]) -> list[ExpectationResult]:
+def expectations(
+    document: Mapping[str, Any], expect: Mapping[str, Any], figures: Mapping[str, FigureTrust] = MappingProxyType({})
+) -> list[ExpectationResult]:
     """Every expectation, judged against a result; a path that leads nowhere or to null has failed.
 
-    A scenario of an older version may name a path of format 1.
+    A figure with an interval passes if both ends pass, and fails if neither does; otherwise it cannot be decided. A
+    scenario of an older version may name a path of format 1.
     """
-    return [_judge(document, current_path(path), wanted) for path, wanted in expect.items()]
+    judged = [_judge(document, current_path(path), wanted) for path, wanted in expect.items()]
+    return [_by_interval(each, figures[each.path]) if each.path in figures else each for each in judged]
+
+
+def _by_interval(judged: ExpectationResult, figure: FigureTrust) -> ExpectationResult:
+    """An expectation of a figure that the instrument may have moved."""
+    if judged.reason is not None:
+        # It failed for messages that never came, whatever the instrument did.
+        return judged
+    bound = parse_bound(judged.wanted)
+    if figure.low is None or figure.high is None:
+        # Believed although nothing bounds it: recorded before there were bounds.
+        return judged if figure.trust == "believed" else _undecided(judged, "the figure is not believed")
+    if judged.passed == bound.holds(figure.low) == bound.holds(figure.high):
+        return judged
+    ends = f"without the instrument it lies between {figure.low:.6g} and {figure.high:.6g}"
+    return _undecided(judged, f"{ends}, on both sides of the bound")
+
+
+def _undecided(judged: ExpectationResult, reason: str) -> ExpectationResult:
+    return judged.model_copy(update={"passed": False, "decided": False, "reason": reason})
 
 
 def _judge(document: Mapping[str, Any], path: str, wanted: Any) -> ExpectationResult:

@@ -17,8 +17,8 @@ EITHER: Final[tuple[About, ...]] = ("instrument", "system")
 class Rule:
     """A pure function from the evidence to a check, or to None where the question does not arise.
 
-    `doc` is also its reference: the question, then paragraphs that begin with `Looks at:`, `Warns when:`, `Fails when:`
-    and `To do:`. A constant of the verdict in braces stands for its value.
+    `doc` is also its reference: the question, then paragraphs that begin with `Data:`, `Warns when:`, `Fails when:`
+    and `Remedy:`. A constant of the verdict in braces stands for its value.
     """
 
     name: str

@@ -69,6 +69,9 @@ def test_the_truth_of_moments_lies_within(messages: list[tuple[int, int]], data:
     assert found
     assert found.mean_ns <= np.mean(truth) + 1e-3
     assert abs(np.std(values) - np.std(truth)) <= found.rms_width_ns * (1 + 1e-9) + 1e-3
+    least, most = found.mad_ns
+    middle = sorted(truth)[(len(truth) + 1) // 2 - 1]
+    assert least <= sorted(abs(value - middle) for value in truth)[(len(truth) + 1) // 2 - 1] <= most
 
 
 def test_equal_counts_may_be_added_up() -> None:

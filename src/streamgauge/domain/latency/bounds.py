@@ -60,6 +60,8 @@ class LowEnds:
     percentiles_ns: Mapping[str, int | None]
     rms_width_ns: float
     """Root mean square of the widths: the standard deviation cannot be off by more."""
+    mad_ns: tuple[int, int]
+    """The least and the most that the median absolute deviation can have been."""
 
 
 def low_ends(widths: Widths, population: int) -> LowEnds | None:
@@ -69,9 +71,9 @@ def low_ends(widths: Widths, population: int) -> LowEnds | None:
     """
     if not len(widths.count):
         return None
-    edges, total = lower_edge_ns(widths.bucket), int(widths.count.sum())
+    edges, high, total = lower_edge_ns(widths.bucket), upper_edge_ns(widths.bucket), int(widths.count.sum())
     low = edges - np.minimum(widest_ns(widths.width), np.maximum(edges, 0))
-    spread = (upper_edge_ns(widths.bucket) - low).astype(np.float64)
+    spread = (high - low).astype(np.float64)
     order = np.argsort(low, kind="stable")
     lowest, up_to = low[order], np.cumsum(widths.count[order])
     places = {name: int(np.searchsorted(up_to, rank_of(each, population))) for name, each in PERCENTILES.items()}
@@ -81,4 +83,23 @@ def low_ends(widths: Widths, population: int) -> LowEnds | None:
         max_ns=int(lowest[-1]),
         percentiles_ns={name: int(lowest[place]) if place < len(lowest) else None for name, place in places.items()},
         rms_width_ns=float(np.sqrt((spread**2 * widths.count).sum() / total)),
+        mad_ns=_mad_ns(low, high, widths.count),
     )
+
+
+def _mad_ns(low: Int64s, high: Int64s, count: Int64s) -> tuple[int, int]:
+    """The ends of the median absolute deviation of values that each lie between `low` and `high`.
+
+    The median lies between those of the ends, and the deviation of each value between the least and the most that its
+    ends leave. The median of the least is the low end, as medians rise with what they are medians of.
+    """
+    least, most = _median(low, count), _median(high, count)
+    nearest = np.maximum(np.maximum(low - most, least - high), 0)
+    farthest = np.maximum(np.abs(high - least), np.abs(low - most))
+    return _median(nearest, count), _median(farthest, count)
+
+
+def _median(values: Int64s, count: Int64s) -> int:
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(count[order])
+    return int(values[order][np.searchsorted(up_to, -(-up_to[-1] // 2))])

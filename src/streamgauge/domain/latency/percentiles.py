@@ -33,8 +33,8 @@ INFINITE = "the percentile lies among messages that were never delivered"
 
 
 def percentile_words(percentile: str) -> str:
-    """A percentile in words: `p99_9` is `percentile 99.9`."""
-    return f"percentile {percentile.removeprefix('p').replace('_', '.')}"
+    """A percentile in words: `p99_9` is `99.9th percentile`."""
+    return f"{percentile.removeprefix('p').replace('_', '.')}th percentile"
 
 
 def too_few(needed: int, population: int) -> str:

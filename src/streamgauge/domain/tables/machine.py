@@ -1,4 +1,4 @@
-"""The gold tables of what a run used: processes, garbage collectors, clients, connections."""
+"""The gold tables of resources: processes, garbage collectors, clients, connections."""
 
 from streamgauge.domain.latency.percentiles import percentile_words
 from streamgauge.domain.tables.schema import Schema, Type, may, must
@@ -7,58 +7,58 @@ _I64, _F64, _STR = Type.INT64, Type.FLOAT64, Type.STRING
 
 RESOURCES_BY_INTERVAL = Schema(
     "resources",
-    "What each process used between two looks, and over the measure phase.",
+    "Resources that each process used between two samples, and over the measure phase.",
     (
-        must("process", _STR, "name, like `producer-0`, `broker-1`, `host`"),
+        must("process", _STR, "process name, like `producer-0`, `broker-1`, `host`"),
         must(
             "role",
             _STR,
             "`producer`, `consumer`, `sampler`, `lag`, `controller`, `supervisor`, `broker` or `host`; of a query "
-            "`query`, who looks after it, `driver`, `executor` and `python`",
+            "`query` (its supervisor), `driver`, `executor` and `python`",
         ),
         must("scope", _STR, "`interval` or `measure`"),
         may("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
         may("duration_ns", _I64, "length of the interval"),
-        may("cpu_cores", _F64, "CPU time per time: 1.0 is one core fully used"),
-        may("steal_share", _F64, "host: share of all cores' time that the hypervisor took"),
-        may("idle_share", _F64, "host: share of all cores' time that was idle"),
-        may("rss_bytes", _I64, "resident memory at the end of the interval; with scope measure the largest"),
-        may("messages", _I64, "messages handed over or received in the interval"),
+        may("cpu_cores", _F64, "CPU time / elapsed time: 1.0 is one fully used core"),
+        may("steal_share", _F64, "host: steal time as a share of all cores' time"),
+        may("idle_share", _F64, "host: idle time as a share of all cores' time"),
+        may("rss_bytes", _I64, "resident memory at the end of the interval; with scope measure the maximum"),
+        may("messages", _I64, "messages handed to the client, or received, in the interval"),
         may("blocked_share", _F64, "producers: share of the time spent waiting for room in the client's queue"),
         may("poll_gap_ms", _F64, "workers: longest time between two polls"),
         may("cpu_us_per_message", _F64, "CPU time per message"),
-        may("wall_ahead_ns", _I64, "host: how far the wall clock was ahead of the monotonic clock at the end"),
+        may("wall_ahead_ns", _I64, "host: wall clock - monotonic clock at the end of the interval"),
         may(
             "throttled_share",
             _F64,
-            "host: time that a CPU quota stopped threads of the workers' cgroups, by time; added up over cores, and so "
-            "maybe above 1",
+            "host: time that a CPU quota stopped threads of the workers' cgroups / elapsed time; summed over cores, so "
+            "possibly above 1",
         ),
         may("throttled_periods", _I64, "host: periods of that quota in which it was used up"),
-        may("throttled_periods_share", _F64, "host: length of these periods, by time"),
+        may("throttled_periods_share", _F64, "host: length of these periods / elapsed time"),
         may(
             "run_delay_share",
             _F64,
-            "processes: time that threads were ready to run and had no core, by time; added up over threads, and so "
-            "maybe above 1; without the threads of the Kafka client",
+            "processes: time that threads were ready to run and had no core / elapsed time; summed over threads, so "
+            "possibly above 1; without the threads of the Kafka client",
         ),
-        may("client_run_delay_share", _F64, "workers: the same of the threads of the Kafka client"),
+        may("client_run_delay_share", _F64, "workers: likewise for the threads of the Kafka client"),
         may("switches", _I64, "workers: involuntary context switches"),
         may("cpu_pressure_share", _F64, "host: share of the time in which at least one task waited for a core"),
-        may("io_pressure_share", _F64, "host: the same of waiting for I/O"),
-        may("memory_pressure_share", _F64, "host: the same of waiting for memory"),
+        may("io_pressure_share", _F64, "host: likewise for I/O"),
+        may("memory_pressure_share", _F64, "host: likewise for memory"),
     ),
 )
 
 GC = Schema(
     "gc",
-    "Pauses of the embedded brokers' garbage collectors.",
+    "Garbage collection pauses of the embedded brokers.",
     (
         must("process", _STR, "broker process"),
         must("at_ns", _I64, "end of the pause"),
-        may("second", _F64, "in seconds from the start of the measure phase"),
-        must("kind", _STR, "what the collector calls it"),
-        must("pause_ms", _F64, "length"),
+        may("second", _F64, "the same, in seconds from the start of the measure phase"),
+        must("kind", _STR, "the collector's name for the pause"),
+        must("pause_ms", _F64, "length of the pause"),
         may("before_bytes", _I64, "heap used before"),
         may("after_bytes", _I64, "heap used after"),
     ),
@@ -66,56 +66,60 @@ GC = Schema(
 
 WIRE = Schema(
     "wire",
-    "What clients sent and received on the wire, by their own statistics; one row per scope (run, measure) and worker.",
+    "Network traffic of clients, from their own statistics; one row per scope (run, measure) and worker.",
     (
-        must("scope", _STR, "`run`, up to the last look at the client, or `measure`, between two looks within it"),
+        must("scope", _STR, "`run`, up to the last statistics, or `measure`, between two statistics within it"),
         must("role", _STR, "`producer` or `consumer`"),
-        may("worker", _STR, "name of the worker; null for all of the role together"),
-        may("duration_ns", _I64, "scope measure: time between the two looks; of all together: the longest"),
-        must("messages", _I64, "messages in requests, those of retries again; of a consumer: in responses"),
-        must("message_bytes", _I64, "bytes of their keys and values, not compressed"),
-        must("wire_bytes", _I64, "bytes of all requests of producers, of all responses to consumers"),
-        may("ratio", _F64, "message_bytes by wire_bytes; protocol, headers and all that is no message count as wire"),
+        may("worker", _STR, "worker name; null for all workers of the role together"),
+        may("duration_ns", _I64, "scope measure: time between the two statistics; of all together: the longest"),
+        must("messages", _I64, "messages in requests, including retries; of a consumer: in responses"),
+        must("message_bytes", _I64, "uncompressed bytes of their keys and values"),
+        must("wire_bytes", _I64, "bytes of all requests of producers, or of all responses to consumers"),
+        may(
+            "ratio",
+            _F64,
+            "`message_bytes` / `wire_bytes`; wire_bytes includes protocol, headers and requests without messages",
+        ),
         must("requests", _I64, "Produce requests of producers, Fetch requests of consumers"),
-        must("retries", _I64, "requests that were sent again"),
-        may("messages_per_request", _F64, "messages by requests"),
-        may("batch_messages", _F64, "producers only: mean number of messages in a batch, of the seconds looked at"),
-        may("batch_bytes", _F64, "producers only: mean bytes of a batch as it was sent, of the seconds looked at"),
-        may("queue_ms", _F64, "producers only: mean time in the client's queue, of the seconds looked at"),
-        may("rtt_ms", _F64, "mean time from request to response, of the seconds looked at"),
-        may("rtt_p99_ms", _F64, "99th percentile of these times in the worst second looked at"),
-        must("throttle_ms", _I64, "longest time that a broker told a client to wait"),
+        must("retries", _I64, "requests that were retried"),
+        may("messages_per_request", _F64, "messages / requests"),
+        may("batch_messages", _F64, "producers only: mean messages per batch, of the sampled seconds"),
+        may("batch_bytes", _F64, "producers only: mean size of a batch as sent, of the sampled seconds"),
+        may("queue_ms", _F64, "producers only: mean time in the client's queue, of the sampled seconds"),
+        may("rtt_ms", _F64, "mean request round-trip time, of the sampled seconds"),
+        may("rtt_p99_ms", _F64, "99th percentile of the round-trip time in the worst sampled second"),
+        must("throttle_ms", _I64, "longest throttle time that a broker requested"),
     ),
 )
 
 CONNECTIONS_BY_KIND = Schema(
     "connections",
-    "What became of connections beside the load, by when each operation began; one row per scope and kind.",
+    "Operations on connections besides the load, by their start; one row per scope and kind.",
     (
         must("scope", _STR, "`run`, `measure` or `window`"),
         may("second", _I64, "window, counted from the start of the measure phase"),
         must("kind", _STR, "`open`, `metadata`, `hold-producer`, `hold-consumer` or `hold-metadata`"),
-        must("duration_ns", _I64, "length of what the row covers"),
+        must("duration_ns", _I64, "time covered by the row"),
         may("target_per_second", _F64, "target rate of operations", formerly="asked_per_second"),
-        must("made", _I64, "operations that were answered"),
+        must("made", _I64, "operations that succeeded"),
         must("failed", _I64, "operations that failed"),
-        must("exhausted", _I64, "of those, for want of files, ports or threads on this machine"),
-        may("error", _STR, "the most frequent error"),
-        may("per_second", _F64, "operations answered a second"),
-        may("held", _I64, "held connections whose last use was answered; null for those that are not held"),
-        *(may(f"{name}_ms", _F64, f"{percentile_words(name)} of the time to the answer") for name in ("p50", "p99")),
-        may("max_ms", _F64, "longest time to an answer"),
+        must("exhausted", _I64, "failed operations for lack of files, ports or threads on this machine"),
+        may("error", _STR, "most frequent error"),
+        may("per_second", _F64, "successful operations per second"),
+        may("held", _I64, "held connections whose last use succeeded; null for kinds that are not held"),
+        *(may(f"{name}_ms", _F64, f"{percentile_words(name)} of the time to the response") for name in ("p50", "p99")),
+        may("max_ms", _F64, "longest time to the response"),
         *(
             may(
                 f"schedule_delay_{name}_ms",
                 _F64,
-                f"{percentile_words(name)} of the time from due to begin",
+                f"{percentile_words(name)} of the time from due to start",
                 formerly=f"late_{name}_ms",
             )
             for name in ("p50", "p99")
         ),
-        may("schedule_delay_max_ms", _F64, "longest time from due to begin", formerly="late_max_ms"),
-        may("under_way", _F64, "operations under way at the same time, on average"),
-        may("at_once", _I64, "operations that may be under way at the same time"),
+        may("schedule_delay_max_ms", _F64, "longest time from due to start", formerly="late_max_ms"),
+        may("under_way", _F64, "mean concurrent operations"),
+        may("at_once", _I64, "limit of concurrent operations"),
     ),
 )

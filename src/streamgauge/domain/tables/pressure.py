@@ -1,4 +1,4 @@
-"""The gold tables of backlogs, of what holds producers back, and of what was done to a run."""
+"""The gold tables of lag, backpressure and faults."""
 
 from streamgauge.domain.tables.schema import Schema, Type, may, must
 
@@ -6,137 +6,147 @@ _I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL,
 
 LAG_SAMPLES = Schema(
     "lag",
-    "Lag as it was sampled: of each group in all partitions together, and in each of them; the whole run.",
+    "Sampled lag of each group, in total and by partition; whole run.",
     (
-        must("second", _F64, "when it was asked, in seconds from the start of the measure phase"),
+        must("second", _F64, "time of the request, in seconds from the start of the measure phase"),
         must("scope", _STR, "`group` (all partitions together) or `partition`"),
         may("group", _I32, "consumer group; null in a run that only produces"),
         may("topic", _I32, "topic; with scope partition"),
         may("partition", _I32, "partition; with scope partition"),
-        may("end", _I64, "log end offset; with scope group the sum of all"),
-        may("committed", _I64, "committed offset; with scope group the sum of all"),
-        may("position", _I64, "next offset that the group reads; with scope group the sum of all"),
-        may("committed_lag", _I64, "end - committed; with scope group the sum, null where one partition is not known"),
-        may("position_lag", _I64, "end - position; the same"),
-        may("worst_committed_lag", _I64, "scope group: committed lag of the partition that is furthest behind"),
+        may("end", _I64, "log end offset; with scope group the sum of all partitions"),
+        may("committed", _I64, "committed offset; with scope group the sum of all partitions"),
+        may("position", _I64, "next offset that the group will read; with scope group the sum of all partitions"),
+        may("committed_lag", _I64, "`end` - `committed`; with scope group the sum, null if one partition is unknown"),
+        may("position_lag", _I64, "`end` - `position`; with scope group likewise"),
+        may("took_ms", _F64, "scope group: response time of the cluster; null if it did not answer"),
+        may("worst_committed_lag", _I64, "scope group: largest committed lag of a partition"),
         may("error", _STR, "why a value is missing"),
     ),
 )
 
 OUTSTANDING = Schema(
     "outstanding",
-    "Messages sent and not processed, replayed from the rows, in intervals as long as those of the lag samples.",
+    "Messages sent and not processed, computed from the recorded rows, at the interval of the lag samples.",
     (
         must("second", _F64, "end of the interval, in seconds from the start of the measure phase"),
         may("group", _I32, "consumer group; null in a run that only produces"),
-        may("due", _I64, "messages due since the begin of the run; null without a schedule"),
+        may("due", _I64, "messages due since the start of the run; null without a schedule"),
         may(
             "admitted",
             _I64,
-            "messages that the policy let go since then, as far as producers reported; without a policy those due",
+            "messages admitted by the policy since then, as reported by producers; without a policy those due",
         ),
         must(
             "sent",
             _I64,
-            "messages handed to the client since then, failed and aborted ones apart; of unknown fate those received",
+            "messages handed to the client since then, without failed and aborted ones; of unknown fate only those "
+            "received",
         ),
-        must("processed", _I64, "messages processed first by the group since then"),
-        must("outstanding", _I64, "sent - processed, at the end of the interval"),
-        may("outstanding_max", _I64, "the largest within the interval, exact to the message; null without a policy"),
+        must("processed", _I64, "messages processed for the first time by the group since then"),
+        must("outstanding", _I64, "`sent` - `processed` at the end of the interval"),
+        may("outstanding_max", _I64, "exact maximum within the interval; null without a policy"),
         may(
             "credits_used_max",
             _I64,
-            "the same with processed counted only up to the first gap in each partition",
+            "the same, with processed counted only up to the first gap in each partition",
             formerly="uncredited_max",
         ),
         may(
             "backlog",
             _I64,
-            "messages due and not sent, those of unknown fate apart, at the end of the interval; null without schedule",
+            "messages due and not sent at the end of the interval, without those of unknown fate; null without a "
+            "schedule",
         ),
-        may(
-            "time_lag_ms", _F64, "age, since it was sent, of the oldest message not processed; null where there is none"
-        ),
+        may("time_lag_ms", _F64, "time since the oldest unprocessed message was sent; null if there is none"),
     ),
 )
 
 BACKPRESSURE = Schema(
     "backpressure",
-    "What the policy that holds producers back did; one row, none without a policy.",
+    "Summary of the backpressure policy; one row, none without a policy.",
     (
         must("policy", _STR, "`hysteresis` or `credit`"),
-        must("limit", _I64, "credit: messages outstanding at most; hysteresis: lag above which producers pause"),
-        may("resume", _I64, "hysteresis: lag below which they go on"),
-        must("poll_ms", _F64, "between two decisions"),
-        must("decisions", _I64, "decisions that were recorded"),
-        may("outstanding_max", _I64, "most messages sent and not processed, exact to the message; whole run"),
+        must("limit", _I64, "credit: maximum of outstanding messages; hysteresis: lag above which producers pause"),
+        may("resume", _I64, "hysteresis: lag below which they resume"),
+        must("poll_ms", _F64, "interval of decisions"),
+        must("decisions", _I64, "decisions recorded"),
+        may("outstanding_max", _I64, "exact maximum of messages sent and not processed; whole run"),
         may(
             "credits_used_max",
             _I64,
-            "the same with processed counted only up to the first gap: what credit bounds",
+            "the same, with processed counted only up to the first gap: what credit limits",
             formerly="uncredited_max",
         ),
-        may("max_second", _F64, "end of its interval, in seconds from the start of the measure phase"),
+        may("max_second", _F64, "end of the interval of this maximum, in seconds from the start of the measure phase"),
         may(
             "within_limit",
             _BOOL,
-            "credit: whether credits_used_max is at most the limit; null where messages of unknown fate, or what a "
-            "consumer that died had processed, may decide it",
+            "credit: whether credits_used_max is within the limit; null if messages of unknown fate, or what a dead "
+            "consumer had processed, may decide it",
         ),
         may("pauses", _I64, "hysteresis: how often producers paused"),
-        may("paused_s", _F64, "hysteresis: how long, in the measure phase"),
-        may("returned", _I64, "credit: credits of sends that failed for certain, given back"),
+        may("paused_s", _F64, "hysteresis: total time paused, in the measure phase"),
+        may("returned", _I64, "credit: credits returned for sends that certainly failed"),
         may(
             "ambiguous",
             _I64,
-            "credit: messages that failed or have no report, and may have been written: their credits do not come back",
+            "credit: messages that failed or have no delivery report, and may have been written: their credits are not "
+            "returned",
         ),
-        may("controller_died_second", _F64, "when the controller died; from then on nothing was decided"),
+        may("controller_died_second", _F64, "time the controller died; no decisions were made after that"),
     ),
 )
 
 FAULTS = Schema(
     "faults",
-    "What the scenario did to the run, as it was carried out.",
+    "Faults and other changes of the scenario, as carried out.",
     (
-        must("second", _F64, "when, in seconds from the start of the measure phase"),
+        must("second", _F64, "time, in seconds from the start of the measure phase"),
         must("kind", _STR, "`pause`, `kill`, `delay` or `burst`"),
-        must("target", _STR, "what it was done to"),
+        must("target", _STR, "target of the fault"),
         must("action", _STR, "`begin` or `end`"),
-        may("detail", _STR, "what it is from then on"),
-        may("error", _STR, "why it could not be done"),
+        may("detail", _STR, "value from then on, like `4ms`"),
+        may("error", _STR, "why it could not be injected"),
     ),
 )
 
 RECOVERY = Schema(
     "recovery",
-    "How the run came back after a cause was over; one row for each cause and each quantity that it is judged by.",
+    "Recovery of the run after each cause ended; one row for each cause and quantity.",
     (
         must("cause", _STR, "`delay`, `pause`, `kill`, `burst`"),
-        must("target", _STR, "what it was done to"),
-        may("detail", _STR, "what it was"),
-        must("quantity", _STR, "`outstanding` (replayed from the rows) or `committed_lag` (as sampled)"),
+        must("target", _STR, "target of the cause"),
+        may("detail", _STR, "its detail, as in `faults`"),
+        must("quantity", _STR, "`outstanding` (computed from the recorded rows) or `committed_lag` (sampled)"),
         may("group", _I32, "consumer group"),
-        may("began_second", _F64, "when the cause began; null where it held from the begin of the run on"),
-        must("ended_second", _F64, "when it was over: time 0 of the recovery"),
-        must("interval_ms", _F64, "between two values"),
-        may("floor", _F64, "median before the cause, or of the settled tail where there is no before"),
+        may("began_second", _F64, "start of the cause; null if it held from the start of the run"),
+        must("ended_second", _F64, "end of the cause: time 0 of the recovery"),
+        must("interval_ms", _F64, "time between two values"),
+        may("floor", _F64, "median before the cause; if there is no before, median of the settled tail"),
         may("tolerance", _F64, "distance from the floor that counts as recovered: max(3 MAD, rate x interval)"),
-        may("detected_s", _F64, "from the begin of the cause until the value first left the floor by the tolerance"),
-        may("peak", _F64, "largest value from the begin of the cause on"),
-        may("peak_second", _F64, "when that was"),
-        may("at_end", _F64, "value when the cause was over"),
+        may("detected_s", _F64, "from the start of the cause until the value first exceeded floor + tolerance"),
+        may("peak", _F64, "largest value from the start of the cause"),
+        may("peak_second", _F64, "time of the peak"),
+        may("at_end", _F64, "value at the end of the cause"),
         may(
             "time_to_drain_s",
             _F64,
-            "from the end of the cause until the value is back for three samples; null: not yet",
+            "from the end of the cause until within the tolerance for three samples; null: not yet",
         ),
         may("drain_rate_per_second", _F64, "(value at the end of the cause - floor) / time to drain"),
-        may("peak_slope_per_second", _F64, "fastest fall between two values after the cause"),
+        may("peak_slope_per_second", _F64, "fastest decrease between two values after the cause"),
         *(
-            may(f"p99_{name}_ms", _F64, f"end to end, response time (service without a schedule), {name} the cause")
+            may(
+                f"p99_{name}_ms",
+                _F64,
+                f"end-to-end p99 {name} the cause: response time (service time without a schedule)",
+            )
             for name in ("before", "during", "after")
         ),
-        may("latency_debt_ms_s", _F64, "integral over time of what the p50 of a second exceeds that before the cause"),
+        may(
+            "latency_debt_ms_s",
+            _F64,
+            "integral over time of the amount by which each second's p50 exceeds that before the cause",
+        ),
     ),
 )

@@ -1,9 +1,9 @@
-"""The gold tables: what the pipeline answers, one schema per table, said once.
+"""The gold tables, one schema for each.
 
-`scope` says what a row covers: `run` (everything, warm-up and drain included), `measure` (the measure phase),
-`window` (one second; `second` counts from the start of the measure phase, so warm-up is negative), `partition`
-(one partition within the measure phase), `topic` or `group` (one of several, within the measure phase). Times are in
-the unit of their name; unknown is null.
+`scope` is what a row covers: `run` (everything, including warm-up and drain), `measure` (the measure phase), `window`
+(one second; `second` counts from the start of the measure phase, so warm-up is negative), `partition` (one partition,
+measure phase), `topic` or `group` (one of several, measure phase). Times are in the unit of their name; unknown values
+are null.
 """
 
 from collections.abc import Mapping
@@ -29,12 +29,12 @@ _I64, _STR = Type.INT64, Type.STRING
 
 SET_ASIDE = Schema(
     "set_aside",
-    "Rows and files that could not be used.",
+    "Recorded rows and files that could not be used.",
     (
         must("kind", _STR, "kind of event"),
         must("source", _STR, "file, relative to the run folder, or worker"),
         must("reason", _STR, "why"),
-        may("rows", _I64, "how many rows; null when that cannot be known"),
+        may("rows", _I64, "number of rows; null if unknown"),
     ),
 )
 
@@ -45,8 +45,8 @@ VERDICT = Schema(
         must("name", _STR, "name of the check"),
         must("about", _STR, "`instrument` or `system`"),
         must("status", _STR, "`pass`, `warn`, `fail` or `unknown`"),
-        must("evidence", _STR, "what was seen"),
-        must("advice", _STR, "what to do about it; empty when it passed"),
+        must("evidence", _STR, "what was measured: numbers with units"),
+        must("advice", _STR, "what to do; empty if it passed"),
     ),
 )
 

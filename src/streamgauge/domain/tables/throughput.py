@@ -1,4 +1,4 @@
-"""The gold tables of rates, of polls and of processing."""
+"""The gold tables of rates, polls and processing."""
 
 from streamgauge.domain.latency.percentiles import percentile_words
 from streamgauge.domain.tables.schema import Schema, Type, may, must
@@ -14,35 +14,35 @@ SCOPE = (
 
 THROUGHPUT = Schema(
     "throughput",
-    "How many messages passed each stage; each count by the clock of its own event.",
+    "Messages that passed each stage; each count by the time of its own event.",
     (
         *SCOPE,
-        may("group", _I32, "consumer group; with scope group, whose sending side is that of all messages"),
-        may("duration_ns", _I64, "length of what the row covers"),
-        must("due", _I64, "messages that the schedule wanted; 0 without a schedule"),
-        must("sent", _I64, "messages handed to the client, as far as anybody knows; see `sent` of `delivery`"),
+        may("group", _I32, "consumer group; with scope group, where counts of sent messages are those of all messages"),
+        may("duration_ns", _I64, "time covered by the row"),
+        must("due", _I64, "messages due by the schedule; 0 without a schedule"),
+        must("sent", _I64, "messages handed to the client; see `sent` of `delivery`"),
         must("acked", _I64, "messages acknowledged"),
-        must("failed", _I64, "messages that failed or timed out, by when that became known"),
+        must("failed", _I64, "messages that failed or timed out, by the time that was reported"),
         must("unsent", _I64, "messages due and never sent, by due time"),
-        must("received", _I64, "messages received, every delivery counted"),
-        must("processed", _I64, "messages processed; equal to received where there is no processing"),
-        must("sent_bytes", _I64, "bytes of value of the messages sent"),
-        must("received_bytes", _I64, "bytes of value of the messages received"),
-        may("outstanding", _I64, "scope window: sent, not aborted, minus processed at its end, since the start"),
+        must("received", _I64, "deliveries, including repeated ones"),
+        must("processed", _I64, "messages processed; equal to received without processing"),
+        must("sent_bytes", _I64, "value bytes of the messages sent"),
+        must("received_bytes", _I64, "value bytes of the messages received"),
+        may("outstanding", _I64, "scope window: (sent and not aborted) - processed, from run start to window end"),
     ),
 )
 
 POLLS_BY_CONSUMER = Schema(
     "polls",
-    "How each consumer polled; measure phase.",
+    "Polls of each consumer; measure phase.",
     (
-        must("consumer", _I32, "number of the consumer"),
+        must("consumer", _I32, "consumer number"),
         must("polls", _I64, "polls that returned in the measure phase"),
-        must("empty", _I64, "polls that returned nothing"),
-        must("messages", _I64, "messages they returned"),
-        may("mean_messages", _F64, "messages per poll that returned any"),
-        may("in_poll_share", _F64, "share of the time spent inside poll"),
-        may("longest_gap_ms", _F64, "longest time between the return of a poll and the start of the next"),
+        must("empty", _I64, "polls that returned no messages"),
+        must("messages", _I64, "messages returned"),
+        may("mean_messages", _F64, "mean messages per non-empty poll"),
+        may("in_poll_share", _F64, "share of the time spent in poll"),
+        may("longest_gap_ms", _F64, "longest time from the return of a poll to the start of the next"),
     ),
 )
 
@@ -50,16 +50,16 @@ _PROCESSING_FIGURES = (("mean", "mean"), ("p50", percentile_words("p50")), ("p99
 
 PROCESSING = Schema(
     "processing",
-    "How consumers processed, by when they were done; measure phase. None where consumers do no processing.",
+    "Processing of messages, by the time it ended; measure phase. Empty without processing.",
     (
-        may("consumer", _I32, "number of the consumer; null for all together"),
-        may("phase", _I32, "which of the delays that follow each other, from 0; null for all together"),
+        may("consumer", _I32, "consumer number; null for all consumers together"),
+        may("phase", _I32, "which of the consecutive delays applied, from 0; null for all together"),
         must("processed", _I64, "messages processed"),
         must("unprocessed", _I64, "messages received and never processed: dropped, or buffered at the end of the run"),
         *(may(f"{name}_ms", _F64, f"{about} of processed_ns - started_ns") for name, about in _PROCESSING_FIGURES),
         may("max_ms", _F64, "longest"),
         may("target_ms", _F64, "configured mean; null for a function", formerly="asked_ms"),
         may("target_stddev_ms", _F64, "configured standard deviation", formerly="asked_stddev_ms"),
-        may("busy_share", _F64, "time spent processing, by the time that there was in all slots"),
+        may("busy_share", _F64, "time spent processing / total time of all slots"),
     ),
 )

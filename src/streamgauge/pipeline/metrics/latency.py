@@ -74,7 +74,7 @@ def _bounds(name: str, widths: Widths, censored: int) -> Row:
         return {"metric": name, "known": False, **dict.fromkeys(_LOW_ENDS)}
     percentiles = {f"{each}_ms": low.percentiles_ns[each] for each in PERCENTILES}
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
-    found["rms_width_ms"] = low.rms_width_ns
+    found |= {"rms_width_ms": low.rms_width_ns, "mad_low_ms": low.mad_ns[0], "mad_high_ms": low.mad_ns[1]}
     return {"metric": name, "known": True} | {
         key: None if value is None else value / NS_PER_MS for key, value in found.items()
     }
@@ -209,5 +209,13 @@ def _where(chosen: Any, numbers: Int64s) -> pa.Array:
     return pa.array(numbers, mask=~chosen)
 
 
-_LOW_ENDS = ("min_ms", "mean_ms", "max_ms", *(f"{name}_ms" for name in PERCENTILES), "rms_width_ms")
+_LOW_ENDS = (
+    "min_ms",
+    "mean_ms",
+    "max_ms",
+    *(f"{name}_ms" for name in PERCENTILES),
+    "rms_width_ms",
+    "mad_low_ms",
+    "mad_high_ms",
+)
 _NO_SUMS = Sums(pa.table({name: pa.array([], pa.int64()) for name in ("place", "at_selected", "at_sent_tick")}))

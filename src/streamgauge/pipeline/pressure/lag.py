@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.tables.pressure import LAG_SAMPLES
 from streamgauge.pipeline.read.rows import numbers, shaped
 from streamgauge.pipeline.read.schemas import arrow_schema
@@ -42,7 +42,7 @@ def lag_table(sampled: pa.Table, span: Span) -> pa.Table:
 def together(sampled: pa.Table) -> pa.Table:
     """All partitions of a group at once; a sum is null where one of its values is not known."""
     sums = [(name, kind) for name in _OFFSETS for kind in ("sum", "count")]
-    most = [("committed_lag", "max"), ("error", "max"), ("partition", "count")]
+    most = [("committed_lag", "max"), ("error", "max"), ("partition", "count"), ("answered_ns", "max")]
     found = sampled.group_by(["at_ns", "group"]).aggregate([*sums, *most])
     # Grouping promises no order.
     found = found.sort_by([("at_ns", "ascending"), ("group", "ascending")])
@@ -51,6 +51,8 @@ def together(sampled: pa.Table) -> pa.Table:
         columns[name] = _whole(found, name, found.column(f"{name}_sum"))
     columns["worst_committed_lag"] = _whole(found, "committed_lag", found.column("committed_lag_max"))
     columns["error"] = found.column("error_max")
+    took_ns = pc.subtract(found.column("answered_ns_max"), found.column("at_ns"))
+    columns["took_ms"] = pc.divide(took_ns.cast(pa.float64()), NS_PER_MS)
     return pa.table(columns)
 
 

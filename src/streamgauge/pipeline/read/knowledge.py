@@ -44,6 +44,8 @@ class Knowledge:
     transactional: bool
     read_committed: bool
     """Whether consumers are not to see what was aborted."""
+    tells_bounds: bool
+    """Whether the rows tell how much the instrument may have added; older ones do not."""
     leaves_in_client: bool
     """Whether consumers leave messages in the client on purpose: they process them, or limit their rate."""
     all_sound: bool
@@ -121,6 +123,8 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         acks_0=load is not None and load.acks == "0",
         transactional=not bronze.extent("sent", "transaction").unknown,
         read_committed=consume is None or consume.read_committed,
+        tells_bounds=not bronze.extent("sent", "handed_ns").unknown
+        or not bronze.extent("received", "empty_ns").unknown,
         leaves_in_client=processing is not None or (consume is not None and consume.per_second is not None),
         all_sound=(
             bronze.extent("received", "producer").nulls == 0

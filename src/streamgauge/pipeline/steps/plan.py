@@ -70,6 +70,11 @@ def _latency(_: Inputs, sent: SentSide, measured: _Measured) -> Tables:
     }
 
 
+def _bounds(run: Inputs, measured: _Measured) -> Rows:
+    """Nothing of a run that was recorded before there were bounds."""
+    return latency.bound_rows(*measured) if run.knows.tells_bounds else []
+
+
 def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
     return throughput.throughput(sent.sums, received.sums, run.span, run.knows)
 
@@ -189,7 +194,7 @@ STEPS: Final = (
     Step("delivery", ("sent", "received", "resends"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
     Step("measured", ("sent", "received", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
-    Step("bounds", ("measured",), lambda _, measured: latency.bound_rows(*measured), (latencies.BOUNDS,)),
+    Step("bounds", ("measured",), _bounds, (latencies.BOUNDS,)),
     Step("through", ("sent", "received"), _through, (query.THROUGH,)),
     Step(
         "waterfall",

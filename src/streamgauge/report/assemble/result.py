@@ -1,6 +1,6 @@
 """result.json: everything a run has to say, put together from run.json and the gold tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -15,13 +15,16 @@ from streamgauge.result import FORMAT, Result
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.verdict import CheckResult, VerdictSection
 from streamgauge.result.reading import misfit
-from streamgauge.verdict import TITLES, Check, valid
+from streamgauge.verdict import TITLES, Check
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
+from streamgauge.verdict.trust.figures import Figures, figures
+from streamgauge.verdict.trust.parts import state, used
 
 TABLES: Final = (
     "throughput",
     "latency",
+    "bounds",
     "cdf",
     "delivery",
     "polls",
@@ -67,7 +70,6 @@ def assemble(folder: RunFolder) -> Result:
 
 def _assembled(run: Evidence) -> Result:
     parts: dict[str, Any] = {
-        "verdict": verdict(run),
         "throughput": sections.throughput(run),
         "latency": latencies.latencies(run),
         "schedule_delay": sections.schedule_delay(run),
@@ -86,9 +88,24 @@ def _assembled(run: Evidence) -> Result:
         "timeline": sections.timeline(run, lag.by_second(run)),
     }
     parts["reasons"] = {name: sections.why_absent(run, name) for name, section in parts.items() if section is None}
+    checks = [Check(**row) for row in run.rows("verdict")]
+    trust = _figures(run, checks, parts) if checks else {}
     facts = RunSection.model_validate(run.facts.model_dump(mode="json", exclude={"format", "cells"}))
-    result = Result(format=FORMAT, run=facts, expectations=[], **parts)
-    return result.model_copy(update={"expectations": expectations(result.document(), run.profile.expect)})
+    judged = verdict(run, checks, trust)
+    result = Result(format=FORMAT, run=facts, verdict=judged, trust=trust, expectations=[], **parts)
+    return result.model_copy(update={"expectations": expectations(result.document(), run.profile.expect, trust)})
+
+
+def _figures(run: Evidence, checks: Sequence[Check], parts: Mapping[str, Any]) -> Figures:
+    return figures(
+        run,
+        checks,
+        throughput=parts["throughput"],
+        latency=parts["latency"],
+        delivery=parts["delivery"],
+        lag=parts["lag"],
+        recovery=parts["recovery"] or (),
+    )
 
 
 def write_result(folder: RunFolder) -> Result:
@@ -104,11 +121,15 @@ def keep_result(folder: RunFolder, result: Result) -> None:
         unfinished.write_text(result.text() + "\n", encoding="utf-8")
 
 
-def verdict(run: Evidence) -> VerdictSection:
-    """The checks as the pipeline left them; `valid` is null where it left none."""
-    rows = run.rows("verdict")
-    judged = valid([Check(**row) for row in rows]) if rows else None
-    return VerdictSection(valid=judged, checks=[CheckResult.model_validate(_titled(row)) for row in rows])
+def verdict(run: Evidence, checks: Sequence[Check], trust: Figures) -> VerdictSection:
+    """The checks as the pipeline left them, and what may be believed; null where it left none."""
+    shown = [CheckResult.model_validate(_titled(row)) for row in run.rows("verdict")]
+    if not checks:
+        return VerdictSection(valid=None, checks=shown)
+    judge_by = run.profile.judge_by
+    named = used(trust, run.profile.expect, judge_by)
+    found = state(trust, named, checks)
+    return VerdictSection(valid=found != "not_valid", state=found, used=named, judge_by=list(judge_by), checks=shown)
 
 
 def _titled(row: Row) -> Row:

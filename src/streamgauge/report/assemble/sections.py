@@ -127,7 +127,7 @@ def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
         return OLDER
     if key == "unaccounted":
         measured = row["scope"] == "measure"
-        return "a message without a row has no phase" if measured else "the number of messages taken up is not known"
+        return "a message without a row has no phase" if measured else "the number of claimed messages is not known"
     return "no checksum was verified" if key in {"corrupt", "checked", "checked_share"} else "cannot be decided"
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
 from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.figures.drawing.theme import page_config, sized
-from streamgauge.report.pages import details, passage, pressure, words
+from streamgauge.report.pages import belief, details, passage, pressure, words
 from streamgauge.result import Result
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.latency import LatencyPair
@@ -33,11 +33,12 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
     """The report of one result. Everything that came from outside is escaped."""
     run, verdict, delivery, resources = result.run, result.verdict, result.delivery, result.resources
     drawn = [figure for figure in figures if figure.missing is None]
-    latencies = words.latency_lines(result.latency)
+    latencies = words.latency_lines(result.latency, result.trust)
     text: str = _template().render(
         run=run,
-        judgement=words.JUDGEMENTS[verdict.valid],
-        tone=_TONES[verdict.valid],
+        judgement=belief.judgement(verdict),
+        parts=belief.parts(result),
+        tone=_TONES[belief.is_good(verdict)],
         ending=words.ending(run),
         counted=words.checks_counted(verdict.checks),
         troubled=words.troubled_checks(verdict.checks),

@@ -7,10 +7,9 @@ from typing import Any, Final
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import per_second, significant
 from streamgauge.report.files import whole
-from streamgauge.report.pages import details, passage, pressure, words
+from streamgauge.report.pages import belief, details, passage, pressure, words
 from streamgauge.result import Result
 from streamgauge.result.model.delivery import DeliverySection
-from streamgauge.result.model.latency import LatencySection
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
@@ -37,7 +36,7 @@ def to_markdown(result: Result) -> str:
     sections = [
         *_verdict(result),
         *_throughput(result.throughput),
-        *_latency(result.latency),
+        *_latency(result),
         *_delivery(result.delivery),
         *_also(result),
         *_passage(result),
@@ -56,7 +55,8 @@ def escaped(text: object) -> str:
 
 def _verdict(result: Result) -> Iterator[str]:
     verdict, run = result.verdict, result.run
-    yield f"## {words.JUDGEMENTS[verdict.valid]}: {escaped(run.name)}, {escaped(words.ending(run))}"
+    yield f"## {belief.judgement(verdict)}: {escaped(run.name)}, {escaped(words.ending(run))}"
+    yield "\n".join(f"- {label}: {escaped(text)}" for label, text in belief.parts(result).items())
     yield f"Checks: {words.checks_counted(verdict.checks) or 'none'}."
     troubled = words.troubled_checks(verdict.checks)
     yield _table(("", "check", "about", "evidence", "remedy"), (_check(each) for each in troubled))
@@ -78,15 +78,21 @@ def _throughput(throughput: ThroughputSection) -> Iterator[str]:
     yield _table(("stage", "rate:", ""), [*rows, ("data", data, "")] if data else rows)
 
 
-def _latency(latency: LatencySection) -> Iterator[str]:
+def _latency(result: Result) -> Iterator[str]:
+    """An interval where a figure is bounded; struck out what is not believed."""
     yield "### Latency, ms"
-    lines = words.latency_lines(latency)
+    lines = words.latency_lines(result.latency, result.trust)
     heads = (f"{head}:" for head in words.FIGURE_HEADS)
     yield _table(
-        ("path", "kind", *heads, ""), ((line.path, line.kind, *line.figures, escaped(line.reason)) for line in lines)
+        ("path", "kind", *heads, ""), ((line.path, line.kind, *_cells(line), escaped(line.reason)) for line in lines)
     )
     if any(figure.startswith(">") for line in lines for figure in line.figures):
         yield words.WHY_CENSORED if words.is_censored(lines) else _INTERVAL
+
+
+def _cells(line: words.LatencyLine) -> list[str]:
+    pairs = zip(line.figures, line.doubted, strict=True)
+    return [f"~~{figure}~~" if doubted else figure for figure, doubted in pairs]
 
 
 def _delivery(delivery: DeliverySection) -> Iterator[str]:

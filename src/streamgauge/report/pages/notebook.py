@@ -5,7 +5,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from streamgauge.report.pages import words
+from streamgauge.report.pages import belief, words
 from streamgauge.report.pages.html import Card, cards
 from streamgauge.result import Result
 
@@ -25,7 +25,7 @@ def notebook(result: Result, folder: Path) -> str:
     run, verdict = result.run, result.verdict
     counts = words.checks_counted(verdict.checks)
     head = _HEAD.format(
-        _COLOURS[_TONES[verdict.valid]], words.JUDGEMENTS[verdict.valid], run.name, words.ending(run),
+        _COLOURS[_TONES[belief.is_good(verdict)]], belief.judgement(verdict), run.name, words.ending(run),
         f"; checks: {counts}" if counts else "", words.what_was_run(run),
         words.on_what(run, result.throughput.measured_seconds), folder,
     )  # fmt: skip

@@ -9,11 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.domain.text.numbers import UNKNOWN, per_second
-from streamgauge.report.pages import details, passage, pressure, words
+from streamgauge.report.pages import belief, details, passage, pressure, words
 from streamgauge.report.pages.page import console_of
 from streamgauge.result import Result
 from streamgauge.result.model.delivery import DeliverySection
-from streamgauge.result.model.latency import LatencySection
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.verdict import ExpectationResult
@@ -22,6 +21,7 @@ GAP: Final = 2
 
 _STYLES: Final = {"fail": "bold red", "warn": "yellow", "unknown": "magenta"}
 _JUDGEMENT_STYLES: Final = {True: "bold green", False: "bold red", None: "bold yellow"}
+_NOT_BELIEVED: Final = "in brackets: not believed"
 
 
 def summary(result: Result, folder: Path | None = None, *, colour: bool | None = None, width: int | None = None) -> str:
@@ -46,7 +46,7 @@ def screen(result: Result) -> RenderableType:
     body.add_column()
     for label, content in _sections(result):
         body.add_row(label, content)
-    return Group(_headline(result), *_troubled_checks(result), "", body)
+    return Group(_headline(result), *_parts(result), *_troubled_checks(result), "", body)
 
 
 def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
@@ -54,7 +54,7 @@ def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
     yield "Run", Text(f"{words.what_was_run(run)}\n{words.on_what(run, seconds)}")
     yield "Throughput", Text(_throughput(result.throughput))
     yield "", ""
-    yield "Latency, ms", _latency(result.latency)
+    yield "Latency, ms", _latency(result)
     yield "", ""
     yield "Delivery", _delivery(result.delivery)
     for label, told in (details.also(result) | passage.in_short(result) | pressure.in_short(result)).items():
@@ -66,10 +66,21 @@ def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
 
 def _headline(result: Result) -> Text:
     verdict, run = result.verdict, result.run
-    judgement = (words.JUDGEMENTS[verdict.valid], _JUDGEMENT_STYLES[verdict.valid])
+    judgement = (belief.judgement(verdict), _JUDGEMENT_STYLES[belief.is_good(verdict)])
     line = Text.assemble(judgement, "  ", (run.name, "bold"), f", {words.ending(run)}")
     counts = words.checks_counted(verdict.checks)
     return line.append(f"; checks: {counts}" if counts else "; no checks", style="dim")
+
+
+def _parts(result: Result) -> Iterator[RenderableType]:
+    """What to believe and what not, where that is not all."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    for label, text in belief.parts(result).items():
+        grid.add_row(Text(f"  {label.lower()}", style="bold"), Text(text))
+    if grid.row_count:
+        yield grid
 
 
 def _troubled_checks(result: Result) -> Iterator[RenderableType]:
@@ -94,18 +105,24 @@ def _throughput(throughput: ThroughputSection) -> str:
     return "   ".join(filter(None, parts)) or UNKNOWN
 
 
-def _latency(latency: LatencySection) -> RenderableType:
-    """A path is named once, in the first of its lines."""
+def _latency(result: Result) -> RenderableType:
+    """A path is named once, in the first of its lines; what is not believed stands in brackets, and is struck out."""
     table = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "right", "right", "right", "right", "left"):
         table.add_column(justify=justify, no_wrap=justify == "right")
     table.add_row("", "", *(Text(head, style="dim") for head in words.FIGURE_HEADS))
     above = ""
-    for line in words.latency_lines(latency):
+    lines = words.latency_lines(result.latency, result.trust)
+    for line in lines:
         path = "" if line.path == above else line.path
-        table.add_row(path, line.kind, *line.figures, Text(line.reason, style="dim"))
+        figures = (
+            Text(f"({figure})", style="strike dim") if doubted else Text(figure)
+            for figure, doubted in zip(line.figures, line.doubted, strict=True)
+        )
+        table.add_row(path, line.kind, *figures, Text(line.reason, style="dim"))
         above = line.path
-    return table
+    is_doubted = any(any(line.doubted) for line in lines)
+    return Group(table, Text(_NOT_BELIEVED, style="dim")) if is_doubted else table
 
 
 def _delivery(delivery: DeliverySection) -> Text:

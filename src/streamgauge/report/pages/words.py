@@ -1,6 +1,6 @@
 """The words and figures that terminal and summary.md share: plain text without layout, from the result alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,18 +13,19 @@ from streamgauge.domain.text.numbers import (
     whole,
 )
 from streamgauge.domain.text.quantities import format_duration
+from streamgauge.report.pages.belief import cell
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.latency import LatencyFigures, LatencySection, RecordAge
 from streamgauge.result.model.resources import ProcessUsage, ResourcesSection
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.throughput import ThroughputSection
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
 from streamgauge.scenario.profile.model import ProcessingProfile
 
 FEW_WORKERS: Final = 4
 """More workers of one role than these are told by their range."""
 
-JUDGEMENTS: Final = {True: "VALID", False: "NOT VALID", None: "NOT JUDGED"}
 
 GRAVEST_FIRST: Final = ("fail", "warn", "unknown")
 """The statuses of checks that did not pass."""
@@ -177,29 +178,39 @@ class LatencyLine:
     kind: str
     figures: tuple[str, ...]
     reason: str = ""
+    doubted: tuple[bool, ...] = (False,) * len(PERCENTILES)
+    """Which of the figures are not believed."""
 
 
-def latency_lines(latency: LatencySection) -> list[LatencyLine]:
+def latency_lines(latency: LatencySection, trust: Mapping[str, FigureTrust]) -> list[LatencyLine]:
     """One line for each latency that the run has, or could have; of polls where it has none of messages."""
     lines = []
     for path, words in _PATHS.items():
         kinds = getattr(latency, path).kinds
         if any(figures and figures.p50_ms is not None for figures in kinds.values()):
-            lines += [line for kind, figures in kinds.items() for line in _both(words, kind, figures)]
+            for kind, figures in kinds.items():
+                lines += _both(_latency_line(words, kind, figures, _below(trust, f"latency.{path}.{kind}.")), figures)
     for name, words in _SINGLE.items():
         if figures := getattr(latency, name):
             kind = _CLOCKS.get(figures.clock or "", "") if isinstance(figures, RecordAge) else ""
-            lines.append(_latency_line(words, kind, figures))
-    return lines or [_latency_line("poll", "", latency.poll)]
+            lines.append(_latency_line(words, kind, figures, _below(trust, f"latency.{name}.")))
+    return lines or [_latency_line("poll", "", latency.poll, {})]
 
 
-def _both(path: str, kind: str, figures: LatencyFigures | None) -> list[LatencyLine]:
+def _below(trust: Mapping[str, FigureTrust], prefix: str) -> dict[str, FigureTrust]:
+    """The trust in figures below a path, by the rest of their paths."""
+    return {path.removeprefix(prefix): each for path, each in trust.items() if path.startswith(prefix)}
+
+
+def _both(line: LatencyLine, figures: LatencyFigures | None) -> list[LatencyLine]:
     """A latency, and beside one that is censored what it would look like if messages that never came did not count."""
-    line = _latency_line(path, kind, figures)
     if not figures or not figures.delivered:
         return [line]
     known = {**dict(figures.delivered), "max_ms": figures.max_ms}
-    return [line, LatencyLine(path, DELIVERED_ONLY, tuple(significant(known[f"{name}_ms"]) for name in PERCENTILES))]
+    return [
+        line,
+        LatencyLine(line.path, DELIVERED_ONLY, tuple(significant(known[f"{name}_ms"]) for name in PERCENTILES)),
+    ]
 
 
 def is_censored(lines: Sequence[LatencyLine]) -> bool:
@@ -207,14 +218,21 @@ def is_censored(lines: Sequence[LatencyLine]) -> bool:
     return any(line.kind == DELIVERED_ONLY for line in lines)
 
 
-def _latency_line(path: str, kind: str, figures: LatencyFigures | None) -> LatencyLine:
-    """Marked with `>` where messages that never came may make it more."""
+def _latency_line(
+    path: str, kind: str, figures: LatencyFigures | None, trust: Mapping[str, FigureTrust]
+) -> LatencyLine:
+    """Marked with `>` where messages that never came may make it more; an interval where a figure is bounded."""
     if figures is None:
         return LatencyLine(path, kind, (UNKNOWN,) * len(PERCENTILES))
-    cells = tuple(("> " if figures.is_least(name) else "") + significant(figures.ms(name)) for name in PERCENTILES)
+    cells = tuple(
+        ("> " if figures.is_least(name) else "") + cell(significant(figures.ms(name)), trust.get(f"{name}_ms"))
+        for name in PERCENTILES
+    )
+    known = [trust.get(f"{name}_ms") for name in PERCENTILES]
+    doubted = tuple(each is not None and each.trust == "not_believed" for each in known)
     lacking = next((name for name in PERCENTILES if figures.ms(name) is None), None)
     # What follows a colon explains the reason, at more length than a line has.
-    return LatencyLine(path, kind, cells, figures.reasons.get(f"{lacking}_ms", "").partition(": ")[0])
+    return LatencyLine(path, kind, cells, figures.reasons.get(f"{lacking}_ms", "").partition(": ")[0], doubted)
 
 
 @dataclass(frozen=True, slots=True)

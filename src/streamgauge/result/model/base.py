@@ -1,11 +1,11 @@
-"""What all parts of the result share: how they are read, and the numbers in them."""
+"""Shared parts of all sections of the result: base classes and number types."""
 
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
-"""A number as it was found: a whole one is not made a fraction."""
+"""A number as it was read: an integer stays an integer."""
 # Limits are for those who read: a figure that breaks one is shown as it is, and loses no result.
 Amount = Annotated[int | float, WithJsonSchema({"type": "number", "minimum": 0})]
 Share = Annotated[int | float, WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
@@ -15,8 +15,8 @@ Reasons = Annotated[dict[str, Text], Field(description="Why a value is null, by 
 
 
 class Section(BaseModel):
-    """One object of the result. What was never set is left out of the document; keys that a later version added are
-    ignored.
+    """One object of the result. Values that were never set are left out of the document; unknown keys, added by later
+    versions, are ignored.
     """
 
     model_config = ConfigDict(
@@ -32,6 +32,6 @@ class Section(BaseModel):
 
 
 class OpenSection(Section):
-    """An object that keeps what it does not know: run.json tells more than is described here."""
+    """An object that keeps unknown keys: run.json has more than is described here."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={})

@@ -1,4 +1,4 @@
-"""What clients did besides messages: processing, the wire, connections."""
+"""Processing, network traffic and connections of clients."""
 
 from typing import Literal
 
@@ -6,14 +6,14 @@ from streamgauge.result.model.base import Amount, Count, Number, Reasons, Sectio
 
 
 class ProcessingTimes(Section):
-    """How long processing took."""
+    """Processing time of messages."""
 
     processed: Count
     """Messages processed."""
     unprocessed: Count
     """Messages received and never processed: dropped by `consume.processing.drop`, or buffered when the run ended."""
     mean_ms: Number | None
-    """Mean time from begin to end of the processing; null where nothing was processed, like all that follow."""
+    """Mean processing time; null if nothing was processed, as are the following values."""
     p50_ms: Number | None
     """Median."""
     p99_ms: Number | None
@@ -21,86 +21,86 @@ class ProcessingTimes(Section):
     max_ms: Number | None
     """Longest."""
     target_ms: Number | None
-    """Mean that the scenario asks for; null for a function."""
+    """Configured mean; null for a function."""
 
 
 class ConsumerProcessing(ProcessingTimes):
     """Processing of one consumer."""
 
     consumer: int
-    """Number of the consumer."""
+    """Consumer number."""
     busy_share: Amount | None
-    """Time spent processing, by the time that there was in its slots."""
+    """Time spent processing / total time of its slots."""
 
 
 class DelayProcessing(ProcessingTimes):
-    """Processing while one of several delays was asked for."""
+    """Processing while one of several consecutive delays applied."""
 
     phase: int
     """Which delay, from 0."""
 
 
 class ProcessingSection(ProcessingTimes):
-    """Processing of all consumers together, of each, and by delay."""
+    """Processing of all consumers together, of each consumer, and by delay."""
 
     busy_share: Amount | None
-    """Time spent processing, by the time that there was in all slots."""
+    """Time spent processing / total time of all slots."""
     consumers: list[ConsumerProcessing]
-    """The same of each consumer."""
+    """The same for each consumer."""
     phases: list[DelayProcessing]
-    """The same while each of the delays was asked for that follow each other."""
+    """The same for each of the consecutive delays."""
 
 
 class WireTraffic(Section):
-    """Messages, requests and bytes of clients, by their own statistics."""
+    """Messages, requests and bytes of clients, from their own statistics."""
 
     messages: Count
-    """Messages in requests, those of retries again; of consumers: in responses."""
+    """Messages in requests, including retries; of consumers: in responses."""
     message_bytes: Count
-    """Bytes of their keys and values, not compressed."""
+    """Uncompressed bytes of their keys and values."""
     wire_bytes: Count
-    """Bytes of all requests of producers, of all responses to consumers."""
+    """Bytes of all requests of producers, or of all responses to consumers."""
     ratio: Amount | None
-    """message_bytes by wire_bytes."""
+    """`message_bytes` / `wire_bytes`."""
     requests: Count
     """Produce requests of producers, Fetch requests of consumers."""
     retries: Count
-    """Requests that were sent again."""
+    """Requests that were retried."""
     messages_per_request: Amount | None
-    """Messages by requests."""
+    """Messages / requests."""
     batch_messages: Amount | None = None
-    """Producers: mean number of messages in a batch."""
+    """Producers: mean messages per batch."""
     batch_bytes: Amount | None = None
-    """Producers: mean bytes of a batch as it was sent."""
+    """Producers: mean size of a batch as sent."""
     queue_ms: Amount | None = None
     """Producers: mean time of a message in the client's queue."""
     rtt_ms: Amount | None
-    """Mean time from request to response."""
+    """Mean request round-trip time."""
     rtt_p99_ms: Amount | None
-    """99th percentile of these times in the worst second."""
+    """99th percentile of the round-trip time in the worst second."""
     throttle_ms: Count
-    """Longest time that a broker told a client to wait."""
+    """Longest throttle time that a broker requested."""
 
 
 class WorkerTraffic(WireTraffic):
     """Traffic of one worker."""
 
     worker: str
-    """Name of the worker."""
+    """Worker name."""
 
 
 class WireOfRole(WireTraffic):
     """Traffic of all clients of a role together, and of each worker."""
 
     scope: Literal["run", "measure"]
-    """What it covers: the measure phase, or the run where that was too short to look twice."""
+    """`measure`: the measure phase; `run`: the whole run, if the measure phase was too short for two statistics."""
     workers: list[WorkerTraffic]
-    """The same of each worker."""
+    """The same for each worker."""
     reasons: Reasons
 
 
 class WireSection(Section):
-    """What clients sent and received, by their own statistics."""
+    """Network traffic of clients, from their own statistics."""
 
     producers: WireOfRole | None
     """All producers together, and each worker."""
@@ -110,44 +110,44 @@ class WireSection(Section):
 
 
 class ConnectionsOfKind(Section):
-    """What became of one kind of operation; null where the scenario asks for none."""
+    """Operations of one kind; null if the scenario configures none."""
 
     target_per_second: Amount | None
-    """Operations a second that the scenario asks for."""
+    """Target rate of operations."""
     made: Count
-    """Operations that were answered."""
+    """Operations that succeeded."""
     failed: Count
     """Operations that failed."""
     error: str | None
-    """The most frequent error."""
+    """Most frequent error."""
     per_second: Amount | None
-    """Operations answered a second."""
+    """Successful operations per second."""
     p50_ms: Number | None
-    """Median of the time to the answer."""
+    """Median time to the response."""
     p99_ms: Number | None
-    """99th percentile of it."""
+    """99th percentile of the time to the response."""
     max_ms: Number | None
-    """Longest."""
+    """Longest time to the response."""
     schedule_delay_p99_ms: Number | None
-    """99th percentile of the time from due to begin."""
+    """99th percentile of the time from due to start."""
     schedule_delay_max_ms: Number | None
-    """Longest."""
+    """Longest time from due to start."""
     held: Count | None = None
-    """Held connections whose last use was answered."""
+    """Held connections whose last use succeeded."""
     reasons: Reasons
 
 
 class ConnectionsSection(Section):
-    """What became of connections beside the load, kind by kind."""
+    """Operations on connections besides the load, by kind."""
 
     open: ConnectionsOfKind | None
     """Connections opened, answered and closed."""
     metadata: ConnectionsOfKind | None
-    """Clients made, that asked for metadata and were closed."""
+    """Clients created, that fetched metadata and were closed."""
     hold_producer: ConnectionsOfKind | None
-    """Producers held and used."""
+    """Producers held open and used."""
     hold_consumer: ConnectionsOfKind | None
-    """Consumers held and used."""
+    """Consumers held open and used."""
     hold_metadata: ConnectionsOfKind | None
-    """Clients held that ask for metadata."""
+    """Admin clients held open that fetch metadata."""
     reasons: Reasons

@@ -1,4 +1,4 @@
-"""What became of messages and of transactions."""
+"""Delivery of messages, and transactions."""
 
 from typing import Literal
 
@@ -11,27 +11,27 @@ class DeliveryCounts(Section):
     """Exact counts of messages and deliveries."""
 
     sent: Count | None
-    """Messages handed to the client, as far as anybody knows: reported by their producer, or received; not those of
-    unknown fate that were not received."""
+    """Messages handed to the client: reported by their producer, or received; without messages of unknown fate that
+    were not received."""
     acked: Count | None
     """Messages acknowledged."""
     failed: Count | None
-    """Messages refused or timed out."""
+    """Messages that were rejected or timed out."""
     unsent: Count | None
     """Messages due before the load ended and never handed to the client."""
     received: Count | None
-    """Deliveries to the group, every one counted."""
+    """Deliveries to the group, including repeated ones."""
     delivered_once: Count | None
     """Acknowledged messages received exactly once."""
     undelivered: Count | None
-    """Acknowledged messages not received, beyond where the group had read when the drain ended."""
+    """Acknowledged messages not received, at or beyond the group's position at the end of the drain."""
     lost: Count | None
-    """Acknowledged messages gone: the group read past their offsets, or the log ends before them."""
+    """Acknowledged messages that are gone: the group read past their offsets, or the log ends before them."""
     expired: Count | None
-    """Acknowledged messages not received, deleted by retention before."""
+    """Acknowledged messages not received because retention deleted them first."""
     unknown: Count | None
-    """Messages whose fate cannot be decided: acknowledged ones, those of transactions without a known end among
-    them, and those of unknown fate that were not received."""
+    """Messages whose outcome cannot be determined: acknowledged ones, including those of transactions with an unknown
+    outcome, and those of unknown fate that were not received."""
     duplicate_consumer: Count | None
     """Messages received more than once from the same offset."""
     duplicate_producer: Count | None
@@ -43,32 +43,32 @@ class DeliveryCounts(Section):
     foreign: Count | None
     """Deliveries of messages that are not of this run."""
     unrecorded: Count | None
-    """Messages of this run received, and not recorded as sent."""
+    """Messages of this run that were received, but not recorded as sent."""
     unacked_received: Count | None
-    """Messages that failed, or whose fate is unknown, and that were received all the same."""
+    """Messages that failed or have an unknown fate, but were received."""
     aborted: Count | None
-    """Messages acknowledged in transactions that were aborted; they are not meant to be received, and in no other
+    """Messages acknowledged in transactions that were aborted; they should not be received, and are in no other
     class."""
     aborted_received: Count | None = None
-    """Messages of aborted transactions that were received all the same."""
+    """Messages of aborted transactions that were received."""
     resent: Count | None = None
     """Messages that failed and were sent again."""
     unread: Count | None = None
-    """Messages acknowledged in partitions that consumers are told not to read; in no other class."""
+    """Messages acknowledged in partitions that consumers are configured not to read; in no other class."""
     fate_unknown: Count | None = None
-    """Messages that a producer took up and could not report before it died; neither acknowledged nor failed. One
-    without a due time belongs to the measure phase only if it was received."""
+    """Messages that a producer claimed and did not report before it died; neither acknowledged nor failed. One without
+    a due time belongs to the measure phase only if it was received."""
     fate_unknown_received: Count | None = None
-    """Messages of unknown fate that were received, and so were sent; in `unacked_received`, too."""
+    """Messages of unknown fate that were received, hence sent; also in `unacked_received`."""
     unaccounted: Count | None = None
-    """Sequences that a producer took up and that have no row of `sent`, rows too many of one sequence, and rows of
-    messages that nobody took up; whole run only."""
+    """Claimed sequence numbers without a row of `sent`, surplus rows of one sequence number, and rows of messages that
+    no producer claimed; whole run only."""
     checked: Count | None
     """Deliveries whose checksum was verified."""
     checked_share: Share | None
     """Share of the deliveries whose checksum was verified."""
     negative_latencies: Count | None
-    """Deliveries whose end-to-end service time is below zero."""
+    """Deliveries with a negative end-to-end service time."""
     reasons: Reasons
 
 
@@ -80,58 +80,58 @@ class DeliveryOfGroup(DeliveryCounts):
 
 
 class DeliverySection(DeliveryCounts):
-    """Exact counts over the whole run, of the group that fared worst; beside it the measure phase and every group."""
+    """Exact counts of the whole run for the worst group; also those of the measure phase and of every group."""
 
     measure: DeliveryCounts
-    """The same counts of the measure phase alone."""
+    """The same counts for the measure phase only."""
     groups: list[DeliveryOfGroup]
-    """The same counts of every group, with its name."""
+    """The same counts for every group."""
 
 
 class MissingMessage(Section):
-    """One message that did not come back."""
+    """One message that was not delivered."""
 
     class_: Literal["lost", "undelivered", "failed", "expired", "unknown"] = Field(alias="class")
-    """What became of it."""
+    """Its delivery class."""
     topic: str | None
-    """Name of the topic."""
+    """Topic name."""
     producer: int | None
-    """Number of the producer."""
+    """Producer number."""
     seq: int | None
-    """Sequence within the producer."""
+    """Sequence number within the producer."""
     partition: int | None
-    """Partition that took it."""
+    """Partition that it was written to."""
     offset: int | None
-    """Offset it was acknowledged at."""
+    """Acknowledged offset."""
     error: str | None
-    """Why its send failed."""
+    """Error of the send."""
 
 
 class EndedTransactions(Section):
-    """Transactions that ended in one way."""
+    """Transactions with one outcome."""
 
     count: Count
-    """How many there were."""
+    """Number of transactions."""
     per_second: Amount | None
-    """How many there were in a second."""
+    """Transactions per second."""
     messages: Count
-    """Messages in them."""
+    """Messages in these transactions."""
     mean_messages: Amount | None
-    """Messages in one of them; null where there was none, like all that follow."""
+    """Mean messages per transaction; null without transactions, as are the following values."""
     p50_ms: Number | None
-    """Median of how long they took, from their begin."""
+    """Median duration."""
     p99_ms: Number | None
-    """99th percentile."""
+    """99th percentile of the duration."""
     max_ms: Number | None
-    """Longest."""
+    """Longest duration."""
 
 
 class TransactionsSection(Section):
-    """Transactions by how they ended."""
+    """Transactions by outcome."""
 
     committed: EndedTransactions
-    """Those that were committed."""
+    """Committed transactions."""
     aborted: EndedTransactions
-    """Those that were aborted."""
+    """Aborted transactions."""
     unknown: EndedTransactions
-    """Those of which the broker did not say how they ended."""
+    """Transactions whose outcome the broker did not report."""

@@ -1,4 +1,4 @@
-"""The whole of result.json."""
+"""The document result.json."""
 
 import json
 from typing import Any, Final, Literal
@@ -14,64 +14,66 @@ from streamgauge.result.model.pressure import BackpressureSection, FaultAction, 
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.throughput import ThroughputSection, TimelineSecond
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import ExpectationResult, VerdictSection
 
 FORMAT: Final = 2
-"""Version of result.json; what is added later does not change it."""
+"""Version of result.json; additions do not change it."""
 
 
 class Result(Section):
-    """result.json, format 2. Additive only: a later version may add keys, and changes none. Unknown is null, and
-    `reasons` beside it says why. Readers ignore keys that they do not know.
+    """result.json, format 2. Later versions may add keys, and change none. Unknown values are null, and `reasons`
+    beside them has the reason. Readers should ignore unknown keys.
     """
 
     format: Literal[2]
     """Version of this document."""
     run: RunSection
-    """What run.json says: what was asked, on what, when, and how it ended. Times are CLOCK_MONOTONIC in ns."""
+    """Contents of run.json: scenario, environment, times, and how the run ended. Times are CLOCK_MONOTONIC in ns."""
     verdict: VerdictSection
-    """May these numbers be believed, and what did the measured system do."""
+    """Whether the measurement can be trusted, and what the measured system did."""
     expectations: list[ExpectationResult]
-    """What the scenario expected of this result, and whether it passed."""
+    """Expectations of the scenario, and whether they passed."""
+    trust: dict[str, FigureTrust] = Field(default_factory=dict)
+    """Each figure by its path: what it can have been without the instrument, and whether it can be believed. Empty if
+    the run was not judged."""
     throughput: ThroughputSection
-    """Measure phase; each rate by the clock of its own event. MB are 10^6 bytes of value."""
+    """Measure phase; each rate by the time of its own event. MB are 10^6 bytes of value."""
     latency: LatencySection
-    """Measure phase. Response time is counted from when a message was due, service time from when it was sent."""
+    """Measure phase. Response time starts when a message was due, service time when it was sent."""
     schedule_delay: ScheduleDelaySection | None
-    """How late producers sent what was due; null without a schedule."""
+    """Delay of sends after their due time; null without a schedule."""
     delivery: DeliverySection
-    """Exact counts over the whole run, of the group that fared worst; beside it the measure phase and every group."""
+    """Exact counts of the whole run for the worst group; also those of the measure phase and of every group."""
     missing: list[MissingMessage] = Field(default_factory=list)
-    """The first messages of each class that did not come back, by name; `delivery` counts them all."""
+    """The first messages of each class that were not delivered; `delivery` counts all of them."""
     transactions: TransactionsSection | None = None
-    """How transactions ended, by when they did; measure phase. Null without transactions."""
+    """Transactions by outcome and by the time they ended; measure phase. Null without transactions."""
     processing: ProcessingSection | None = None
-    """How long consumers took to process messages, by when they finished; measure phase. Null where consumers do no
-    processing."""
+    """Processing time of messages, by the time processing ended; measure phase. Null without processing."""
     wire: WireSection | None = None
-    """What clients sent and received, by their own statistics."""
+    """Network traffic of clients, from their own statistics."""
     connections: ConnectionsSection | None = None
-    """What became of connections beside the load, kind by kind; measure phase. Null where the scenario asks for
-    none."""
+    """Operations on connections besides the load, by kind; measure phase. Null if the scenario configures none."""
     lag: LagSection | None = None
-    """How far consumers were behind; measure phase, and at the end of the run. Null where nothing is known of it."""
+    """Lag of consumers; measure phase, and at the end of the run. Null if unknown."""
     pipeline: PipelineSection | None = None
-    """What stood between the topic that is sent to and the one that is read. Null without a pipeline."""
+    """The pipeline between the topic that producers write to and the topic that consumers read. Null without a
+    pipeline."""
     backpressure: BackpressureSection | None = None
-    """What the policy that holds producers back did. Null without a policy."""
+    """Summary of the backpressure policy. Null without a policy."""
     faults: list[FaultAction] | None = None
-    """What the scenario did to the run, as it was carried out. Null where that was nothing."""
+    """Faults and other changes of the scenario, as carried out. Null if there were none."""
     recovery: list[RecoveryScore] | None = None
-    """How the run came back after each cause that was over; one object for each quantity and group. Null where there
-    was none."""
+    """Recovery of the run after each cause ended; one object for each quantity and group. Null if there was none."""
     resources: ResourcesSection
-    """Measure phase. 1.0 CPU cores are one core fully used; `rss_bytes` is the largest seen."""
+    """Measure phase. 1.0 CPU cores are one fully used core; `rss_bytes` is the maximum."""
     timeline: list[TimelineSecond]
-    """One object for each second of the run, warm-up and drain included; seconds of warm-up are negative."""
+    """One object for each second of the run, including warm-up and drain; seconds of warm-up are negative."""
     reasons: Reasons = Field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """The result as result.json says it: what was never set is left out."""
+        """The result as written to result.json; values that were never set are left out."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def text(self) -> str:

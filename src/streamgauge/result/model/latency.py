@@ -1,4 +1,4 @@
-"""Latencies of the measure phase, and how late the generator sent."""
+"""Latencies and schedule delay of the measure phase."""
 
 from typing import Literal
 
@@ -8,18 +8,16 @@ from streamgauge.result.model.base import Amount, Count, Number, Reasons, Sectio
 
 
 class CdfPoint(Section):
-    """One point of a cumulative distribution."""
+    """One point of the cumulative distribution (CDF)."""
 
     le_ms: Number
     """Upper edge."""
     share: Share
-    """Share of all messages of the measure phase, those that never came included."""
+    """Share of all messages of the measure phase, including those that never arrived."""
 
 
 class DeliveredPercentiles(Section):
-    """Percentiles of the delivered messages alone, as if those that never came had not been; there only where some
-    never came.
-    """
+    """Percentiles of delivered messages only, without those that never arrived; absent if all arrived."""
 
     p50_ms: Number | None
     """Median."""
@@ -28,23 +26,23 @@ class DeliveredPercentiles(Section):
     p99_ms: Number | None
     """99th percentile."""
     p99_9_ms: Number | None
-    """99.9th percentile; null where there are too few messages for it."""
+    """99.9th percentile; null if there are too few messages for it."""
 
 
 class LatencyFigures(Section):
-    """Moments and maximum cover delivered messages. Percentiles also count messages that never came: at their age in
-    `p99_ms`, as infinite in `p99_hi_ms`, which is absent where it is the same and null where it is infinite. A
-    percentile is null where there are too few messages for it; all are where the table `latency` is missing.
+    """Moments and maximum cover delivered messages. Percentiles also count messages that never arrived: at their age in
+    `p99_ms`, as infinite in `p99_hi_ms`, which is absent if it is the same and null if it is infinite. A percentile is
+    null if there are too few messages for it; all are null if the table `latency` is missing.
     """
 
     count: Count
     """Messages measured."""
     censored: Count
-    """Messages that never came."""
+    """Messages that never arrived."""
     selected_by: Literal["due", "sent", "received"]
-    """The time by which messages belong to the measure phase."""
+    """The time that assigns messages to the measure phase."""
     min_ms: Number | None
-    """Shortest."""
+    """Minimum."""
     mean_ms: Number | None
     """Mean."""
     stddev_ms: Amount | None
@@ -52,83 +50,83 @@ class LatencyFigures(Section):
     variance_ms2: Amount | None
     """Variance, in ms squared."""
     mad_ms: Amount | None
-    """Median of the absolute deviations from the median."""
+    """Median absolute deviation from the median."""
     p50_ms: Number | None
     """Median."""
     p50_hi_ms: Number | None = None
-    """The same, messages that never came counted as infinite."""
+    """The same, with messages that never arrived counted as infinite."""
     p75_ms: Number | None
     """75th percentile."""
     p75_hi_ms: Number | None = None
-    """The same, messages that never came counted as infinite."""
+    """The same, with messages that never arrived counted as infinite."""
     p90_ms: Number | None
     """90th percentile."""
     p90_hi_ms: Number | None = None
-    """The same, messages that never came counted as infinite."""
+    """The same, with messages that never arrived counted as infinite."""
     p95_ms: Number | None
     """95th percentile."""
     p95_hi_ms: Number | None = None
-    """The same, messages that never came counted as infinite."""
+    """The same, with messages that never arrived counted as infinite."""
     p99_ms: Number | None
     """99th percentile."""
     p99_hi_ms: Number | None = None
-    """The same, messages that never came counted as infinite."""
+    """The same, with messages that never arrived counted as infinite."""
     p99_5_ms: Number | None
     """99.5th percentile."""
     p99_5_hi_ms: Number | None = None
-    """The same, messages that never came counted as infinite."""
+    """The same, with messages that never arrived counted as infinite."""
     p99_9_ms: Number | None
     """99.9th percentile."""
     p99_9_hi_ms: Number | None = None
-    """The same, messages that never came counted as infinite."""
+    """The same, with messages that never arrived counted as infinite."""
     p99_99_ms: Number | None
     """99.99th percentile."""
     p99_99_hi_ms: Number | None = None
-    """The same, messages that never came counted as infinite."""
+    """The same, with messages that never arrived counted as infinite."""
     max_ms: Number | None
-    """Longest."""
+    """Maximum."""
     delivered: DeliveredPercentiles | None = None
-    """Percentiles of the delivered messages alone, as if those that never came had not been; there only where some
-    never came."""
+    """Percentiles of delivered messages only, without those that never arrived; absent if all arrived."""
     cdf: list[CdfPoint]
     """Share of messages delivered within each upper edge."""
     reasons: Reasons
 
     def ms(self, name: str) -> float | None:
-        """A figure by its name: `p99_9`, `max`."""
+        """A value by its name: `p99_9`, `max`."""
         value: float | None = getattr(self, f"{name}_ms")
         return value
 
     def high_ms(self, name: str) -> float | None:
-        """The high end of a percentile; None for infinite, and where it is the same as the low end."""
+        """The high end of a percentile; None for infinite, and if it is the same as the low end."""
         return self.ms(f"{name}_hi")
 
     def is_least(self, name: str) -> bool:
-        """Whether messages that never came may make a percentile more: its high end is told, be it infinite."""
+        """Whether a percentile is a lower bound because of messages that never arrived: its high end is set, even if
+        infinite.
+        """
         return f"{name}_hi_ms" in self.model_fields_set
 
 
 class RecordAge(LatencyFigures):
-    """Latency counted from the time that a record carries."""
+    """Latency from the timestamp of the record."""
 
     clock: Literal["append", "create", "both"] | None
-    """Whose clock stamped the records: `append` the broker's, `create` that of their producers, `both` where topics
-    differ."""
+    """Clock that stamped the records: `append` the broker's, `create` the producers', `both` if topics differ."""
     negative: Count | None
-    """Records that were received before the time that they carry."""
+    """Records received before their own timestamp."""
     error_ms: Amount
-    """What the time of a record is exact to."""
+    """Resolution of record timestamps."""
     error: str
-    """What else may make it wrong, in words."""
+    """Other sources of error."""
 
 
 class LatencyPair(Section):
-    """One latency, from two begins."""
+    """One latency as response time and as service time."""
 
     response: LatencyFigures | None
-    """From when the message was due; null percentiles where the load has no schedule."""
+    """From the due time of the message; null percentiles without a schedule."""
     service: LatencyFigures | None
-    """From when the message was sent."""
+    """From the send time of the message."""
 
     @property
     def kinds(self) -> dict[str, LatencyFigures | None]:
@@ -137,7 +135,7 @@ class LatencyPair(Section):
 
 
 class LatencySection(Section):
-    """Measure phase. Response time is counted from when a message was due, service time from when it was sent."""
+    """Measure phase. Response time starts when a message was due, service time when it was sent."""
 
     ack: LatencyPair
     """Acknowledgement: until the delivery report was served."""
@@ -146,24 +144,23 @@ class LatencySection(Section):
     processing: LatencyPair
     """Until the consumer had processed the message."""
     poll: LatencyFigures | None
-    """How long the calls of consumers for messages took."""
+    """Duration of the consumers' poll calls."""
     batch: LatencyFigures | None = None
-    """How long batches took, from their first message to their last report; null where producers do not wait for
-    their reports."""
+    """Duration of batches, from the first message to the last delivery report; null if producers do not wait for
+    delivery reports."""
     flush_wait: LatencyFigures | None = None
-    """How long producers waited for the reports of a batch; null where they do not."""
+    """Time that producers waited for the delivery reports of a batch; null if they do not wait."""
     throttle: LatencyFigures | None = None
-    """How long messages that were due waited for the policy; null where nothing holds producers back."""
+    """Time that due messages waited for the backpressure policy; null without a policy."""
     own_schedule_delay: LatencyFigures | None = None
-    """How late messages were sent after they were due and let go; null where nothing holds producers back."""
+    """Delay of sends after messages were due and admitted; null without a backpressure policy."""
     since_record_time: RecordAge | None = None
-    """How old records were when they were received, by the time that they carry; null where the run sends what it
-    receives."""
+    """Age of records when received, from their timestamps; null if the run also sends the messages."""
     reasons: Reasons = Field(default_factory=dict)
 
 
 class ScheduleDelay(Section):
-    """How late messages were sent."""
+    """Delay of sends after their due time."""
 
     count: Count
     """Messages sent on a schedule."""
@@ -174,18 +171,18 @@ class ScheduleDelay(Section):
     p99_9_ms: Number | None
     """99.9th percentile."""
     max_ms: Number | None
-    """Longest."""
+    """Maximum."""
 
 
 class ProducerDelay(ScheduleDelay):
     """Schedule delay of one producer."""
 
     producer: int
-    """Number of the producer."""
+    """Producer number."""
 
 
 class ScheduleDelaySection(ScheduleDelay):
-    """Schedule delay of all producers together, and of each."""
+    """Schedule delay of all producers together, and of each producer."""
 
     producers: list[ProducerDelay]
-    """The same of each producer."""
+    """The same for each producer."""

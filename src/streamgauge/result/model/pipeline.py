@@ -1,4 +1,4 @@
-"""A pipeline under test: what it did, and where the time of messages went."""
+"""The pipeline under test, and the time messages spend in each of its stages."""
 
 from typing import Literal
 
@@ -11,127 +11,127 @@ class PipelineStage(Section):
     """One stage of the way through the pipeline."""
 
     stage: str
-    """One of the metrics `stage_...`; `stage_all` for all together."""
+    """One of the metrics `stage_...`; `stage_all` is the total."""
     from_: str | None = Field(alias="from")
-    """Edge that it begins at: `due`, `sent`, `source`, `batch` (its begin), `sink`; null: absent."""
+    """Starting edge: `due`, `sent`, `source`, `batch` (its start), `sink`; null if the stage is absent."""
     to: str
-    """Edge that it ends at: one of these, or `received`."""
+    """Final edge: one of these, or `received`."""
     count: Count
-    """Messages of which every stage is known."""
+    """Messages with every stage known."""
     mean_ms: Number | None
-    """Mean; those of the stages add up to that of all together."""
+    """Mean; the means of the stages add up to that of the total."""
     min_ms: Number | None
-    """Shortest; below zero where clocks disagree by more than the stage took."""
+    """Minimum; negative if the clocks disagree by more than the stage took."""
     p50_ms: Number | None
-    """Percentile 50."""
+    """Median."""
     p90_ms: Number | None
-    """Percentile 90."""
+    """90th percentile."""
     p99_ms: Number | None
-    """Percentile 99."""
+    """99th percentile."""
     max_ms: Number | None
-    """Longest."""
+    """Maximum."""
     share: Number | None
-    """Share of the time of all stages together."""
+    """Share of the total time of all stages."""
     error_ms: Amount | None
-    """How wrong one duration may be, up or down: brokers and Spark tell whole milliseconds."""
+    """Error bound of one duration, up or down: brokers and Spark report whole milliseconds."""
     null_count: Count | None
-    """Messages that are not counted because an edge of it is not known."""
+    """Messages not counted because an edge of the stage is unknown."""
     reason: str | None
     """Why there is no such stage, or why messages are not counted."""
 
 
 class PipelineGroup(Section):
-    """What became of the messages of a pipeline, for one group of consumers."""
+    """Additional delivery counts of a pipeline, for one consumer group."""
 
     group: str
     """Name of the consumer group."""
     expected: Count | None
-    """Subset: acknowledged messages that were to come out, or of which nobody says."""
+    """Subset: acknowledged messages that the oracle expects in the output, or for which it is unknown."""
     dropped: Count | None
-    """Subset: acknowledged messages that were not to come out; in no class of `delivery`."""
+    """Subset: acknowledged messages that the pipeline should drop; in no class of `delivery`."""
     unexpected: Count | None
-    """Subset: of these, messages that came all the same."""
+    """Subset: of these, messages that were received."""
     duplicated_at_source: Count | None
-    """Of the duplicate_producer of `delivery`: stood twice in the source."""
+    """Of `duplicate_producer` in `delivery`: messages that were in the source twice."""
     duplicated_by_pipeline: Count | None
-    """Of the same: stood once in the source."""
+    """Of the same: messages that were in the source once."""
     reasons: Reasons
 
 
 class PipelineEvent(Section):
-    """Something that happened to the query."""
+    """One event in the life of the query."""
 
     second: Number
-    """When, in seconds from the start of the measure phase."""
+    """Time of the event, in seconds from the start of the measure phase."""
     start: Count
-    """Which start of the query it belongs to, from 0."""
+    """Number of the query start that it belongs to, from 0."""
     event: Literal["started", "ready", "ended", "died", "failed"]
     """`started`, `ready`, `ended`, `died` or `failed`."""
     detail: str | None
     """Why it failed, or how it ended."""
     starting_s: Amount | None
-    """Ready: since it was started."""
+    """Ready: time since it was started."""
     down_s: Amount | None
-    """Ready: since it died or failed; null where it had not."""
+    """Ready: time since it died or failed; null if it had not."""
 
 
 class PipelineExecutor(Section):
-    """What one executor did."""
+    """Work of one executor."""
 
     start: Count
-    """Which start of the query it belongs to, from 0."""
+    """Number of the query start that it belongs to, from 0."""
     executor: str
-    """Spark's name of the executor, like `0`, or `driver`."""
+    """Spark's executor ID, like `0`, or `driver`."""
     tasks: Count | None
-    """Tasks that it finished."""
+    """Finished tasks."""
     failed_tasks: Count | None
-    """Tasks that failed."""
+    """Failed tasks."""
     task_ms: Count | None
-    """Time in tasks, all cores."""
+    """Task time, all cores."""
     gc_ms: Count | None
-    """Of that: time in garbage collection."""
+    """Of that: garbage collection."""
     gc_share: Amount | None
-    """Gc_ms by task_ms."""
+    """`gc_ms` / `task_ms`."""
     busy_cores: Amount | None
-    """Time in tasks per time: 1.0 is one core in tasks all the time."""
+    """Task time / elapsed time: 1.0 is one core always in tasks."""
     cpu_cores: Amount | None
-    """CPU time of its process per time, from the looks at it around the interval."""
+    """CPU time of its process / elapsed time, from the samples around the measure phase."""
     memory_bytes: Count | None
-    """Memory used for storage at the end; with scope measure the largest."""
+    """Maximum storage memory used."""
 
 
 class PipelineLookups(Section):
-    """Queries of a table while it grew."""
+    """Lookup queries of the table during the run."""
 
     count: Count
-    """Queries."""
+    """Lookups."""
     failed: Count
-    """Queries that failed; they count in no figure below."""
+    """Failed lookups; in none of the values below."""
     error: str | None
-    """The most frequent error."""
+    """Most frequent error."""
     p50_ms: Number | None
-    """Percentile 50 of how long they took."""
+    """Median duration."""
     p99_ms: Number | None
-    """Percentile 99 of how long they took."""
+    """99th percentile of the duration."""
     max_ms: Number | None
-    """Longest."""
+    """Longest duration."""
     rows_max: Count | None
-    """Most rows of the table that one saw."""
+    """Largest number of rows that were visible to one."""
     files_max: Count | None
-    """Most files that one read."""
+    """Largest number of files that one read."""
     fresh_p50_ms: Number | None
-    """Percentile 50 of the age, at the answer, of the newest message seen."""
+    """Median age of the newest visible message, at the response."""
     fresh_p99_ms: Number | None
-    """Percentile 99 of the age, at the answer, of the newest message seen."""
+    """99th percentile of that age."""
     fresh_max_ms: Number | None
-    """Oldest answer."""
+    """Maximum of that age."""
 
 
 class PipelineSection(Section):
-    """What stood between the topic that is sent to and the one that is read."""
+    """The pipeline between the topic that producers write to and the topic that consumers read."""
 
     job: str
-    """Its name, or `function`."""
+    """Name of the job, or `function`."""
     does: Literal["same", "subset", "changed", "aggregate"]
     """`same`, `subset`, `changed` or `aggregate`."""
     engine: Literal["micro-batch", "available-now", "real-time", "client"]
@@ -139,55 +139,55 @@ class PipelineSection(Section):
     sink: Literal["topic", "table"]
     """`topic` or `table`."""
     starts: Count
-    """How often it was started."""
+    """Number of starts."""
     deaths: Count
     """How often it died or failed."""
     down_s: Amount | None
-    """Time from deaths to ready again; null where it never died, or never came back."""
+    """Time from deaths until ready again; null if it never died, or never came back."""
     batches: Count
-    """Batches with messages, or of which that is not known."""
+    """Batches with messages, or with an unknown number."""
     batch_rows_mean: Amount | None
-    """Messages in one of them."""
+    """Mean messages per batch."""
     batch_rows_max: Count | None
-    """Messages in the largest."""
+    """Messages in the largest batch."""
     batch_p50_ms: Amount | None
-    """Percentile 50 of how long they took."""
+    """Median duration of a batch."""
     batch_p99_ms: Amount | None
-    """Percentile 99 of how long they took."""
+    """99th percentile of the duration."""
     batch_max_ms: Amount | None
-    """Longest."""
+    """Longest duration."""
     duplicated_at_source: Count | None
     """As in `through`: whole run, first group."""
     duplicated_by_pipeline: Count | None
-    """The same."""
+    """Likewise."""
     unexpected: Count | None
-    """The same."""
+    """Likewise."""
     late_rows: Count | None
-    """Rows dropped because they came after the watermark; whole run."""
+    """Rows dropped because they arrived after the watermark; whole run."""
     state_rows_max: Count | None
-    """Most rows in the state."""
+    """Maximum rows in the state."""
     state_bytes_max: Count | None
-    """Most memory of the state."""
+    """Maximum memory used by the state."""
     checkpoint_bytes_max: Count | None
-    """Largest checkpoint."""
+    """Maximum size of the checkpoint."""
     cpu_cores: Amount | None
-    """CPU time of its processes per time, measure phase: driver and executors; of a client the query's own."""
+    """CPU time of its processes / elapsed time, measure phase: driver and executors; of a client the query's own."""
     cpu_us_per_message: Amount | None
-    """The same by message in batches, each counted by the share of its time that lies in the measure phase."""
+    """CPU time per message in batches; a batch counts by the share of its time within the measure phase."""
     committed: Count | None
-    """Offsets that it committed, all partitions together, at the end of the drain."""
+    """Committed offsets, all partitions together, at the end of the drain."""
     end: Count | None
-    """Log ends of the source then."""
+    """Log end offsets of the source at that time."""
     committed_lag: Count | None
-    """End - committed."""
+    """`end` - `committed`."""
     groups: list[PipelineGroup]
-    """What came of messages beside `delivery`, for each group of consumers, over the whole run."""
+    """Additional delivery counts of each consumer group, besides `delivery`; whole run."""
     stages: list[PipelineStage]
-    """Where the time of messages went, stage by stage, and all together."""
+    """Time of messages in each stage, and in total."""
     events: list[PipelineEvent]
-    """What happened to the query, in the order of its times."""
+    """Events in the life of the query, in order of time."""
     executors: list[PipelineExecutor]
-    """What each executor did in the measure phase."""
+    """Work of each executor in the measure phase."""
     lookups: PipelineLookups | None
-    """Queries of the table while it grew; null where nobody asked."""
+    """Lookup queries of the table during the run; null without lookups."""
     reasons: Reasons

@@ -1,4 +1,4 @@
-"""Lag, backpressure, faults, and how the run came back."""
+"""Lag, backpressure, faults and recovery."""
 
 from typing import Literal
 
@@ -8,44 +8,44 @@ from streamgauge.result.model.base import Amount, Count, Number, Reasons, Sectio
 
 
 class LagFigures(Section):
-    """One lag in messages."""
+    """One lag, in messages."""
 
     max: Amount | None
-    """Most messages."""
+    """Maximum."""
     max_second: Number
-    """When that was, in seconds from the start of the measure phase."""
+    """Time of the maximum, in seconds from the start of the measure phase."""
     final: Number | None
-    """The last value of the run."""
+    """Last value of the run."""
     mean: Number | None
     """Mean of all values."""
     exact: bool | None = None
-    """Outstanding: whether the largest is exact to the message, and not that of the ends of intervals."""
+    """Outstanding: whether the maximum is exact; otherwise it is that of the interval ends."""
 
 
 class TimeLagFigures(Section):
-    """Age, since it was sent, of the oldest message that is not processed; 0 where there is none."""
+    """Time since the oldest unprocessed message was sent; 0 if there is none."""
 
     max_ms: Amount | None
-    """Oldest."""
+    """Maximum."""
     max_second: Number
-    """When that was, in seconds from the start of the measure phase."""
+    """Time of the maximum, in seconds from the start of the measure phase."""
     final_ms: Amount | None
-    """At the end of the run."""
+    """Last value of the run."""
     mean_ms: Amount | None
     """Mean of all values."""
 
 
 class Lags(Section):
-    """Four lags."""
+    """Four kinds of lag."""
 
     committed: LagFigures | None
-    """Log end - committed offset, as sampled; all partitions together."""
+    """Log end offset - committed offset, sampled; all partitions together."""
     position: LagFigures | None
-    """Log end - next offset to be read, as sampled; all partitions together."""
+    """Log end offset - next offset to read, sampled; all partitions together."""
     outstanding: LagFigures | None
-    """Messages sent and not processed, replayed from the rows."""
+    """Messages sent and not processed, computed from the recorded rows."""
     time_lag: TimeLagFigures | None
-    """Age, since it was sent, of the oldest message that is not processed; 0 where there is none."""
+    """Time since the oldest unprocessed message was sent; 0 if there is none."""
     reasons: Reasons = Field(default_factory=dict)
 
 
@@ -57,25 +57,25 @@ class GroupLags(Lags):
 
 
 class LagSection(Lags):
-    """Lag of the group that is furthest behind, how it was sampled, and lags of each of several groups."""
+    """Lag of the group that is furthest behind, its sampling, and the lags of each of several groups."""
 
     every_ms: Amount | None
-    """How often lag was to be sampled."""
+    """Configured sampling interval."""
     samples: Count
-    """How often it was; whole run."""
+    """Number of samples; whole run."""
     failed: Count
-    """How many of these the cluster did not answer."""
+    """Samples that the cluster did not answer."""
     failed_share: Share | None
     """Their share."""
     cpu_cores: Amount | None
-    """CPU that sampling used in the measure phase."""
+    """CPU used by sampling in the measure phase."""
     groups: list[GroupLags]
-    """The same of each of several groups."""
+    """The same for each of several groups."""
     reasons: Reasons
 
 
 class ThrottleWait(Section):
-    """How long messages that were due waited to be let go."""
+    """Time that due messages waited to be admitted."""
 
     count: Count
     """Messages that were sent."""
@@ -88,115 +88,116 @@ class ThrottleWait(Section):
     p99_9_ms: Number | None
     """99.9th percentile."""
     max_ms: Number | None
-    """Longest."""
+    """Maximum."""
 
 
 class BackpressureSection(Section):
-    """What the policy that holds producers back did."""
+    """Summary of the backpressure policy."""
 
     policy: Literal["hysteresis", "credit"]
-    """Which policy."""
+    """The policy."""
     limit: int
-    """Credit: messages outstanding at most; hysteresis: lag above which producers pause."""
+    """Credit: maximum of outstanding messages; hysteresis: lag above which producers pause."""
     resume: Count | None
-    """Hysteresis: lag below which they go on."""
+    """Hysteresis: lag below which they resume."""
     poll_ms: Number
-    """Time between two decisions."""
+    """Interval of decisions."""
     decisions: Count
-    """Decisions that were recorded."""
+    """Decisions recorded."""
     outstanding_max: Count | None
-    """Most messages sent and not processed, exact to the message; whole run."""
+    """Exact maximum of messages sent and not processed; whole run."""
     credits_used_max: Count | None
-    """The same with processed counted only up to the first gap of each partition: what credit bounds."""
+    """The same, with messages counted as processed only up to the first gap of each partition: the value that credit
+    limits."""
     max_second: Number | None
-    """When that was, in seconds from the start of the measure phase."""
+    """Time of this maximum, in seconds from the start of the measure phase."""
     within_limit: bool | None
-    """Credit: whether the limit held at any time."""
+    """Credit: whether the limit was kept at all times."""
     pauses: Count | None
     """Hysteresis: how often producers paused."""
     paused_s: Amount | None
-    """Hysteresis: for how long, in the measure phase."""
+    """Hysteresis: total time paused, in the measure phase."""
     returned: Count | None
-    """Credits of sends that failed for certain, given back."""
+    """Credits returned for sends that certainly failed."""
     ambiguous: Count | None
-    """Credits of messages that failed or have no report, and may have been written: they do not come back."""
+    """Credits of messages that failed or have no delivery report, and may have been written: they are not returned."""
     controller_died_second: Number | None
-    """When the controller died; from then on nothing was decided."""
+    """Time the controller died; no decisions were made after that."""
     offered_per_second: Amount | None
-    """Messages a second that were due."""
+    """Messages due per second."""
     admitted_per_second: Amount | None
-    """Messages a second that were due and let go."""
+    """Messages per second that were due and admitted."""
     sent_per_second: Amount | None
-    """Messages a second handed to the client."""
+    """Messages per second handed to the client."""
     processed_per_second: Amount | None
-    """Messages a second processed."""
+    """Messages processed per second."""
     unsent: Count | None
     """Messages due in the measure phase and never sent."""
     throttle: ThrottleWait | None
-    """How long messages that were due waited to be let go."""
+    """Time that due messages waited to be admitted."""
     reasons: Reasons
 
 
 class FaultAction(Section):
-    """The begin or the end of a fault."""
+    """Start or end of a fault."""
 
     second: Number
-    """When, in seconds from the start of the measure phase."""
+    """Time, in seconds from the start of the measure phase."""
     kind: Literal["pause", "kill", "delay", "burst"]
-    """What was done."""
+    """Kind of fault."""
     target: str
-    """What it was done to."""
+    """Target of the fault."""
     action: Literal["begin", "end"]
-    """Whether it began or was over."""
+    """Whether it began or ended."""
     detail: str | None
-    """What it is from then on."""
+    """Value from then on, like `4ms`."""
     error: str | None
-    """Why it could not be done."""
+    """Why it could not be injected."""
 
 
 class RecoveryScore(Section):
-    """How the run came back after one cause, by one quantity."""
+    """Recovery of one quantity after one cause."""
 
     cause: Literal["delay", "pause", "kill", "burst"]
-    """What was done."""
+    """Kind of cause."""
     target: str
-    """What it was done to."""
+    """Target of the cause."""
     detail: str | None
-    """What it was."""
+    """Its detail, as in `faults`."""
     quantity: Literal["outstanding", "committed_lag"]
-    """What recovery is judged by: replayed from the rows, or as sampled."""
+    """Quantity that recovers: computed from the recorded rows, or sampled."""
     group: str | None
-    """Name of the consumer group."""
+    """Consumer group name."""
     began_second: Number | None
-    """When it began, in seconds from the start of the measure phase."""
+    """Start of the cause, in seconds from the start of the measure phase."""
     ended_second: Number
-    """When it was over: time 0 of the recovery."""
+    """End of the cause: time 0 of the recovery."""
     interval_ms: Number
     """Time between two values."""
     floor: Number | None
-    """Median before the cause, or of the tail that settled where there is no before."""
+    """Median before the cause; if there is no before, median of the settled tail."""
     tolerance: Amount | None
     """Distance from the floor that counts as recovered."""
     detected_s: Amount | None
-    """From the begin of the cause until the value first left the floor."""
+    """From the start of the cause until the value first exceeded floor + tolerance."""
     peak: Number | None
-    """Largest value from the begin of the cause on."""
+    """Largest value from the start of the cause."""
     peak_second: Number | None
-    """When that was."""
+    """Time of the peak."""
     at_end: Number | None
-    """Value when the cause was over."""
+    """Value at the end of the cause."""
     time_to_drain_s: Amount | None
-    """From the end of the cause until the value is back at the floor, and stays there for three samples."""
+    """From the end of the cause until the value is back within the tolerance for three samples."""
     drain_rate_per_second: Amount | None
     """(Value at the end of the cause - floor) / time to drain."""
     peak_slope_per_second: Amount | None
-    """Fastest fall between two values after the cause."""
+    """Fastest decrease between two values after the cause."""
     p99_before_ms: Number | None
-    """End-to-end p99 before the cause, from due; from sent without a schedule."""
+    """End-to-end p99 before the cause: response time (service time without a schedule)."""
     p99_during_ms: Number | None
-    """The same while it held."""
+    """The same during the cause."""
     p99_after_ms: Number | None
-    """The same from its end on."""
+    """The same after the cause."""
     latency_debt_ms_s: Amount | None
-    """Integral over time of what the p50 of a second exceeds that before the cause."""
+    """Integral over time of the amount by which each second's p50 exceeds that before the cause."""
     reasons: Reasons

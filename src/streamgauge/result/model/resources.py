@@ -1,23 +1,23 @@
-"""What processes and the machine used."""
+"""Resources of processes and of the machine."""
 
 from streamgauge.result.model.base import Amount, Count, Section, Share
 
 
 class ProcessUsage(Section):
-    """What one process used."""
+    """Resources used by one process."""
 
     process: str
-    """Name, like `producer-0` or `broker-1`."""
+    """Process name, like `producer-0` or `broker-1`."""
     role: str
     """`producer`, `consumer`, `sampler`, `supervisor` or `broker`."""
     cpu_cores: Amount | None
-    """CPU time by time."""
+    """CPU time / elapsed time."""
     cpu_us_per_message: Amount | None
-    """CPU time by message, in us."""
+    """CPU time per message, in us."""
     rss_bytes: Count | None
-    """Largest resident memory."""
+    """Maximum resident memory."""
     messages: Count | None
-    """Messages handed over or received."""
+    """Messages handed to the client, or received."""
     blocked_share: Amount | None
     """Producers: share of the time spent waiting for room in the client's queue."""
     poll_gap_ms: Amount | None
@@ -25,60 +25,60 @@ class ProcessUsage(Section):
 
 
 class HostUsage(Section):
-    """The machine; null where it was not looked at."""
+    """The machine; null if it was not sampled."""
 
     cpu_cores: Amount | None
-    """CPU time by time, all processes of the machine."""
+    """CPU time / elapsed time, all processes of the machine."""
     idle_share: Share | None
-    """Share of all cores' time that was idle."""
+    """Idle time as a share of all cores' time."""
     steal_share: Share | None
-    """Share of all cores' time that the hypervisor took."""
+    """Steal time as a share of all cores' time."""
     throttled_share: Amount | None = None
-    """Time that a CPU quota stopped threads of the workers' cgroups, by time; added up over cores."""
+    """Time that a CPU quota stopped threads of the workers' cgroups / elapsed time; summed over cores."""
     throttled_periods_share: Share | None = None
-    """Share of the time that lies in periods in which that quota was used up."""
+    """Share of the time in periods in which that quota was used up."""
     rss_bytes: Count | None
-    """Largest memory in use."""
+    """Maximum memory in use."""
 
 
 class CollectorPauses(Section):
-    """Pauses of embedded brokers; null where there are none to look at."""
+    """Garbage collection pauses of embedded brokers; null without embedded brokers."""
 
     pauses: Count
-    """How many there were."""
+    """Number of pauses."""
     total_ms: Amount
-    """All together."""
+    """Total time."""
     longest_ms: Amount | None
-    """The longest; null where there were none."""
+    """Longest pause; null if there were none."""
 
 
 class ConsumerPolls(Section):
-    """How one consumer polled."""
+    """Polls of one consumer."""
 
     consumer: int
-    """Number of the consumer."""
+    """Consumer number."""
     polls: Count
     """Polls that returned."""
     empty: Count
-    """Polls that returned nothing."""
+    """Polls that returned no messages."""
     messages: Count
-    """Messages that they returned."""
+    """Messages returned."""
     mean_messages: Amount | None
-    """Messages for each poll that returned any."""
+    """Mean messages per non-empty poll."""
     in_poll_share: Amount | None
-    """Share of the time spent inside poll."""
+    """Share of the time spent in poll."""
     longest_gap_ms: Amount | None
-    """Longest time between the return of a poll and the start of the next."""
+    """Longest time from the return of a poll to the start of the next."""
 
 
 class ResourcesSection(Section):
-    """Measure phase. 1.0 CPU cores are one core fully used; `rss_bytes` is the largest seen."""
+    """Measure phase. 1.0 CPU cores are one fully used core; `rss_bytes` is the maximum."""
 
     processes: list[ProcessUsage]
     """Every process of the run: workers and embedded brokers."""
     host: HostUsage | None
-    """The machine; null where it was not looked at."""
+    """The machine; null if it was not sampled."""
     garbage_collection: CollectorPauses | None
-    """Pauses of embedded brokers; null where there are none to look at."""
+    """Garbage collection pauses of embedded brokers; null without embedded brokers."""
     polls: list[ConsumerPolls]
-    """How each consumer polled."""
+    """Polls of each consumer."""

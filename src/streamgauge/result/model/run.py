@@ -1,4 +1,4 @@
-"""The run as result.json tells of it: what run.json says."""
+"""The run in result.json: the contents of run.json."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -10,16 +10,16 @@ from streamgauge.scenario.profile import Profile, recorded_profile
 
 
 class NumberedName(Section):
-    """A topic or group, and the number that stands for it in the rows."""
+    """A topic or group, and its number in the recorded rows."""
 
     id: int
-    """Number that stands in the rows."""
+    """Number in the recorded rows."""
     name: str
     """Name in the cluster."""
     partitions: int | None
     """Number of partitions; null for a group."""
     uuid: str | None = None
-    """Identity of a topic that this run made; no other topic has the same, also of the same name."""
+    """ID of a topic that this run created; unique, even among topics of the same name."""
 
 
 class MeasuredBroker(Section):
@@ -28,9 +28,9 @@ class MeasuredBroker(Section):
     embedded: bool
     """Whether it was an embedded broker."""
     bootstrap: str
-    """Its address."""
+    """Bootstrap address."""
     version: str | None
-    """Version of Apache Kafka, where it is known."""
+    """Version of Apache Kafka, if known."""
     processes: list[str]
     """Names of the embedded brokers' processes, as in `resources`."""
 
@@ -45,80 +45,80 @@ class WorkerEnding(OpenSection):
     number: int
     """Number of its first client, within its role."""
     members: list[int] = Field(default_factory=list)
-    """Numbers of all its clients, as they stand in the rows."""
+    """Numbers of all its clients, as in the recorded rows."""
     exit_code: int | None
-    """Exit code, negative for a signal; null where it is not known."""
+    """Exit code, negative for a signal; null if unknown."""
     declared_dead: bool
-    """Whether the scenario asked for its death."""
+    """Whether the scenario kills it."""
     error: str | None
-    """What it said before it failed."""
+    """Its error message before it failed."""
     dropped_rows: Count
     """Rows that it could not write."""
     next_seqs: list[Count] | None = None
-    """Producers: of each of its clients the first sequence that it did not take up; null where nobody knows, and for
+    """Producers: for each of its clients, the first sequence number that it did not claim; null if unknown, and for
     other roles."""
 
 
 class PhaseSpan(Section):
-    """One phase as it was."""
+    """Actual times of one phase."""
 
     name: Literal["warmup", "measure", "drain"]
-    """Which phase."""
+    """Phase."""
     from_ns: int
-    """When it began."""
+    """Start."""
     to_ns: int
-    """When it ended."""
+    """End."""
 
 
 class RunSection(OpenSection):
-    """What run.json says: what was asked, on what, when, and how it ended. Times are CLOCK_MONOTONIC in ns."""
+    """Contents of run.json: scenario, environment, times, and how the run ended. Times are CLOCK_MONOTONIC in ns."""
 
     id: str
-    """Name of the run folder: when the run began, and the scenario's name."""
+    """Name of the run folder: start time, and the scenario's name."""
     name: str
     """Name of the scenario."""
     tag: int
-    """Number of the run in every stamp, by which its messages are told from others."""
+    """Number of the run in every stamp; it identifies the messages of the run."""
     created: str
-    """When the run began, UTC."""
+    """Start time of the run, UTC."""
     wall_ns: int
     """Wall clock, ns since 1970, read together with `monotonic_ns`."""
     monotonic_ns: int
     """Monotonic clock, read together with `wall_ns`."""
     ended_wall_ns: int | None = None
-    """Wall clock when the run ended, read together with `ended_monotonic_ns`; null where it was killed."""
+    """Wall clock at the end of the run, read together with `ended_monotonic_ns`; null if the run was killed."""
     ended_monotonic_ns: int | None = None
-    """Monotonic clock when the run ended, read together with `ended_wall_ns`."""
+    """Monotonic clock at the end of the run, read together with `ended_wall_ns`."""
     command: list[str]
     """The command line, secrets masked."""
     scenario: dict[str, Any]
     """The scenario with every default written out."""
     profile: Profile
-    """What the scenario means; made of it where the run was recorded without."""
+    """Properties derived from the scenario; also added to runs recorded without them."""
     versions: dict[str, str]
-    """Versions of what took part in the measurement."""
+    """Versions of the software that took part in the measurement."""
     machine: dict[str, Any]
-    """What the machine is: processor, cores, memory, system."""
+    """The machine: processor, cores, memory, system."""
     broker: MeasuredBroker
     """The cluster that was measured."""
     topics: list[NumberedName]
-    """The topics, and the numbers that stand for them in the rows."""
+    """The topics, and their numbers in the recorded rows."""
     groups: list[NumberedName]
-    """The consumer groups, and the numbers that stand for them in the rows."""
+    """The consumer groups, and their numbers in the recorded rows."""
     workers: list[WorkerEnding]
     """The worker processes and how they ended."""
     phases: list[PhaseSpan]
-    """The phases as they were: from `from_ns` up to, and without, `to_ns`."""
+    """Actual times of the phases: from `from_ns` (inclusive) to `to_ns` (exclusive)."""
     load_ended_ns: int | None
-    """When producers stopped taking up new messages; earlier than planned when interrupted."""
+    """Time producers stopped claiming new messages; earlier than planned if interrupted."""
     drain_ended_ns: int | None
-    """When the drain was over."""
+    """End of the drain."""
     drained: bool | None
-    """Whether every position had reached its log end when the drain was over; null where nobody consumes."""
+    """Whether all consumer positions had reached their log ends at the end of the drain; null without consumers."""
     ending: Literal["finished", "interrupted", "failed"] | None
-    """How the run ended; null where it was killed."""
+    """How the run ended; null if it was killed."""
     reasons: list[str]
-    """Why it did not simply finish, in plain words."""
+    """Why it did not finish normally."""
 
     @model_validator(mode="before")
     @classmethod

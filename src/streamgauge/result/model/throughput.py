@@ -1,28 +1,28 @@
-"""Rates of the measure phase, and the run second by second."""
+"""Rates of the measure phase, and the timeline of the run."""
 
 from streamgauge.result.model.base import Amount, Count, Number, Reasons, Section
 
 
 class ThroughputSection(Section):
-    """Measure phase; each rate by the clock of its own event. MB are 10^6 bytes of value."""
+    """Measure phase; each rate by the time of its own event. MB are 10^6 bytes of value."""
 
     measured_seconds: Amount | None
-    """Length of the measure phase as it was."""
+    """Actual length of the measure phase."""
     target_per_second: Amount | None
-    """Messages a second that the scenario asks for; of a load that changes, those that were due in the measure
-    phase, by its length. Null without a schedule."""
+    """Target rate in messages per second; for a variable load, messages due in the measure phase / its length. Null
+    without a schedule."""
     sent_per_second: Amount | None
-    """Messages a second handed to the client."""
+    """Messages per second handed to the client."""
     acked_per_second: Amount | None
-    """Messages a second acknowledged."""
+    """Messages acknowledged per second."""
     received_per_second: Amount | None
-    """Messages a second received, every delivery counted."""
+    """Deliveries per second, including repeated ones."""
     processed_per_second: Amount | None
-    """Messages a second processed."""
+    """Messages processed per second."""
     sent_mb_per_second: Amount | None
-    """MB a second handed to the client."""
+    """MB per second handed to the client."""
     received_mb_per_second: Amount | None
-    """MB a second received."""
+    """MB received per second."""
     reasons: Reasons
 
 
@@ -34,16 +34,16 @@ class SecondLatency(Section):
     p99_ms: Number | None
     """99th percentile."""
     max_ms: Number | None
-    """Longest."""
+    """Maximum."""
 
 
 class SecondLatencies(Section):
-    """One latency of a second, from two begins."""
+    """One latency of a second as response time and as service time."""
 
     response: SecondLatency | None
-    """From when messages were due; null where there is nothing to measure."""
+    """From the due time of messages; null if there are no values."""
     service: SecondLatency | None
-    """From when messages were sent; null where there is nothing to measure."""
+    """From the send time of messages; null if there are no values."""
 
 
 class TimelineSecond(Section):
@@ -52,30 +52,30 @@ class TimelineSecond(Section):
     """
 
     second: int
-    """Which second."""
+    """The second."""
     sent_per_second: Amount | None
-    """Messages a second handed to the client."""
+    """Messages per second handed to the client."""
     acked_per_second: Amount | None
-    """Messages a second acknowledged."""
+    """Messages acknowledged per second."""
     received_per_second: Amount | None
-    """Messages a second received."""
+    """Messages received per second."""
     processed_per_second: Amount | None
-    """Messages a second processed."""
+    """Messages processed per second."""
     ack: SecondLatencies
     """Acknowledgement latency."""
     end_to_end: SecondLatencies
     """End-to-end latency."""
     outstanding: int | None
-    """Messages sent and not yet processed at the end of the second, since the start."""
+    """Messages sent and not processed, from the start of the run to the end of the second."""
     errors: Count | None
     """Messages that failed or were never sent."""
     due_per_second: Amount | None = None
-    """Messages a second that the schedule wanted; null without a schedule."""
+    """Messages due per second; null without a schedule."""
     admitted_per_second: Amount | None = None
-    """Messages a second that were due and let go; null where that is not known."""
+    """Messages per second that were due and admitted; null if unknown."""
     committed_lag: Count | None = None
-    """Log end - committed offset, as last sampled in the second, of the group that is furthest behind."""
+    """Log end offset - committed offset of the group that is furthest behind, last sample in the second."""
     position_lag: Count | None = None
-    """Log end - next offset to be read, as last sampled in the second, of the group that is furthest behind."""
+    """Log end offset - next offset to read of the group that is furthest behind, last sample in the second."""
     time_lag_ms: Amount | None = None
-    """Age of the oldest message that is sent and not processed at the end of the second; 0 where there is none."""
+    """Time since the oldest unprocessed message was sent, at the end of the second; 0 if there is none."""

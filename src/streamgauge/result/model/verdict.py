@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from streamgauge.result.model.base import Section, Text
 
 
@@ -13,39 +15,50 @@ class CheckResult(Section):
     title: str = ""
     """Title of the check, like `Schedule kept`; empty in results of older versions."""
     about: Literal["instrument", "system"]
-    """Only checks of the instrument may make a run invalid."""
+    """Only checks of the instrument can make a run invalid."""
     status: Literal["pass", "warn", "fail", "unknown"]
-    """`unknown` where evidence is missing."""
+    """`unknown` if its data are missing."""
     evidence: Text
-    """What was seen: numbers with units."""
+    """What was measured: numbers with units."""
     advice: str
-    """What to do about it; empty when it passed."""
+    """What to do; empty if it passed."""
 
     @property
     def shown(self) -> str:
-        """What people read: the title, or the name where there is none."""
+        """Text for display: the title, or the name if there is none."""
         return self.title or self.name
 
 
 class VerdictSection(Section):
-    """May these numbers be believed, and what did the measured system do."""
+    """Whether the measurement can be trusted, and what the measured system did."""
 
     valid: bool | None
-    """Whether no check of the instrument failed; null where the run was not judged."""
+    """Whether every figure that is used is believed or bounded; null if the run was not judged."""
+    state: Literal["valid", "in_part", "not_valid"] | None = None
+    """`valid`: every figure is believed or bounded. `in_part`: every figure that is used is, and another is not. Null
+    where the run was not judged."""
+    used: list[str] = Field(default_factory=list)
+    """Paths of the figures that the verdict is about: rates, delivery, p50 and p99 of the end-to-end latency, and what
+    expectations name; or those of `judge_by`."""
+    judge_by: list[str] = Field(default_factory=list)
+    """What the scenario narrows the verdict to; empty for nothing."""
     checks: list[CheckResult]
-    """The checks that apply to the run, in the order in which they are shown."""
+    """The checks that apply to the run, in display order."""
 
 
 class ExpectationResult(Section):
-    """One expectation of the scenario, and what was found."""
+    """One expectation of the scenario, and the value found."""
 
     path: str
     """Path into this document, like `delivery.lost`."""
     wanted: str | int | float | bool
-    """The value or bound that the scenario says."""
+    """The expected value or bound."""
     found: str | int | float | bool | None
-    """The value at that path; null where there is none."""
+    """The value at that path; null if there is none."""
     passed: bool
-    """Whether it passed; null never does."""
+    """Whether it passed; null never passes."""
+    decided: bool = True
+    """Whether it could be decided: false where the figure is not believed, or where its interval lies on both sides of
+    the bound. What cannot be decided has not passed."""
     reason: str | None
-    """Why there was nothing to compare, or why it has failed; null otherwise."""
+    """Why there was nothing to compare, why it failed, or why it could not be decided; null otherwise."""

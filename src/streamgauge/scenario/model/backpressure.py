@@ -21,8 +21,8 @@ class Hysteresis(ScenarioPart):
     poll: Between = Field(default="200ms", validate_default=True)
     """Interval of decisions, 1ms to 60s."""
     held: Literal["keep", "drop"] = "keep"
-    """Messages that are due while producers are paused: `keep` sends them afterwards, with their original due
-    times; `drop` never sends them, as lossy sources do."""
+    """Messages due while producers are paused: `keep` sends them afterwards, with their original due times; `drop`
+    never sends them, as lossy sources do."""
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
@@ -32,26 +32,27 @@ class Hysteresis(ScenarioPart):
 
     @property
     def resume(self) -> int:
-        """The lag below which producers go on."""
+        """The lag below which producers resume."""
         return max(1, self.max_lag // 2) if self.resume_lag is None else self.resume_lag
 
 
 class Credit(ScenarioPart):
-    """Producers send with credit only: messages sent and not processed never exceed a limit."""
+    """Limit of outstanding messages (sent and not processed): producers need credit to send."""
 
     limit: Count = Field(ge=1)
-    """Maximum of messages sent and not processed."""
+    """Maximum of outstanding messages."""
     poll: Between = Field(default="1ms", validate_default=True)
     """Interval of decisions, 1ms to 60s."""
 
 
 class Backpressure(OneOf):
-    """Backpressure: one policy."""
+    """Backpressure policy."""
 
     hysteresis: Hysteresis | None = None
-    """Pause above a lag, resume below another, like `{max_lag: 20k, resume_lag: 5k, poll: 200ms}`."""
+    """Producers pause above one committed lag and resume below another, by the last sample, like `{max_lag: 20k,
+    resume_lag: 5k, poll: 200ms}`."""
     credit: Credit | None = None
-    """Limit of messages sent and not processed, like `{limit: 5000}`."""
+    """Limit of outstanding messages (sent and not processed): producers need credit to send, like `{limit: 5000}`."""
 
     @property
     def held(self) -> Literal["keep", "drop"]:
@@ -60,7 +61,7 @@ class Backpressure(OneOf):
 
     @property
     def poll_ns(self) -> int:
-        """Between two decisions."""
+        """Interval of decisions."""
         policy = self.chosen[1]
         assert isinstance(policy, Hysteresis | Credit)
         return policy.poll

@@ -15,7 +15,7 @@ from streamgauge.domain.text.quantities import format_rate, fraction
 from streamgauge.scenario.model.values import SLOWEST, Duration, ScenarioPart, rate_between
 
 FASTEST: Final = 10_000
-"""Operations a second that can be asked for: one process starts no more."""
+"""Limit of operations per second: one process starts no more."""
 MOST_HELD: Final = 1_000
 FEWEST_AT_ONCE: Final = 4
 MOST_AT_ONCE: Final = 32
@@ -36,7 +36,7 @@ class ConnectionKind(StrEnum):
 TIMEOUT_SECONDS: Final[Mapping[ConnectionKind, float]] = {
     kind: 0.5 if kind is ConnectionKind.OPEN else 5.0 for kind in ConnectionKind
 }
-"""An operation that has no answer by then has failed."""
+"""Timeout of an operation, after which it has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ PerSecond = Annotated[
 
 
 class Hold(ScenarioPart):
-    """Connections that stay open from before the load until its end."""
+    """Connections held open from before the load until its end."""
 
     producers: int = Field(default=0, ge=0, le=MOST_HELD, strict=True)
     """Producers; each requests the leaders of the topic's partitions, and sends nothing."""
@@ -87,14 +87,14 @@ class Hold(ScenarioPart):
     metadata: int = Field(default=0, ge=0, le=MOST_HELD, strict=True)
     """Admin clients; each requests metadata of the brokers and the topic."""
     refresh: Duration = Field(default="1s", validate_default=True, ge=NS_PER_MS)
-    """How often each of them is used, at least 1ms."""
+    """Interval in which each of them is used, at least 1ms."""
 
 
 class Connections(ScenarioPart):
-    """Connections that are held open, or opened and closed at a rate."""
+    """Connections held open, or opened and closed at a rate."""
 
     hold: Hold = Hold()
-    """Connections held open, each used once every `refresh`."""
+    """Connections held open from before the load until its end, each used once every `refresh`."""
     open: PerSecond = None
     """Connections opened and closed a second, like `10/s`; `off` for none."""
     metadata: PerSecond = None
@@ -108,7 +108,7 @@ class Connections(ScenarioPart):
 
     @property
     def work(self) -> tuple[Work, ...]:
-        """What is asked for, kind by kind."""
+        """The operations configured, by kind."""
         return tuple(self._work())
 
     def _work(self) -> Iterator[Work]:

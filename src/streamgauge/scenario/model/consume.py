@@ -125,7 +125,7 @@ class Processing(ScenarioPart):
     """Your own function, called with value and key of each message in the poll loop, like `package.module:name`;
     needs `--trust FOLDER` or `--allow-code`."""
     order: Order = "loop"
-    """Concurrency: `loop`, one message after the other; `partitions`, one message of each assigned partition at a time;
+    """Concurrency: `loop`, one message after another; `partitions`, one message of each assigned partition at a time;
     `slots`, up to `slots` messages of any partition."""
     slots: int = Field(default=1, ge=1, le=MAX_SLOTS, strict=True)
     """Messages that a consumer processes in parallel with order slots."""
@@ -195,9 +195,9 @@ class Consume(ScenarioPart):
         BeforeValidator(off_is_none),
         WrapSerializer(lambda value, dump: "off" if value is None else dump(value)),
     ] = None
-    """Processing of each message, like `{delay: 4ms}`; `off` if messages count as processed when received."""
+    """Processing of received messages, like `{delay: 4ms}`; `off` if messages count as processed when received."""
     buffer: int = Field(default=1000, ge=1, le=MAX_BUFFER, strict=True)
-    """Buffered messages: polled and not processed, at most; with order partitions at least one of each partition."""
+    """Limit of buffered messages (polled, but not processed); with order partitions at least one of each partition."""
     commit: Annotated[Annotated[CommitWay, Tag(PLAIN)] | Annotated[Commit, Tag(MADE)], EITHER] = "auto"
     """When offsets of processed messages are committed: `auto`, at the client's interval; `batch`, after the
     messages of each poll; `never`; `{messages: 1000}` or `{interval: 1s}`, optionally with `asynchronous: true`."""
@@ -210,7 +210,7 @@ class Consume(ScenarioPart):
     rate: Limit = Field(default="unlimited", validate_default=True)
     """Rate limit of each group, like `1k/s`, shared evenly by its consumers; or `unlimited`."""
     client: ClientSettings = Field(default={})
-    """librdkafka settings of consumers, like `fetch.min.bytes`."""
+    """Settings of the consumers' librdkafka client, like `fetch.min.bytes`."""
 
     @property
     def start_ms(self) -> int | None:

@@ -1,4 +1,4 @@
-"""What messages contain: how large they are, what is in them, which key they have, and to which partition they go."""
+"""Content of messages: sizes, payloads, keys and partitions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, Literal, NamedTuple, get_args
@@ -21,7 +21,7 @@ _FUNCTION: Final = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)
 
 
 class UniformSize(ScenarioPart):
-    """Sizes with a uniform distribution."""
+    """Uniform distribution of sizes."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
@@ -38,7 +38,7 @@ class UniformSize(ScenarioPart):
 
 
 class GaussianSize(ScenarioPart):
-    """Sizes with a normal distribution, truncated at 8 deviations, at 0 and at 100MiB."""
+    """Normal distribution of sizes, truncated at 8 deviations, at 0 and at 100MiB."""
 
     mean: Size
     """Mean size in bytes."""
@@ -52,9 +52,10 @@ class MadeSize(OneOf):
     """Random sizes: one of these."""
 
     uniform: UniformSize | None = None
-    """Uniform distribution, like `{from: 100, to: 2000}`."""
+    """Uniform distribution of sizes, like `{from: 100, to: 2000}`."""
     gaussian: GaussianSize | None = None
-    """Normal distribution, like `{mean: 512, deviation: 100, hold: 10}`."""
+    """Normal distribution of sizes, truncated at 8 deviations, at 0 and at 100MiB, like `{mean: 512, deviation: 100,
+    hold: 10}`."""
 
 
 Sizes = Annotated[Annotated[Size, Tag(PLAIN)] | Annotated[MadeSize, Tag(MADE)], EITHER]
@@ -163,7 +164,9 @@ class UniformKeys(ScenarioPart):
 
 
 class ZipfKeys(ScenarioPart):
-    """Random keys with a Zipf distribution: the probability of key k is proportional to `1 / (k + 1) ** exponent`."""
+    """Random keys with a Zipf distribution (hot keys): the probability of key k is proportional to `1 / (k + 1) **
+    exponent`.
+    """
 
     keys: int = Field(ge=1, le=10_000_000, strict=True)
     """Number of keys: the decimal numbers from 0 below this; 0 is the most frequent."""
@@ -179,7 +182,8 @@ class MadeKeys(OneOf):
     uniform: UniformKeys | None = None
     """Random keys with a uniform distribution, like `{keys: 1000}`."""
     zipf: ZipfKeys | None = None
-    """Random keys with a Zipf distribution (hot keys), like `{keys: 1000, exponent: 1.1}`."""
+    """Random keys with a Zipf distribution (hot keys): the probability of key k is proportional to `1 / (k + 1) **
+    exponent`, like `{keys: 1000, exponent: 1.1}`."""
     file: FromFile | None = None
     """Keys from a file; producer k of n takes every n-th."""
 

@@ -40,7 +40,7 @@ FlushEvery = Annotated[Annotated[Count, Tag(PLAIN)] | Annotated[Flush, Tag(MADE)
 
 
 class Transactions(ScenarioPart):
-    """Size and outcome of transactions."""
+    """Consecutive transactions."""
 
     messages: Count | None = Field(default=None, ge=1)
     """Messages of a transaction."""
@@ -61,7 +61,7 @@ class Load(ScenarioPart):
 
     rate: Pacing = Field(default="10k/s", validate_default=True)
     """Target rate of all producers together, like `10k/s`; `max` sends as fast as the client accepts, `closed` sends
-    the next message when the last one is acknowledged; or a shape, like `{poisson: {rate: 5k/s}}`."""
+    the next message when the previous one is acknowledged; or a shape, like `{poisson: {rate: 5k/s}}`."""
     producers: int = Field(default=2, ge=1, le=256, strict=True)
     """Producers, each in its own process unless `processes` is set."""
     size: Sizes = 512
@@ -85,7 +85,7 @@ class Load(ScenarioPart):
     resend: int = Field(default=0, ge=0, le=100, strict=True)
     """How often a failed message is sent again, with the same stamp."""
     client: ClientSettings = Field(default={})
-    """librdkafka settings of producers, like `linger.ms`."""
+    """Settings of the producers' librdkafka client, like `linger.ms`."""
 
     @property
     def mean_size_bytes(self) -> float | None:

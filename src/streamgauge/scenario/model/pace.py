@@ -1,4 +1,4 @@
-"""When messages are sent: at a rate, or with a shape over time."""
+"""The rate of a load: constant, or a shape over time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,10 +58,10 @@ def _plain(value: object) -> float | str:
 
 
 class Pace(OneOf):
-    """The shape of a load over time, from the start of the measure phase; before, it has its initial rate."""
+    """Shape of the load over time, from the start of the measure phase; the warm-up has its initial rate."""
 
     ramp: Ramp | None = None
-    """A rate that rises or falls evenly."""
+    """A linear ramp."""
     steps: Steps | None = None
     """Steps of equal height."""
     spike: Spike | None = None
@@ -71,17 +71,17 @@ class Pace(OneOf):
     burst: Burst | None = None
     """Periodic bursts above a base rate."""
     windows: Windows | None = None
-    """A fixed or random number of messages in each time window."""
+    """Time windows with a fixed or random number of messages."""
     poisson: Poisson | None = None
     """Poisson arrivals: independent messages at a mean rate."""
     replay: Replay | None = None
-    """Recorded arrivals; nothing is due in the warm-up."""
+    """Messages due at recorded arrival times; nothing is due in the warm-up."""
     closed: Closed | None = None
-    """Closed loop without a schedule: a batch is sent when the last one was acknowledged."""
+    """Closed loop without a schedule: the next batch is sent when the previous one is acknowledged."""
 
     @property
     def batch(self) -> int | None:
-        """Messages of a batch of a closed loop; None where there is a schedule."""
+        """Messages of a batch of a closed loop; None with a schedule."""
         return self.closed.batch if self.closed else None
 
 

@@ -108,8 +108,8 @@ class Phases(ScenarioPart):
     than 0s."""
 
     start_at: Moment | None = None
-    """Start of the load in wall time; at once by default. Broker and workers must be ready by then: a time that
-    is too close is refused, and a late start makes the run not valid."""
+    """Start of the load in wall time; at once by default. Broker and workers must be ready by then: a time that is too
+    close is rejected, and a late start makes the result invalid."""
 
     @property
     def measure_ns(self) -> int:
@@ -157,12 +157,12 @@ class Scenario(ScenarioPart):
     connections: Annotated[Connections | None, BeforeValidator(off_is_none)] = None
     """Connections held open, or opened and closed at a rate; `off` for none."""
     pipeline: Annotated[Pipeline | None, BeforeValidator(off_is_none)] = None
-    """Pipeline under test, between the topic of the producers and that of the consumers, like
-    `{job: pass, engine: real-time}`; `off` for none."""
+    """The pipeline under test, between the topic of the producers and that of the consumers, like `{job: pass, engine:
+    real-time}`; `off` for none."""
     backpressure: Annotated[Backpressure | None, BeforeValidator(off_is_none)] = None
     """Backpressure policy, like `{credit: {limit: 5k}}` or `{hysteresis: {max_lag: 20k}}`; `off` for none."""
     lag: Annotated[LagSampling | None, BeforeValidator(off_is_none)] = LagSampling()
-    """Sampling of lag, like `{every: 200ms}`; `off` for none."""
+    """Sampling of lag, by a separate worker with its own client, like `{every: 200ms}`; `off` for none."""
     faults: Annotated[tuple[Injected, ...], BeforeValidator(_faults)] = ()
     """Faults to inject, like `[{at: 10s, kind: pause, target: consumer-0, for: 5s}]`."""
     phases: Phases = Phases()
@@ -172,6 +172,9 @@ class Scenario(ScenarioPart):
     """Share of messages whose checksum consumers verify: `all`, `1/16` (every sixteenth), or `off`."""
     seed: int = Field(default=42, ge=0, lt=1 << 63, strict=True)
     """Random seed; the same seed generates the same load."""
+    judge_by: tuple[str, ...] = ()
+    """Figures that the verdict is about, like `[throughput, latency.ack]`: paths in the result, or how they begin; by
+    default rates, delivery, p50 and p99 of the end-to-end latency, and what `expect` names."""
     expect: dict[str, Setting] = Field(default={})
     """Expectations on the result: path to a value or a bound, like `{latency.ack.response.p99_ms: "<= 20"}`."""
 

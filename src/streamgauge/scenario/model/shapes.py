@@ -194,7 +194,7 @@ class Burst(_Shape):
 
 
 class Windows(_Shape):
-    """Time windows with a given number of messages."""
+    """Time windows with a fixed or random number of messages."""
 
     messages: Count = Field(ge=1)
     """Mean number of messages of all producers in a window; at least 1."""
@@ -235,7 +235,7 @@ class Windows(_Shape):
 
 
 class Poisson(_Shape):
-    """Messages that come independently of each other."""
+    """Poisson arrivals: independent messages at a mean rate."""
 
     rate: Speed
     """Mean rate."""
@@ -254,7 +254,7 @@ class Replay(_Shape):
 
 
 class Closed(_Shape):
-    """A closed loop: a batch is sent when the last one was acknowledged."""
+    """Closed loop without a schedule: the next batch is sent when the previous one is acknowledged."""
 
     batch: int = Field(default=1, ge=1, le=1_000_000, strict=True)
     """Messages that a producer sends before it waits for all their delivery reports."""

@@ -55,6 +55,7 @@ def profile_of(scenario: Scenario) -> Profile:
         fault_count=len(scenario.faults),
         start_at=scenario.phases.start_at,
         verify_every=scenario.verify_every,
+        judge_by=scenario.judge_by,
         expect=masked(scenario.expect),
     )
 

@@ -1,6 +1,6 @@
-"""The model of a profile. It is additive: keys are added and never change what they say.
+"""The model of a profile. Later versions may add keys, and change none.
 
-Keys that a version does not know are ignored.
+Unknown keys are ignored.
 """
 
 import math
@@ -13,7 +13,7 @@ from streamgauge.scenario.model.values import Setting
 
 CONSTANT, MAX, CLOSED, BURST, UNKNOWN = "constant", "max", "closed", "burst", "unknown"
 _ALIKE: Final = frozenset({CONSTANT, MAX, CLOSED, "poisson", "windows"})
-"""Paces that are the same at any time, in the long run."""
+"""Paces whose rate does not change in the long run."""
 
 
 class _Meant(BaseModel):
@@ -23,212 +23,215 @@ class _Meant(BaseModel):
 
 
 class PaceSegment(_Meant):
-    """A stretch of time at one rate, or from one rate evenly to another."""
+    """A period with a constant rate or a linear ramp."""
 
     from_per_second: float
-    """Messages a second at its begin."""
+    """Messages per second at its start."""
     to_per_second: float
-    """Messages a second at its end."""
+    """Messages per second at its end."""
     for_ns: int
-    """How long it lasts."""
+    """Duration."""
 
 
 class PaceProfile(_Meant):
-    """What decides when the next message is sent."""
+    """Pace of the load: when the next message is sent."""
 
     kind: str
-    """`constant`, `max`, `closed`, or the name of a shape as in `load.rate`; `unknown` for one of another version."""
+    """`constant`, `max`, `closed`, or the name of a shape as in `load.rate`; `unknown` for a shape of another
+    version."""
     words: str
-    """The pace in short, like `ramp from 1k/s to 10k/s over 1m`."""
+    """Short description, like `ramp from 1k/s to 10k/s over 1m`."""
     per_second: float | None
-    """Target rate of all producers together, on average; null without one, or where it depends on how long."""
+    """Mean target rate of all producers together; null without one, or if it depends on the duration."""
     segments: tuple[PaceSegment, ...]
-    """Rates of a shape that is made of rates, one after the other from the begin of the measure phase on."""
+    """Consecutive rates of the shape from the start of the measure phase, if it consists of rates."""
     then: tuple[PaceSegment, ...]
-    """Rates that follow, again and again."""
+    """Rates that follow, repeated."""
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether messages are due at some time."""
+        """Whether messages have due times."""
         return self.kind not in {MAX, CLOSED}
 
     @property
     def is_shape(self) -> bool:
-        """Whether they are due at another pace than one rate."""
+        """Whether the schedule is not one constant rate."""
         return self.is_scheduled and self.kind != CONSTANT
 
 
 class LoadProfile(_Meant):
-    """What producers send."""
+    """Load of the producers."""
 
     producers: int
-    """How many there are."""
+    """Number of producers."""
     pace: PaceProfile
-    """When they send."""
+    """Pace of the load."""
     size: int | str
-    """Bytes of value; in words where they differ from message to message."""
+    """Value size in bytes; a description if it varies."""
     flushes: bool
-    """Whether producers wait for all reports now and then."""
+    """Whether producers flush, waiting for all delivery reports."""
     transactional: bool
-    """Whether they send in transactions."""
+    """Whether producers send in transactions."""
     resend: int
-    """How often a message that failed is sent again."""
+    """How often a failed message is sent again."""
     acks: str | None
-    """The client's setting `acks`; null where it is left to the client."""
+    """The client's setting `acks`; null for the client's default."""
     linger_ms: float | None
-    """The client's setting `linger.ms`; null where it is left to the client."""
+    """The client's setting `linger.ms`; null for the client's default."""
 
 
 class Delay(_Meant):
-    """How long processing a message takes, from a moment on."""
+    """Processing time of a message, from a given time on."""
 
     from_ns: int
-    """When it begins, after the begin of the measure phase; the first one also holds before."""
+    """Start, counted from the start of the measure phase; the first one also applies before."""
     delay_ns: int
-    """How long it takes."""
+    """Delay."""
     jitter_ns: int
-    """What is added: uniform between 0 and this."""
+    """Random addition, uniform between 0 and this."""
     exponential: bool
     """Whether `delay_ns` is the mean of an exponential distribution."""
 
     @property
     def mean_ns(self) -> float:
-        """How long it takes on average."""
+        """Mean processing time."""
         return self.delay_ns + self.jitter_ns / 2
 
     @property
     def stddev_ns(self) -> float:
-        """An exponential delay deviates by its mean; jitter is uniform, so that it deviates by a root of 1/12."""
+        """Standard deviation: the mean of an exponential delay, and jitter times the root of 1/12."""
         return math.hypot(self.delay_ns if self.exponential else 0, self.jitter_ns / math.sqrt(12))
 
 
 class ProcessingProfile(_Meant):
-    """What consumers do with each message."""
+    """Processing of received messages."""
 
     function: bool
-    """Whether a function of the user's is called."""
+    """Whether a user function is called."""
     delays: tuple[Delay, ...]
-    """The delays that follow each other; none with a function."""
+    """Consecutive delays; none with a function."""
     drops: bool
-    """Whether some of what is received is left unprocessed."""
+    """Whether a share of the received messages is not processed."""
     slots: int | None
-    """Messages that a consumer processes at once; null for one of each partition that it has."""
+    """Messages that a consumer processes in parallel; null for one of each assigned partition."""
 
 
 class ConsumeProfile(_Meant):
-    """Who reads the topics."""
+    """Consumers of the topics."""
 
     consumers: int
     """Consumers of each group."""
     per_second: float | None
-    """Messages a second that each group takes at most; null without a limit."""
+    """Rate limit of each group in messages per second; null without a limit."""
     partitions: tuple[int, ...] | None
-    """Partitions that consumers are told to read; null for all."""
+    """Partitions that consumers are configured to read; null for all."""
     read_committed: bool
-    """Whether consumers are not to see what was aborted."""
+    """Whether consumers use isolation level read_committed."""
     processing: ProcessingProfile | None
-    """What is done with each message; null for nothing."""
+    """Processing of each message; null without processing."""
 
 
 class PipelineProfile(_Meant):
-    """What stands between the topic that is sent to and the one that is read."""
+    """The pipeline between the topic that producers write to and the topic that consumers read."""
 
     job: str
-    """What is done with the messages."""
+    """The job."""
     does: Does
-    """What becomes of them: `same`, `subset`, `changed` or `aggregate`; the last where that is not known."""
+    """Effect on messages: `same`, `subset`, `changed` or `aggregate`; `aggregate` if unknown."""
     engine: str
-    """What carries it out."""
+    """The engine."""
     every_ns: int | None
-    """Between the begins of two micro-batches; null for as fast as possible, and for other engines."""
+    """Trigger interval of micro-batches; null for as fast as possible, and for other engines."""
     table: bool
     """Whether it writes a table instead of a topic."""
 
     @property
     def is_one_for_one(self) -> bool:
-        """Whether every message is to come out by itself."""
+        """Whether every message yields one output message."""
         return self.does not in {SUBSET, AGGREGATE}
 
     @property
     def keeps_content(self) -> bool:
-        """Whether what comes out has the bytes that went in, so that checksums say something."""
+        """Whether output messages keep their content, so that checksums can be verified."""
         return self.does not in {CHANGED, AGGREGATE}
 
     @property
     def batches(self) -> bool:
-        """Whether a message waits for a batch to begin."""
+        """Whether messages wait for the start of a batch."""
         return self.engine in {MICRO_BATCH, AVAILABLE_NOW}
 
 
 class PolicyProfile(_Meant):
-    """What holds producers back."""
+    """The backpressure policy."""
 
     name: str
     """`hysteresis` or `credit`."""
     limit: int
-    """Credit: messages outstanding at most; hysteresis: the lag above which producers pause."""
+    """Credit: maximum of outstanding messages; hysteresis: lag above which producers pause."""
     resume: int | None
-    """Hysteresis: the lag below which they go on."""
+    """Hysteresis: lag below which they resume."""
     poll_ms: float
-    """Between two decisions."""
+    """Interval of decisions."""
 
     @property
     def is_credit(self) -> bool:
-        """Whether it promises a bound."""
+        """Whether the policy guarantees a limit."""
         return self.name == "credit"
 
 
 class ConnectionsProfile(_Meant):
-    """Connections of one kind, beside the load."""
+    """Connections of one kind, besides the load."""
 
     kind: str
     """`open`, `metadata`, `hold-producer`, `hold-consumer` or `hold-metadata`."""
     per_second: float
     """Target rate of operations."""
     held: int
-    """How many are held open; 0 where every operation makes one of its own."""
+    """Connections held open; 0 if every operation creates its own."""
     at_once: int
-    """Operations that may be under way at once."""
+    """Limit of concurrent operations."""
 
 
 class Profile(_Meant):
-    """What a scenario means: roles, numbers, and all that figures and checks depend on."""
+    """Properties derived from a scenario: roles, numbers, and everything that values and checks depend on."""
 
     load: LoadProfile | None
-    """What is sent; null for nothing."""
+    """Load of the producers; null if the run only consumes."""
     consume: ConsumeProfile | None
-    """Who reads; null for nobody."""
+    """Consumers; null if the run only produces."""
     pipeline: PipelineProfile | None
-    """What stands between; null for nothing."""
+    """The pipeline; null without one."""
     backpressure: PolicyProfile | None
-    """What holds producers back; null for nothing."""
+    """The backpressure policy; null without one."""
     connections: tuple[ConnectionsProfile, ...]
-    """Connections beside the load, kind by kind."""
+    """Connections besides the load, by kind."""
     partitions: int
     """Partitions of each topic."""
     lag_every_ns: int | None
-    """Between two samples of lag; null for none."""
+    """Interval of lag samples; null for none."""
     fault_count: int
-    """How many faults are injected."""
+    """Number of faults to inject."""
     start_at: str | None
-    """When the load is to begin, in wall time; null for at once."""
+    """Scheduled start of the load in wall time; null for at once."""
     verify_every: int | None
     """Every n-th checksum is verified; null for none."""
+    judge_by: tuple[str, ...] = ()
+    """What the verdict is about; empty for what it is about by default."""
     expect: dict[str, Setting]
-    """What the result must say: path to a value or a bound."""
+    """Expectations on the result: path to a value or a bound."""
 
     @property
     def pace(self) -> PaceProfile | None:
-        """When producers send; None where nothing is sent."""
+        """Pace of the load; None without a load."""
         return None if self.load is None else self.load.pace
 
     @property
     def processing(self) -> ProcessingProfile | None:
-        """What is done with each message that is received; None for nothing."""
+        """Processing of each received message; None without processing."""
         return None if self.consume is None else self.consume.processing
 
     @property
     def is_steady(self) -> bool:
-        """Whether a run is meant to be the same at any time of the measure phase."""
+        """Whether load and processing are constant over the measure phase."""
         changes = self.processing is not None and len(self.processing.delays) > 1
         return not changes and not self.fault_count and (self.pace is None or self.pace.kind in _ALIKE)

@@ -1,4 +1,4 @@
-"""Checks of what holds producers back: did the tool keep what its policy promises."""
+"""Checks of backpressure: whether the policy and its controller worked."""
 
 from streamgauge.domain.text.numbers import whole
 from streamgauge.verdict.check import Check, passed, unknown
@@ -8,17 +8,17 @@ _CONTROLLER = "controller"
 
 
 def credit(run: Evidence) -> Check | None:
-    """Whether the number of outstanding messages stayed within the credit limit.
+    """Whether outstanding messages stayed within the credit limit.
 
-    That is what the tool promises, so that it is replayed from the rows: messages sent, without those processed up to
-    the first gap of each partition by the group that is furthest behind.
+    The policy guarantees this limit, so the number is computed from the recorded rows: messages sent, minus messages
+    processed up to the first gap of each partition by the group that is furthest behind.
 
-    Looks at: `credits_used_max` of the whole run, exact to the message, and `limit` in the table `backpressure`.
-    Fails when: it is above the limit. Unknown where a consumer died: what it processed last, and gave credit back for,
-    it may not have recorded, and is replayed as if it had been processed when it was delivered again. Unknown, too,
-    where messages of a producer that died have no report and were not received, and with all of them it would be above
-    the limit: nobody knows from when on they were outstanding.
-    To do: report it with the run folder; the figures of the run stand, but its load was not the one that was asked for.
+    Data: `credits_used_max` of the whole run (exact) and `limit` in the table `backpressure`.
+    Fails when: `credits_used_max` is above `limit`. Unknown if it is above and a consumer died: rows of messages that
+    it processed may be lost, and they then count as outstanding until they are delivered again. Also unknown if
+    messages without a delivery report, of a producer that died, could raise it above the limit: their time of sending
+    is not known.
+    Remedy: report a bug with the run folder; the measured values are valid, but the load was not the configured one.
     """
     if run.policy is None or not run.policy.is_credit:
         return None
@@ -41,12 +41,12 @@ def credit(run: Evidence) -> Check | None:
 
 
 def controller(run: Evidence) -> Check | None:
-    """Whether the controller ran to the end. When it is dead, its last decision stays in force.
+    """Whether the controller ran until the end. After its death, the last decision remains in effect.
 
-    Looks at: how the worker `controller` ended, in run.json.
+    Data: how the worker `controller` ended, in run.json.
     Warns when: it died, and the scenario killed it.
-    Fails when: it died otherwise.
-    To do: read the worker's log in the run folder; from then on the load is not what the policy would have made it.
+    Fails when: it died for another reason.
+    Remedy: read the worker's log in the run folder; after that time the policy did not control the load.
     """
     if run.policy is None:
         return None
@@ -68,14 +68,15 @@ def controller(run: Evidence) -> Check | None:
 
 
 def lost_credit(run: Evidence) -> Check | None:
-    """Whether all credit was returned.
+    """Whether all credits were returned.
 
-    A send that failed, or that its producer could not report before it died, may have been written all the same. Its
-    credit does not come back, or the limit might be exceeded: from then on, so many fewer messages can be outstanding.
+    A send that failed, or whose producer died before it reported, may still have been written. Its credit is not
+    returned, because the limit could be exceeded otherwise. Each such credit reduces the number of messages that can be
+    outstanding by one.
 
-    Looks at: `ambiguous` in the table `backpressure`.
-    Warns when: there is one.
-    To do: see `problems` for the errors, and the broker's log.
+    Data: `ambiguous` in the table `backpressure`.
+    Warns when: it is above 0.
+    Remedy: see `problems` for the errors, and the broker's log.
     """
     if run.policy is None or not run.policy.is_credit:
         return None

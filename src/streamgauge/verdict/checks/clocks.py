@@ -1,4 +1,4 @@
-"""Checks of the wall clock: did the load begin when it was to, and did the clock that figures rest on keep going."""
+"""Checks of the wall clock: whether the load started on time, and whether the clock was changed during the run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from streamgauge.verdict.check import Check, passed, unknown
 from streamgauge.verdict.evidence import Evidence
 
 START_LATE_MS: Final = 100.0
-"""Hosts that set their clocks over a network may be tens of milliseconds apart: a begin that is asked for in wall time
-means no less."""
+"""Clocks of hosts that synchronize over a network may differ by tens of milliseconds; a start in wall time cannot be
+more precise."""
 WALL_MOVED_MS: Final = 1.0
-"""What the time of a record is exact to: less cannot be seen in any figure."""
+"""Resolution of record timestamps: a smaller change is not visible in any result."""
 SLEW: Final = 500e-6
-"""How fast NTP lets a clock catch up, at most; what moves faster was set."""
+"""Fastest rate at which NTP slews a clock; a faster change means that the clock was set."""
 READ_NS: Final = 100_000
-"""How far two readings of a pair of clocks may be off; mostly it is less than a microsecond."""
+"""Error bound of a reading of two clocks; usually less than a microsecond."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """How far the wall clock was ahead of the monotonic clock, and when, on the monotonic clock."""
+    """Difference between the wall clock and the monotonic clock, and when it was read (monotonic clock)."""
 
     at_ns: int
     ahead_ns: int
@@ -32,20 +32,21 @@ class ClockReading:
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """How the wall clock moved against the monotonic clock."""
+    """Change of the wall clock relative to the monotonic clock."""
 
     in_all_ns: int
-    """Between the smallest and the largest lead that was read."""
+    """Largest minus smallest difference."""
     step_ns: int
-    """What it was set by, the largest of several times: above 0 forward, below 0 back; 0 where it was never set."""
+    """Largest step by which the clock was set: above 0 forward, below 0 back; 0 if it was not set."""
     step_at_ns: int | None
-    """When that was seen first."""
+    """When this step was first seen."""
 
 
 def movement(readings: Sequence[ClockReading]) -> Movement:
-    """How the wall clock moved from reading to reading; in order of time.
+    """Change of the wall clock over readings in order of time.
 
-    It was set where it moved by more between two readings than NTP can slew it meanwhile, and than readings are off.
+    The clock was set if it moved between two readings by more than the maximum slew of NTP and the error of the
+    readings.
     """
     leads = [each.ahead_ns for each in readings]
     steps = [
@@ -60,10 +61,10 @@ def movement(readings: Sequence[ClockReading]) -> Movement:
 def start(run: Evidence) -> Check | None:
     """Whether the load started at `phases.start_at`.
 
-    Looks at: `phases.start_at`, beside the begin of the first phase in run.json, put on the wall clock by the pair of
-    clocks that was read when the run began.
-    Fails when: it began more than {START_LATE_MS:g} ms late.
-    To do: name a later time. Broker and workers must be ready by then: the program says how long that takes.
+    Data: `phases.start_at`, and the start of the first phase in run.json, converted to wall time with the pair of clock
+    readings from the start of the run.
+    Fails when: the load started more than {START_LATE_MS:g} ms late or early.
+    Remedy: set a later time. Broker and workers must be ready by then; the error message states how long that takes.
     """
     asked = run.profile.start_at
     if asked is None:
@@ -83,21 +84,20 @@ def start(run: Evidence) -> Check | None:
 
 
 def wall_clock(run: Evidence) -> Check | None:
-    """Whether the wall clock was left alone while a figure rested on it.
+    """Whether the wall clock was left unchanged while results depended on it.
 
-    Times of messages are read from the monotonic clock, which nobody can set. What others write down in wall time is
-    put beside them by the lead of the wall clock over the monotonic clock when the run began. So on the wall clock
-    rest: the latency `since_record_time` of a run that only consumes; of a pipeline, when the broker appended messages
-    to its source and sink, when batches began, and so the stages of a message on its way and the times of batches; and
-    when the load begins, with `phases.start_at`. No other figure does. The lead changes when somebody sets the wall
-    clock, when NTP lets it catch up (by 500 ppm at most; Linux slews both clocks alike), and when the machine sleeps,
-    because the monotonic clock then stands still.
+    Message times are read from the monotonic clock, which cannot be set. Wall-clock times of other systems are
+    converted with the difference between both clocks at the start of the run. The following depend on the wall clock:
+    the latency `since_record_time` of a run that only consumes; the stages and batch times of a pipeline (append times
+    in source and sink, batch starts); and the start of the load with `phases.start_at`. Nothing else does. The
+    difference changes if the wall clock is set, if NTP slews it (by 500 ppm at most; Linux slews both clocks alike),
+    and if the machine sleeps, because the monotonic clock then stops.
 
-    Looks at: both clocks, read together when the run began, every half second, and when it ended.
-    Warns when: the lead changed by {WALL_MOVED_MS:g} ms or more in all, at once or little by little, and no figure
-    rests on it.
-    Fails when: it changed by as much, and a figure rests on it; where only the begin of the load does, before that.
-    To do: stop what sets the clock (NTP, the synchronisation of a virtual machine with its host) while you measure.
+    Data: readings of both clocks at the start of the run, every half second, and at the end.
+    Warns when: the difference changed by {WALL_MOVED_MS:g} ms or more in total, and no result depends on it.
+    Fails when: it changed by as much, and a result depends on it; for the start of the load, only changes before it
+    count.
+    Remedy: disable clock adjustments (NTP, the synchronization of a virtual machine with its host) during measurements.
     """
     readings = _readings(run)
     resting = _resting(run, readings)
@@ -121,7 +121,7 @@ def wall_clock(run: Evidence) -> Check | None:
 
 
 def _resting(run: Evidence, readings: Sequence[ClockReading]) -> list[str]:
-    """What rests on the wall clock, in words; on its way to the begin of the load, when that is."""
+    """Results that depend on the wall clock, in words; the start of the load only if the clock moved before it."""
     begun_ns = min((phase.from_ns for phase in run.facts.phases), default=None)
     is_timed = begun_ns is not None and run.profile.start_at is not None
     before = sum(each.at_ns < (begun_ns or 0) for each in readings)
@@ -135,7 +135,7 @@ def _resting(run: Evidence, readings: Sequence[ClockReading]) -> list[str]:
 
 
 def _readings(run: Evidence) -> list[ClockReading]:
-    """Every reading of both clocks, in order of time."""
+    """All readings of both clocks, in order of time."""
     facts = run.facts
     readings = [ClockReading(facts.monotonic_ns, facts.wall_ns - facts.monotonic_ns)]
     readings += [
@@ -149,7 +149,7 @@ def _readings(run: Evidence) -> list[ClockReading]:
 
 
 def _zero_ns(run: Evidence) -> int:
-    """Second 0 of tables: when the measure phase began."""
+    """Second 0 of the tables: start of the measure phase."""
     measured = run.facts.phase("measure")
     if measured is not None:
         return measured.from_ns

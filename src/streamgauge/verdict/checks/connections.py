@@ -1,4 +1,4 @@
-"""Checks of connections beside the load: were they answered, and were there as many as asked for."""
+"""Checks of connections besides the load: whether they succeeded, and reached their target rate."""
 
 from typing import Final
 
@@ -9,15 +9,15 @@ from streamgauge.verdict.checks.pace import RATE_CLOSE, RATE_EXACT, RATE_GRAINS
 from streamgauge.verdict.evidence import Evidence, Row
 
 ALL_BUSY: Final = 0.9
-"""Share of the operations that may be under way at once, from which on it is the answers that are waited for."""
+"""Share of the concurrent operations from which the cluster's response time limits the rate."""
 
 
 def answered(run: Evidence) -> Check | None:
-    """Whether connections were taken and answered: those opened, those held, and clients that ask for metadata.
+    """Whether operations on connections succeeded: connections opened, connections held, and metadata requests.
 
-    Looks at: the counts of the whole run, kind by kind.
-    Fails when: one failed; of the instrument, where it failed because this machine had no more files, ports or threads.
-    To do: see the broker's log, its limits of connections and its CPU; or lower connections.open.
+    Data: the counts of the whole run, by kind.
+    Fails when: an operation failed; about the instrument if this machine ran out of files, ports or threads.
+    Remedy: see the broker's log, its connection limits and its CPU; or lower connections.open.
     """
     if not run.profile.connections:
         return None
@@ -47,12 +47,12 @@ def _failures(row: Row) -> str:
 def connection_rate(run: Evidence) -> Check | None:
     """Whether connections were opened and used at their target rate in the measure phase.
 
-    Looks at: operations that began in the measure phase, by its length, of the kind that is furthest off. Up to
-    {RATE_EXACT:.1%} or {RATE_GRAINS} more or less is exact.
-    Warns when: a kind is off by up to {RATE_CLOSE:.0%}.
-    Fails when: it is off by more; of the system, where answers took so long that {ALL_BUSY:.0%} of the operations that
-    may be under way at once were.
-    To do: lower connections.open or connections.metadata, raise connections.hold.refresh, or add CPU.
+    Data: operations started in the measure phase / its length, for the kind with the largest difference from its target
+    rate. Differences of up to {RATE_EXACT:.1%} or {RATE_GRAINS} operations are ignored.
+    Warns when: the difference is up to {RATE_CLOSE:.0%}.
+    Fails when: it is larger; about the system if, on average, {ALL_BUSY:.0%} or more of the allowed concurrent
+    operations waited for a response.
+    Remedy: lower connections.open or connections.metadata, raise connections.hold.refresh, or add CPU.
     """
     if not run.profile.connections:
         return None
@@ -73,7 +73,7 @@ def connection_rate(run: Evidence) -> Check | None:
 
 
 def _cause(run: Evidence, row: Row) -> tuple[About, str, str]:
-    """Who kept operations from beginning in time: whom it is about, what was seen, and what to do."""
+    """Why operations did not start in time: what the check is about, evidence, and advice."""
     if any(worker.died and worker.role == "connector" for worker in run.facts.workers):
         return "instrument", "; the worker died", "See the check of workers."
     under_way, at_once = row["under_way"], row["at_once"]
@@ -92,5 +92,5 @@ def _off(row: Row) -> float:
 
 
 def _off_share(row: Row) -> float:
-    """How far off a kind is, what counts as exact apart."""
+    """Difference of a kind from its target, without the ignored part."""
     return max(0.0, _off(row) - RATE_GRAINS) / (_wanted(row) or 1.0)

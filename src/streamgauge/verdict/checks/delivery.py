@@ -1,4 +1,4 @@
-"""Checks of delivery: what became of the messages, over the whole run."""
+"""Checks of delivery over the whole run."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,12 +17,12 @@ _ADVICE_PIPED: Final = {
     "duplicate_producer": "A Kafka sink is at least once: a restarted query writes its last batch again.",
     "reordered": "Some messages of a partition were reordered: see the log of the query for retries.",
 }
-"""What to do where a pipeline stands between the topics."""
+"""Advice for runs with a pipeline between the topics."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Class:
-    """A count that should be zero: which messages, out of which count, how grave, and what to do."""
+    """A count that should be zero: the messages, the total they are part of, the status, and advice."""
 
     name: str
     title: str
@@ -52,10 +52,10 @@ class _Class:
     @property
     def doc(self) -> str:
         """The class as a docstring of a check."""
-        when = f"{'Fails' if self.status == 'fail' else 'Warns'} when: there is one."
-        group = " for the group that fared worst" if self.needs_consumers else ""
-        looks_at = f"Looks at: the count `{self.name}` of the whole run{group}."
-        return f"Whether messages were {self.words}.\n\n{looks_at}\n{when}\nTo do: {self.advice}"
+        when = f"{'Fails' if self.status == 'fail' else 'Warns'} when: it is above 0."
+        group = " for the worst group" if self.needs_consumers else ""
+        data = f"Data: the count `{self.name}` of the whole run{group}."
+        return f"Whether there were messages {self.words}.\n\n{data}\n{when}\nRemedy: {self.advice}"
 
 
 _CLASSES: Final = (
@@ -92,14 +92,14 @@ _CLASSES: Final = (
         "Another producer writes to the topic: use a separate topic.",
     ),
     _Class(
-        "unacked_received", "None received unacknowledged", "received though never acknowledged", "received", "warn",
+        "unacked_received", "No unacked messages received", "received though never acknowledged", "received", "warn",
         "A send that failed or has no report may still have been written: a retry creates a duplicate.",
     ),
 )  # fmt: skip
 
 
 CLASSES: Final = tuple(Rule(each.name, each.title, SYSTEM, each.answer, each.doc) for each in _CLASSES)
-"""One rule for each class of delivery."""
+"""One rule for each delivery class."""
 
 
 def _of(count: int, total: int | None) -> str:
@@ -109,11 +109,11 @@ def _of(count: int, total: int | None) -> str:
 
 
 def corrupt(run: Evidence) -> Check | None:
-    """Whether every checksum that was verified agrees.
+    """Whether all verified checksums match.
 
-    Looks at: the count `corrupt` of the whole run; `verify` says how many checksums are verified.
-    Fails when: one is wrong.
-    To do: see the table `problems` for partitions and offsets; bytes changed on the way.
+    Data: the count `corrupt` of the whole run; `verify` sets the share of checksums to verify.
+    Fails when: a checksum does not match.
+    Remedy: see the table `problems` for partitions and offsets; bytes changed on the way.
     """
     if not run.consumes or run.profile.verify_every is None or (run.piped and not run.piped.keeps_content):
         return None
@@ -132,10 +132,10 @@ def corrupt(run: Evidence) -> Check | None:
 def aborted_received(run: Evidence) -> Check | None:
     """Whether messages of aborted transactions stayed invisible.
 
-    Looks at: the count `aborted_received` of the whole run, for the group that fared worst; and `isolation.level` in
-    consume.client. Consumers that read what is not committed are meant to receive it.
-    Fails when: there is one, and consumers are to read only what is committed.
-    To do: see `problems` for their partitions and offsets; the broker or the client gave out what was aborted.
+    Data: the count `aborted_received` of the whole run, for the worst group; and `isolation.level` in consume.client.
+    Consumers with read_uncommitted are expected to receive such messages.
+    Fails when: the count is above 0 and consumers use read_committed.
+    Remedy: see `problems` for partitions and offsets; the broker or the client delivered aborted messages.
     """
     load, consume = run.profile.load, run.profile.consume
     if consume is None or load is None or not load.transactional:
@@ -156,9 +156,10 @@ def aborted_received(run: Evidence) -> Check | None:
 def transactions(run: Evidence) -> Check | None:
     """Whether every transaction was committed or aborted as intended.
 
-    Looks at: how transactions of the whole run ended, in the table `transactions`.
-    Warns when: the broker did not say how one ended; what of it nobody received is undecided.
-    To do: see the broker's log; raise transaction.timeout.ms in load.client.
+    Data: outcomes of transactions of the whole run, in the table `transactions`.
+    Warns when: the outcome of a transaction is unknown; the outcome of its messages is then unknown unless they were
+    received.
+    Remedy: see the broker's log; raise transaction.timeout.ms in load.client.
     """
     ended = {row["outcome"]: row["count"] for row in run.matching("transactions", scope="run")}
     if not ended:
@@ -171,11 +172,11 @@ def transactions(run: Evidence) -> Check | None:
 
 
 def resent(run: Evidence) -> Check | None:
-    """Whether messages had to be sent again.
+    """Whether no message had to be sent again.
 
-    Looks at: the count `resent` of the whole run.
-    Warns when: there is one.
-    To do: see the table `resends` for the errors, and the broker's log.
+    Data: the count `resent` of the whole run.
+    Warns when: it is above 0.
+    Remedy: see the table `resends` for the errors, and the broker's log.
     """
     if run.profile.load is None or not run.profile.load.resend:
         return None
@@ -191,12 +192,12 @@ def resent(run: Evidence) -> Check | None:
 
 
 def undecided(run: Evidence) -> Check | None:
-    """Whether the fate of every message can be decided; never more than unknown where it cannot.
+    """Whether the outcome of every message is known. The check is unknown otherwise; it never warns or fails.
 
-    Looks at: the count `unknown` of the whole run: acknowledged messages of which nobody can tell whether they should
-    have been received, and messages without a report that were not received.
-    To do: read the counts of delivery as lower bounds; log ends, positions or the end of a transaction are missing, or
-    a worker died.
+    Data: the count `unknown` of the whole run: acknowledged messages for which it is unknown whether they should have
+    been received, and messages without a delivery report that were not received.
+    Remedy: read the delivery counts as lower bounds; log ends, positions or transaction outcomes are missing, or a
+    worker died.
     """
     if not (run.sends and run.consumes and run.is_followed):
         return None
@@ -216,13 +217,13 @@ def undecided(run: Evidence) -> Check | None:
 
 
 def unsent(run: Evidence) -> Check | None:
-    """Whether everything that was due was sent.
+    """Whether all due messages were sent.
 
-    Looks at: the count `unsent` of the whole run.
-    Warns when: there is one, and the policy throttled producers.
-    Fails when: there is one otherwise; of the system, where the client's queue was full {FULL_QUEUE_SHARE:.1%} of the
+    Data: the count `unsent` of the whole run.
+    Warns when: it is above 0, and the policy throttled producers.
+    Fails when: it is above 0 otherwise; about the system if the client's queue was full {FULL_QUEUE_SHARE:.1%} of the
     time or more, or the scenario stopped a producer or the broker.
-    To do: add producers (load.producers) or CPU, or lower load.rate.
+    Remedy: add producers (load.producers) or CPU, or lower load.rate.
     """
     if not run.has_schedule:
         return None
@@ -238,11 +239,11 @@ def unsent(run: Evidence) -> Check | None:
 
 
 def drain(run: Evidence) -> Check | None:
-    """Whether consumers reached the log end before the drain was over.
+    """Whether consumers reached the log end before the end of the drain.
 
-    Looks at: `drained` of run.json.
+    Data: `drained` in run.json.
     Warns when: they did not.
-    To do: raise phases.drain, add consumers, or lower load.rate.
+    Remedy: raise phases.drain, add consumers, or lower load.rate.
     """
     if not (run.sends and run.consumes):
         return None

@@ -1,4 +1,4 @@
-"""The check of faults: was everything done to the run that the scenario asks for."""
+"""The check of faults: whether all faults of the scenario were injected."""
 
 from streamgauge.domain.text.numbers import listed
 from streamgauge.verdict.check import Check, passed, unknown
@@ -8,9 +8,9 @@ from streamgauge.verdict.evidence import Evidence
 def faults(run: Evidence) -> Check | None:
     """Whether every fault of the scenario was injected.
 
-    Looks at: the table `faults` beside `faults` of the scenario.
-    Fails when: one could not be carried out, or was not.
-    To do: see the error; name targets that the run has, at times that lie within the measure phase.
+    Data: the table `faults`, and `faults` of the scenario.
+    Fails when: a fault could not be injected, or was not.
+    Remedy: see the error; name targets that exist in the run, at times within the measure phase.
     """
     asked = run.profile.fault_count
     if not asked:

@@ -1,4 +1,4 @@
-"""Checks of the lag sampler: did it see the cluster, and did it cost what it measures."""
+"""Checks of the lag sampler: whether it received answers, and how much CPU it used."""
 
 from typing import Final
 
@@ -12,11 +12,11 @@ _ROLE: Final = "lag"
 
 
 def lag_samples(run: Evidence) -> Check | None:
-    """Whether the cluster answered requests for offsets when lag was sampled.
+    """Whether the cluster answered the offset requests of lag samples.
 
-    Looks at: samples of the whole run in the table `lag`, and how many of them have an error.
-    Warns when: {FAILED_SHARE:.0%} of them or more failed; of the system, where the scenario stopped the broker.
-    To do: see the errors in the table `lag`; sample less often (lag.every).
+    Data: samples of the whole run in the table `lag`, and those with an error.
+    Warns when: {FAILED_SHARE:.0%} or more of the samples failed; about the system if the scenario stopped the broker.
+    Remedy: see the errors in the table `lag`; sample less often (lag.every).
     """
     if run.profile.lag_every_ns is None or not (run.sends or run.consumes):
         return None
@@ -35,11 +35,11 @@ def lag_samples(run: Evidence) -> Check | None:
 
 
 def lag_sampler(run: Evidence) -> Check | None:
-    """Whether sampling lag cost so much that it may show in what is measured.
+    """Whether lag sampling used so little CPU that it does not affect the results.
 
-    Looks at: the CPU of the process that samples, over the measure phase.
+    Data: CPU of the sampling process over the measure phase.
     Warns when: it used more than {SAMPLER_CORES:.0%} of a core.
-    To do: sample less often (lag.every), or not at all.
+    Remedy: sample less often (lag.every), or not at all.
     """
     if run.profile.lag_every_ns is None or not (run.sends or run.consumes):
         return None

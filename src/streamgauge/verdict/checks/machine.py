@@ -1,4 +1,4 @@
-"""Checks of the machine: had workers and host the CPU they needed, and what pauses left their mark."""
+"""Checks of the machine: whether workers and host had enough CPU, and whether pauses affected the results."""
 
 from typing import Final
 
@@ -8,28 +8,28 @@ from streamgauge.verdict.checks.pace import MOVED_MS, MOVED_SHARE, is_core_moved
 from streamgauge.verdict.evidence import Evidence, Row, largest
 
 ONE_CORE: Final = 0.95
-"""CPU of a worker from which on its one Python thread may have had no reserve."""
+"""CPU of a worker from which its single Python thread may have no headroom."""
 FELL_BEHIND: Final = 0.99
-"""Consumers that receive less than this share of what they are to receive fall behind."""
+"""Consumers that receive less than this share of the acknowledged messages fall behind."""
 IN_POLL_SHARE: Final = 0.10
-"""A consumer that spends less of its time in poll hardly ever waits for a message."""
+"""A consumer that spends less of its time in poll hardly ever waits for messages."""
 IDLE_SHARE: Final = 0.05
 OTHERS_SHARE: Final = 0.20
-"""Of the CPU used; the kernel's work for the network takes some part that belongs to no process."""
+"""Share of the CPU used; the kernel's network processing uses some that belongs to no process."""
 STEAL_WARN: Final = 0.02
 STEAL_FAIL: Final = 0.10
 GAPS_WARN: Final = 0.01
-"""Share of the time from which on gaps between polls can move a p99."""
+"""Share of the time from which gaps between polls can affect a p99."""
 GAPS_FAIL: Final = 0.05
 PAUSES_SHARE: Final = 0.01
 TAIL_SHARE: Final = 0.5
-"""A pause of half a p99.9 is what that percentile is made of."""
+"""A pause of half a p99.9 dominates that percentile."""
 STOPPED_LEAST: Final = 0.01
-"""What is due while threads are stopped is late by tens of milliseconds: from one message in a hundred on, a p99 is
-made of it."""
+"""Messages due while threads are stopped are late by tens of milliseconds: from one in a hundred, they determine the
+p99."""
 STOPPED_MOST: Final = 0.10
-"""From here on a quota sets the pace on at least one core, however many others had none of it; the share of stolen time
-that makes a run invalid is the same."""
+"""From this share a quota limits the rate on at least one core, even if other cores were not throttled; the same share
+of steal time makes a run invalid."""
 
 _SEEN_BY: Final = {
     "producer": ("ack_response", "ack_service"),
@@ -38,15 +38,17 @@ _SEEN_BY: Final = {
 
 
 def worker_cpu(run: Evidence) -> Check | None:
-    """Whether a worker used all the CPU that one thread can use, and a figure suffered from it.
+    """Whether every worker had enough CPU; its single Python thread can use one core.
 
-    Looks at: the CPU of each producer and consumer process over the measure phase; as fast as possible means using it
-    up, so that it then passes. Consumers that process are judged by `processing_delay`.
-    Warns when: a worker used {ONE_CORE} cores or more, and no figure suffered.
-    Fails when: such a producer moved a median or p99 by its own delay, or sends in a closed loop, whose pace it then
-    sets; or a group received less than {FELL_BEHIND:.0%} of what was acknowledged, and such a consumer spent less than
-    {IN_POLL_SHARE:.0%} of its time in poll.
-    To do: add workers of this role (load.producers, consume.consumers, with a process for each) or cores, or lower
+    A load as fast as possible is meant to use all CPU, and the check passes. Consumers with processing are checked by
+    `processing_delay` instead.
+
+    Data: CPU of each producer and consumer process over the measure phase.
+    Warns when: a worker used {ONE_CORE} cores or more, and no result was affected.
+    Fails when: such a producer changed a median or p99 by its own delay, or sends in a closed loop, where it then
+    limits the rate; or a group received less than {FELL_BEHIND:.0%} of the acknowledged messages, and such a consumer
+    spent less than {IN_POLL_SHARE:.0%} of its time in poll.
+    Remedy: add workers of this role (load.producers, consume.consumers, with a process for each) or cores, or lower
     load.rate.
     """
     if not (run.sends or run.consumes):
@@ -86,14 +88,13 @@ def _is_starved(run: Evidence, row: Row) -> bool:
 
 
 def machine_cpu(run: Evidence) -> Check:
-    """Whether the machine had CPU to spare, and whether a hypervisor took some of it away.
+    """Whether the machine had spare CPU, and the hypervisor took little of it (steal time).
 
-    Looks at: idle and stolen time of all cores over the measure phase, and CPU that no process of the run used.
-    Warns when: {STEAL_WARN:.0%} or more was stolen; or less than {IDLE_SHARE:.0%} was idle, unless the run is as fast
-    as possible, or others used {OTHERS_SHARE:.0%} or more of the CPU that was used.
-    Fails when: {STEAL_FAIL:.0%} or more was stolen.
-    To do: measure on a machine that is not shared, stop what else runs, lower load.rate, or measure a broker on another
-    host.
+    Data: idle and steal time of all cores over the measure phase, and CPU used by processes outside the run.
+    Warns when: steal time was {STEAL_WARN:.0%} or more; or idle time was less than {IDLE_SHARE:.0%}, and the load was
+    not as fast as possible or other processes used {OTHERS_SHARE:.0%} or more of the CPU used.
+    Fails when: steal time was {STEAL_FAIL:.0%} or more.
+    Remedy: use a dedicated machine, stop other processes, lower load.rate, or use a broker on another host.
     """
     host = next(iter(run.processes("host")), None)
     if host is None or host.get("idle_share") is None:
@@ -118,7 +119,7 @@ def machine_cpu(run: Evidence) -> Check:
 
 
 def _cores_of_others(run: Evidence, host: Row) -> float | None:
-    """CPU that the machine spent on what is no process of the run, its kernel's own work included."""
+    """CPU used by the machine outside the processes of the run, including the kernel's own work."""
     if host.get("cpu_cores") is None:
         return None
     ours = [row for row in run.matching("resources", scope="measure") if row["role"] != "host"]
@@ -126,27 +127,29 @@ def _cores_of_others(run: Evidence, host: Row) -> float | None:
 
 
 def producer_polls(run: Evidence) -> Check | None:
-    """Whether producers served delivery reports so late that acknowledgement latency suffered.
+    """Whether producers polled often enough that acknowledgement latency was not affected.
 
-    Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
-    {MOVED_MS:g} ms. The worst producer counts; seconds in which the scenario stopped it do not.
+    A delivery report is served, and its time recorded, at the next poll.
+
+    Data: the longest gap between two polls in each second. A gap is long if it exceeds {MOVED_SHARE:.0%} of the p99 and
+    {MOVED_MS:g} ms. The worst producer counts, without seconds in which the scenario stopped it.
     Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
-    Fails when: they take {GAPS_FAIL:.0%} or more, unless the run is as fast as possible: then the rate stands.
-    To do: give the producers more CPU, or add producers; as fast as possible, set load.rate to learn the latency.
+    Fails when: they take {GAPS_FAIL:.0%} or more, unless the load is as fast as possible: the rate is valid then.
+    Remedy: give the producers more CPU, or add producers; to measure latency, set load.rate instead of `max`.
     """
     return _poll_gaps(run, "producer", "ack_polls", "ack") if run.sends else None
 
 
 def consumer_polls(run: Evidence) -> Check | None:
-    """Whether consumers polled so late that end-to-end latency suffered.
+    """Whether consumers polled often enough that end-to-end latency was not affected.
 
-    Consumers that process, or keep to a rate, make gaps on purpose, and are not asked.
+    Consumers with processing or a rate limit cause gaps intentionally, and are not checked.
 
-    Looks at: the longest gap between two polls in each second; long above {MOVED_SHARE:.0%} of the p99 and above
-    {MOVED_MS:g} ms. The worst consumer counts; seconds in which the scenario stopped it do not.
+    Data: the longest gap between two polls in each second. A gap is long if it exceeds {MOVED_SHARE:.0%} of the p99 and
+    {MOVED_MS:g} ms. The worst consumer counts, without seconds in which the scenario stopped it.
     Warns when: long gaps take {GAPS_WARN:.0%} of the time or more.
-    Fails when: they take {GAPS_FAIL:.0%} or more, unless the run is as fast as possible: then the rate stands.
-    To do: give the consumers more CPU, or add consumers; as fast as possible, set load.rate to learn the latency.
+    Fails when: they take {GAPS_FAIL:.0%} or more, unless the load is as fast as possible: the rate is valid then.
+    Remedy: give the consumers more CPU, or add consumers; to measure latency, set load.rate instead of `max`.
     """
     if not (run.sends and run.consumes) or run.is_held_back:
         return None
@@ -154,11 +157,11 @@ def consumer_polls(run: Evidence) -> Check | None:
 
 
 def _poll_gaps(run: Evidence, role: str, name: str, path: str) -> Check | None:
-    """Whether the long gaps between polls cover a share of the time that a p99 can feel.
+    """Whether the share of the time in long gaps between polls can affect a p99.
 
-    What arrives during a gap is noticed at its end. A gap is long above a tenth of the p99 and above 1 ms. A look tells
-    the longest gap of one second only; the worst worker counts. While the scenario has stopped a worker, it is no fault
-    of the instrument that it does not poll.
+    Messages that arrive during a gap are noticed at its end. A gap is long above a tenth of the p99 and above 1 ms.
+    Each sample has the longest gap of one second only; the worst worker counts. Seconds in which the scenario stopped a
+    worker are not the instrument's fault.
     """
     p99 = next((value for metric in _SEEN_BY[role] if (value := run.latency(metric).get("p99_ms"))), None)
     looks = [row for row in run.matching("resources", scope="interval", role=role) if _is_measured(run, row)]
@@ -193,12 +196,12 @@ def _is_measured(run: Evidence, row: Row) -> bool:
 
 
 def garbage_collection(run: Evidence) -> Check | None:
-    """Whether garbage collection pauses of the broker dominate the tail latency.
+    """Whether garbage collection pauses of the broker are too short to dominate the tail latency.
 
-    Looks at: pauses of embedded brokers in the measure phase.
+    Data: pauses of embedded brokers in the measure phase.
     Warns when: they take {PAUSES_SHARE:.0%} of the time or more, or the longest is {TAIL_SHARE:.0%} of the p99.9 or
     more.
-    To do: check the broker's heap, or read the tail as garbage collection.
+    Remedy: check the broker's heap, or attribute the tail to garbage collection.
     """
     if not run.facts.broker.processes:
         return None
@@ -218,31 +221,31 @@ def garbage_collection(run: Evidence) -> Check | None:
 
 
 def stopped(share: float, periods_share: float | None, cores: int | None) -> tuple[float, float]:
-    """The share of the time that threads were stopped: at least, and at most.
+    """Lower and upper bound of the share of the time that threads were stopped.
 
-    `share` is what the kernel counts, by time: it adds up what was stopped on several cores at once, so a core was
-    stopped for one part in `cores` of it at least. No thread was stopped outside the periods in which the quota was
-    used up, which take `periods_share` of the time.
+    `share` is the kernel's total / elapsed time. It is summed over cores that were stopped at the same time, so a core
+    was stopped for at least one part in `cores` of it. Threads are only stopped in periods in which the quota was used
+    up, which take `periods_share` of the time.
     """
     most = min(1.0, share, 1.0 if periods_share is None else periods_share)
     return min(most, share / cores) if cores else 0.0, most
 
 
 def cpu_quota(run: Evidence) -> Check | None:
-    """Whether a CPU quota stopped workers, and an embedded broker with them, while the run was measured.
+    """Whether workers, and an embedded broker with them, ran without being throttled by a CPU quota.
 
-    A container with a CPU limit (`docker run --cpus`, `limits.cpu` of Kubernetes) may use so much in each period,
-    mostly of 100 ms. Once that is used up, all its threads are stopped until the next period, while the machine may be
-    idle. In the figures it looks as if the broker had stood still. The kernel adds up what was stopped on several cores
-    at once, so how long threads were stopped is known between two bounds: the sum by the number of cores, and the sum,
-    or the length of the periods concerned if that is less.
+    A container with a CPU limit (`docker run --cpus`, `limits.cpu` of Kubernetes) has a CPU quota for each period,
+    usually of 100 ms. When it is used up, all its threads are stopped until the next period, even if the machine is
+    idle. In the results this looks as if the broker had stalled. The kernel's counter is summed over cores that were
+    stopped at the same time, so the time that threads were stopped is known within two bounds: at least the counter /
+    number of cores, and at most the counter or the length of the periods in which the quota was used up.
 
-    Looks at: what the kernel counts (`cpu.stat`) of the cgroups that the workers are in, at every level, over the
-    measure phase.
+    Data: the kernel's counters (`cpu.stat`) of the workers' cgroups, at every level, over the measure phase.
     Warns when: threads were stopped at all.
     Fails when: they were stopped for {STOPPED_LEAST:.0%} of the time or more by the lower bound, or for
-    {STOPPED_MOST:.0%} or more by the upper one; also with a load as fast as possible, whose rate is then the quota's.
-    To do: give the container whole cores (`docker run --cpuset-cpus`) or a larger limit, or lower load.rate.
+    {STOPPED_MOST:.0%} or more by the upper bound; also with a load as fast as possible, whose rate the quota then
+    limits.
+    Remedy: give the container whole cores (`docker run --cpuset-cpus`) or a larger limit, or lower load.rate.
     """
     host = next(iter(run.processes("host")), {})
     share = host.get("throttled_share")

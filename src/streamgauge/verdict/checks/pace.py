@@ -1,4 +1,4 @@
-"""Checks of the pace: was the load offered as asked, and if not, who held it up."""
+"""Checks of the pace: whether the load was sent as configured, and the cause if not."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from streamgauge.verdict.check import About, Check, Status, passed, unknown
 from streamgauge.verdict.evidence import FULL_QUEUE_SHARE, Evidence
 
 MOVED_SHARE: Final = 0.10
-"""A figure counts as moved by more than a tenth of itself ..."""
+"""A value is affected if it changes by more than a tenth of itself ..."""
 MOVED_MS: Final = 1.0
 """... and by more than this."""
 RATE_EXACT: Final = 0.001
@@ -15,7 +15,7 @@ RATE_CLOSE: Final = 0.01
 RATE_GRAINS: Final = 2
 """Messages that may fall on the other side of the edges of the measure phase."""
 BARELY_FULL: Final = 0.05
-"""As fast as possible means that the queue is full; below this share of the time it was not the system that limited."""
+"""As fast as possible means that the queue is full; below this share of the time the system was not the limit."""
 
 _PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end"}
 _CORE: Final = ("p50_ms", "p99_ms")
@@ -24,20 +24,20 @@ _TAIL: Final = ("p99_9_ms",)
 HELD_BACK: Final = "; the policy throttled producers"
 
 BUSY_PER_SECOND: Final = 1_000
-"""From this rate on, a request for every message is worth a warning."""
+"""From this rate, one request per message is worth a warning."""
 
 
 def is_more(larger: float, smaller: float) -> bool:
-    """Whether a figure lies above another by more than a tenth of itself and by more than a millisecond."""
+    """Whether a value exceeds another by more than a tenth of itself and by more than a millisecond."""
     return larger - smaller > max(MOVED_SHARE * larger, MOVED_MS)
 
 
 def moved(run: Evidence, percentile: str) -> tuple[str, float, float] | None:
-    """The path whose percentile the schedule delay moved most in proportion: words, response and service time in ms.
+    """The path whose percentile the schedule delay changed most in proportion: words, response and service time in ms.
 
-    Both are percentiles of the same messages, so what lies between them is what the schedule delay did to it. With a
-    policy, its wait lies between them, too: in place of the service time then stands the response time without the
-    schedule delay of admitted messages.
+    Both are percentiles of the same messages, so the schedule delay is their difference. With a policy, the difference
+    also contains its throttling; the response time without the schedule delay of admitted messages then replaces the
+    service time.
     """
     found = []
     late = None if run.policy is None else (run.schedule_delay or {}).get(percentile) or 0.0
@@ -52,12 +52,12 @@ def moved(run: Evidence, percentile: str) -> tuple[str, float, float] | None:
 
 
 def is_core_moved(run: Evidence) -> bool:
-    """Whether the schedule delay moved a median or a p99."""
+    """Whether the schedule delay affected a median or a p99."""
     return _first_moved(run, _CORE) is not None
 
 
 def _first_moved(run: Evidence, percentiles: tuple[str, ...]) -> str | None:
-    """The first percentile that the schedule delay moved; messages that were never sent move some, too."""
+    """The first percentile that the schedule delay affected; messages never sent can also change one."""
     late = run.schedule_delay or {}
     for name in percentiles:
         figure = moved(run, name)
@@ -67,7 +67,7 @@ def _first_moved(run: Evidence, percentiles: tuple[str, ...]) -> str | None:
 
 
 def cause(run: Evidence) -> tuple[About, str, str]:
-    """Who kept messages from being sent in time: whom the check is about, what was seen, and what to do."""
+    """Why messages were not sent on time: what the check is about, evidence, and advice."""
     dead = [worker for worker in run.facts.workers if worker.died and worker.role == "producer"]
     if dead:
         declared = all(worker.declared_dead for worker in dead)
@@ -85,7 +85,7 @@ def cause(run: Evidence) -> tuple[About, str, str]:
 
 
 def shortfall(run: Evidence) -> tuple[About, str, str]:
-    """Who kept messages from being sent at all: the same, or the policy, unless the generator was late besides."""
+    """Why messages were not sent at all: as `cause`, or the policy, unless the generator was also late."""
     about, seen, advice = cause(run)
     if about == "system" or seen or not run.is_throttled or is_core_moved(run):
         return about, seen, advice
@@ -93,18 +93,19 @@ def shortfall(run: Evidence) -> tuple[About, str, str]:
 
 
 def schedule(run: Evidence) -> Check | None:
-    """Whether messages were sent when they were due, as far as a reported percentile can tell.
+    """Whether messages were sent when they were due, as far as it affects a reported percentile.
 
-    The time that a policy holds a message back is no schedule delay: that begins when it is due and admitted.
+    If the generator is late and only service time is reported, latency looks better than it is (coordinated omission).
+    Time that a policy throttles a message is not schedule delay, which begins when the message is due and admitted.
 
-    Looks at: the schedule delay, and response beside service time of the same messages. A percentile is moved when the
-    two differ by more than {MOVED_SHARE:.0%} of it and by more than {MOVED_MS:g} ms; with a policy, when the schedule
-    delay is as much.
-    Warns when: only a p99.9 is moved; or a median or p99 is, and the system or an injected fault is the
-    cause. The system is, when the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or more, and when
-    producers wait for it between messages (load.flush, load.transactions).
-    Fails when: a median or p99 is moved and the generator is the cause.
-    To do: add producers (load.producers) or CPU, or lower load.rate.
+    Data: the schedule delay, and response and service time of the same messages. A percentile is affected if both
+    differ by more than {MOVED_SHARE:.0%} of it and by more than {MOVED_MS:g} ms; with a policy, if the schedule delay
+    is as large.
+    Warns when: only a p99.9 is affected; or a median or p99 is, and the system or an injected fault is the cause. The
+    system is the cause if the client's queue was full {FULL_QUEUE_SHARE:.1%} of the time or more, or if producers wait
+    for it between messages (load.flush, load.transactions).
+    Fails when: a median or p99 is affected and the generator is the cause.
+    Remedy: add producers (load.producers) or CPU, or lower load.rate.
     """
     if not run.has_schedule:
         return None
@@ -135,13 +136,12 @@ def _difference(run: Evidence, percentile: str) -> str:
 def target_rate(run: Evidence) -> Check | None:
     """Whether the load was sent at its target rate.
 
-    Looks at: messages sent in the measure phase, by its length; of a load that changes, beside those that were due in
-    it. Up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages more or less is exact.
-    Warns when: the rate is off by up to {RATE_CLOSE:.0%}; or by more, and the policy throttled producers. Unknown where
-    it is off by more and the run itself was killed: what was recorded last is all that is known of it.
-    Fails when: it is off by more; of the system, where full queues, failed sends or an injected fault are the
-    cause.
-    To do: add producers or CPU, or lower load.rate; see the checks that the evidence names.
+    Data: messages sent in the measure phase / its length; for a variable load, compared with the messages due in it.
+    Differences of up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages are ignored.
+    Warns when: the difference is up to {RATE_CLOSE:.0%}; or larger, and the policy throttled producers. Unknown if it
+    is larger and the run itself was killed: the last messages may not have been recorded.
+    Fails when: it is larger; about the system if full queues, failed sends or an injected fault are the cause.
+    Remedy: add producers or CPU, or lower load.rate; see the checks that the evidence names.
     """
     if not run.has_schedule:
         return None
@@ -171,14 +171,15 @@ def target_rate(run: Evidence) -> Check | None:
 
 
 def full_queue(run: Evidence) -> Check | None:
-    """How long producers waited for room in the client's queue: the backpressure of the system.
+    """Whether producers were not blocked by a full client queue, which is the backpressure of the system.
 
-    Looks at: the producer that waited longest, over the measure phase.
-    Warns when: there is a schedule and it waited {FULL_QUEUE_SHARE:.1%} of the time or more; or the load is as fast as
-    possible and it waited less than {BARELY_FULL:.0%}, so that the generator may have set the pace. A producer that
-    waits for reports, as in a closed loop, never fills the queue; `worker_cpu` tells whether it set the pace.
-    To do: lower load.rate and see the broker's CPU and disk; as fast as possible, add producers and see whether the
-    rate rises.
+    Data: the producer that was blocked longest, over the measure phase.
+    Warns when: the load has a schedule and a producer was blocked {FULL_QUEUE_SHARE:.1%} of the time or more; or the
+    load is as fast as possible and it was blocked less than {BARELY_FULL:.0%}, so the generator may have been the
+    limit. A producer that waits for delivery reports, as in a closed loop, never fills the queue; `worker_cpu` checks
+    whether it was the limit.
+    Remedy: lower load.rate and check the broker's CPU and disk; as fast as possible, add producers and check whether
+    the rate rises.
     """
     if not run.sends or (not run.has_schedule and not run.is_flat_out):
         return None
@@ -196,13 +197,13 @@ def full_queue(run: Evidence) -> Check | None:
 
 
 def linger(run: Evidence) -> Check | None:
-    """Whether the producer waits to fill batches (`linger.ms`). Without that, every message is a request of its own.
+    """Whether the producer waits to fill batches (`linger.ms`). Otherwise every message is a separate request.
 
-    At 10,000 messages a second that costs the broker a core and end-to-end latency a fifth of a second.
+    At 10,000 messages per second that costs the broker a core, and adds a fifth of a second to end-to-end latency.
 
-    Looks at: `linger.ms` in load.client.
-    Warns when: it is 0 and the rate is {BUSY_PER_SECOND:,} in a second or more, or as fast as possible.
-    To do: set linger.ms to 1; that is mostly faster.
+    Data: `linger.ms` in load.client.
+    Warns when: it is 0 and the rate is {BUSY_PER_SECOND:,} messages per second or more, or as fast as possible.
+    Remedy: set linger.ms to 1; that is usually faster.
     """
     if run.profile.load is None:
         return None

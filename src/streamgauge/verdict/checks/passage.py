@@ -1,4 +1,4 @@
-"""Checks of a pipeline: did what stands in the measured path live, and is its source known as it stands."""
+"""Checks of a pipeline: whether the query stayed alive, and whether its source could be read."""
 
 from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.verdict.check import Check, passed, unknown
@@ -6,12 +6,12 @@ from streamgauge.verdict.evidence import Evidence
 
 
 def query(run: Evidence) -> Check | None:
-    """Whether the query in the measured path lived, or came back after what the scenario did to it.
+    """Whether the query in the measured path stayed alive, or recovered from the faults of the scenario.
 
-    Looks at: the tables `query` and `faults`.
-    Warns when: it died more often than the scenario kills it, or after the cluster was taken away, and came back.
-    Fails when: it failed, or died and did not come back.
-    To do: see logs/query-spark.log in the run folder.
+    Data: the tables `query` and `faults`.
+    Warns when: it died more often than the scenario kills it, or after losing its cluster, and recovered.
+    Fails when: it failed, or died and did not recover.
+    Remedy: see logs/query-spark.log in the run folder.
     """
     if run.piped is None:
         return None
@@ -39,11 +39,11 @@ def _kills(run: Evidence) -> int:
 
 
 def source(run: Evidence) -> Check | None:
-    """Whether the source of the pipeline was read once more, so that the stages of messages are known.
+    """Whether the source of the pipeline was read after the drain, so that all stages of messages are known.
 
-    Looks at: messages in the table `waterfall` of which an edge is not known.
-    Warns when: there are messages that were received and could not be placed.
-    To do: see why the source was not read again in the reasons of run.json; give the drain more time (phases.drain).
+    Data: messages with an unknown edge in the table `waterfall`.
+    Warns when: there are received messages with an unknown stage.
+    Remedy: see the reasons in run.json for why the source was not read; give the drain more time (phases.drain).
     """
     if run.piped is None:
         return None

@@ -1,4 +1,4 @@
-"""Checks of what consumers do with messages: did it take as long as it should."""
+"""The check of processing: whether it took its configured time."""
 
 import math
 from typing import Final
@@ -10,19 +10,19 @@ from streamgauge.verdict.evidence import Evidence, Row
 DELAY_WARN: Final = 0.02
 DELAY_FAIL: Final = 0.10
 STANDARD_ERRORS: Final = 3
-"""A mean of draws may be off by so many standard errors and still be the mean that was asked for."""
+"""A mean of random values may differ by this many standard errors from the configured mean."""
 
 
 def processing_delay(run: Evidence) -> Check | None:
     """Whether processing took its configured time on average.
 
-    A consumer that is too slow by its own fault makes a lag that is not the system's.
+    A consumer that is too slow by its own fault causes lag that is not the system's.
 
-    Looks at: the mean time from begin to end of processing beside the mean of the delay, of each of the delays that
-    follow each other. What chance explains ({STANDARD_ERRORS} standard errors of the mean) is not held against it.
-    Warns when: one is off by more than {DELAY_WARN:.0%}; of the system, where the scenario stopped a consumer.
-    Fails when: one is off by more than {DELAY_FAIL:.0%}.
-    To do: give the consumers more CPU or more processes (consume.processes), or use a longer delay.
+    Data: the mean processing time and the configured mean, for each of the consecutive delays. A difference of up to
+    {STANDARD_ERRORS} standard errors of the mean is attributed to chance and subtracted.
+    Warns when: a mean differs by more than {DELAY_WARN:.0%}; about the system if the scenario stopped a consumer.
+    Fails when: a mean differs by more than {DELAY_FAIL:.0%}.
+    Remedy: give the consumers more CPU or more processes (consume.processes), or use a longer delay.
     """
     processing = run.profile.processing
     if processing is None or processing.function:
@@ -48,7 +48,7 @@ def processing_delay(run: Evidence) -> Check | None:
 
 
 def _off(row: Row) -> float:
-    """How far the mean is off, in proportion, beyond what chance explains."""
+    """Relative difference of the mean, without what chance explains."""
     mean_ms, target_ms, stddev_ms = (float(row[name] or 0) for name in ("mean_ms", "target_ms", "target_stddev_ms"))
     by_chance_ms = STANDARD_ERRORS * stddev_ms / math.sqrt(row["processed"])
     return max(0.0, abs(mean_ms - target_ms) - by_chance_ms) / target_ms

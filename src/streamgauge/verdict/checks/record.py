@@ -1,4 +1,4 @@
-"""Checks of the record: did the run end as it should, and are all rows there to answer from."""
+"""Checks of the record: whether the run ended normally, and whether all rows are available."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,25 +9,25 @@ from streamgauge.verdict.check import Check, Status, passed, unknown
 from streamgauge.verdict.evidence import Evidence, Row
 
 RECORD_TIME_MS: Final = 1.0
-"""What the time of a record is exact to."""
+"""Resolution of record timestamps."""
 FEW_NEGATIVE: Final = 0.01
 
 _LEFT: Final = {
-    "producer": "Messages that a producer took up but did not report count in `fate_unknown`.",
+    "producer": "Messages that a producer claimed but did not report count in `fate_unknown`.",
     "consumer": "Messages that a consumer received but did not record are received again, or count in `unknown`.",
 }
-"""What becomes of messages that a worker had in hand when it died."""
+"""Messages of a worker that died before they were reported."""
 
 _FIGURES_REST_ON: Final = ("sent", "received", "transactions")
 
 
 def ending(run: Evidence) -> Check:
-    """How the run ended.
+    """Whether the run finished.
 
-    Looks at: `ending` and `reasons` of run.json.
-    Warns when: the run was interrupted; what was measured until then stands. Or something was left behind.
-    Fails when: it failed, was killed, or goes on.
-    To do: mend the cause, which the reasons and the folder's logs tell, and run again.
+    Data: `ending` and `reasons` of run.json.
+    Warns when: the run was interrupted; values until then are valid. Also if it finished, but left something behind.
+    Fails when: it failed, was killed, or is still active.
+    Remedy: fix the cause, see the reasons and the folder's logs, and run again.
     """
     how = run.facts.ending
     reasons = "; ".join(run.facts.reasons)
@@ -48,10 +48,10 @@ def ending(run: Evidence) -> Check:
 def workers(run: Evidence) -> Check:
     """Whether every worker lived until its work was done, or was killed by the scenario.
 
-    Looks at: how each process ended, in run.json.
+    Data: how each process ended, in run.json.
     Warns when: workers died, and the scenario killed them.
-    Fails when: one died otherwise.
-    To do: read the worker's log in the run folder. What a producer had taken up and not reported counts in
+    Fails when: a worker died for another reason.
+    Remedy: read the worker's log in the run folder. Messages that a producer claimed but did not report count in
     `fate_unknown`. Messages that a consumer received but did not record are received again, or count in `unknown`.
     """
     if not run.facts.workers:
@@ -68,7 +68,7 @@ def workers(run: Evidence) -> Check:
 
 
 def _advice(first: str, dead: list[WorkerFacts]) -> str:
-    """What to do, and where to find what the workers that died could not tell."""
+    """Advice, and where messages of dead workers are counted."""
     return " ".join([first, *(text for role, text in _LEFT.items() if any(worker.role == role for worker in dead))])
 
 
@@ -81,11 +81,11 @@ def _code(exit_code: int) -> str:
 
 
 def dropped_rows(run: Evidence) -> Check | None:
-    """Whether workers could write every row.
+    """Whether workers could write all rows.
 
-    Looks at: the rows that each worker counted as dropped, in run.json.
-    Fails when: there is one.
-    To do: make room on the disk that holds the run folder.
+    Data: the rows that each worker counted as dropped, in run.json.
+    Fails when: the count is above 0.
+    Remedy: free space on the disk of the run folder.
     """
     if not run.facts.workers:
         return None
@@ -99,11 +99,11 @@ def dropped_rows(run: Evidence) -> Check | None:
 def set_aside(run: Evidence) -> Check:
     """Whether every recorded row could be used.
 
-    Looks at: the table `set_aside`.
-    Warns when: rows of another kind could not be read.
-    Fails when: rows of messages sent or received, or of transactions, could not be read; also where nobody knows how
-    many, as of a part that could not be closed.
-    To do: see the table for files and reasons; counts and percentiles lack these rows.
+    Data: the table `set_aside`.
+    Warns when: rows of other kinds could not be read.
+    Fails when: rows of messages sent or received, or of transactions, could not be read; also if their number is
+    unknown, as for a part that could not be closed.
+    Remedy: see the table for files and reasons; counts and percentiles lack these rows.
     """
     if "set_aside" not in run.tables:
         return unknown("set_aside", "instrument", "it is not known which rows were unusable")
@@ -118,7 +118,7 @@ def set_aside(run: Evidence) -> Check:
 
 
 def _amount(rows: Sequence[Row]) -> str:
-    """How many rows from how many places, as far as that is known."""
+    """How many rows from how many places, if known."""
     counts = [row.get("rows") for row in rows]
     known = sum(count for count in counts if count is not None)
     places = "1 place" if len(rows) == 1 else f"{whole(len(rows))} places"
@@ -129,15 +129,14 @@ def _amount(rows: Sequence[Row]) -> str:
 
 
 def unrecorded(run: Evidence) -> Check | None:
-    """Whether every message of this run that was received is among those that were recorded as sent.
+    """Whether every received message of this run was recorded as sent.
 
-    What a producer that died had taken up and not reported is recorded: see `fate_unknown`.
+    Messages that a dead producer claimed but did not report are recorded: see `fate_unknown`.
 
-    Looks at: the count `unrecorded` of the whole run.
-    Warns when: there is one, the scenario killed a producer, and what it had taken up is not
-    known.
-    Fails when: there is one otherwise.
-    To do: see `accounted`, `workers` and `set_aside`: rows were lost with a worker or a disk, and counts of sent
+    Data: the count `unrecorded` of the whole run.
+    Warns when: it is above 0, the scenario killed a producer, and the messages it had claimed are unknown.
+    Fails when: it is above 0 otherwise.
+    Remedy: see `accounted`, `workers` and `set_aside`: rows were lost with a worker or a disk, and counts of sent
     messages are too low.
     """
     if not (run.sends and run.consumes):
@@ -159,13 +158,14 @@ def unrecorded(run: Evidence) -> Check | None:
 
 
 def accounted(run: Evidence) -> Check | None:
-    """Whether every message that a producer took up has its row: sent, failed, of unknown fate, or never sent.
+    """Whether every claimed message has exactly one row: sent, failed, of unknown fate, or never sent.
 
-    A producer counts what it takes up where its parent can see it, also when it dies. So nothing is silently missing.
+    A producer counts the messages it claims in memory that survives its death, so no message can be missing unnoticed.
 
-    Looks at: `next_seqs` of producers in run.json, and the count `unaccounted` of the whole run.
-    Fails when: a sequence below has no row, or several, or there is a row of a message that nobody took up.
-    To do: see `dropped_rows` and `set_aside`: rows were lost with a disk, and counts of sent messages are not right.
+    Data: `next_seqs` of producers in run.json, and the count `unaccounted` of the whole run.
+    Fails when: a claimed sequence number has no row or several rows, or there is a row of a message that no producer
+    claimed.
+    Remedy: see `dropped_rows` and `set_aside`: rows were lost with a disk, and counts of sent messages are wrong.
     """
     if not run.sends:
         return None
@@ -176,33 +176,34 @@ def accounted(run: Evidence) -> Check | None:
             "accounted", "instrument", f"it is not known whether every message has a row: {_why(run)}", advice
         )
     if count == 0:
-        return passed("accounted", "instrument", "every message that was taken up has one row")
-    evidence = f"{whole(count)} messages that were taken up have no row, or too many"
+        return passed("accounted", "instrument", "every claimed message has exactly one row")
+    evidence = f"{whole(count)} claimed messages have no row, or several"
     advice = "Rows were lost with a disk, or written twice: counts of sent messages are wrong. See `set_aside`."
     return Check("accounted", "instrument", "fail", evidence, advice)
 
 
 def _why(run: Evidence) -> str:
-    """Why nobody can say how many messages were taken up."""
+    """Why the number of claimed messages is unknown."""
     producers = [worker for worker in run.facts.workers if worker.role == "producer"]
     silent = [worker.name for worker in producers if worker.next_seqs is None]
     if run.facts.ending is None:
-        return "the run was killed before it recorded how many were taken up"
+        return "the run was killed before it recorded how many messages were claimed"
     if silent or not producers:
-        return f"run.json does not say how many {listed(silent) or 'producers'} took up"
+        return f"run.json does not say how many {listed(silent) or 'producers'} claimed"
     return "the run was analysed by an older version"
 
 
 def fate_unknown(run: Evidence) -> Check | None:
-    """Whether it is known of every message that was taken up whether it was acknowledged, failed or never sent.
+    """Whether every claimed message is known to be acknowledged, failed or never sent.
 
-    A producer that dies leaves messages that nobody reports: they may have been sent, and they may be in the log.
-    Those that were received were sent, and count as received though not acknowledged; the others count as `unknown`.
+    A producer that dies leaves messages without a delivery report: they may have been sent, and may be in the log.
+    Those received were sent, and count as received although not acknowledged; the others count as `unknown`.
 
-    Looks at: the counts `fate_unknown` and `fate_unknown_received` of the whole run.
-    Warns when: there is one, and every producer that died was killed by the scenario.
-    Fails when: there is one otherwise: rates and counts of sent and acknowledged messages may be too low by so many.
-    To do: see `workers` for how the producer ended; read `sent` and `acked` as lower bounds.
+    Data: the counts `fate_unknown` and `fate_unknown_received` of the whole run.
+    Warns when: `fate_unknown` is above 0, and the scenario killed every producer that died.
+    Fails when: it is above 0 otherwise: rates and counts of sent and acknowledged messages may be too low by that
+    number.
+    Remedy: see `workers` for how the producer ended; read `sent` and `acked` as lower bounds.
     """
     if not run.sends:
         return None
@@ -211,9 +212,9 @@ def fate_unknown(run: Evidence) -> Check | None:
     if count is None:
         return unknown("fate_unknown", "instrument", "the number of messages without a delivery report is not known")
     if count == 0:
-        return passed("fate_unknown", "instrument", "every message that was taken up has a delivery report")
+        return passed("fate_unknown", "instrument", "every claimed message has a delivery report")
     dead = [worker for worker in run.facts.workers if worker.role == "producer" and worker.died]
-    evidence = f"{whole(count)} messages were taken up{_by(dead)} and have no report"
+    evidence = f"{whole(count)} messages were claimed{_by(dead)} and have no report"
     if received is not None:
         evidence += f": {whole(received)} of them were received"
     if dead and all(worker.declared_dead for worker in dead):
@@ -224,7 +225,7 @@ def fate_unknown(run: Evidence) -> Check | None:
 
 
 def _by(dead: list[WorkerFacts]) -> str:
-    """By which producers that died, and how."""
+    """The producers that died, and how."""
     if not dead:
         return ""
     killed = f"{'was' if len(dead) == 1 else 'were'} killed"
@@ -235,9 +236,9 @@ def _by(dead: list[WorkerFacts]) -> str:
 def clock(run: Evidence) -> Check | None:
     """Whether no message was received before it was sent.
 
-    Looks at: received rows whose end-to-end service time is below zero.
-    Fails when: there is one.
-    To do: run all workers on one host; their clocks disagree.
+    Data: received rows with a negative end-to-end service time.
+    Fails when: the count is above 0: the workers' clocks disagree.
+    Remedy: run all workers on one host.
     """
     if not (run.sends and run.consumes):
         return None
@@ -252,15 +253,15 @@ def clock(run: Evidence) -> Check | None:
 
 
 def record_clock(run: Evidence) -> Check | None:
-    """Whether the time since a record's own time can be believed, where that is all there is to go by.
+    """Whether the latency since the record timestamp is reliable, in runs that only consume.
 
-    A record's time is exact to {RECORD_TIME_MS:g} ms, and read from the clock of the broker or of a producer. How far
-    that clock is from this host's is not known, unless the broker is embedded.
+    Record timestamps have a resolution of {RECORD_TIME_MS:g} ms, and come from the clock of the broker or of a
+    producer. The offset between that clock and this host's is unknown, unless the broker is embedded.
 
-    Looks at: the latency since_record_time, and how many of its values are below zero.
-    Warns when: a value is below zero, or the median is less than {RECORD_TIME_MS:g} ms.
-    Fails when: {FEW_NEGATIVE:.0%} of the values or more are below zero.
-    To do: set the clocks of the hosts by one server, and read the latency with that error.
+    Data: the latency since_record_time, and its number of negative values.
+    Warns when: a value is negative, or the median is less than {RECORD_TIME_MS:g} ms.
+    Fails when: {FEW_NEGATIVE:.0%} or more of the values are negative.
+    Remedy: synchronize the clocks of the hosts with one server, and read the latency with that error.
     """
     row = run.latency("since_record_time")
     if run.sends or not row.get("count"):

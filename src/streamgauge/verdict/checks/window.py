@@ -1,4 +1,4 @@
-"""Checks of the measure phase: is it free of its own beginning, and long enough for its percentiles."""
+"""Checks of the measure phase: whether warm-up was long enough, and whether there are enough samples."""
 
 from typing import Final
 
@@ -9,26 +9,26 @@ from streamgauge.verdict.checks.pace import MOVED_MS
 from streamgauge.verdict.evidence import Evidence, largest
 
 TRANSIENT: Final = 2.0
-"""So many times a percentile of the settled half of the window, the whole's percentile is that of the start."""
+"""Factor by which the percentile of the whole phase exceeds that of its later half, if the start dominates it."""
 WINDOWS_NEEDED: Final = 5
 
 _METRICS: Final = ("end_to_end_response", "end_to_end_service", "ack_response", "ack_service")
 
 
 def start_transient(run: Evidence) -> Check | None:
-    """Whether the first seconds of the measure phase alone decide a percentile.
+    """Whether no percentile is determined by the first seconds of the measure phase alone.
 
-    A percentile of the whole that is twice that of every second of the later half comes from the start: a stall that
-    may happen at any time stays below that in the long run. A single stall may do it to p99.9, which only warns. Where
-    load or processing are meant to change during the measure phase, the question does not arise.
+    If a percentile of the whole phase is twice that of every second of the later half, it comes from the start; random
+    stalls stay below that in the long run. A single stall can do it to p99.9, which only warns. Not checked if load or
+    processing change during the measure phase.
 
-    Looks at: percentiles of the measure phase beside those of each second of its later half; at least {WINDOWS_NEEDED}
-    seconds are needed.
+    Data: percentiles of the measure phase and of each second of its later half; at least {WINDOWS_NEEDED} seconds are
+    needed.
     Warns when: the p99.9 is more than {TRANSIENT:g} times the highest latency of the later half, and {MOVED_MS:g} ms
     above it.
-    Fails when: the p99 is more than {TRANSIENT:g} times the highest p99 of a second of the later half, and
-    {MOVED_MS:g} ms above it.
-    To do: warm up for longer (phases.warmup).
+    Fails when: the p99 is more than {TRANSIENT:g} times the highest p99 of a second of the later half, and {MOVED_MS:g}
+    ms above it.
+    Remedy: warm up for longer (phases.warmup).
     """
     metric = next((name for name in _METRICS if run.latency(name).get("p99_ms") is not None), None)
     if metric is None or not run.profile.is_steady:
@@ -63,9 +63,9 @@ def _dominates(whole_ms: float, later_ms: float) -> bool:
 def samples(run: Evidence) -> Check | None:
     """Whether there are enough messages for the reported percentiles.
 
-    Looks at: how many messages each latency was measured of.
-    Warns when: there are fewer than a p99.9 needs: {SAMPLES_NEEDED[p99_9]:,}.
-    To do: measure for longer (phases.measure), or rely on lower percentiles.
+    Data: the number of messages of each latency.
+    Warns when: it is less than a p99.9 needs: {SAMPLES_NEEDED[p99_9]:,}.
+    Remedy: measure for longer (phases.measure), or use lower percentiles.
     """
     if not run.sends:
         return None

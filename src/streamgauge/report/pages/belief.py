@@ -1,0 +1,108 @@
+"""What of a result may be believed, in words: the verdict, and its parts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from streamgauge.domain.text.numbers import listed, significant
+from streamgauge.result import Result
+from streamgauge.result.model.trust import FigureTrust
+from streamgauge.result.model.verdict import VerdictSection
+
+_JUDGEMENTS: Final = {True: "VALID", False: "NOT VALID", None: "NOT JUDGED"}
+_FAMILIES: Final = {
+    "throughput": "rates",
+    "latency.end_to_end.response": "end-to-end response",
+    "latency.end_to_end.service": "end-to-end service",
+    "latency.ack.response": "ack response",
+    "latency.ack.service": "ack service",
+    "latency.processing.response": "processing response",
+    "latency.processing.service": "processing service",
+    "latency.since_record_time": "latency since record time",
+    "delivery.measure": "",
+    "delivery": "delivery",
+    "lag": "lag",
+    "recovery": "recovery",
+}
+"""Figures that are told together, by how their paths begin; the first that fits counts. Those of the measure phase are
+told with those of the run."""
+_TAIL: Final = ("p50", "p75", "p90", "p95", "p99", "p99_5", "p99_9", "p99_99", "max")
+
+
+def judgement(verdict: VerdictSection) -> str:
+    """The verdict in capitals."""
+    return "VALID IN PART" if verdict.valid and verdict.state == "in_part" else _JUDGEMENTS[verdict.valid]
+
+
+def is_good(verdict: VerdictSection) -> bool | None:
+    """Whether all is believed, or what is used is not; None in between, and where nobody judged."""
+    return None if verdict.state == "in_part" else verdict.valid
+
+
+def parts(result: Result) -> dict[str, str]:
+    """What to believe, what not, and why; and what the scenario narrows the verdict to.
+
+    Nothing is said where all is believed; where nothing is, the checks say why.
+    """
+    narrowed = {"Judged by": listed(result.verdict.judge_by)} if result.verdict.judge_by else {}
+    return narrowed | _divided(result.trust)
+
+
+def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
+    if not any(each.trust == "not_believed" for each in trust.values()):
+        return {}
+    told = {name: _family(name, trust) for name in _FAMILIES}
+    believe = [text for good, _ in told.values() if (text := good)]
+    doubt = [text for _, bad in told.values() if (text := bad)]
+    if not believe:
+        return {}
+    return {"Believe": "; ".join(believe), "Not": "; ".join(doubt), "Because": _because(trust)}
+
+
+def cell(text: str, figure: FigureTrust | None) -> str:
+    """A figure with its interval where it is bounded."""
+    if figure is None or figure.trust != "bounded" or figure.low is None or figure.high is None:
+        return text
+    return f"{significant(figure.low)} to {significant(figure.high)}"
+
+
+def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[str, str]:
+    """What of a family is believed, and what is not, in words."""
+    others = [each for each in _FAMILIES if each != name and each.startswith(f"{name}.")]
+    mine = {
+        path.removeprefix(f"{name}."): each
+        for path, each in trust.items()
+        if path.startswith(f"{name}.") and not any(path.startswith(f"{other}.") for other in others)
+    }
+    words = _FAMILIES[name]
+    bad = [path for path, each in mine.items() if each.trust == "not_believed"]
+    if not mine or not words:
+        return "", ""
+    if not bad:
+        return words, ""
+    if len(bad) == len(mine):
+        return "", words
+    good = [path for path in mine if path not in bad]
+    return f"{words} {_short(good)}", f"{words} {_short(bad)}"
+
+
+def _short(paths: Sequence[str]) -> str:
+    """Figures of one family; percentiles that follow each other as a range."""
+    names = [path.removesuffix("_ms") for path in paths]
+    tail = [name for name in _TAIL if name in names]
+    others = [name for name in names if name not in _TAIL]
+    if not tail:
+        return listed([name.replace("_", " ") for name in others])
+    first, last = (name.replace("_", ".") for name in (tail[0], tail[-1]))
+    places = [_TAIL.index(name) for name in tail]
+    is_range = places == list(range(places[0], places[-1] + 1)) and len(tail) > 1
+    return f"{first} to {last}" if is_range else listed([name.replace("_", ".") for name in tail])
+
+
+def _because(trust: Mapping[str, FigureTrust]) -> str:
+    """Each reason once, that of most figures first."""
+    reasons: dict[str, int] = {}
+    for figure in trust.values():
+        if figure.trust == "not_believed":
+            for reason in figure.because:
+                reasons[reason] = reasons.get(reason, 0) + 1
+    return "; ".join(sorted(reasons, key=lambda reason: -reasons[reason])[:3])

@@ -1,0 +1,196 @@
+"""The figures of a result with their intervals: what each can have been without the instrument, and what is left of it.
+
+Latencies have intervals from bounds of each message (the table `bounds`); counts are exact unless the fate of messages
+is unknown; what a failing check of the instrument takes has none.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.text.numbers import milliseconds, whole
+from streamgauge.result.model.delivery import DeliverySection
+from streamgauge.result.model.latency import LatencyFigures, LatencySection
+from streamgauge.result.model.pressure import LagFigures, LagSection, RecoveryScore
+from streamgauge.result.model.throughput import ThroughputSection
+from streamgauge.result.model.trust import FigureTrust
+from streamgauge.verdict.check import Check
+from streamgauge.verdict.checks.machine import FELL_BEHIND
+from streamgauge.verdict.evidence import Evidence, Row
+from streamgauge.verdict.trust import limits
+from streamgauge.verdict.trust.causes import STARVED_CONSUMERS, Taken, failing
+
+Figures = dict[str, FigureTrust]
+
+RATES: Final = ("sent", "acked", "received", "processed")
+LATENCY_FIGURES: Final = (*PERCENTILES, "mean", "min", "max")
+_PATHS: Final = ("ack", "end_to_end", "processing")
+_KINDS: Final = ("response", "service")
+_MAY_BE_UNKNOWN: Final = ("delivered_once", "undelivered", "lost", "expired", "unrecorded")
+FEW: Final = 100.0
+"""Messages by which a lag may be off without being told so."""
+_NO_BOUND: Final = "it is not known of every message how much the instrument added"
+
+
+def figures(
+    run: Evidence,
+    checks: Sequence[Check],
+    *,
+    throughput: ThroughputSection,
+    latency: LatencySection,
+    delivery: DeliverySection,
+    lag: LagSection | None,
+    recovery: Sequence[RecoveryScore],
+) -> Figures:
+    """Every figure by its path in the result."""
+    found = {
+        **dict(_rates(throughput)),
+        **dict(_latencies(run, latency)),
+        **dict(_counts(delivery)),
+        **dict(_lags(run, lag)),
+        **dict(_recoveries(recovery)),
+    }
+    bounded = {f"{path}." for path, metric in _metrics(latency) if _is_known(run, metric)}
+    taken = failing(checks)
+    if (share := run.received_share) is not None and share < FELL_BEHIND:
+        taken += [(check, STARVED_CONSUMERS) for check, _ in taken if check.name == "worker_cpu"]
+    return {path: _less(path, figure, taken, tuple(bounded)) for path, figure in found.items()}
+
+
+def _less(
+    path: str, figure: FigureTrust, taken: Sequence[tuple[Check, Taken]], bounded: tuple[str, ...]
+) -> FigureTrust:
+    """A figure after what failing checks take from it."""
+    has_bounds = path.startswith(bounded) if bounded else False
+    causes = [check for check, takes in taken if takes.names(path) and not (takes.bounded and has_bounds)]
+    if not causes:
+        return figure
+    because = [*figure.because, *(check.evidence for check in causes)]
+    return FigureTrust(value=figure.value, low=None, high=None, trust="not_believed", because=because)
+
+
+def exact(value: float) -> FigureTrust:
+    """A figure that the instrument cannot have moved."""
+    return FigureTrust(value=value, low=value, high=value, trust="believed", because=[])
+
+
+def _rates(throughput: ThroughputSection) -> Iterator[tuple[str, FigureTrust]]:
+    names = [f"{name}_per_second" for name in RATES] + ["sent_mb_per_second", "received_mb_per_second"]
+    for name in names:
+        if (value := getattr(throughput, name)) is not None:
+            yield f"throughput.{name}", exact(value)
+
+
+def _metrics(latency: LatencySection) -> Iterator[tuple[str, str]]:
+    """Paths of the latencies that a run has, and their metrics."""
+    for path in _PATHS:
+        for kind in _KINDS:
+            if getattr(getattr(latency, path), kind) is not None:
+                yield f"latency.{path}.{kind}", f"{path}_{kind}"
+    if latency.since_record_time is not None:
+        yield "latency.since_record_time", "since_record_time"
+
+
+def _at(latency: LatencySection, path: str) -> LatencyFigures:
+    found: LatencyFigures | LatencySection = latency
+    for name in path.split(".")[1:]:
+        found = getattr(found, name)
+    assert isinstance(found, LatencyFigures)
+    return found
+
+
+def _is_known(run: Evidence, metric: str) -> bool:
+    return bool((run.one("bounds", metric=metric) or {}).get("known"))
+
+
+def _latencies(run: Evidence, latency: LatencySection) -> Iterator[tuple[str, FigureTrust]]:
+    for path, metric in _metrics(latency):
+        shown, bounds = _at(latency, path), run.one("bounds", metric=metric)
+        if bounds is None or not bounds["known"]:
+            # Recorded before there were bounds, or something is missing: checks of the whole run have to do.
+            trust, because = ("believed", []) if _vouched(run, metric) else ("not_believed", [_NO_BOUND])
+            for name in (*LATENCY_FIGURES, "stddev", "mad"):
+                if (value := shown.ms(name)) is not None:
+                    yield (
+                        f"{path}.{name}_ms",
+                        FigureTrust(value=value, low=None, high=None, trust=trust, because=because),  # type: ignore[arg-type]
+                    )
+            continue
+        yield from _bounded(run, path, shown, bounds)
+
+
+def _bounded(run: Evidence, path: str, shown: LatencyFigures, bounds: Row) -> Iterator[tuple[str, FigureTrust]]:
+    for name in LATENCY_FIGURES:
+        value, low = shown.ms(name), bounds[f"{name}_ms"]
+        if value is not None and low is not None:
+            yield f"{path}.{name}_ms", _of_latency(run, value, low, value)
+    if (stddev := shown.stddev_ms) is not None:
+        spread = bounds["rms_width_ms"]
+        yield f"{path}.stddev_ms", _of_latency(run, stddev, max(0.0, stddev - spread), stddev + spread)
+    if (mad := shown.mad_ms) is not None:
+        yield f"{path}.mad_ms", _of_latency(run, mad, bounds["mad_low_ms"], bounds["mad_high_ms"])
+
+
+def _of_latency(run: Evidence, value: float, low: float, high: float) -> FigureTrust:
+    trust = limits.of_latency(value, low, high)
+    because = [] if trust == "believed" else _why_wide(run, high - low)
+    return FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because)
+
+
+def _why_wide(run: Evidence, width_ms: float) -> list[str]:
+    """What made an interval wide, as far as that is known of the whole run."""
+    late = (run.schedule_delay or {}).get("p99_ms") if run.has_schedule else None
+    found = [f"without the instrument it may have been up to {milliseconds(width_ms)} less"]
+    if late is not None:
+        found.append(f"schedule delay p99 {milliseconds(late)}")
+    gaps = [row["poll_gap_ms"] for row in run.matching("resources", scope="interval") if row.get("poll_gap_ms")]
+    if gaps:
+        found.append(f"longest gap between polls {milliseconds(max(gaps))}")
+    return found
+
+
+def _vouched(run: Evidence, metric: str) -> bool:
+    """Whether a latency without bounds was recorded by a version that had none, and not by one that should have."""
+    return run.one("bounds", metric=metric) is None
+
+
+def _counts(delivery: DeliverySection) -> Iterator[tuple[str, FigureTrust]]:
+    for prefix, counts in (("delivery", delivery), ("delivery.measure", delivery.measure)):
+        unknown = (counts.unknown or 0) + (counts.fate_unknown or 0)
+        for name, value in counts:
+            if not isinstance(value, int) or isinstance(value, bool):
+                continue
+            high = value + unknown if name in _MAY_BE_UNKNOWN else value
+            because = [f"the fate of {whole(unknown)} messages is unknown"] if high > value else []
+            trust = limits.of_count(value, high)
+            yield f"{prefix}.{name}", FigureTrust(value=value, low=value, high=high, trust=trust, because=because)
+
+
+def _lags(run: Evidence, lag: LagSection | None) -> Iterator[tuple[str, FigureTrust]]:
+    """A lag that was sampled is that of some time between question and answer: the rate times that is in doubt."""
+    if lag is None:
+        return
+    rate = (run.measured or {}).get("acked", 0) / (run.measured_seconds or 1)
+    took_ms = max((row.get("took_ms") or 0.0 for row in run.matching("lag", scope="group")), default=0.0)
+    for name in ("committed", "position", "outstanding"):
+        shown: LagFigures | None = getattr(lag, name)
+        for each in ("max", "mean", "final"):
+            if shown is None or (value := getattr(shown, each)) is None:
+                continue
+            moved = 0.0 if name == "outstanding" or each == "final" else rate * took_ms / 1_000
+            low, high = max(0.0, value - moved), value + moved
+            # A few messages are no matter.
+            trust = "believed" if moved <= FEW else limits.of_rate(value, low, high)
+            because = [] if trust == "believed" else [f"a sample took up to {milliseconds(took_ms)}"]
+            yield f"lag.{name}.{each}", FigureTrust(value=value, low=low, high=high, trust=trust, because=because)
+
+
+def _recoveries(recovery: Sequence[RecoveryScore]) -> Iterator[tuple[str, FigureTrust]]:
+    """The time to drain is that of a sample: off by at most the time between two."""
+    for place, score in enumerate(recovery):
+        if (value := score.time_to_drain_s) is not None:
+            off = score.interval_ms / 1_000
+            yield (
+                f"recovery.{place}.time_to_drain_s",
+                FigureTrust(value=value, low=max(0.0, value - off), high=value, trust="believed", because=[]),
+            )

@@ -1,0 +1,40 @@
+"""The verdict in parts: which figures are used, and what that makes of a run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+from streamgauge.result.model.trust import FigureTrust
+from streamgauge.verdict.check import Check
+from streamgauge.verdict.trust.causes import ALL, failing
+
+State = Literal["valid", "in_part", "not_valid"]
+
+ALWAYS: Final = ("throughput.sent_per_second", "throughput.acked_per_second", "throughput.received_per_second")
+DELIVERY: Final = "delivery."
+MAIN: Final = (
+    "latency.end_to_end.response", "latency.end_to_end.service", "latency.ack.response", "latency.ack.service",
+)  # fmt: skip
+"""The latency that is used is the first of these that a run has."""
+MAIN_FIGURES: Final = ("p50_ms", "p99_ms")
+
+
+def used(figures: Mapping[str, FigureTrust], named: Iterable[str], judge_by: Sequence[str]) -> list[str]:
+    """The paths of the figures that the verdict is about, in the order of the result.
+
+    Always rates, delivery, and p50 and p99 of the main latency, and what expectations name (`named`). Only `judge_by`
+    of the scenario narrows this: paths, or how they begin.
+    """
+    main = next((path for path in MAIN if any(each.startswith(f"{path}.") for each in figures)), None)
+    wanted = {*ALWAYS, *named, *(f"{main}.{name}" for name in MAIN_FIGURES)}
+    if judge_by:
+        begins = tuple(f"{each}." for each in judge_by)
+        return [path for path in figures if path in judge_by or path.startswith(begins)]
+    return [path for path in figures if path in wanted or path.startswith(DELIVERY)]
+
+
+def state(figures: Mapping[str, FigureTrust], used: Sequence[str], checks: Sequence[Check]) -> State:
+    """What may be believed of a run: all, all that is used, or not even that."""
+    takes_all = any(takes.begins == ALL for _, takes in failing(checks))
+    if takes_all or any(figures[path].trust == "not_believed" for path in used):
+        return "not_valid"
+    return "in_part" if any(each.trust == "not_believed" for each in figures.values()) else "valid"

@@ -1,0 +1,175 @@
+"""Which figures may be believed: limits, what failing checks take, and what that makes of a run."""
+
+from typing import Any
+
+import pytest
+
+from streamgauge.result.model.trust import FigureTrust, Trust
+from streamgauge.verdict import RULES, Check
+from streamgauge.verdict.expectations import expectations
+from streamgauge.verdict.trust import limits
+from streamgauge.verdict.trust.causes import TAKES, failing
+from streamgauge.verdict.trust.parts import State, state, used
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "trust"),
+    [
+        pytest.param(100.0, 90.0, "believed", id="a tenth"),
+        pytest.param(100.0, 89.9, "bounded", id="more than a tenth"),
+        pytest.param(0.3, 0.1, "believed", id="a fifth of a millisecond"),
+        pytest.param(1.2, 0.2, "bounded", id="a factor of six, and a millisecond"),
+        pytest.param(1.3, 0.2, "not_believed", id="a factor, and more than a millisecond"),
+        pytest.param(100.0, 50.0, "bounded", id="a factor of two"),
+        pytest.param(100.0, 49.0, "not_believed", id="more than two"),
+        pytest.param(5.0, 0.0, "not_believed", id="it may have been nothing"),
+        pytest.param(-1.0, -1.0, "believed", id="a clock that disagrees is the matter of a check"),
+    ],
+)
+def test_a_latency_is_believed_where_its_interval_is_narrow(value: float, low: float, trust: Trust) -> None:
+    assert limits.of_latency(value, low, value) == trust
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "trust"), [(995, 1_005, "believed"), (950, 1_050, "bounded"), (900, 1_050, "not_believed")]
+)
+def test_a_rate_is_believed_within_a_hundredth(low: float, high: float, trust: Trust) -> None:
+    assert limits.of_rate(1_000, low, high) == trust
+
+
+def test_a_count_is_exact_or_both_ends_are_known() -> None:
+    assert (limits.of_count(5, 5), limits.of_count(5, 9)) == ("believed", "bounded")
+
+
+def test_what_a_check_takes_belongs_to_a_check() -> None:
+    """And only to one that can fail for the instrument."""
+    of_instrument = {rule.name for rule in RULES if "instrument" in rule.about}
+
+    assert set(TAKES) <= of_instrument
+
+
+def check(name: str, status: Any = "fail", about: Any = "instrument") -> Check:
+    return Check(name, about, status, f"{name} was bad", "")
+
+
+@pytest.mark.parametrize(
+    ("failed", "path", "is_taken"),
+    [
+        pytest.param(check("clock"), "latency.ack.service.p50_ms", True, id="clocks take latencies"),
+        pytest.param(check("clock"), "throughput.sent_per_second", False, id="and no rates"),
+        pytest.param(check("start_transient"), "latency.ack.service.p99_ms", True, id="a cold start takes the tail"),
+        pytest.param(check("start_transient"), "latency.ack.service.p50_ms", False, id="and no median"),
+        pytest.param(check("dropped_rows"), "delivery.lost", True, id="lost rows take all"),
+        pytest.param(check("not heard of"), "lag.committed.max", True, id="as does what is not in the table"),
+        pytest.param(check("lost", about="system"), "delivery.lost", False, id="the system takes nothing"),
+        pytest.param(check("clock", "warn"), "latency.ack.service.p50_ms", False, id="nor does a warning"),
+    ],
+)
+def test_a_failing_check_takes_the_figures_that_it_names(failed: Check, path: str, is_taken: bool) -> None:
+    assert any(takes.names(path) for _, takes in failing([failed])) is is_taken
+
+
+def figure(trust: Trust = "believed", value: float = 5, low: float | None = 5, high: float | None = 5) -> FigureTrust:
+    return FigureTrust(value=value, low=low, high=high, trust=trust, because=[])
+
+
+PLAIN = {
+    path: figure()
+    for path in (
+        "throughput.sent_per_second",
+        "throughput.acked_per_second",
+        "latency.ack.service.p50_ms",
+        "latency.end_to_end.response.p50_ms",
+        "latency.end_to_end.response.p90_ms",
+        "latency.end_to_end.response.p99_ms",
+        "latency.end_to_end.response.p99_9_ms",
+        "delivery.lost",
+        "delivery.measure.lost",
+        "lag.committed.max",
+    )
+}
+MAIN = [
+    "throughput.sent_per_second",
+    "throughput.acked_per_second",
+    "latency.end_to_end.response.p50_ms",
+    "latency.end_to_end.response.p99_ms",
+    "delivery.lost",
+    "delivery.measure.lost",
+]
+
+
+def test_used_are_rates_delivery_the_main_latency_and_what_expectations_name() -> None:
+    assert used(PLAIN, (), ()) == MAIN
+    assert set(used(PLAIN, ("lag.committed.max", "not.there"), ())) == {*MAIN, "lag.committed.max"}
+
+
+def test_only_the_scenario_narrows_what_is_used() -> None:
+    """Whole paths and their begins; what expectations name does not count then."""
+    assert used(PLAIN, ("lag.committed.max",), ("throughput", "delivery.lost")) == [
+        "throughput.sent_per_second",
+        "throughput.acked_per_second",
+        "delivery.lost",
+    ]
+
+
+def test_where_nobody_consumes_the_main_latency_is_that_of_acknowledgements() -> None:
+    produced = {path: each for path, each in PLAIN.items() if "end_to_end" not in path}
+
+    assert "latency.ack.service.p50_ms" in used(produced, (), ())
+
+
+@pytest.mark.parametrize(
+    ("changes", "checks", "expected"),
+    [
+        pytest.param({}, [], "valid", id="all is believed"),
+        pytest.param({"delivery.lost": figure("bounded")}, [], "valid", id="an interval is enough"),
+        pytest.param({"lag.committed.max": figure("not_believed")}, [], "in_part", id="what is not used"),
+        pytest.param({MAIN[3]: figure("not_believed")}, [], "not_valid", id="what is used"),
+        pytest.param({}, [check("lost", about="system")], "valid", id="the system does not count"),
+        pytest.param({}, [check("dropped_rows")], "not_valid", id="a check that takes all"),
+        pytest.param({}, [check("lag_samples")], "valid", id="a check that takes nothing that there is"),
+    ],
+)
+def test_a_run_is_valid_in_the_parts_that_are_used(
+    changes: dict[str, FigureTrust], checks: list[Check], expected: State
+) -> None:
+    figures = PLAIN | changes
+
+    assert state(figures, used(figures, (), ()), checks) == expected
+
+
+PATH = "latency.p99_ms"
+
+
+@pytest.mark.parametrize(
+    ("figure", "wanted", "passed", "decided"),
+    [
+        pytest.param(figure("bounded", 19, 10, 19), "<= 20", True, True, id="both ends pass"),
+        pytest.param(figure("bounded", 25, 21, 25), "<= 20", False, True, id="neither does"),
+        pytest.param(figure("bounded", 25, 15, 25), "<= 20", False, False, id="it lies on both sides"),
+        pytest.param(figure("bounded", 19, 15, 25), "<= 20", False, False, id="also where the value passes"),
+        pytest.param(figure("not_believed", 19, 2, 19), "<= 20", True, True, id="decided whatever its trust"),
+        pytest.param(figure("not_believed", 19, None, None), "<= 20", False, False, id="no bound is known"),
+        pytest.param(figure("believed", 19, None, None), "<= 20", True, True, id="recorded before there were bounds"),
+        pytest.param(None, "<= 20", True, True, id="no figure of the verdict"),
+    ],
+)
+def test_an_expectation_is_decided_by_the_interval(
+    figure: FigureTrust | None, wanted: str, passed: bool, decided: bool
+) -> None:
+    found = figure.value if figure else 19
+    trust = {PATH: figure} if figure else {}
+
+    (judged,) = expectations({"latency": {"p99_ms": found}}, {PATH: wanted}, trust)
+
+    assert (judged.passed, judged.decided) == (passed, decided)
+    assert (judged.reason is None) is decided
+
+
+def test_what_never_came_fails_an_expectation_whatever_the_instrument_did() -> None:
+    """Its high end is infinite, and no interval of the generator makes that less."""
+    document = {"latency": {"p99_ms": 15, "p99_hi_ms": None}}
+
+    (judged,) = expectations(document, {PATH: "<= 20"}, {PATH: figure("not_believed", 15, None, None)})
+
+    assert (judged.passed, judged.decided) == (False, True)
