@@ -17,17 +17,20 @@ from streamgauge.verdict.exits import Exit
 
 TRUTH = Figures(dict.fromkeys(NAMES, 1.0), dict.fromkeys(PLANTED, 3) | dict.fromkeys(INVENTED, 0))
 
+INTERVALS = dict.fromkeys(NAMES[1:], (0.75, 1.25)) | {NAMES[1]: (1.125, 1.25)}
+
 
 @pytest.fixture
 def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Planned]:
     """What would have been carried out; every latency is a quarter of a millisecond too long."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("streamgauge.cli.calibrate.checked_java", lambda: None)
+    monkeypatch.setattr("streamgauge.cli.calibrate.shifts_ms", lambda: {1: 1.125, 5: 5.25})
     asked: list[Planned] = []
 
     def carry_out(plans: Sequence[Planned], *_: Any) -> list[Compared]:
         asked.extend(plans)
-        late = replace(TRUTH, latencies_ms=dict.fromkeys(NAMES, 1.25))
+        late = replace(TRUTH, latencies_ms=dict.fromkeys(NAMES, 1.25), intervals_ms=INTERVALS)
         counts = TRUTH.counts | ({"foreign": 2} if plans[0].rate == 666 else {})
         return [Compared(plan.rate, TRUTH, replace(late, counts=counts), plan.rate // 50_000) for plan in plans]
 
@@ -52,6 +55,8 @@ def test_it_prints_and_keeps_every_error(plans: list[Planned], tmp_path: Path) -
     assert text.count("+0.250") == 3 * len(NAMES)
     assert "10,000/s: found lost 3 of 3, duplicate producer 3 of 3, reordered 3 of 3, corrupt 3 of 3" in text
     assert "2 messages were never sent" in text
+    assert "14 of 15 intervals hold what was planted; not ack response p99\n" in text
+    assert "Round trips of 1 and 5 ms on librdkafka's mock cluster: found 1.12 and 5.25 ms" in text
     assert max(map(len, text.split("Error: ")[0].splitlines())) <= 100
     kept = read_calibrations(tmp_path / "streamgauge" / "calibrations.json")
     assert [(each.rate, set(each.errors_ms.values()), each.miscounted) for each in kept] == [
@@ -77,6 +82,7 @@ def test_json_has_all_of_it(plans: list[Planned]) -> None:
     (rate,) = told["rates"]
     assert (rate["rate"], rate["errors_ms"]["ack.response.p50"], rate["miscounted"]) == (1_000, 0.25, [])
     assert rate["planted"]["counts"] == rate["measured"]["counts"]
+    assert (rate["outside"], told["round_trip_shifts_ms"]) == (["ack.response.p99"], {})
     assert told["kept"].endswith("calibrations.json")
     assert [each.seconds for each in plans] == [2]
 

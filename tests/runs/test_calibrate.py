@@ -9,6 +9,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.modelled.model import NEVER, Fate, Model, Server, releases
 from streamgauge.runs.calibrate.compared import INVENTED, Compared, Figures, Load, planted
 from streamgauge.runs.calibrate.planned import MODEL, PRODUCERS, SERVERS, STALL_NS, Planned
+from streamgauge.runs.calibrate.round_trip import ROUND_TRIPS_MS, shifts_ms
 
 FLAT = Model((Server(1.0, (NS_PER_MS,), (3 * NS_PER_MS,)),), service_ns=(0, 0))
 
@@ -50,6 +51,24 @@ def test_errors_are_signed_and_every_count_is_compared() -> None:
     assert "ack.response.p99" not in found.errors_ms
     assert found.miscounted == ["lost", "foreign"]
     assert set(INVENTED) <= set(truth.counts)
+
+
+def test_an_interval_holds_what_was_planted_or_not() -> None:
+    """Both ends belong to it; where none is known, nothing is said."""
+    truth = planted([due(100)], 0, NS_PER_SECOND, NS_PER_SECOND)
+    intervals = {"ack.response.p50": (0.5, 1.0), "ack.response.p99": (0.5, 0.9), "end_to_end.response.p50": (3.1, 4.0)}
+    found = Compared(1_000, truth, Figures(truth.latencies_ms, truth.counts, intervals), 0)
+
+    assert found.outside == ["ack.response.p99", "end_to_end.response.p50"]
+
+
+@pytest.mark.mock
+def test_a_longer_round_trip_shows_as_long_as_it_is() -> None:
+    """In librdkafka's acknowledgements, to the resolution of its timers."""
+    found = shifts_ms()
+
+    assert list(found) == list(ROUND_TRIPS_MS)
+    assert all(each - 0.5 <= shift <= each + 2 for each, shift in found.items())
 
 
 @pytest.mark.parametrize("rate", [1_000, 10_000, 100_000])

@@ -1,7 +1,7 @@
 """The command `calibrate`: what was planted beside what was measured."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -9,13 +9,14 @@ from typing import Any, Final
 from rich.table import Table
 
 from streamgauge.domain.errors import BadInput, BadValue
-from streamgauge.domain.text.numbers import UNKNOWN, significant, whole
+from streamgauge.domain.text.numbers import UNKNOWN, listed, significant, whole
 from streamgauge.domain.text.quantities import parse_rate_per_second
 from streamgauge.domain.text.shown import shown
 from streamgauge.record.calibrations import keep_calibrations
 from streamgauge.report.pages.page import page
 from streamgauge.runs.calibrate.compared import FIGURES, INVENTED, NAMES, PLANTED, Compared
 from streamgauge.runs.calibrate.planned import Planned
+from streamgauge.runs.calibrate.round_trip import shifts_ms
 from streamgauge.runs.calibrate.run import calibrate as carry_out
 from streamgauge.runs.calibrate.run import kept_as
 from streamgauge.runs.request.options import checked_java
@@ -48,9 +49,9 @@ def calibrate(
     lasts = seconds or (QUICK_SECONDS if quick else SECONDS)
     asked = _rates(rates or (QUICK_RATES if quick else RATES))
     found = carry_out([Planned(rate, lasts, 0.5 if quick else 1.0) for rate in asked], checked_java(), progress)
-    kept = kept_as(found)
-    file = keep_calibrations(kept)
-    out(json.dumps(_document(found, file), indent=2) if as_json else _page(found, file))
+    shifts = {} if quick else shifts_ms()
+    file = keep_calibrations(kept_as(found))
+    out(json.dumps(_document(found, shifts, file), indent=2) if as_json else _page(found, shifts, file))
     return Exit.NOT_VALID if any(each.miscounted for each in found) else Exit.DONE
 
 
@@ -66,15 +67,18 @@ def _rates(text: str) -> list[int]:
     return rates
 
 
-def _document(found: Sequence[Compared], file: Path) -> dict[str, Any]:
-    rates = [{**asdict(each), "errors_ms": each.errors_ms, "miscounted": each.miscounted} for each in found]
-    return {"rates": rates, "kept": str(file)}
+def _document(found: Sequence[Compared], shifts: Mapping[int, float], file: Path) -> dict[str, Any]:
+    rates = [
+        {**asdict(each), "errors_ms": each.errors_ms, "outside": each.outside, "miscounted": each.miscounted}
+        for each in found
+    ]
+    return {"rates": rates, "round_trip_shifts_ms": shifts, "kept": str(file)}
 
 
-def _page(found: Sequence[Compared], file: Path) -> str:
+def _page(found: Sequence[Compared], shifts: Mapping[int, float], file: Path) -> str:
     tables = [part for at in range(0, len(found), ABREAST) for part in (_table(found[at : at + ABREAST]), "")]
-    counts = [line for each in found for line in _counts(each)]
-    return page(*tables, *counts, "", UNTESTED, f"Kept in {file}")
+    counts = [line for each in found for line in (*_counts(each), *_intervals(each))]
+    return page(*tables, *counts, *_round_trips(shifts), "", UNTESTED, f"Kept in {file}")
 
 
 def _table(found: Sequence[Compared]) -> Table:
@@ -111,3 +115,17 @@ def _counts(each: Compared) -> Iterator[str]:
         yield f"  and what was not planted: {', '.join(invented)}"
     if each.unsent:
         yield f"  {whole(each.unsent)} messages were never sent: this machine could not keep up with the rate"
+
+
+def _round_trips(shifts: Mapping[int, float]) -> Iterator[str]:
+    """How much later acknowledgements of librdkafka come for each round trip."""
+    if shifts:
+        planted, found = listed([str(each) for each in shifts]), listed([significant(each) for each in shifts.values()])
+        yield f"Round trips of {planted} ms on librdkafka's mock cluster: found {found} ms"
+
+
+def _intervals(each: Compared) -> Iterator[str]:
+    """Whether the intervals of the result hold what was planted."""
+    known, outside = len(each.measured.intervals_ms), each.outside
+    not_in = f"; not {listed([name.translate(_SPACES) for name in outside])}" if outside else ""
+    yield f"  {known - len(outside)} of {known} intervals hold what was planted{not_in}"

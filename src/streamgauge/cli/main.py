@@ -351,15 +351,15 @@ def calibrate(
     as_json: _Json = False,
     quiet: _Quiet = False,
 ) -> None:
-    """Measure what is known beforehand, and show how wrong the figures are: one to two minutes, no broker.
+    """Measure a modelled broker whose behaviour is known, and show the measurement errors: one to two minutes, no Kafka.
 
-    The workers of a run send to and read from a modelled broker in memory, which delays, stalls, loses, duplicates,
-    reorders and damages messages as planned. The errors are kept for later runs on this machine.
+    The workers of a run send to and read from a broker modelled in shared memory. It delays, stalls, loses, duplicates,
+    reorders and corrupts messages as planned. The errors are stored for later runs on this machine.
 
     Example: `streamgauge calibrate`, or `streamgauge calibrate --rates 5k,50k --seconds 20`
 
-    Exit codes: 0 every planted fault was found, and nothing else; 1 failed; 2 bad input; 4 a count is not what was
-    planted; 130 interrupted.
+    Exit codes: 0 every planted fault was found, and none was invented; 1 failed; 2 bad input; 4 a count differs from
+    what was planted; 130 interrupted.
     """
     from streamgauge.cli.calibrate import calibrate as measure
     from streamgauge.cli.display import display_of

@@ -1,7 +1,7 @@
 """What was planted beside what was measured: pure functions from due times and a result."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -41,6 +41,8 @@ class Figures:
 
     latencies_ms: Mapping[str, float | None]
     counts: Mapping[str, int]
+    intervals_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """What each measured latency can have been without the instrument, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,15 @@ class Compared:
             for name, (planted, measured) in pairs.items()
             if planted is not None and measured is not None
         }
+
+    @property
+    def outside(self) -> list[str]:
+        """The latencies whose interval does not hold what was planted."""
+        return [
+            name
+            for name, (low, high) in self.measured.intervals_ms.items()
+            if (planted := self.planted.latencies_ms[name]) is not None and not low <= planted <= high
+        ]
 
     @property
     def miscounted(self) -> list[str]:
@@ -105,11 +116,17 @@ def _figures(due_ns: Int64s, ended_ns: Int64s, drain_ns: int) -> dict[str, float
 
 
 def measured(result: Result) -> Figures:
-    """The same figures as they stand in a result."""
+    """The same figures as they stand in a result, with their intervals."""
     latencies: dict[str, float | None] = {}
     for kind in KINDS:
         what, begin = kind.split(".")
         figures = getattr(result.latency, what).kinds[begin]
         latencies |= {f"{kind}.{name}": None if figures is None else figures.ms(name) for name in FIGURES}
     counts = {name: getattr(result.delivery, name) for name in (*PLANTED, *INVENTED)}
-    return Figures(latencies, {name: 0 if count is None else count for name, count in counts.items()})
+    trust = {name: result.trust.get(f"latency.{name}_ms") for name in NAMES}
+    intervals = {
+        name: (each.low, each.high)
+        for name, each in trust.items()
+        if each and each.low is not None and each.high is not None
+    }
+    return Figures(latencies, {name: 0 if count is None else count for name, count in counts.items()}, intervals)

@@ -18,6 +18,7 @@ from streamgauge.processes.disk import reserve
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.scratch import CALIBRATION, Scratch
 from streamgauge.record.facts import machine, read_facts, versions
+from streamgauge.runs import archives
 from streamgauge.runs.analysis import answered
 from streamgauge.runs.calibrate.compared import Compared, Load, measured, planted
 from streamgauge.runs.calibrate.planned import SIZE_BYTES, Planned
@@ -37,6 +38,7 @@ def calibrate(plans: Sequence[Planned], java: Java, progress: Progress) -> list[
 
     Raises Interrupted on Ctrl-C, RunFailed where a run or its analysis fails.
     """
+    archives.make_way()
     with Scratch(CALIBRATION) as scratch, noted(interrupts := Interrupts(), progress):
         try:
             done = [_run(plan, scratch.path, java, interrupts, progress) for plan in plans]
