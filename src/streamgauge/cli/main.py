@@ -351,7 +351,7 @@ def calibrate(
     as_json: _Json = False,
     quiet: _Quiet = False,
 ) -> None:
-    """Measure a modelled broker whose behaviour is known, and show the measurement errors: one to two minutes, no Kafka.
+    """Measure a modelled broker whose behaviour is known, and show the errors: one to two minutes, no Kafka.
 
     The workers of a run send to and read from a broker modelled in shared memory. It delays, stalls, loses, duplicates,
     reorders and corrupts messages as planned. The errors are stored for later runs on this machine.

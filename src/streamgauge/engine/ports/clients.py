@@ -1,6 +1,7 @@
 """Clients of a cluster, as the engine needs them; blocks of many messages cross these ports, never single messages.
 
-`kafka.clients`, `kafka.offsets` and `record.table` satisfy them for real, `modelled` and `engine.fake` without a broker.
+`kafka.clients`, `kafka.offsets` and `record.table` satisfy them for real, `modelled` and `engine.fake` do without a
+broker.
 """
 
 from collections.abc import Callable, Sequence
