@@ -44,6 +44,8 @@ class Knowledge:
     transactional: bool
     read_committed: bool
     """Whether consumers are not to see what was aborted."""
+    cycle_ns: int
+    """After how long load or pipeline repeat themselves; 0 where they do not."""
     tells_bounds: bool
     """Whether the rows tell how much the instrument may have added; older ones do not."""
     leaves_in_client: bool
@@ -123,6 +125,7 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         acks_0=load is not None and load.acks == "0",
         transactional=not bronze.extent("sent", "transaction").unknown,
         read_committed=consume is None or consume.read_committed,
+        cycle_ns=max(sum(each.for_ns for each in load.pace.then) if load else 0, (piped.every_ns or 0) if piped else 0),
         tells_bounds=not bronze.extent("sent", "handed_ns").unknown
         or not bronze.extent("received", "empty_ns").unknown,
         leaves_in_client=processing is not None or (consume is not None and consume.per_second is not None),
