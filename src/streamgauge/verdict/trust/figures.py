@@ -30,6 +30,7 @@ _MAY_BE_UNKNOWN: Final = ("delivered_once", "undelivered", "lost", "expired", "u
 FEW: Final = 100.0
 """Messages by which a lag may be off without being told so."""
 _FOLLOWS: Final = "the rate follows from how fast messages are answered, and so from the instrument, too"
+_ANALYSED_BEFORE: Final = "it was analysed by a version that knew no bounds; `streamgauge analyse` finds them"
 _NO_BOUND: Final = "it is not known of every message how much the instrument added"
 
 
@@ -129,13 +130,11 @@ def _latencies(run: Evidence, latency: LatencySection) -> Iterator[tuple[str, Fi
     for path, metric in _metrics(latency):
         shown, bounds = _at(latency, path), run.one("bounds", metric=metric)
         if bounds is None or not bounds["known"]:
-            # Recorded before there were bounds, or something is missing: checks of the whole run have to do.
-            trust, because = ("believed", []) if _vouched(run, metric) else ("not_believed", [_NO_BOUND])
             for name in (*LATENCY_FIGURES, "stddev", "mad"):
                 if (value := shown.ms(name)) is not None:
                     yield (
                         f"{path}.{name}_ms",
-                        FigureTrust(value=value, low=None, high=None, trust=trust, because=because),  # type: ignore[arg-type]
+                        _disbelieved(exact(value), [_NO_BOUND if "bounds" in run.tables else _ANALYSED_BEFORE]),
                     )
             continue
         yield from _bounded(run, path, shown, bounds)
@@ -173,11 +172,6 @@ def _why_wide(run: Evidence, width_ms: float) -> list[str]:
     if gaps:
         found.append(f"longest gap between polls {milliseconds(max(gaps))}")
     return found
-
-
-def _vouched(run: Evidence, metric: str) -> bool:
-    """Whether a latency without bounds was recorded by a version that had none, and not by one that should have."""
-    return run.one("bounds", metric=metric) is None
 
 
 def _counts(run: Evidence, delivery: DeliverySection) -> Iterator[tuple[str, FigureTrust]]:
