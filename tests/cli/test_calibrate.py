@@ -31,7 +31,7 @@ def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Planned]:
     def carry_out(plans: Sequence[Planned], *_: Any) -> list[Compared]:
         asked.extend(plans)
         late = replace(TRUTH, latencies_ms=dict.fromkeys(NAMES, 1.25), intervals_ms=INTERVALS)
-        counts = TRUTH.counts | ({"foreign": 2} if plans[0].rate == 666 else {})
+        counts = dict(TRUTH.counts) | ({"foreign": 2} if plans[0].rate == 666 else {})
         return [Compared(plan.rate, TRUTH, replace(late, counts=counts), plan.rate // 50_000) for plan in plans]
 
     monkeypatch.setattr("streamgauge.cli.calibrate.carry_out", carry_out)

@@ -1,6 +1,6 @@
 """The table `bounds`: Spark's answer is that of plain Python, message by message."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,15 +60,31 @@ class History:
             received - rng.integers(0, 4 * NS_PER_MS, count),
         )  # fmt: skip
 
+    def by_seconds(self, gaps: dict[str, Int64s]) -> "History":
+        """The history with the bounds that the longest gaps of each second give, from the second before the run on."""
+
+        def gap(role: str, times: Int64s, other: int) -> Int64s:
+            second = times // NS_PER_SECOND - START // NS_PER_SECOND + 1
+            return np.maximum(gaps[role][second], gaps[role][second + other])
+
+        return replace(
+            self,
+            waited=np.zeros_like(self.waited),
+            handed=self.sent + gap("producer", self.sent, 1),
+            polled=self.acked - gap("producer", self.acked, -1),
+            empty=self.received - gap("consumer", self.received, -1),
+        )
+
     def write(self, run: RunWriter, **changes: Any) -> RunFolder:
         """The run folder of it."""
         count = len(self.due)
         stamp = {"topic": 0, "producer": 0, "seq": np.arange(count), "partition": 0, "offset": np.arange(count)}
         times = {"due_ns": self.due, "sent_ns": self.sent, "size_bytes": 100}
         told = {"handed_ns": self.handed, "waited_ns": self.waited, "polled_ns": self.polled}
-        run.events("sent", {**stamp, **times, "acked_ns": self.acked, **told} | changes)
+        sent = {**stamp, **times, "acked_ns": self.acked, **told}
+        run.events("sent", sent | {name: changes[name] for name in changes if name in sent})
         read = {"group": 0, "consumer": 0, "poll": 0, "received_ns": self.received, "empty_ns": self.empty}
-        run.events("received", {**stamp, **times, **read})
+        run.events("received", {**stamp, **times, **read} | {name: changes[name] for name in changes if name in read})
         returned, counts = np.unique(self.received, return_counts=True)
         polls = {"consumer": 0, "poll": np.arange(len(counts)), "started_ns": returned - 1, "returned_ns": returned}
         run.events("polls", {**polls, "count": counts})
@@ -128,6 +144,26 @@ def test_low_ends_are_those_of_each_message_by_itself(run: RunWriter, seed: int)
     for metric in METRICS:
         assert found[metric].pop("known") is True
         assert found[metric] == pytest.approx(shown(history.expected(metric)))
+
+
+def test_where_messages_have_no_bounds_the_gaps_of_their_seconds_stand_for_them(run: RunWriter) -> None:
+    """As in runs that older versions recorded. The second that lacks a sample has no bound."""
+    history = History.drawn(4)
+    count = (END - START) // NS_PER_SECOND + 4
+    gaps = {role: np.random.default_rng(5).integers(0, 9 * NS_PER_MS, count) for role in ("producer", "consumer")}
+    for role, longest in gaps.items():
+        # The sample of a second tells the one before.
+        at_ns = (START // NS_PER_SECOND + np.arange(count)) * NS_PER_SECOND + 5 * NS_PER_MS
+        run.events("resources", {"at_ns": at_ns, "process": f"{role}-0", "role": role, "poll_gap_ns": longest}, role)
+    untold = dict.fromkeys(("handed_ns", "waited_ns", "polled_ns", "empty_ns"))
+    folder = history.write(run, **untold)
+
+    analyse(folder)
+
+    found, expected = bounds(folder), history.by_seconds(gaps)
+    for metric in METRICS:
+        assert found[metric].pop("known") is True
+        assert found[metric] == pytest.approx(shown(expected.expected(metric)))
 
 
 def test_what_nobody_tells_is_not_known(run: RunWriter) -> None:

@@ -82,6 +82,13 @@ def latency(metric: str, p99: float, scope: str = "measure", second: int | None 
     return row | figures | moments | {f"{name}_censored": False for name in PERCENTILES}
 
 
+def bounds(metric: str, p99: float = 6.0) -> Row:
+    """Narrow ones: everything is believed."""
+    low = {name: value for name, value in latency(metric, p99).items() if name.endswith("_ms")}
+    ends = {"rms_width_ms": 0.05, "mad_low_ms": 0.5, "mad_high_ms": 0.5}
+    return {"metric": metric, "known": True, **low, **ends}
+
+
 def absent(metric: str, reason: str) -> Row:
     row: Row = {"metric": metric, "scope": "measure", "count": 0, "censored": 0, "selected_by": "due", "reason": reason}
     return row | {f"{name}_censored": False for name in PERCENTILES}
@@ -127,6 +134,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
                 for number in range(12)
             ),
         ],
+        "bounds": [bounds(metric) for metric in metrics],
         "percentiles": [
             point(metric, percent, 1.0 + percent / 10) for metric in metrics for percent in (0, 50, 90, 100)
         ],
@@ -161,7 +169,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
             used("host", "host", 1.2, idle_share=0.381, steal_share=0.0012),
             *(
                 {"process": process, "role": process[:-2], "scope": "interval", "second": at, "poll_gap_ms": 0.3}
-                | {"cpu_cores": 0.1 * at, "duration_ns": 10**9}
+                | {"cpu_cores": 0.1 * at, "run_delay_share": 0.01 * at, "duration_ns": 10**9}
                 for process in ("producer-0", "consumer-0")
                 for at in (1.0, 2.0)
             ),
@@ -337,6 +345,7 @@ def observing(facts: Row, tables: Tables) -> None:
         latency("poll", 6.0) | {"selected_by": "received"},
         latency("since_record_time", 8.0) | {"selected_by": "received", "clock": "append", "negative": 3},
     ]
+    tables["bounds"] = [bounds("since_record_time", 8.0)]
     for row in tables["delivery"]:
         row.update(dict.fromkeys(set(DELIVERY_COUNTS) - {"received", "duplicate_consumer", "foreign", "corrupt"}))
 

@@ -8,8 +8,8 @@ from streamgauge.result.model.trust import FigureTrust, Trust
 from streamgauge.result.model.verdict import VerdictSection
 
 
-def figure(trust: Trust, *because: str, low: float | None = 2.0) -> FigureTrust:
-    return FigureTrust(value=3.0, low=low, high=3.0, trust=trust, because=list(because))
+def figure(trust: Trust, *because: str, low: float | None = 2.0, high: float | None = 3.0) -> FigureTrust:
+    return FigureTrust(value=3.0, low=low, high=high, trust=trust, because=list(because))
 
 
 def result(trust: dict[str, FigureTrust], **verdict: object) -> Result:
@@ -62,6 +62,14 @@ def test_the_verdict_in_capitals(valid: bool | None, state: str | None, said: st
 
 
 def test_a_bounded_figure_is_shown_as_its_interval() -> None:
-    assert belief.cell("3.00", figure("bounded")) == "2.00 to 3.00"
-    assert belief.cell("3.00", figure("believed")) == belief.cell("3.00", None) == "3.00"
-    assert belief.cell("3.00", figure("bounded", low=None)) == "3.00"
+    assert belief.cell(3, figure("bounded")) == "2.00 to 3.00"
+    assert belief.cell(3, figure("believed")) == belief.cell(3, None) == "3.00"
+    assert belief.cell(3, figure("bounded", low=None)) == "3.00"
+    assert belief.cell(3, figure("bounded", high=None), mark="> ") == "> >= 2.00"
+
+
+def test_a_figure_that_is_not_believed_carries_its_reason() -> None:
+    doubted = belief.cell(3, figure("not_believed", "it was late"), mark="> ")
+
+    assert isinstance(doubted, belief.Doubted)
+    assert (doubted, doubted.because) == ("> 3.00", "it was late")

@@ -19,8 +19,8 @@ Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
 NAMES = [
-    "rates", "latency", "percentiles", "heat", "cdf", "outstanding", "ack-latency", "schedule_delay", "cpu", "gc",
-    "partition-load", "partition-latency",
+    "rates", "latency", "percentiles", "heat", "cdf", "outstanding", "ack-latency", "schedule_delay", "cpu", "waiting",
+    "gc", "partition-load", "partition-latency",
 ]  # fmt: skip
 
 
@@ -89,6 +89,7 @@ def older(_facts: Row, tables: Tables) -> None:
         (given_cluster, machine.pauses, "GC pauses are known for embedded brokers only"),
         (without("gc", process="broker-1"), machine.pauses, "there was no pause"),
         (without("resources", scope="interval"), machine.cpu, "no resources were recorded"),
+        (without("resources", scope="interval"), machine.waiting, "it was not recorded how long processes waited"),
         (without("throughput", scope="partition"), partitions.load, "no messages with a known partition"),
         (without("latency", scope="partition"), partitions.latency, "there is no latency by partition"),
         (without("throughput", scope="window"), over_time.rates, "there is no data"),
@@ -200,7 +201,21 @@ def test_processors_are_thinned_by_their_mean(make: Make) -> None:
 
     rows = figure_of(make(long), machine.cpu).data["cpu"]
     assert len(rows) == 600
-    assert rows[0] == {"s": 1.0, "series": "producer-0", "cores": 0.75}
+    assert rows[0] == {"s": 1.0, "series": "producer-0", "value": 0.75}
+
+
+def test_waits_for_a_core_are_those_of_all_threads(make: Make) -> None:
+    """The client's too; what a kernel does not count is no zero."""
+
+    def waiting(_facts: Row, tables: Tables) -> None:
+        look = {"process": "producer-0", "role": "producer", "scope": "interval", "duration_ns": 10**9}
+        tables["resources"] = [row for row in tables["resources"] if row["scope"] == "measure"] + [
+            {**look, "second": 1.0, "cpu_cores": 0.5, "run_delay_share": 0.1, "client_run_delay_share": 0.2},
+            {**look, "second": 2.0, "cpu_cores": 0.5},
+        ]
+
+    rows = figure_of(make(waiting), machine.waiting).data["waiting"]
+    assert rows == [{"s": 1.0, "series": "producer-0", "value": 0.3}]
 
 
 def test_partitions_of_several_topics_are_named(make: Make) -> None:

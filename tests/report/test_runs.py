@@ -34,8 +34,8 @@ BARE = RunRow(id=ID, scenario="baseline", created="2026-01-01T12:00:00Z", ending
 
 @pytest.fixture
 def contents(healthy: RunFolder) -> Contents:
-    """run.json and result.json of a healthy run."""
-    return healthy.facts.read_bytes(), healthy.result.read_bytes()
+    """run.json and result.json of a healthy run, without what may be believed of it."""
+    return healthy.facts.read_bytes(), changed(healthy.result.read_bytes(), "trust", ...)
 
 
 def changed(content: bytes, path: str, value: Any) -> bytes:
@@ -45,9 +45,10 @@ def changed(content: bytes, path: str, value: Any) -> bytes:
     inner = document
     for step in way:
         inner = inner[step]
-    inner[last] = {**inner[last], **value} if isinstance(value, dict) and last in inner else value
     if value is ...:
         del inner[last]
+    else:
+        inner[last] = {**inner[last], **value} if isinstance(value, dict) and last in inner else value
     return json.dumps(document).encode()
 
 
@@ -82,6 +83,21 @@ def test_a_row_follows_the_result(contents: Contents, path: str, value: Any, exp
     facts, result = contents
 
     assert run_row(ID, facts, changed(result, path, value)) == replace(HEALTHY, **expected)
+
+
+def test_what_is_not_believed_is_struck_out(contents: Contents) -> None:
+    """And an interval stands for a figure that is bounded, as in every report."""
+    nothing = {"value": 6.0, "low": None, "high": None, "trust": "not_believed", "because": ["it was late"]}
+    trust = {
+        "latency.end_to_end.response.p50_ms": {"value": 3, "low": 2.0, "high": 3.0, "trust": "bounded", "because": []},
+        "latency.end_to_end.response.p99_ms": nothing,
+        "throughput.received_per_second": nothing,
+    }
+
+    text = runs_table([run_row(ID, contents[0], changed(contents[1], "trust", trust))], colour=False)
+
+    assert "(10,000/s)" in text
+    assert "2.00 to 3.00 / (6.00)" in text
 
 
 def test_without_any_response_time_there_is_none(contents: Contents) -> None:

@@ -11,9 +11,10 @@ from streamgauge.result.model.resources import HostUsage, ResourcesSection
 NOTHING = Result.model_construct(missing=[], connections=None, wire=None, transactions=None, processing=None)
 
 
-def account(**counts: int) -> DeliverySection:
-    """A delivery with these counts, the others not known."""
-    return DeliverySection.model_construct(None, **{**dict.fromkeys(DeliverySection.model_fields), **counts})
+def account(**counts: int) -> Result:
+    """The result of a delivery with these counts, the others not known."""
+    known = {**dict.fromkeys(DeliverySection.model_fields), **counts}
+    return Result.model_construct(delivery=DeliverySection.model_construct(None, **known), trust={})
 
 
 def test_what_few_runs_have_is_told_in_a_line_each() -> None:

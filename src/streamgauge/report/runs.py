@@ -10,11 +10,12 @@ from rich.text import Text
 
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.folder.facts import RunFacts, parse_facts
-from streamgauge.domain.text.numbers import UNKNOWN, listed, per_second, significant, whole
-from streamgauge.report.pages.belief import judgement
-from streamgauge.report.pages.page import page, plain
+from streamgauge.domain.text.numbers import UNKNOWN, listed, per_second, whole
+from streamgauge.report.pages.belief import cell, judgement
+from streamgauge.report.pages.page import page, plain, struck
 from streamgauge.result import FORMAT, Result
 from streamgauge.result.model.delivery import DeliverySection
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.reading import NotAResultError, result_of
 
 NOT_ANALYSED: Final = "not analysed"
@@ -36,12 +37,16 @@ class RunRow:
     rate_of: str | None = None
     """`received`, or `sent` where nobody receives."""
     per_second: float | None = None
+    rate_trust: FigureTrust | None = None
+    """Whether the rate may be believed; likewise of the percentiles. Null in results of older versions."""
     response: str | None = None
     """Which response time: `end-to-end`, or `ack` where there is none."""
     p50_ms: float | None = None
+    p50_trust: FigureTrust | None = None
     p50_is_least: bool = False
     """Whether messages that never came may make it more."""
     p99_ms: float | None = None
+    p99_trust: FigureTrust | None = None
     p99_is_least: bool = False
     missing: int | None = None
     """Messages that were lost or undelivered."""
@@ -104,19 +109,24 @@ def _with_result(row: RunRow, result: Result) -> RunRow:
         verdict=judgement(result.verdict),
         rate_of=rate_of,
         per_second=rates[rate_of] if rate_of else None,
+        rate_trust=result.trust.get(f"throughput.{rate_of}_per_second"),
         missing=_missing(result.delivery),
         held=sum(each.passed for each in result.expectations),
         expectations=len(result.expectations),
     )
-    responses = {"end-to-end": result.latency.end_to_end.response, "ack": result.latency.ack.response}
-    for words, figures in responses.items():
+    responses = {"end-to-end": "end_to_end", "ack": "ack"}
+    for words, path in responses.items():
+        figures = getattr(result.latency, path).response
+        trust = {name: result.trust.get(f"latency.{path}.response.{name}_ms") for name in ("p50", "p99")}
         if figures and figures.p50_ms is not None:
             return replace(
                 row,
                 response=words,
                 p50_ms=figures.p50_ms,
+                p50_trust=trust["p50"],
                 p50_is_least=figures.is_least("p50"),
                 p99_ms=figures.p99_ms,
+                p99_trust=trust["p99"],
                 p99_is_least=figures.is_least("p99"),
             )
     return row
@@ -145,13 +155,15 @@ def _cells(row: RunRow) -> list[Text]:
         run.append(f"\n{plain(fault)}", style="red")
     ending = row.ending or ("did not end" if row.created else "")
     held = f"{row.held} of {row.expectations} passed" if row.expectations else ""
-    figures = (_figure(row.p50_ms, is_least=row.p50_is_least), _figure(row.p99_ms, is_least=row.p99_is_least))
-    response = " / ".join(figures) if row.response else UNKNOWN
+    p50 = _figure(row.p50_ms, row.p50_trust, is_least=row.p50_is_least)
+    p99 = _figure(row.p99_ms, row.p99_trust, is_least=row.p99_is_least)
+    response = Text(" / ").join([p50, p99]) if row.response else Text(UNKNOWN)
+    rate = cell(row.per_second, row.rate_trust, per_second)
     return [
         run,
         _two_lines(Text(row.verdict, style=_STYLES.get(row.verdict, "")), ending),
-        _two_lines(Text(per_second(row.per_second)), row.rate_of or ""),
-        _two_lines(Text(response), row.response or ""),
+        _two_lines(struck(rate), row.rate_of or ""),
+        _two_lines(response, row.response or ""),
         _two_lines(_delivery(row.missing), held, style="bold red" if row.held != row.expectations else "dim"),
     ]
 
@@ -161,8 +173,8 @@ def _delivery(missing: int | None) -> Text:
     return Text(text, style="bold red" if missing else "")
 
 
-def _figure(value: float | None, *, is_least: bool) -> str:
-    return f"{'> ' if is_least else ''}{significant(value)}"
+def _figure(value: float | None, trust: FigureTrust | None, *, is_least: bool) -> Text:
+    return struck(cell(value, trust, mark="> " if is_least else ""))
 
 
 def _two_lines(first: Text, second: str, style: str = "dim") -> Text:

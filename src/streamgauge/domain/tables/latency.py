@@ -127,6 +127,19 @@ BOUNDS = Schema(
     ),
 )
 
+SAMPLING = Schema(
+    "sampling",
+    "How far each percentile may be off by chance: 95 % intervals of a moving-block bootstrap; measure phase.",
+    (
+        must("metric", _STR, "metric name"),
+        must("percentile", _STR, "percentile name, like `p99`"),
+        may("low_ms", _F64, "low end"),
+        may("high_ms", _F64, "high end"),
+        must("block_seconds", _I64, "length of a block"),
+        may("reason", _STR, "why there is no interval"),
+    ),
+)
+
 CDF = Schema(
     "cdf",
     "Cumulative distribution (CDF): share of messages delivered within an upper edge; measure phase.",

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.bounds import Widths, low_ends
 from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
+from streamgauge.domain.latency.sampling import BLOCK_SECONDS, intervals
 from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
 from streamgauge.pipeline.columns import SELECTED
 from streamgauge.pipeline.metrics.expressions import SCHEDULE_DELAY
@@ -66,6 +67,22 @@ def bound_rows(metrics: Iterable[Metric], histograms: Histograms, widths: Mappin
         for metric in metrics
         if not metric.absent and len(widths[metric.name].count)
     ]
+
+
+def sampling_rows(metrics: Iterable[Metric], histograms: Histograms, cycle_ns: int) -> list[Row]:
+    """Rows of `sampling`: every percentile of each metric that has messages in partitions."""
+    block = max(BLOCK_SECONDS, -(-cycle_ns // NS_PER_SECOND))
+    rows: list[Row] = []
+    for metric in metrics:
+        if metric.absent or metric.name in UNPLACED:
+            continue
+        counts = histograms.delivered.metric_by(metric.name, By.TICK)
+        windows = [each for _, each in counts.where(is_measured(counts.at)).split(shift=1)]
+        for name, found in zip(PERCENTILES, intervals(windows, list(PERCENTILES.values()), block), strict=True):
+            low, high = (None if each is None else each / NS_PER_MS for each in (found.low_ns, found.high_ns))
+            row = {"metric": metric.name, "percentile": name, "low_ms": low, "high_ms": high}
+            rows.append(row | {"block_seconds": block, "reason": found.reason})
+    return rows
 
 
 def _bounds(name: str, widths: Widths, censored: int) -> Row:

@@ -8,6 +8,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.pipeline.read.bronze import Bronze
+from streamgauge.pipeline.read.gaps import knows_gaps
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.scenario.profile import recorded_profile
 from streamgauge.scenario.profile.model import CLOSED, Delay, PipelineProfile
@@ -44,8 +45,10 @@ class Knowledge:
     transactional: bool
     read_committed: bool
     """Whether consumers are not to see what was aborted."""
+    cycle_ns: int
+    """After how long load or pipeline repeat themselves; 0 where they do not."""
     tells_bounds: bool
-    """Whether the rows tell how much the instrument may have added; older ones do not."""
+    """Whether it is told how much the instrument may have added: message by message, or in older runs by second."""
     leaves_in_client: bool
     """Whether consumers leave messages in the client on purpose: they process them, or limit their rate."""
     all_sound: bool
@@ -123,8 +126,10 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         acks_0=load is not None and load.acks == "0",
         transactional=not bronze.extent("sent", "transaction").unknown,
         read_committed=consume is None or consume.read_committed,
+        cycle_ns=max(sum(each.for_ns for each in load.pace.then) if load else 0, (piped.every_ns or 0) if piped else 0),
         tells_bounds=not bronze.extent("sent", "handed_ns").unknown
-        or not bronze.extent("received", "empty_ns").unknown,
+        or not bronze.extent("received", "empty_ns").unknown
+        or knows_gaps(bronze),
         leaves_in_client=processing is not None or (consume is not None and consume.per_second is not None),
         all_sound=(
             bronze.extent("received", "producer").nulls == 0

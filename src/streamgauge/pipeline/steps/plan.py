@@ -75,6 +75,10 @@ def _bounds(run: Inputs, measured: _Measured) -> Rows:
     return latency.bound_rows(*measured) if run.knows.tells_bounds else []
 
 
+def _sampling(run: Inputs, measured: _Measured) -> Rows:
+    return latency.sampling_rows(measured.metrics, measured.histograms, run.knows.cycle_ns)
+
+
 def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
     return throughput.throughput(sent.sums, received.sums, run.span, run.knows)
 
@@ -195,6 +199,7 @@ STEPS: Final = (
     Step("measured", ("sent", "received", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
     Step("bounds", ("measured",), _bounds, (latencies.BOUNDS,)),
+    Step("sampling", ("measured",), _sampling, (latencies.SAMPLING,)),
     Step("through", ("sent", "received"), _through, (query.THROUGH,)),
     Step(
         "waterfall",

@@ -14,6 +14,7 @@ from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.domain.tables.schema import Schema
 from streamgauge.pipeline.audit.audit import Keep
 from streamgauge.pipeline.read.bronze import Bronze
+from streamgauge.pipeline.read.gaps import with_gaps
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Rows
 from streamgauge.pipeline.read.silver import Span
@@ -36,7 +37,7 @@ class Inputs:
 
     def frame(self, kind: str) -> DataFrame:
         """The rows of a kind of event."""
-        return self.bronze.frame(self.spark, kind)
+        return with_gaps(self.bronze.frame(self.spark, kind), kind, self.bronze)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from streamgauge.result.reading import misfit
 from streamgauge.verdict import TITLES, Check
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
+from streamgauge.verdict.trust import unbounded
 from streamgauge.verdict.trust.figures import Figures, figures
 from streamgauge.verdict.trust.parts import state, used
 
@@ -25,6 +26,7 @@ TABLES: Final = (
     "throughput",
     "latency",
     "bounds",
+    "sampling",
     "cdf",
     "delivery",
     "polls",
@@ -129,7 +131,14 @@ def verdict(run: Evidence, checks: Sequence[Check], trust: Figures) -> VerdictSe
     judge_by = run.profile.judge_by
     named = used(trust, run.profile.expect, judge_by)
     found = state(trust, named, checks)
-    return VerdictSection(valid=found != "not_valid", state=found, used=named, judge_by=list(judge_by), checks=shown)
+    return VerdictSection(
+        valid=found != "not_valid",
+        state=found,
+        used=named,
+        judge_by=list(judge_by),
+        place=unbounded.place(run),
+        checks=shown,
+    )
 
 
 def _titled(row: Row) -> Row:

@@ -42,6 +42,7 @@ FIGURES: Final[Sequence[Callable[[FigureSource], Figure]]] = (
     over_time.ack_latency,
     over_time.schedule_delay,
     machine.cpu,
+    machine.waiting,
     machine.pauses,
     partitions.load,
     partitions.latency,

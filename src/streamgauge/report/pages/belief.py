@@ -1,7 +1,7 @@
 """What of a result may be believed, in words: the verdict, and its parts."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Self
 
 from streamgauge.domain.text.numbers import listed, significant
 from streamgauge.result import Result
@@ -44,7 +44,8 @@ def parts(result: Result) -> dict[str, str]:
     Nothing is said where all is believed; where nothing is, the checks say why.
     """
     narrowed = {"Judged by": listed(result.verdict.judge_by)} if result.verdict.judge_by else {}
-    return narrowed | _divided(result.trust)
+    here = {"This machine": result.verdict.place} if result.verdict.place else {}
+    return narrowed | _divided(result.trust) | here
 
 
 def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
@@ -58,11 +59,32 @@ def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
     return {"Believe": "; ".join(believe), "Not": "; ".join(doubt), "Because": _because(trust)}
 
 
-def cell(text: str, figure: FigureTrust | None) -> str:
-    """A figure with its interval where it is bounded."""
-    if figure is None or figure.trust != "bounded" or figure.low is None or figure.high is None:
-        return text
-    return f"{significant(figure.low)} to {significant(figure.high)}"
+class Doubted(str):
+    """A figure that is not believed, as text: every report strikes it out."""
+
+    __slots__ = ("because",)
+    because: str
+
+    def __new__(cls, text: str, because: Sequence[str]) -> Self:
+        """The text of the figure, and the reasons."""
+        made = super().__new__(cls, text)
+        made.because = "; ".join(because)
+        return made
+
+
+def cell(
+    value: float | None, figure: FigureTrust | None, shown: Callable[[float | None], str] = significant, mark: str = ""
+) -> str:
+    """A figure as text, after a mark; with its interval where it is bounded, Doubted where it is not believed.
+
+    `shown` makes texts of the figure and of the ends.
+    """
+    if figure is not None and figure.trust == "not_believed":
+        return Doubted(mark + shown(value), figure.because)
+    if figure is None or figure.trust == "believed" or figure.low is None:
+        return mark + shown(value)
+    high = figure.high
+    return mark + (f">= {shown(figure.low)}" if high is None else f"{shown(figure.low)} to {shown(high)}")
 
 
 def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[str, str]:

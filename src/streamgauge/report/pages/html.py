@@ -17,10 +17,8 @@ from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.figures.drawing.theme import page_config, sized
 from streamgauge.report.pages import belief, details, passage, pressure, words
 from streamgauge.result import Result
-from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.latency import LatencyPair
 from streamgauge.result.model.resources import ProcessUsage
-from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.verdict import ExpectationResult
 
 BYTES_PER_MIB: Final = 1 << 20
@@ -49,8 +47,8 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         latencies=latencies,
         why_censored=words.WHY_CENSORED.replace("`", "") if words.is_censored(latencies) else "",
         heads=words.FIGURE_HEADS,
-        well=words.went_well(delivery),
-        troubles=words.troubles(delivery),
+        well=words.went_well(result),
+        troubles=words.troubles(result),
         clean=words.no_troubles(delivery),
         groups=delivery.groups,
         also=details.also(result),
@@ -86,35 +84,37 @@ class Card:
 
 def cards(result: Result) -> list[Card]:
     """What a busy person needs: throughput, the tail, what became of the messages, whether it was expected."""
-    latencies = [card for path in _HEADLINES if (card := _latency_card(path, getattr(result.latency, path)))]
+    latencies = [card for path in _HEADLINES if (card := _latency_card(path, result))]
     expected = [_expected_card(result.expectations)] if result.expectations else []
-    return [_rate_card(result.throughput), *latencies, _delivery_card(result.delivery), *expected]
+    return [_rate_card(result), *latencies, _delivery_card(result), *expected]
 
 
-def _rate_card(throughput: ThroughputSection) -> Card:
+def _rate_card(result: Result) -> Card:
     """The last stage that the run has."""
-    rates = {stage: rate for stage, key in words.STAGES.items() if (rate := getattr(throughput, key)) is not None}
+    throughput, rates = result.throughput, words.rates(result)
     if not rates:
         return Card("Throughput", UNKNOWN, "no measurement")
     stage, asked = list(rates)[-1], throughput.target_per_second
     parts = [f"target {per_second(asked)}" if asked is not None else "", words.megabytes(throughput) or ""]
-    return Card(f"Throughput, {stage}", per_second(rates[stage]), ", ".join(filter(None, parts)))
+    return Card(f"Throughput, {stage}", rates[stage], ", ".join(filter(None, parts)))
 
 
-def _latency_card(path: str, pair: LatencyPair) -> Card | None:
+def _latency_card(path: str, result: Result) -> Card | None:
     """Response time, or service time where there is no schedule."""
+    pair: LatencyPair = getattr(result.latency, path)
     for kind, figures in pair.kinds.items():
         if figures and figures.p99_ms is not None:
-            mark = "> " if figures.is_least("p99") else ""
+            mark, trust = "> " if figures.is_least("p99") else "", result.trust.get(f"latency.{path}.{kind}.p99_ms")
+            shown = belief.cell(figures.p99_ms, trust, milliseconds, mark)
             small = f"p50 {significant(figures.p50_ms)}, max {milliseconds(figures.max_ms)}; {kind} time"
-            return Card(f"{_HEADLINES[path]} p99", mark + milliseconds(figures.p99_ms), small)
+            return Card(f"{_HEADLINES[path]} p99", shown, small)
     return None
 
 
-def _delivery_card(delivery: DeliverySection) -> Card:
-    troubles = words.troubles(delivery)
+def _delivery_card(result: Result) -> Card:
+    delivery, troubles = result.delivery, words.troubles(result)
     grave = [each for each in troubles if each.grave]
-    small = ", ".join(str(each) for each in words.went_well(delivery))
+    small = ", ".join(str(each) for each in words.went_well(result))
     if troubles:
         return Card("Delivery", str((grave or troubles)[0]), small, "bad" if grave else "doubt")
     if not small:

@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.domain.text.numbers import per_second, significant
+from streamgauge.domain.text.numbers import UNKNOWN, significant
 from streamgauge.report.files import whole
 from streamgauge.report.pages import belief, details, passage, pressure, words
 from streamgauge.result import Result
-from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.resources import ResourcesSection
-from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
 
 GIB: Final = 1 << 30
@@ -35,9 +33,9 @@ def to_markdown(result: Result) -> str:
     """The result as text; whatever is not a word of ours is escaped."""
     sections = [
         *_verdict(result),
-        *_throughput(result.throughput),
+        *_throughput(result),
         *_latency(result),
-        *_delivery(result.delivery),
+        *_delivery(result),
         *_also(result),
         *_passage(result),
         *_pressure(result),
@@ -68,10 +66,11 @@ def _check(check: CheckResult) -> Sequence[str]:
     return (status, name, *(escaped(each) for each in (check.about, check.evidence, check.advice)))
 
 
-def _throughput(throughput: ThroughputSection) -> Iterator[str]:
+def _throughput(result: Result) -> Iterator[str]:
     yield "### Throughput"
+    throughput, rates = result.throughput, words.rates(result)
     rows = [
-        (stage, per_second(getattr(throughput, key)), escaped(throughput.reasons.get(key, "")))
+        (stage, _figure(rates.get(stage, UNKNOWN)), escaped(throughput.reasons.get(key, "")))
         for stage, key in words.STAGES.items()
     ]
     data = words.megabytes(throughput)
@@ -84,24 +83,24 @@ def _latency(result: Result) -> Iterator[str]:
     lines = words.latency_lines(result.latency, result.trust)
     heads = (f"{head}:" for head in words.FIGURE_HEADS)
     yield _table(
-        ("path", "kind", *heads, ""), ((line.path, line.kind, *_cells(line), escaped(line.reason)) for line in lines)
+        ("path", "kind", *heads, ""),
+        ((line.path, line.kind, *map(_figure, line.figures), escaped(line.reason)) for line in lines),
     )
     if any(figure.startswith(">") for line in lines for figure in line.figures):
         yield words.WHY_CENSORED if words.is_censored(lines) else _INTERVAL
 
 
-def _cells(line: words.LatencyLine) -> list[str]:
-    pairs = zip(line.figures, line.doubted, strict=True)
-    return [f"~~{figure}~~" if doubted else figure for figure, doubted in pairs]
+def _figure(shown: str) -> str:
+    return f"~~{shown}~~" if isinstance(shown, belief.Doubted) else shown
 
 
-def _delivery(delivery: DeliverySection) -> Iterator[str]:
+def _delivery(result: Result) -> Iterator[str]:
     yield "### Delivery"
-    rows = [(each.words, each.count) for each in words.went_well(delivery)]
-    troubles = words.troubles(delivery)
-    rows += [(f"**{each.words}**" if each.grave else each.words, each.count) for each in troubles]
+    rows = [(each.words, _figure(each.count)) for each in words.went_well(result)]
+    troubles = words.troubles(result)
+    rows += [(f"**{each.words}**" if each.grave else each.words, _figure(each.count)) for each in troubles]
     yield _table(("", "messages:"), rows) or "Not known."
-    none = words.no_troubles(delivery)
+    none = words.no_troubles(result.delivery)
     if none and not troubles:
         yield f"{none.capitalize()}."
 
@@ -140,7 +139,9 @@ def _numbers(heads: Sequence[str], first: int) -> Sequence[str]:
 
 
 def _escaped(rows: Rows) -> Rows:
-    return ([escaped(cell) for cell in row] for row in rows)
+    return (
+        [f"~~{escaped(cell)}~~" if isinstance(cell, belief.Doubted) else escaped(cell) for cell in row] for row in rows
+    )
 
 
 def _resources(resources: ResourcesSection) -> Iterator[str]:

@@ -4,6 +4,9 @@ import io
 from typing import Final
 
 from rich.console import Console, RenderableType
+from rich.text import Text
+
+from streamgauge.report.pages.belief import Doubted
 
 MIN_WIDTH: Final = 80
 MAX_WIDTH: Final = 100
@@ -34,6 +37,11 @@ def console_of(colour: bool | None, width: int | None) -> Console:
         emoji=False,
         markup=False,
     )
+
+
+def struck(shown: str) -> Text:
+    """A figure; what is not believed stands in brackets, and is struck out."""
+    return Text(f"({shown})", style="strike dim") if isinstance(shown, Doubted) else Text(shown)
 
 
 def plain(text: str) -> str:

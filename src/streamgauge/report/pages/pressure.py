@@ -1,19 +1,20 @@
 """The words of lag, backpressure, faults and recovery, which all reports share: from the result alone."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
+from streamgauge.report.pages.belief import Doubted, cell
 from streamgauge.result import Result
 from streamgauge.result.model.pressure import (
     BackpressureSection,
     LagFigures,
     Lags,
     RecoveryScore,
-    TimeLagFigures,
 )
+from streamgauge.result.model.trust import FigureTrust
 
 IN_SHORT: Final = 3
 """Recoveries that are told where there is little room."""
@@ -47,10 +48,16 @@ def _lag_in_short(result: Result) -> str:
     # Position lag says little that the others do not.
     known = {"committed": lag.committed, "outstanding": lag.outstanding} if lag else {}
     note = {"committed": " (between commits)"}
-    told = {words: each for words, each in known.items() if each and each.max is not None}
     return "; ".join(
-        f"{words} max {whole(each.max)}{note.get(words, '')}, last {whole(each.final)}" for words, each in told.items()
+        f"{name} max {_lag(result, name, 'max')}{note.get(name, '')}, last {_lag(result, name, 'final')}"
+        for name, each in known.items()
+        if each and each.max is not None
     )
+
+
+def _lag(result: Result, name: str, figure: str) -> str:
+    shown = cell(getattr(getattr(result.lag, name), figure), result.trust.get(f"lag.{name}.{figure}"), whole)
+    return f"({shown}, not believed)" if isinstance(shown, Doubted) else shown
 
 
 def _policy_in_short(result: Result) -> str:
@@ -186,20 +193,23 @@ def lags(result: Result) -> list[Sequence[str]]:
     lag = result.lag
     if not lag:
         return []
-    several: dict[str, Lags] = {each.group: each for each in lag.groups}
-    return [row for group, each in (several or {"": lag}).items() for row in _lags_of(group, each)]
+    if not lag.groups:
+        return _lags_of("", lag, result.trust)
+    # What may be believed is told of the group that lags the most, and of the others not at all.
+    return [row for each in lag.groups for row in _lags_of(each.group, each, {})]
 
 
-def _lags_of(group: str, lags: Lags) -> list[Sequence[str]]:
-    known = {words: each for key, words in _LAGS.items() if (each := getattr(lags, key))}
-    rows = [_lag_row(group, words, each, "", whole) for words, each in known.items()]
+def _lags_of(group: str, lags: Lags, trust: Mapping[str, FigureTrust]) -> list[Sequence[str]]:
+    known = {key: each for key in _LAGS if (each := getattr(lags, key))}
+    rows = [_lag_row(group, _LAGS[key], each, trust, f"lag.{key}") for key, each in known.items()]
     if age := lags.time_lag:
-        rows.append(_lag_row(group, "time lag", age, "_ms", _duration))
+        figures = [_duration(each) for each in (age.max_ms, age.mean_ms, age.final_ms)]
+        rows.append((group, "time lag", figures[0], significant(age.max_second), *figures[1:]))
     return rows
 
 
-def _lag_row(group: str, words: str, each: LagFigures | TimeLagFigures, unit: str, shown: Any) -> Sequence[str]:
-    figures = [shown(getattr(each, f"{name}{unit}")) for name in ("max", "mean", "final")]
+def _lag_row(group: str, words: str, each: LagFigures, trust: Mapping[str, FigureTrust], path: str) -> Sequence[str]:
+    figures = [cell(getattr(each, name), trust.get(f"{path}.{name}"), whole) for name in ("max", "mean", "final")]
     return (group, words, figures[0], significant(each.max_second), *figures[1:])
 
 
@@ -216,10 +226,13 @@ def sampling(result: Result) -> str:
 
 def recoveries(result: Result) -> list[Sequence[str]]:
     """Rows under RECOVERY_HEADS, one for each cause, quantity and group."""
-    return [_recovery(row) for row in result.recovery or []]
+    return [
+        _recovery(row, result.trust.get(f"recovery.{place}.time_to_drain_s"))
+        for place, row in enumerate(result.recovery or [])
+    ]
 
 
-def _recovery(row: RecoveryScore) -> Sequence[str]:
+def _recovery(row: RecoveryScore, trust: FigureTrust | None) -> Sequence[str]:
     group = f" of {row.group}" if row.group is not None else ""
     return (
         f"{row.cause} {row.detail or ''}".strip(),
@@ -227,7 +240,7 @@ def _recovery(row: RecoveryScore) -> Sequence[str]:
         f"{_QUANTITIES.get(row.quantity, row.quantity)}{group}",
         _seconds(row.detected_s),
         UNKNOWN if row.peak is None else f"{whole(row.peak)} at {_seconds(row.peak_second)}",
-        "not drained" if row.time_to_drain_s is None else _seconds(row.time_to_drain_s),
+        "not drained" if row.time_to_drain_s is None else cell(row.time_to_drain_s, trust, _seconds),
         per_second(row.drain_rate_per_second),
         *(_duration(getattr(row, f"p99_{name}_ms")) for name in ("before", "during", "after")),
         significant(row.latency_debt_ms_s),

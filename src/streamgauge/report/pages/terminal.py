@@ -8,13 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.domain.text.numbers import UNKNOWN, per_second
+from streamgauge.domain.text.numbers import UNKNOWN
 from streamgauge.report.pages import belief, details, passage, pressure, words
-from streamgauge.report.pages.page import console_of
+from streamgauge.report.pages.page import console_of, struck
 from streamgauge.result import Result
-from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.resources import ResourcesSection
-from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.verdict import ExpectationResult
 
 GAP: Final = 2
@@ -52,11 +50,11 @@ def screen(result: Result) -> RenderableType:
 def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
     run, seconds = result.run, result.throughput.measured_seconds
     yield "Run", Text(f"{words.what_was_run(run)}\n{words.on_what(run, seconds)}")
-    yield "Throughput", Text(_throughput(result.throughput))
+    yield "Throughput", _throughput(result)
     yield "", ""
     yield "Latency, ms", _latency(result)
     yield "", ""
-    yield "Delivery", _delivery(result.delivery)
+    yield "Delivery", _delivery(result)
     for label, told in (details.also(result) | passage.in_short(result) | pressure.in_short(result)).items():
         yield label, Text(told)
     yield "Resources", Text(_resources(result.resources))
@@ -99,14 +97,14 @@ def _troubled_checks(result: Result) -> Iterator[RenderableType]:
         yield grid
 
 
-def _throughput(throughput: ThroughputSection) -> str:
-    known = [(stage, rate) for stage, key in words.STAGES.items() if (rate := getattr(throughput, key)) is not None]
-    parts = [*(f"{stage} {per_second(rate)}" for stage, rate in known), words.megabytes(throughput)]
-    return "   ".join(filter(None, parts)) or UNKNOWN
+def _throughput(result: Result) -> Text:
+    parts = [Text(f"{stage} ").append(struck(rate)) for stage, rate in words.rates(result).items()]
+    parts += [Text(data)] if (data := words.megabytes(result.throughput)) else []
+    return Text("   ").join(parts) if parts else Text(UNKNOWN)
 
 
 def _latency(result: Result) -> RenderableType:
-    """A path is named once, in the first of its lines; what is not believed stands in brackets, and is struck out."""
+    """A path is named once, in the first of its lines."""
     table = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "right", "right", "right", "right", "left"):
         table.add_column(justify=justify, no_wrap=justify == "right")
@@ -115,25 +113,30 @@ def _latency(result: Result) -> RenderableType:
     lines = words.latency_lines(result.latency, result.trust)
     for line in lines:
         path = "" if line.path == above else line.path
-        figures = (
-            Text(f"({figure})", style="strike dim") if doubted else Text(figure)
-            for figure, doubted in zip(line.figures, line.doubted, strict=True)
-        )
-        table.add_row(path, line.kind, *figures, Text(line.reason, style="dim"))
+        table.add_row(path, line.kind, *map(struck, line.figures), Text(line.reason, style="dim"))
         above = line.path
-    is_doubted = any(any(line.doubted) for line in lines)
+    is_doubted = any(isinstance(figure, belief.Doubted) for line in lines for figure in line.figures)
     return Group(table, Text(_NOT_BELIEVED, style="dim")) if is_doubted else table
 
 
-def _delivery(delivery: DeliverySection) -> Text:
+def _delivery(result: Result) -> Text:
     """The account in words: what went well, then every class of trouble that is not empty."""
-    out = Text(", ".join(map(str, words.went_well(delivery))) or "not known")
-    troubles = words.troubles(delivery)
+    well, troubles = words.went_well(result), words.troubles(result)
+    out = Text(", ").join(map(_account, well)) if well else Text("not known")
     if troubles:
-        parts = [Text(str(each), style="bold red" if each.grave else "yellow") for each in troubles]
-        return out.append("\n").append(Text(", ").join(parts))
-    none = words.no_troubles(delivery)
+        return out.append("\n").append(Text(", ").join(map(_trouble, troubles)))
+    none = words.no_troubles(result.delivery)
     return out.append(f"\n{none}" if none else "")
+
+
+def _account(account: words.Account) -> Text:
+    return struck(account.count).append(f" {account.words}")
+
+
+def _trouble(account: words.Account) -> Text:
+    text = _account(account)
+    text.stylize_before("bold red" if account.grave else "yellow")
+    return text
 
 
 def _resources(resources: ResourcesSection) -> str:

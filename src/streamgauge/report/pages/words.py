@@ -8,12 +8,14 @@ from streamgauge.domain.text.numbers import (
     UNKNOWN,
     listed,
     milliseconds,
+    per_second,
     percent,
     significant,
     whole,
 )
 from streamgauge.domain.text.quantities import format_duration
 from streamgauge.report.pages.belief import cell
+from streamgauge.result import Result
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.latency import LatencyFigures, LatencySection, RecordAge
 from streamgauge.result.model.resources import ProcessUsage, ResourcesSection
@@ -178,8 +180,6 @@ class LatencyLine:
     kind: str
     figures: tuple[str, ...]
     reason: str = ""
-    doubted: tuple[bool, ...] = (False,) * len(PERCENTILES)
-    """Which of the figures are not believed."""
 
 
 def latency_lines(latency: LatencySection, trust: Mapping[str, FigureTrust]) -> list[LatencyLine]:
@@ -224,15 +224,24 @@ def _latency_line(
     """Marked with `>` where messages that never came may make it more; an interval where a figure is bounded."""
     if figures is None:
         return LatencyLine(path, kind, (UNKNOWN,) * len(PERCENTILES))
-    cells = tuple(
-        ("> " if figures.is_least(name) else "") + cell(significant(figures.ms(name)), trust.get(f"{name}_ms"))
-        for name in PERCENTILES
-    )
-    known = [trust.get(f"{name}_ms") for name in PERCENTILES]
-    doubted = tuple(each is not None and each.trust == "not_believed" for each in known)
+    cells = tuple(_percentile(figures, name, trust.get(f"{name}_ms")) for name in PERCENTILES)
     lacking = next((name for name in PERCENTILES if figures.ms(name) is None), None)
     # What follows a colon explains the reason, at more length than a line has.
-    return LatencyLine(path, kind, cells, figures.reasons.get(f"{lacking}_ms", "").partition(": ")[0], doubted)
+    return LatencyLine(path, kind, cells, figures.reasons.get(f"{lacking}_ms", "").partition(": ")[0])
+
+
+def _percentile(figures: LatencyFigures, name: str, trust: FigureTrust | None) -> str:
+    return cell(figures.ms(name), trust, mark="> " if figures.is_least(name) else "")
+
+
+def rates(result: Result) -> dict[str, str]:
+    """The rates that a run has, by their stages."""
+    known = {stage: (key, getattr(result.throughput, key)) for stage, key in STAGES.items()}
+    return {
+        stage: cell(rate, result.trust.get(f"throughput.{key}"), per_second)
+        for stage, (key, rate) in known.items()
+        if rate is not None
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,17 +256,22 @@ class Account:
         return f"{self.count} {self.words}"
 
 
-def went_well(delivery: DeliverySection) -> list[Account]:
+def went_well(result: Result) -> list[Account]:
     """How far messages got, as far as that is known."""
+    delivery = result.delivery
     good = {"received": "received"} if delivery.sent is None else _GOOD
-    counts = {words: getattr(delivery, name) for name, words in good.items()}
-    return [Account(whole(count), words) for words, count in counts.items() if count is not None]
+    counts = {name: count for name in good if (count := getattr(delivery, name)) is not None}
+    return [Account(_count(result, name, count), good[name]) for name, count in counts.items()]
 
 
-def troubles(delivery: DeliverySection) -> list[Account]:
+def troubles(result: Result) -> list[Account]:
     """Every class of trouble that is not empty."""
-    found = {name: count for name in _TROUBLES if (count := getattr(delivery, name))}
-    return [Account(whole(count), _TROUBLES[name], name in _GRAVE) for name, count in found.items()]
+    found = {name: count for name in _TROUBLES if (count := getattr(result.delivery, name))}
+    return [Account(_count(result, name, count), _TROUBLES[name], name in _GRAVE) for name, count in found.items()]
+
+
+def _count(result: Result, name: str, count: int) -> str:
+    return cell(count, result.trust.get(f"delivery.{name}"), whole)
 
 
 def no_troubles(delivery: DeliverySection) -> str:

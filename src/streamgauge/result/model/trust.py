@@ -18,6 +18,11 @@ class FigureTrust(Section):
     """The least that it can have been; null where no bound is known."""
     high: Number | None
     """The most that it can have been; null where no bound is known."""
+    sample_low: Number | None = None
+    """Percentiles: low end of the 95 % interval by chance, see the table `sampling`; null where there is none. It does
+    not lower the trust."""
+    sample_high: Number | None = None
+    """Percentiles: high end of that interval."""
     trust: Trust
     """`believed`: the interval is narrow. `bounded`: it is not, but it is known. `not_believed`: it is too wide, or no
     bound is known."""

@@ -13,6 +13,7 @@ from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.kafka.clients.producer import KafkaProducer
 from streamgauge.runs.calibrate.planned import SIZE_BYTES
+from streamgauge.scenario import Setting
 
 ROUND_TRIPS_MS: Final = (1, 5, 20)
 _MESSAGES: Final = 60
@@ -32,7 +33,7 @@ def shifts_ms() -> dict[int, float]:
 
 def _median_ms(round_trip_ms: int) -> float:
     """The median time until a message is acknowledged."""
-    settings = {
+    settings: dict[str, Setting] = {
         "bootstrap.servers": "",
         "test.mock.num.brokers": 1,
         "test.mock.broker.rtt": round_trip_ms,

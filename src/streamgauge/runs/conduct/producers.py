@@ -1,9 +1,6 @@
 """From a scenario to the jobs of its producers."""
 
-from typing import Final
-
 from streamgauge.domain.blocks import ClientSpec
-from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.engine.ports.clients import OpenProducer
 from streamgauge.engine.produce.loop import Sending
 from streamgauge.engine.produce.sources import Recipe
@@ -17,10 +14,6 @@ from streamgauge.scenario import Load, Scenario, Setting
 from streamgauge.scenario.model import load as loads
 from streamgauge.workload.pacing import Int64s
 from streamgauge.workload.pacing.build import pacer_of
-
-MESSAGE_TIMEOUT: Final = "message.timeout.ms"
-MESSAGE_TIMEOUT_DEFAULT_MS: Final = 300_000
-"""librdkafka's."""
 
 
 def producers_of(
@@ -114,6 +107,4 @@ def topics_of(producer: int, producers: int, topics: int) -> tuple[int, ...]:
 
 def producer_settings(load: Load, drain_ns: int) -> dict[str, Setting]:
     """The scenario's settings of the producing client, with the life of a message bounded by the drain."""
-    asked = load.client.get(MESSAGE_TIMEOUT, MESSAGE_TIMEOUT_DEFAULT_MS)
-    asked_ms = int(asked) or MESSAGE_TIMEOUT_DEFAULT_MS
-    return {**load.client, MESSAGE_TIMEOUT: max(1, min(asked_ms, drain_ns // NS_PER_MS))}
+    return {**load.client, loads.MESSAGE_TIMEOUT: load.message_timeout_ms(drain_ns)}

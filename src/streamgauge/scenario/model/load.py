@@ -1,9 +1,10 @@
 """Producers and their load."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
+from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.content import (
     Content,
@@ -25,6 +26,10 @@ from streamgauge.scenario.model.values import (
     ScenarioPart,
     off_is_none,
 )
+
+MESSAGE_TIMEOUT: Final = "message.timeout.ms"
+_MESSAGE_TIMEOUT_MS: Final = 300_000
+"""librdkafka's default."""
 
 
 class Flush(ScenarioPart):
@@ -86,6 +91,11 @@ class Load(ScenarioPart):
     """How often a failed message is sent again, with the same stamp."""
     client: ClientSettings = Field(default={})
     """Settings of the producers' librdkafka client, like `linger.ms`."""
+
+    def message_timeout_ms(self, drain_ns: int) -> int:
+        """After how long a message fails that is not acknowledged: the drain limits the client's setting."""
+        asked_ms = int(self.client.get(MESSAGE_TIMEOUT, 0)) or _MESSAGE_TIMEOUT_MS
+        return max(1, min(asked_ms, drain_ns // NS_PER_MS))
 
     @property
     def mean_size_bytes(self) -> float | None:

@@ -34,13 +34,15 @@ from streamgauge.scenario.profile.shapes import Rates, rates_of
 _NOTHING = {"name": "unnamed", "load": "off", "consume": "off", "lag": "off"}
 """A part that is not in a run.json was not there in the run, whatever the default is today."""
 _ACKS = ("acks", "request.required.acks")
+_SILENCES = {"session.timeout.ms": 45_000.0, "max.poll.interval.ms": 300_000.0}
+"""How long a consumer may be silent, with librdkafka's defaults."""
 
 
 def profile_of(scenario: Scenario) -> Profile:
     """What a scenario means, without its secrets."""
     connections = scenario.connections.work if scenario.connections else ()
     return Profile(
-        load=_load(scenario.load) if scenario.load else None,
+        load=_load(scenario.load, scenario.phases.drain) if scenario.load else None,
         consume=_consume(scenario.consume) if scenario.consume else None,
         pipeline=_pipeline(scenario.pipeline) if scenario.pipeline else None,
         backpressure=_policy(scenario.backpressure) if scenario.backpressure else None,
@@ -82,7 +84,7 @@ def recorded_profile(profile: object, scenario: Mapping[str, Any]) -> Profile:
     return made
 
 
-def _load(load: Load) -> LoadProfile:
+def _load(load: Load, drain_ns: int) -> LoadProfile:
     written = masked(load.model_dump(mode="json", include={"rate", "size"}))
     acks = next((str(load.client[name]) for name in _ACKS if name in load.client), None)
     return LoadProfile(
@@ -94,6 +96,7 @@ def _load(load: Load) -> LoadProfile:
         resend=load.resend,
         acks=acks,
         linger_ms=number_of(load.client, LINGER),
+        message_timeout_ms=load.message_timeout_ms(drain_ns),
     )
 
 
@@ -114,6 +117,7 @@ def _consume(consume: Consume) -> ConsumeProfile:
         per_second=None if isinstance(consume.rate, str) else consume.rate,
         partitions=consume.partitions,
         read_committed=consume.client.get("isolation.level", "read_committed") == "read_committed",
+        longest_silence_ms=min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items()),
         processing=_processing(consume.processing) if consume.processing else None,
     )
 

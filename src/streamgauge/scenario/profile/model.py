@@ -78,6 +78,8 @@ class LoadProfile(_Meant):
     """The client's setting `acks`; null for the client's default."""
     linger_ms: float | None
     """The client's setting `linger.ms`; null for the client's default."""
+    message_timeout_ms: int | None = None
+    """After how long a message fails that is not acknowledged; null in older runs."""
 
 
 class Delay(_Meant):
@@ -127,6 +129,9 @@ class ConsumeProfile(_Meant):
     """Partitions that consumers are configured to read; null for all."""
     read_committed: bool
     """Whether consumers use isolation level read_committed."""
+    longest_silence_ms: float | None = None
+    """A consumer that is silent for longer loses its partitions: `session.timeout.ms` or `max.poll.interval.ms`; null
+    in older runs."""
     processing: ProcessingProfile | None
     """Processing of each message; null without processing."""
 

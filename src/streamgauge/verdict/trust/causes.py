@@ -32,7 +32,7 @@ TAKES: Final[Mapping[str, Taken]] = {
     "rate": Taken(("throughput.",)),
     "unsent": Taken(("throughput.", "delivery.unsent")),
     "machine_cpu": Taken(("latency.", "lag.", "recovery.")),
-    "cpu_quota": Taken(("latency.", "lag.", "recovery.", "throughput.")),
+    "cpu_quota": Taken(("latency.", "lag.", "recovery."), bounded=True),
     "start_transient": Taken(("latency.",), _TAIL),
     "record_clock": Taken(("latency.since_record_time.",)),
     "wall_clock": Taken(("latency.since_record_time.",)),
@@ -53,6 +53,8 @@ TAKES: Final[Mapping[str, Taken]] = {
 
 STARVED_CONSUMERS: Final = Taken(("throughput.received", "throughput.processed"))
 """What `worker_cpu` takes besides, where consumers fell behind."""
+LIMITED_RATES: Final = Taken(("throughput.",))
+"""What `cpu_quota` takes besides, where there is no schedule that tells whether the rate was reached."""
 
 
 def failing(checks: Sequence[Check]) -> list[tuple[Check, Taken]]:

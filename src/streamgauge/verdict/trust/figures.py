@@ -17,8 +17,8 @@ from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict.check import Check
 from streamgauge.verdict.checks.machine import FELL_BEHIND
 from streamgauge.verdict.evidence import Evidence, Row
-from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.causes import STARVED_CONSUMERS, Taken, failing
+from streamgauge.verdict.trust import limits, unbounded
+from streamgauge.verdict.trust.causes import LIMITED_RATES, STARVED_CONSUMERS, Taken, failing
 
 Figures = dict[str, FigureTrust]
 
@@ -29,6 +29,8 @@ _KINDS: Final = ("response", "service")
 _MAY_BE_UNKNOWN: Final = ("delivered_once", "undelivered", "lost", "expired", "unrecorded")
 FEW: Final = 100.0
 """Messages by which a lag may be off without being told so."""
+_FOLLOWS: Final = "the rate follows from how fast messages are answered, and so from the instrument, too"
+_ANALYSED_BEFORE: Final = "it was analysed by a version that knew no bounds; `streamgauge analyse` finds them"
 _NO_BOUND: Final = "it is not known of every message how much the instrument added"
 
 
@@ -44,9 +46,9 @@ def figures(
 ) -> Figures:
     """Every figure by its path in the result."""
     found = {
-        **dict(_rates(throughput)),
+        **dict(_rates(run, throughput)),
         **dict(_latencies(run, latency)),
-        **dict(_counts(delivery)),
+        **dict(_counts(run, delivery)),
         **dict(_lags(run, lag)),
         **dict(_recoveries(recovery)),
     }
@@ -54,19 +56,31 @@ def figures(
     taken = failing(checks)
     if (share := run.received_share) is not None and share < FELL_BEHIND:
         taken += [(check, STARVED_CONSUMERS) for check, _ in taken if check.name == "worker_cpu"]
-    return {path: _less(path, figure, taken, tuple(bounded)) for path, figure in found.items()}
+    if not run.has_schedule:
+        taken += [(check, LIMITED_RATES) for check, _ in taken if check.name == "cpu_quota"]
+    seconds = unbounded.of_latency(run)
+    return {path: _less(path, figure, taken, seconds, tuple(bounded)) for path, figure in found.items()}
 
 
 def _less(
-    path: str, figure: FigureTrust, taken: Sequence[tuple[Check, Taken]], bounded: tuple[str, ...]
+    path: str,
+    figure: FigureTrust,
+    taken: Sequence[tuple[Check, Taken]],
+    seconds: Sequence[unbounded.Unbounded],
+    bounded: tuple[str, ...],
 ) -> FigureTrust:
-    """A figure after what failing checks take from it."""
+    """A figure after what failing checks, and seconds without a bound, take from it."""
     has_bounds = path.startswith(bounded) if bounded else False
-    causes = [check for check, takes in taken if takes.names(path) and not (takes.bounded and has_bounds)]
-    if not causes:
-        return figure
-    because = [*figure.because, *(check.evidence for check in causes)]
-    return FigureTrust(value=figure.value, low=None, high=None, trust="not_believed", because=because)
+    causes = [check.evidence for check, takes in taken if takes.names(path) and not (takes.bounded and has_bounds)]
+    if path.startswith("latency."):
+        causes += [each.because for each in seconds if each.takes(path.rsplit(".", 1)[-1])]
+    return _disbelieved(figure, causes) if causes else figure
+
+
+def _disbelieved(figure: FigureTrust, causes: Sequence[str]) -> FigureTrust:
+    """A figure of which nobody knows what it would have been."""
+    because = [*figure.because, *causes]
+    return figure.model_copy(update={"low": None, "high": None, "trust": "not_believed", "because": because})
 
 
 def exact(value: float) -> FigureTrust:
@@ -74,10 +88,19 @@ def exact(value: float) -> FigureTrust:
     return FigureTrust(value=value, low=value, high=value, trust="believed", because=[])
 
 
-def _rates(throughput: ThroughputSection) -> Iterator[tuple[str, FigureTrust]]:
+def at_least(value: float, because: str) -> FigureTrust:
+    """A rate that would have been higher, had the instrument been faster."""
+    return FigureTrust(value=value, low=value, high=None, trust="bounded", because=[because])
+
+
+def _rates(run: Evidence, throughput: ThroughputSection) -> Iterator[tuple[str, FigureTrust]]:
     names = [f"{name}_per_second" for name in RATES] + ["sent_mb_per_second", "received_mb_per_second"]
     for name in names:
-        if (value := getattr(throughput, name)) is not None:
+        if (value := getattr(throughput, name)) is None:
+            continue
+        if run.sends and (run.is_throttled or not run.has_schedule):
+            yield f"throughput.{name}", at_least(value, _FOLLOWS)
+        else:
             yield f"throughput.{name}", exact(value)
 
 
@@ -107,23 +130,25 @@ def _latencies(run: Evidence, latency: LatencySection) -> Iterator[tuple[str, Fi
     for path, metric in _metrics(latency):
         shown, bounds = _at(latency, path), run.one("bounds", metric=metric)
         if bounds is None or not bounds["known"]:
-            # Recorded before there were bounds, or something is missing: checks of the whole run have to do.
-            trust, because = ("believed", []) if _vouched(run, metric) else ("not_believed", [_NO_BOUND])
             for name in (*LATENCY_FIGURES, "stddev", "mad"):
                 if (value := shown.ms(name)) is not None:
                     yield (
                         f"{path}.{name}_ms",
-                        FigureTrust(value=value, low=None, high=None, trust=trust, because=because),  # type: ignore[arg-type]
+                        _disbelieved(exact(value), [_NO_BOUND if "bounds" in run.tables else _ANALYSED_BEFORE]),
                     )
             continue
         yield from _bounded(run, path, shown, bounds)
 
 
 def _bounded(run: Evidence, path: str, shown: LatencyFigures, bounds: Row) -> Iterator[tuple[str, FigureTrust]]:
+    sampled = {row["percentile"]: row for row in run.matching("sampling", metric=bounds["metric"])}
     for name in LATENCY_FIGURES:
-        value, low = shown.ms(name), bounds[f"{name}_ms"]
-        if value is not None and low is not None:
-            yield f"{path}.{name}_ms", _of_latency(run, value, low, value)
+        value, low, chance = shown.ms(name), bounds[f"{name}_ms"], sampled.get(name)
+        if value is None or low is None:
+            continue
+        figure = _of_latency(run, value, low, value)
+        ends = {"sample_low": chance["low_ms"], "sample_high": chance["high_ms"]} if chance else {}
+        yield f"{path}.{name}_ms", figure.model_copy(update=ends)
     if (stddev := shown.stddev_ms) is not None:
         spread = bounds["rms_width_ms"]
         yield f"{path}.stddev_ms", _of_latency(run, stddev, max(0.0, stddev - spread), stddev + spread)
@@ -149,12 +174,8 @@ def _why_wide(run: Evidence, width_ms: float) -> list[str]:
     return found
 
 
-def _vouched(run: Evidence, metric: str) -> bool:
-    """Whether a latency without bounds was recorded by a version that had none, and not by one that should have."""
-    return run.one("bounds", metric=metric) is None
-
-
-def _counts(delivery: DeliverySection) -> Iterator[tuple[str, FigureTrust]]:
+def _counts(run: Evidence, delivery: DeliverySection) -> Iterator[tuple[str, FigureTrust]]:
+    doubted = unbounded.of_counts(run)
     for prefix, counts in (("delivery", delivery), ("delivery.measure", delivery.measure)):
         unknown = (counts.unknown or 0) + (counts.fate_unknown or 0)
         for name, value in counts:
@@ -163,7 +184,10 @@ def _counts(delivery: DeliverySection) -> Iterator[tuple[str, FigureTrust]]:
             high = value + unknown if name in _MAY_BE_UNKNOWN else value
             because = [f"the fate of {whole(unknown)} messages is unknown"] if high > value else []
             trust = limits.of_count(value, high)
-            yield f"{prefix}.{name}", FigureTrust(value=value, low=value, high=high, trust=trust, because=because)
+            figure = FigureTrust(value=value, low=value, high=high, trust=trust, because=because)
+            # What did not happen, a gap has not caused.
+            is_doubted = name in doubted and value > 0
+            yield f"{prefix}.{name}", _disbelieved(figure, [doubted[name]]) if is_doubted else figure
 
 
 def _lags(run: Evidence, lag: LagSection | None) -> Iterator[tuple[str, FigureTrust]]:

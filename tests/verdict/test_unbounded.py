@@ -1,0 +1,128 @@
+"""Seconds without a bound: which there are, how many messages were due in them, and what that takes."""
+
+from typing import Any
+
+import pytest
+from tests.verdict.test_verdict import Run
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.verdict.evidence import Evidence
+from streamgauge.verdict.trust import unbounded
+from streamgauge.verdict.trust.unbounded import Unbounded
+
+SECONDS = 10
+
+
+def look(role: str, second: float, *, process: str = "", seconds: float = 1.0, **numbers: Any) -> dict[str, Any]:
+    """A sample of a process."""
+    told = {"process": process or role, "role": role, "scope": "interval", "second": second}
+    return {**told, "duration_ns": int(seconds * NS_PER_SECOND), **numbers}
+
+
+def run(*looks: dict[str, Any], **facts: Any) -> Evidence:
+    """A run of ten seconds, of 100 messages each."""
+    measured = {"scope": "measure", "duration_ns": SECONDS * NS_PER_SECOND}
+    windows = [{"scope": "window", "second": second, "due": 100} for second in range(SECONDS)]
+    return Evidence(
+        RunFacts.model_validate(Run().facts | facts), {"throughput": [measured, *windows], "resources": list(looks)}
+    )
+
+
+STARVED = look("broker", 3.0, run_delay_share=1.2, cpu_cores=0.7)
+
+
+@pytest.mark.parametrize(
+    ("looks", "share"),
+    [
+        pytest.param([], None, id="nothing was looked at"),
+        pytest.param([STARVED], 0.1, id="a second of ten"),
+        pytest.param([STARVED, look("broker", 4.0, run_delay_share=0.9, cpu_cores=0.1)], 0.2, id="two in a row"),
+        pytest.param([STARVED | {"second": 3.5}], 0.1, id="parts of two seconds"),
+        pytest.param([STARVED | {"second": 0.25}], 0.025, id="what lies before the measure phase does not count"),
+        pytest.param([STARVED | {"second": -1.0}], None, id="nor does all of it"),
+        pytest.param([STARVED | {"run_delay_share": 0.4}], None, id="it had to wait now and then"),
+        pytest.param([STARVED | {"cpu_cores": 1.3}], None, id="many threads that wait, and run for longer"),
+        pytest.param([STARVED | {"run_delay_share": None}], None, id="nobody counts it"),
+        pytest.param([STARVED | {"role": "producer"}], None, id="a worker's wait is bounded by its gaps"),
+    ],
+)
+def test_a_broker_without_a_core_makes_latencies_those_of_the_machine(
+    looks: list[dict[str, Any]], share: float | None
+) -> None:
+    found = unbounded.of_latency(run(*looks))
+
+    assert [pytest.approx(each.share) for each in found] == ([] if share is None else [share])
+    assert all("this machine's figure" in each.because for each in found)
+
+
+def test_seconds_are_named_and_those_that_touch_are_one() -> None:
+    (found,) = unbounded.of_latency(run(STARVED, STARVED | {"second": 4.0}, STARVED | {"second": 9.0}))
+
+    assert found.because.endswith("(second 2 to 4, 8 to 9; 30 % of the messages)")
+
+
+def test_a_quota_stops_an_embedded_broker() -> None:
+    throttled = look("host", 5.0, throttled_share=0.3)
+
+    assert [each.share for each in unbounded.of_latency(run(throttled))] == [0.1]
+    elsewhere = {"embedded": False, "bootstrap": "b:1", "processes": []}
+    assert unbounded.of_latency(run(throttled, broker=elsewhere)) == []
+
+
+@pytest.mark.parametrize(
+    ("late_s", "gaps", "is_frozen"),
+    [
+        pytest.param(1.3, (300.0, 280.0), True, id="sampler and both producers"),
+        pytest.param(1.3, (300.0, 2.0), False, id="one producer went on"),
+        pytest.param(1.3, (), False, id="nobody sends"),
+        pytest.param(1.01, (300.0, 280.0), False, id="the sampler went on"),
+    ],
+)
+def test_processes_that_stand_still_together_are_noticed(
+    late_s: float, gaps: tuple[float, ...], *, is_frozen: bool
+) -> None:
+    looks = [look("producer", 5.2, process=f"producer-{number}", poll_gap_ms=gap) for number, gap in enumerate(gaps)]
+    looks += [look("producer", 8.2, process="producer-0", poll_gap_ms=500.0)]
+
+    assert bool(unbounded.of_latency(run(look("host", 5.0, seconds=late_s), *looks))) is is_frozen
+
+
+@pytest.mark.parametrize(
+    ("share", "figure", "is_taken"),
+    [
+        (0.02, "p99_ms", True),
+        (0.009, "p99_ms", False),
+        (0.02, "p95_ms", False),
+        (0.02, "max_ms", True),
+        (0.02, "mean_ms", True),
+        (0.02, "min_ms", False),
+        (0.6, "mad_ms", True),
+    ],
+)
+def test_seconds_take_the_ranks_that_their_messages_may_have(share: float, figure: str, *, is_taken: bool) -> None:
+    assert Unbounded("", share).takes(figure) is is_taken
+
+
+@pytest.mark.parametrize(
+    ("looks", "doubted"),
+    [
+        pytest.param([look("consumer", 3.0, poll_gap_ms=44_000.0)], set(), id="shorter than a session"),
+        pytest.param([look("consumer", 3.0, poll_gap_ms=46_000.0)], {"duplicate_consumer"}, id="longer"),
+        pytest.param(
+            [look("producer", 3.0, poll_gap_ms=31_000.0)],
+            {"failed", "expired", "unknown", "duplicate_producer"},
+            id="longer than the drain, and so than a message's timeout",
+        ),
+    ],
+)
+def test_gaps_beyond_a_timeout_put_counts_in_doubt(looks: list[dict[str, Any]], doubted: set[str]) -> None:
+    assert set(unbounded.of_counts(run(*looks))) == doubted
+
+
+def test_how_much_a_waiting_broker_can_explain_is_said() -> None:
+    def waiting(share: float | None) -> str | None:
+        return unbounded.place(run({"scope": "measure", "role": "broker", "process": "b", "run_delay_share": share}))
+
+    assert "the slowest 3.0 % of the messages" in (waiting(0.03) or "")
+    assert waiting(0.0005) is waiting(None) is unbounded.place(run()) is None
