@@ -15,6 +15,7 @@ from tests.waiting import until
 from streamgauge.engine.supervise.local import memory_folder
 from streamgauge.record.calibrations import read_calibrations
 from streamgauge.runs.calibrate.compared import PLANTED
+from streamgauge.runs.calibrate.planned import PRODUCERS
 
 pytestmark = pytest.mark.e2e
 
@@ -48,7 +49,7 @@ def test_every_planted_fault_is_found(
 
 
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
-    """No process, no memory, no folder, and nothing that is kept."""
+    """No process (the sampler of resources is one), no memory, no folder, and nothing that is kept."""
     temporary, log = tmp_path / "temporary", tmp_path / "log"
     temporary.mkdir()
     environ = {**os.environ, "TMPDIR": str(temporary), "XDG_STATE_HOME": str(tmp_path / "state")}
@@ -56,12 +57,16 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
         program = subprocess.Popen(
             [sys.executable, "-m", "streamgauge", "calibrate", "--quick"], stderr=errors, env=environ
         )
-    until(lambda: b"warm-up" in log.read_bytes(), 60)
-    workers, memory = psutil.Process(program.pid).children(), memory_of(program.pid)
-    assert len(workers) == 4
-    program.send_signal(signal.SIGINT)
+    try:
+        until(lambda: b"warm-up" in log.read_bytes(), 60)
+        workers, memory = psutil.Process(program.pid).children(), memory_of(program.pid)
+        program.send_signal(signal.SIGINT)
+        assert program.wait(60) == 130
+    finally:
+        program.kill()
+        program.wait()
 
-    assert program.wait(60) == 130
+    assert len(workers) == 2 * PRODUCERS + 1
     assert b"interrupted; nothing was kept" in log.read_bytes()
     assert not any(each.is_running() for each in workers)
     assert memory
