@@ -1,4 +1,4 @@
-"""Seconds without a bound: which there are, how many messages were due in them, and what that takes."""
+"""Seconds in which something happened to all: which, how many messages were due in them, what that takes."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.trust import unbounded
-from streamgauge.verdict.trust.unbounded import Unbounded
+from streamgauge.verdict.trust.unbounded import Seconds
 
 SECONDS = 10
 
@@ -50,14 +50,14 @@ STARVED = look("broker", 3.0, run_delay_share=1.2, cpu_cores=0.7)
 def test_a_broker_without_a_core_makes_latencies_those_of_the_machine(
     looks: list[dict[str, Any]], share: float | None
 ) -> None:
-    found = unbounded.of_latency(run(*looks))
+    found = unbounded.of_place(run(*looks))
 
     assert [pytest.approx(each.share) for each in found] == ([] if share is None else [share])
-    assert all("this machine's figure" in each.because for each in found)
+    assert unbounded.of_latency(run(*looks)) == []
 
 
 def test_seconds_are_named_and_those_that_touch_are_one() -> None:
-    (found,) = unbounded.of_latency(run(STARVED, STARVED | {"second": 4.0}, STARVED | {"second": 9.0}))
+    (found,) = unbounded.of_place(run(STARVED, STARVED | {"second": 4.0}, STARVED | {"second": 9.0}))
 
     assert found.because.endswith("(second 2 to 4, 8 to 9; 30 % of the messages)")
 
@@ -65,9 +65,9 @@ def test_seconds_are_named_and_those_that_touch_are_one() -> None:
 def test_a_quota_stops_an_embedded_broker() -> None:
     throttled = look("host", 5.0, throttled_share=0.3)
 
-    assert [each.share for each in unbounded.of_latency(run(throttled))] == [0.1]
+    assert [each.share for each in unbounded.of_place(run(throttled))] == [0.1]
     elsewhere = {"embedded": False, "bootstrap": "b:1", "processes": []}
-    assert unbounded.of_latency(run(throttled, broker=elsewhere)) == []
+    assert unbounded.of_place(run(throttled, broker=elsewhere)) == []
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_processes_that_stand_still_together_are_noticed(
     ],
 )
 def test_seconds_take_the_ranks_that_their_messages_may_have(share: float, figure: str, *, is_taken: bool) -> None:
-    assert Unbounded("", share).takes(figure) is is_taken
+    assert Seconds("", share).takes(figure) is is_taken
 
 
 @pytest.mark.parametrize(

@@ -58,15 +58,22 @@ def figures(
         taken += [(check, STARVED_CONSUMERS) for check, _ in taken if check.name == "worker_cpu"]
     if not run.has_schedule:
         taken += [(check, LIMITED_RATES) for check, _ in taken if check.name == "cpu_quota"]
-    seconds = unbounded.of_latency(run)
-    return {path: _less(path, figure, taken, seconds, tuple(bounded)) for path, figure in found.items()}
+    seconds, here = unbounded.of_latency(run), unbounded.of_place(run)
+    left = {path: _less(path, figure, taken, seconds, tuple(bounded)) for path, figure in found.items()}
+    return {path: _placed(path, figure, here) for path, figure in left.items()}
+
+
+def _placed(path: str, figure: FigureTrust, here: Sequence[unbounded.Seconds]) -> FigureTrust:
+    """A latency that may be this machine's says so."""
+    because = [each.because for each in here if path.startswith("latency.") and each.takes(path.rsplit(".", 1)[-1])]
+    return figure.model_copy(update={"place": "; ".join(because)}) if because else figure
 
 
 def _less(
     path: str,
     figure: FigureTrust,
     taken: Sequence[tuple[Check, Taken]],
-    seconds: Sequence[unbounded.Unbounded],
+    seconds: Sequence[unbounded.Seconds],
     bounded: tuple[str, ...],
 ) -> FigureTrust:
     """A figure after what failing checks, and seconds without a bound, take from it."""

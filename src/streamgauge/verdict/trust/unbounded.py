@@ -1,8 +1,8 @@
-"""What no bound of a message covers: times in which the machine, and not the system, decided; gaps beyond a timeout.
+"""What no bound of a message covers: seconds in which all stood still, or the machine decided; gaps beyond a timeout.
 
-A bound says what the instrument added to a message. Where the broker itself had no core, because the load or others
-took it, or where all processes stood still together, it is not known what the system would have done: these figures are
-this machine's.
+A bound says what the instrument added to a message. Where all processes stood still together, it is not known what the
+system would have done. Where only the broker had no core, because the load or others took it, it is known what this
+machine did, and not what the system does elsewhere: such a figure is named, and keeps its trust.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,8 +26,8 @@ _NOT_OF_RANKS: Final = ("max_ms", "mean_ms", "stddev_ms")
 _RANKS: Final = {f"{name}_ms": rank / 10_000 for name, rank in PERCENTILES.items()} | {"mad_ms": 0.5}
 
 
-class Unbounded(NamedTuple):
-    """Seconds of the measure phase in which latency has no bound."""
+class Seconds(NamedTuple):
+    """Seconds of the measure phase that something happened in."""
 
     because: str
     share: float
@@ -38,15 +38,16 @@ class Unbounded(NamedTuple):
         return figure in _NOT_OF_RANKS or _RANKS.get(figure, 0.0) > 1.0 - self.share
 
 
-def of_latency(run: Evidence) -> list[Unbounded]:
-    """What leaves latency without a bound, and how much of it."""
-    here = "this machine's figure, not the system's: "
-    found = (
-        (f"{here}the broker had no core for long", _starved(run)),
-        (f"{here}a CPU quota stopped the broker", _throttled(run)),
-        ("all processes stood still together", _frozen(run)),
-    )
-    return [_unbounded(run, because, rows) for because, rows in found if rows]
+def of_latency(run: Evidence) -> list[Seconds]:
+    """Seconds that leave latency without a bound."""
+    rows = _frozen(run)
+    return [_seconds(run, "all processes stood still together", rows)] if rows else []
+
+
+def of_place(run: Evidence) -> list[Seconds]:
+    """Seconds in which latency was this machine's: a broker beside the load had no core."""
+    found = {"the broker had no core for long": _starved(run), "a CPU quota stopped the broker": _throttled(run)}
+    return [_seconds(run, because, rows) for because, rows in found.items() if rows]
 
 
 def of_counts(run: Evidence) -> dict[str, str]:
@@ -84,8 +85,9 @@ def place(run: Evidence) -> str | None:
     share = min(1.0, sum(each for each in shares if each is not None))
     if share < TOLD_SHARE:
         return None
-    waited = f"The broker's threads waited for a core for {percent(share)} of the time"
-    return f"{waited}: this can explain the slowest {percent(share)} of the messages, and what queued behind them"
+    waited = f"the broker's threads waited for a core for {percent(share)} of the time"
+    explained = f"this can explain the slowest {percent(share)} of the messages, and what queued behind them"
+    return "; ".join([f"{waited}: {explained}", *(each.because for each in of_place(run))])
 
 
 def _starved(run: Evidence) -> list[Row]:
@@ -128,7 +130,7 @@ def _looks(run: Evidence, role: str) -> list[Row]:
     return [row for row in looks if row.get("second") is not None and 0 < row["second"] <= seconds]
 
 
-def _unbounded(run: Evidence, because: str, rows: Iterable[Row]) -> Unbounded:
+def _seconds(run: Evidence, because: str, rows: Iterable[Row]) -> Seconds:
     """The share of the messages in these intervals, and their seconds in words."""
     stretches = _merged(sorted((row["second"] - row["duration_ns"] / NS_PER_SECOND, row["second"]) for row in rows))
     windows = [row for row in run.matching("throughput", scope="window") if run.is_measured(row)]
@@ -142,7 +144,7 @@ def _unbounded(run: Evidence, because: str, rows: Iterable[Row]) -> Unbounded:
     share = min(1.0, inside / total) if (total := sum(counts.values())) else 1.0
     named = ", ".join(f"{max(0.0, begin):.0f} to {end:.0f}" for begin, end in stretches[:3])
     more = f" and {len(stretches) - 3} times more" if len(stretches) > 3 else ""
-    return Unbounded(f"{because} (second {named}{more}; {percent(share)} of the messages)", share)
+    return Seconds(f"{because} (second {named}{more}; {percent(share)} of the messages)", share)
 
 
 def _merged(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:

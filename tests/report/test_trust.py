@@ -1,0 +1,132 @@
+"""What of an assembled result may be believed, where evidence of several tables comes together."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.report.conftest import Make, bounds
+
+from streamgauge.report.assemble.result import assemble
+from streamgauge.result.model.trust import FigureTrust, Trust
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+Change = Callable[[Row, Tables], None]
+
+P50, P99 = (f"latency.end_to_end.response.{name}_ms" for name in ("p50", "p99"))
+SENT = "throughput.sent_per_second"
+
+
+def trust_of(make: Make, *changes: Change) -> dict[str, FigureTrust]:
+    return assemble(make(*changes)).trust
+
+
+def pace(rate: Any) -> Change:
+    def change(facts: Row, _tables: Tables) -> None:
+        facts["scenario"]["load"]["rate"] = rate
+
+    return change
+
+
+def look(role: str, **numbers: Any) -> Change:
+    """A sample of the second second, of a process that is the only one of its role."""
+
+    def change(_facts: Row, tables: Tables) -> None:
+        row = {"process": f"{role}-0", "role": role, "scope": "interval", "second": 2.0, "duration_ns": 10**9}
+        tables["resources"] = [
+            each for each in tables["resources"] if each.get("second") is None or each["role"] != role
+        ]
+        tables["resources"].append({**row, **numbers})
+
+    return change
+
+
+def failing(name: str) -> Change:
+    def change(_facts: Row, tables: Tables) -> None:
+        row = {"name": name, "about": "instrument", "status": "fail", "evidence": f"{name} failed", "advice": ""}
+        tables["verdict"] = [row]
+
+    return change
+
+
+def bounded(**low: float) -> Change:
+    def change(_facts: Row, tables: Tables) -> None:
+        of_response = bounds("end_to_end_response") | low
+        others = [row for row in tables["bounds"] if row["metric"] != "end_to_end_response"]
+        tables["bounds"] = [*others, of_response]
+
+    return change
+
+
+def test_a_healthy_run_is_believed(make: Make) -> None:
+    found = trust_of(make)
+
+    assert {each.trust for each in found.values()} == {"believed"}
+    assert (found[SENT].low, found[SENT].high) == (10_000.0, 10_000.0)
+
+
+@pytest.mark.parametrize("rate", ["max", "closed"])
+def test_a_rate_that_follows_from_the_answers_is_a_least_one(make: Make, rate: str) -> None:
+    found = trust_of(make, pace(rate))[SENT]
+
+    assert (found.low, found.high, found.trust) == (10_000.0, None, "bounded")
+
+
+@pytest.mark.parametrize(("low", "trust"), [(5.9, "believed"), (4.0, "bounded"), (1.0, "not_believed")])
+def test_a_percentile_is_as_good_as_its_interval(make: Make, low: float, trust: Trust) -> None:
+    found = trust_of(make, bounded(p99_ms=low))[P99]
+
+    assert (found.low, found.trust) == (low, trust)
+    assert bool(found.because) is (trust != "believed")
+
+
+def test_a_quota_takes_what_has_no_bounds(make: Make) -> None:
+    """Latencies have, and rates of a schedule say themselves whether they were reached."""
+    scheduled, flat_out = (
+        assemble(make(failing("cpu_quota"), pace(rate), judged=False)).trust for rate in ("10k/s", "max")
+    )
+
+    assert (scheduled[P99].trust, scheduled[SENT].trust) == ("believed", "believed")
+    assert (flat_out[P99].trust, flat_out[SENT].because[-1]) == ("believed", "cpu_quota failed")
+
+
+def test_a_starved_broker_is_named_and_takes_nothing(make: Make) -> None:
+    """It had no core in a tenth of the time: the slowest tenth may be of this machine."""
+    found = trust_of(make, look("broker", run_delay_share=1.5, cpu_cores=0.4))
+
+    assert found[P50].place is None
+    assert "second 1 to 2; 10 % of the messages" in (found[P99].place or "")
+    assert found[P99].trust == "believed"
+
+
+def test_what_stood_still_together_has_no_bound(make: Make) -> None:
+    found = trust_of(make, look("host", duration_ns=1_300_000_000), look("producer", poll_gap_ms=280.0))
+
+    assert found[P50].trust == "believed"
+    assert (found[P99].trust, found[P99].low, found[P99].high) == ("not_believed", None, None)
+
+
+def test_a_gap_beyond_a_timeout_puts_duplicates_in_doubt(make: Make) -> None:
+    """If there are any."""
+
+    def duplicated(_facts: Row, tables: Tables) -> None:
+        tables["delivery"][0]["duplicate_consumer"] = 3
+
+    silent = look("consumer", poll_gap_ms=46_000.0)
+
+    assert trust_of(make, silent)["delivery.duplicate_consumer"].trust == "believed"
+    assert trust_of(make, silent, duplicated)["delivery.duplicate_consumer"].trust == "not_believed"
+
+
+@pytest.mark.parametrize(
+    ("change", "because"),
+    [
+        pytest.param(lambda tables: tables.pop("bounds"), "streamgauge analyse", id="analysed by an older version"),
+        pytest.param(lambda tables: tables.update(bounds=[]), "it is not known of every message", id="no gaps known"),
+    ],
+)
+def test_without_bounds_no_latency_is_believed(make: Make, change: Any, because: str) -> None:
+    found = trust_of(make, lambda _facts, tables: change(tables))
+
+    assert because in found[P50].because[0]
+    assert (found[P50].trust, found[SENT].trust) == ("not_believed", "believed")
