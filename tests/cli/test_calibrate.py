@@ -11,13 +11,17 @@ import pytest
 from streamgauge.cli.calibrate import calibrate
 from streamgauge.domain.errors import BadInput
 from streamgauge.record.calibrations import read_calibrations
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.runs.calibrate.compared import INVENTED, NAMES, PLANTED, Compared, Figures
 from streamgauge.runs.calibrate.planned import Planned
 from streamgauge.verdict.exits import Exit
 
 TRUTH = Figures(dict.fromkeys(NAMES, 1.0), dict.fromkeys(PLANTED, 3) | dict.fromkeys(INVENTED, 0))
 
-INTERVALS = dict.fromkeys(NAMES[1:], (0.75, 1.25)) | {NAMES[1]: (1.125, 1.25)}
+TRUST = {
+    name: FigureTrust(value=1.25, low=1.125 if name == NAMES[1] else 0.75, high=1.25, trust="bounded", because=[])
+    for name in NAMES[1:]
+}
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Planned]:
 
     def carry_out(plans: Sequence[Planned], *_: Any) -> list[Compared]:
         asked.extend(plans)
-        late = replace(TRUTH, latencies_ms=dict.fromkeys(NAMES, 1.25), intervals_ms=INTERVALS)
+        late = replace(TRUTH, latencies_ms=dict.fromkeys(NAMES, 1.25), trust=TRUST)
         counts = dict(TRUTH.counts) | ({"foreign": 2} if plans[0].rate == 666 else {})
         return [Compared(plan.rate, TRUTH, replace(late, counts=counts), plan.rate // 50_000) for plan in plans]
 

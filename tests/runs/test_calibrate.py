@@ -7,6 +7,7 @@ import pytest
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.modelled.model import NEVER, Fate, Model, Server, releases
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.runs.calibrate.compared import INVENTED, Compared, Figures, Load, planted
 from streamgauge.runs.calibrate.planned import MODEL, PRODUCERS, SERVERS, STALL_NS, Planned
 from streamgauge.runs.calibrate.round_trip import ROUND_TRIPS_MS, shifts_ms
@@ -57,7 +58,11 @@ def test_an_interval_holds_what_was_planted_or_not() -> None:
     """Both ends belong to it; where none is known, nothing is said."""
     truth = planted([due(100)], 0, NS_PER_SECOND, NS_PER_SECOND)
     intervals = {"ack.response.p50": (0.5, 1.0), "ack.response.p99": (0.5, 0.9), "end_to_end.response.p50": (3.1, 4.0)}
-    found = Compared(1_000, truth, Figures(truth.latencies_ms, truth.counts, intervals), 0)
+    trust = {
+        name: FigureTrust(value=high, low=low, high=high, trust="bounded", because=[])
+        for name, (low, high) in intervals.items()
+    }
+    found = Compared(1_000, truth, Figures(truth.latencies_ms, truth.counts, trust), 0)
 
     assert found.outside == ["ack.response.p99", "end_to_end.response.p50"]
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from streamgauge.domain.text.quantities import parse_rate_per_second
 from streamgauge.domain.text.shown import shown
 from streamgauge.record.calibrations import keep_calibrations
 from streamgauge.report.pages.page import page
-from streamgauge.runs.calibrate.compared import FIGURES, INVENTED, NAMES, PLANTED, Compared
+from streamgauge.runs.calibrate.compared import FIGURES, INVENTED, NAMES, PLANTED, Compared, Figures
 from streamgauge.runs.calibrate.planned import Planned
 from streamgauge.runs.calibrate.round_trip import shifts_ms
 from streamgauge.runs.calibrate.run import calibrate as carry_out
@@ -69,10 +68,22 @@ def _rates(text: str) -> list[int]:
 
 def _document(found: Sequence[Compared], shifts: Mapping[int, float], file: Path) -> dict[str, Any]:
     rates = [
-        {**asdict(each), "errors_ms": each.errors_ms, "outside": each.outside, "miscounted": each.miscounted}
+        {
+            "rate": each.rate,
+            "planted": _told(each.planted),
+            "measured": _told(each.measured) | {"intervals_ms": each.measured.intervals_ms},
+            "unsent": each.unsent,
+            "errors_ms": each.errors_ms,
+            "outside": each.outside,
+            "miscounted": each.miscounted,
+        }
         for each in found
     ]
     return {"rates": rates, "round_trip_shifts_ms": shifts, "kept": str(file)}
+
+
+def _told(figures: Figures) -> dict[str, Any]:
+    return {"latencies_ms": figures.latencies_ms, "counts": figures.counts}
 
 
 def _page(found: Sequence[Compared], shifts: Mapping[int, float], file: Path) -> str:

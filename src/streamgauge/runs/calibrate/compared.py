@@ -10,6 +10,7 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import PERCENTILES, rank_of
 from streamgauge.modelled.model import NEVER, Fate, Model, in_order, releases
 from streamgauge.result import Result
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.workload.pacing import Int64s
 
 FIGURES: Final = ("p50", "p99", "p99_9", "max")
@@ -41,8 +42,17 @@ class Figures:
 
     latencies_ms: Mapping[str, float | None]
     counts: Mapping[str, int]
-    intervals_ms: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """What each measured latency can have been without the instrument, where that is known."""
+    trust: Mapping[str, FigureTrust] = field(default_factory=dict)
+    """What each measured latency can have been without the instrument, and whether it is believed."""
+
+    @property
+    def intervals_ms(self) -> dict[str, tuple[float, float]]:
+        """The intervals that are known."""
+        return {
+            name: (each.low, each.high)
+            for name, each in self.trust.items()
+            if each.low is not None and each.high is not None
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +133,5 @@ def measured(result: Result) -> Figures:
         figures = getattr(result.latency, what).kinds[begin]
         latencies |= {f"{kind}.{name}": None if figures is None else figures.ms(name) for name in FIGURES}
     counts = {name: getattr(result.delivery, name) for name in (*PLANTED, *INVENTED)}
-    trust = {name: result.trust.get(f"latency.{name}_ms") for name in NAMES}
-    intervals = {
-        name: (each.low, each.high)
-        for name, each in trust.items()
-        if each and each.low is not None and each.high is not None
-    }
-    return Figures(latencies, {name: 0 if count is None else count for name, count in counts.items()}, intervals)
+    trust = {name: each for name in NAMES if (each := result.trust.get(f"latency.{name}_ms"))}
+    return Figures(latencies, {name: 0 if count is None else count for name, count in counts.items()}, trust)

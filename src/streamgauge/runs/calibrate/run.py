@@ -31,21 +31,34 @@ from streamgauge.runs.rows.recover import alone
 from streamgauge.verdict.calibration import Calibration, machine_of
 
 Progress = Callable[[str], None]
+Beside = Callable[[Path], contextlib.AbstractContextManager[object]]
+"""What happens beside one run; it is given a folder on the disk that takes the rows."""
 
 
-def calibrate(plans: Sequence[Planned], java: Java, progress: Progress) -> list[Compared]:
+def calibrate(
+    plans: Sequence[Planned], java: Java, progress: Progress, beside: Sequence[Beside] = ()
+) -> list[Compared]:
     """Carry the runs out, and then analyse them, so that Spark disturbs none; nothing of them is left.
 
-    Raises Interrupted on Ctrl-C, RunFailed where a run or its analysis fails.
+    What is to happen `beside` each of them may be given. Raises Interrupted on Ctrl-C, RunFailed where a run or its
+    analysis fails.
     """
+    disturbances = beside or [_in_peace] * len(plans)
     archives.make_way()
     with Scratch(CALIBRATION) as scratch, noted(interrupts := Interrupts(), progress):
         try:
-            done = [_run(plan, scratch.path, java, interrupts, progress) for plan in plans]
+            done = []
+            for plan, disturbance in zip(plans, disturbances, strict=True):
+                with disturbance(scratch.path):
+                    done.append(_run(plan, scratch.path, java, interrupts, progress))
             interrupts.breaks = True
             return [_compared(plan, folder, taken, progress) for plan, (folder, taken) in zip(plans, done, strict=True)]
         except (Interrupted, CtrlC, KeyboardInterrupt) as error:
             raise Interrupted("interrupted; nothing was kept") from error
+
+
+def _in_peace(_folder: Path) -> contextlib.AbstractContextManager[object]:
+    return contextlib.nullcontext()
 
 
 def _run(
