@@ -62,6 +62,7 @@ FACTS: Row = {
     "versions": {"python": "3.11.7"},
     "machine": {"cores": 2},
     "broker": {"embedded": True, "bootstrap": "127.0.0.1:9", "version": "4.3.1", "processes": ["broker-1"]},
+    "calibration": {"rate": 10_000.0, "wall_ns": 1, "errors_ms": {}},
     "topics": [{"id": 0, "name": "streamgauge-baseline", "partitions": 12}],
     "groups": [{"id": 0, "name": "g"}],
     "workers": [

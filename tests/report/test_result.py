@@ -508,9 +508,10 @@ LATER = ("aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_r
 """Counts of delivery that the first version did not know."""
 UNDESCRIBED = {("run", "workers", 0, "pid"), ("run", "workers", 0, "ended_ns")}
 OPTIONAL = {
-    *UNDESCRIBED, *(("verdict", key) for key in ("state", "used", "judge_by", "place")),
+    *UNDESCRIBED, *(("verdict", key) for key in ("state", "used", "judge_by", "place", "calibration")),
     ("verdict", "checks", 0, "title"), ("trust",), ("trust", "throughput.sent_per_second"),
-    ("expectations", 0, "decided"), ("run", "profile", "judge_by"),
+    ("expectations", 0, "decided"), ("run", "profile", "judge_by"), ("run", "calibration"),
+    ("run", "broker", "modelled"),
     ("run", "profile", "load", "message_timeout_ms"), ("run", "profile", "consume", "longest_silence_ms"),
     ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
     ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),

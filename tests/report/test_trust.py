@@ -80,6 +80,40 @@ def test_a_percentile_is_as_good_as_its_interval(make: Make, low: float, trust: 
     assert bool(found.because) is (trust != "believed")
 
 
+@pytest.mark.parametrize(
+    ("error_ms", "low", "high", "trust"),
+    [(0.5, 5.5, 6.0, "believed"), (-2.0, 5.94, 8.0, "bounded"), (4.0, 2.0, 6.0, "not_believed")],
+)
+def test_an_interval_is_as_wide_as_the_instrument_was_wrong_when_it_was_calibrated(
+    make: Make, error_ms: float, low: float, high: float, trust: Trust
+) -> None:
+    """On the side where the truth was."""
+
+    def calibrated(facts: Row, _tables: Tables) -> None:
+        facts["calibration"]["errors_ms"] = {"end_to_end.response.p99": error_ms}
+
+    found = trust_of(make, bounded(p99_ms=5.94), calibrated)[P99]
+
+    assert (found.low, found.high, found.trust) == (low, high, trust)
+
+
+@pytest.mark.parametrize(
+    ("days", "modelled", "expected"),
+    [(30, False, None), (31, False, "31 days old"), (None, False, "was not calibrated"), (None, True, None)],
+)
+def test_a_calibration_that_is_missing_or_old_is_told(
+    make: Make, days: int | None, *, modelled: bool, expected: str | None
+) -> None:
+    def calibrated(facts: Row, _tables: Tables) -> None:
+        facts["broker"]["modelled"] = modelled
+        made_ns = facts["wall_ns"] - (days or 0) * 86_400 * 10**9
+        facts["calibration"] = None if days is None else {"rate": 1.0, "wall_ns": made_ns, "errors_ms": {}}
+
+    said = assemble(make(calibrated)).verdict.calibration
+
+    assert said is expected is None or (expected or "") in (said or "")
+
+
 def test_a_quota_takes_what_has_no_bounds(make: Make) -> None:
     """Latencies have, and rates of a schedule say themselves whether they were reached."""
     scheduled, flat_out = (

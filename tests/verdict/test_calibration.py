@@ -33,9 +33,12 @@ def made(rate: float, days: float = 1, version: str = "1.0", **machine: Any) -> 
         ([made(1_000, version="0.9")], 1_000, None),
         ([made(1_000, processor="ARM")], 1_000, None),
         ([made(1_000, cores=4), made(100_000)], 1_000, (100_000, 1)),
+        ([made(1_000), made(100_000)], None, (100_000, 1)),
     ],
 )
-def test_the_nearest_rate_speaks(kept: list[Calibration], rate: float, expected: tuple[float, float] | None) -> None:
+def test_the_nearest_rate_speaks(
+    kept: list[Calibration], rate: float | None, expected: tuple[float, float] | None
+) -> None:
     """Of this machine and version; an old one only where nothing else does."""
     found = nearest(kept, FACTS, "1.0", rate, NOW)
 

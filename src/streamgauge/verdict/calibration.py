@@ -56,14 +56,20 @@ def of_version(calibrations: Iterable[Calibration], version: str) -> list[Calibr
 
 
 def nearest(
-    calibrations: Iterable[Calibration], machine: Mapping[str, Any], version: str, rate: float, wall_ns: int
+    calibrations: Iterable[Calibration], machine: Mapping[str, Any], version: str, rate: float | None, wall_ns: int
 ) -> Calibration | None:
     """The calibration that speaks for a run at a rate; None where this version has none on this machine.
 
-    That of the nearest rate by ratio, of those that are not old where there are any; of one rate the youngest.
+    That of the nearest rate by ratio, of those that are not old where there are any; of one rate the youngest. For a
+    run without a target rate (None) that of the highest.
     """
     return min(
         of_version(of_machine(calibrations, machine), version),
-        key=lambda each: (each.is_old(wall_ns), abs(math.log(each.rate / rate)), each.age_days(wall_ns)),
+        key=lambda each: (each.is_old(wall_ns), _apart(each.rate, rate), each.age_days(wall_ns)),
         default=None,
     )
+
+
+def _apart(one: float, other: float | None) -> float:
+    """How far two rates are apart, by ratio; of nothing, the highest is the nearest."""
+    return abs(math.log(one / other)) if other else -one

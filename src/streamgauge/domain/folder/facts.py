@@ -79,8 +79,21 @@ class BrokerFacts(_Facts):
     version: str | None = None
     processes: list[str] = []
     """Names of the embedded brokers' processes, as in `resources` and in the names of their logs."""
+    modelled: bool = False
+    """Whether it is the model of a calibration, and no Kafka."""
     class_archive: bool | None = None
     """Whether the embedded broker started from an archive of its classes; null if that is not known."""
+
+
+class CalibrationFacts(_Facts):
+    """How wrong the instrument was on this machine when what it measured was known (`streamgauge calibrate`)."""
+
+    rate: float
+    """Messages a second; the nearest to the target rate of the run."""
+    wall_ns: int
+    """When it was made."""
+    errors_ms: dict[str, float]
+    """Measured less planted, by figures like `end_to_end.response.p99`."""
 
 
 class RunFacts(_Facts):
@@ -110,6 +123,8 @@ class RunFacts(_Facts):
     versions: dict[str, str]
     machine: dict[str, Any]
     broker: BrokerFacts
+    calibration: CalibrationFacts | None = None
+    """The calibration that speaks for the run; null where this version was not calibrated on this machine."""
     topics: list[Numbered]
     groups: list[Numbered]
     workers: list[WorkerFacts] = []

@@ -19,6 +19,7 @@ from streamgauge.verdict import TITLES, Check
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
 from streamgauge.verdict.trust import unbounded
+from streamgauge.verdict.trust.calibrated import lacking
 from streamgauge.verdict.trust.figures import Figures, figures
 from streamgauge.verdict.trust.parts import state, used
 
@@ -136,6 +137,7 @@ def verdict(run: Evidence, checks: Sequence[Check], trust: Figures) -> VerdictSe
         state=found,
         used=named,
         judge_by=list(judge_by),
+        calibration=lacking(run.facts),
         place=unbounded.place(run),
         checks=shown,
     )

@@ -45,7 +45,8 @@ def parts(result: Result) -> dict[str, str]:
     """
     narrowed = {"Judged by": listed(result.verdict.judge_by)} if result.verdict.judge_by else {}
     here = {"This machine": result.verdict.place} if result.verdict.place else {}
-    return narrowed | _divided(result.trust) | here
+    lacking = {"Calibration": result.verdict.calibration} if result.verdict.calibration else {}
+    return narrowed | _divided(result.trust) | here | lacking
 
 
 def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:

@@ -33,6 +33,19 @@ class MeasuredBroker(Section):
     """Version of Apache Kafka, if known."""
     processes: list[str]
     """Names of the embedded brokers' processes, as in `resources`."""
+    modelled: bool = False
+    """Whether it was the model of a calibration, and no Kafka."""
+
+
+class UsedCalibration(Section):
+    """The calibration (`streamgauge calibrate`) that speaks for a run."""
+
+    rate: float
+    """Messages per second at which it was made: the nearest to the target rate."""
+    wall_ns: int
+    """When it was made: wall clock, ns since 1970."""
+    errors_ms: dict[str, float]
+    """Measured - planted, in ms, by figures like `end_to_end.response.p99`."""
 
 
 class WorkerEnding(OpenSection):
@@ -101,6 +114,8 @@ class RunSection(OpenSection):
     """The machine: processor, cores, memory, system."""
     broker: MeasuredBroker
     """The cluster that was measured."""
+    calibration: UsedCalibration | None = None
+    """How wrong the instrument was on this machine; null if this version was not calibrated there."""
     topics: list[NumberedName]
     """The topics, and their numbers in the recorded rows."""
     groups: list[NumberedName]

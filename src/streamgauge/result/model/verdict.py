@@ -42,6 +42,9 @@ class VerdictSection(Section):
     expectations name; or those of `judge_by`."""
     judge_by: list[str] = Field(default_factory=list)
     """What the scenario narrows the verdict to; empty for nothing."""
+    calibration: Text | None = None
+    """Why it is not known how wrong the instrument is on this machine; null where a calibration of the last 30 days
+    says it. `run.calibration` has its errors, and intervals are at least as wide."""
     place: Text | None = None
     """How much of the tail a wait of the broker for a core, on the machine that produced the load, can explain: that is
     this machine's, and not the system's. Null where there is nothing to say."""

@@ -72,7 +72,7 @@ def _run(
     @contextlib.contextmanager
     def target(*_: object) -> Iterator[MeasuredCluster]:
         with _broker(plan) as broker:
-            facts = BrokerFacts(embedded=False, bootstrap="a modelled broker in memory")
+            facts = BrokerFacts(embedded=False, bootstrap="a modelled broker in memory", modelled=True)
             yield MeasuredCluster(
                 facts,
                 broker,

@@ -17,11 +17,12 @@ from streamgauge.domain.errors import (
     StreamgaugeError,
 )
 from streamgauge.domain.folder.cells import PREFIX
-from streamgauge.domain.folder.facts import Numbered, RunFacts, RunFolder
+from streamgauge.domain.folder.facts import CalibrationFacts, Numbered, RunFacts, RunFolder
 from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.local import LocalLauncher, memory_folder
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.supervisor import Supervisor
+from streamgauge.record.calibrations import read_calibrations
 from streamgauge.record.facts import machine, read_facts, versions, write_facts
 from streamgauge.record.parts import close_left_open, hold
 from streamgauge.runs.conduct.identity import Identity
@@ -38,6 +39,7 @@ from streamgauge.runs.rows.settle import settle, sources_of_jobs
 from streamgauge.scenario import shareable
 from streamgauge.scenario.model.faults import BROKER
 from streamgauge.scenario.profile import profile_of
+from streamgauge.verdict.calibration import Calibration, nearest
 
 Progress = Callable[[str], None]
 OpenTarget = Callable[[Request, RunFolder, Interrupts, Progress], contextlib.AbstractContextManager[MeasuredCluster]]
@@ -256,6 +258,11 @@ def _facts(
 ) -> RunFacts:
     scenario = request.scenario
     names = [*identity.groups(scenario), *([identity.query] if scenario.pipeline else [])]
+    profile, here, used = profile_of(scenario), machine(), versions()
+    rate = profile.pace.per_second if profile.pace else None
+    # A calibration is not judged by an earlier one.
+    kept = [] if target.facts.modelled else read_calibrations()
+    known = nearest(kept, here, used["streamgauge"], rate, pair.wall_ns)
     return RunFacts(
         id=identity.id,
         name=scenario.name,
@@ -265,16 +272,21 @@ def _facts(
         monotonic_ns=pair.monotonic_ns,
         command=list(request.command),
         scenario=shareable(scenario),
-        profile=profile_of(scenario).model_dump(mode="json"),
-        versions={**versions(), "java": request.java.version},
-        machine=machine(),
+        profile=profile.model_dump(mode="json"),
+        versions={**used, "java": request.java.version},
+        machine=here,
         broker=target.facts,
+        calibration=_calibration(known) if known else None,
         topics=[
             Numbered(id=number, name=name, partitions=scenario.topic.partitions, uuid=made.get(name))
             for number, name in enumerate(scenario.topic_names)
         ],
         groups=[Numbered(id=number, name=name) for number, name in enumerate(names)],
     )
+
+
+def _calibration(known: Calibration) -> CalibrationFacts:
+    return CalibrationFacts(rate=known.rate, wall_ns=known.wall_ns, errors_ms=dict(known.errors_ms))
 
 
 def _ended(facts: RunFacts, outcome: Outcome, request: Request) -> RunFacts:

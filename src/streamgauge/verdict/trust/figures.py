@@ -18,6 +18,7 @@ from streamgauge.verdict.check import Check
 from streamgauge.verdict.checks.machine import FELL_BEHIND
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits, unbounded
+from streamgauge.verdict.trust.calibrated import floor_ms
 from streamgauge.verdict.trust.causes import LIMITED_RATES, STARVED_CONSUMERS, Taken, failing
 
 Figures = dict[str, FigureTrust]
@@ -166,7 +167,7 @@ def _bounded(
         value, low, chance = shown.ms(name), bounds[f"{name}_ms"], sampled.get(name)
         if value is None or low is None:
             continue
-        figure = _of_latency(run, value, low, most.ms(name) or value)
+        figure = _of_latency(run, value, *_widened(run, f"{path}.{name}", value, low, most.ms(name) or value))
         ends = {"sample_low": chance["low_ms"], "sample_high": chance["high_ms"]} if chance else {}
         yield f"{path}.{name}_ms", figure.model_copy(update=ends)
     if (stddev := shown.stddev_ms) is not None:
@@ -178,6 +179,12 @@ def _bounded(
         )
         mads = [row[name] for row in (bounds, punctual or bounds) for name in ("mad_low_ms", "mad_high_ms")]
         yield f"{path}.mad_ms", _of_latency(run, mad, min(mads), max(mads))
+
+
+def _widened(run: Evidence, path: str, value: float, low: float, high: float) -> tuple[float, float]:
+    """An interval that is at least as wide as the instrument was wrong when it was calibrated."""
+    error = floor_ms(run.facts.calibration, path.removeprefix("latency."))
+    return min(low, value - max(0.0, error)), max(high, value - min(0.0, error))
 
 
 def _of_latency(run: Evidence, value: float, low: float, high: float) -> FigureTrust:
