@@ -1,1 +1,1 @@
-"""Measurements of the tool itself: each prints its command, its machine, the spread and the comparison in one run."""
+"""Benchmarks of the tool itself: each prints its command, the machine, medians with ranges, and the comparison."""

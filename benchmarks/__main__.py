@@ -1,4 +1,4 @@
-"""Run all benchmarks, one after the other; each can be run alone: `python -m benchmarks.saturation`."""
+"""Run all benchmarks, one after the other. To run one alone: `python -m benchmarks.saturation`."""
 
 from benchmarks import (
     analysis,

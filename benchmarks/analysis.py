@@ -1,4 +1,4 @@
-"""Analysis from run folder to result.json: time and memory by size, each in a process of its own with a cold JVM."""
+"""The analysis, from run folder to result.json: time and memory by size, each in a new process with a cold JVM."""
 
 import argparse
 import subprocess
@@ -20,10 +20,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--messages", type=int, nargs="+", default=[300_000, 5_000_000, 20_000_000, 40_000_000])
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--sticky", type=int, default=200, help="messages a producer gives to one partition in a row")
+    options.add_argument("--sticky", type=int, default=200, help="consecutive messages of a producer to one partition")
     chosen = options.parse_args()
     heading("Analysis: run folder to result.json, two producers, twelve partitions, two consumers")
-    print(f"The machine was {idle_share():.0%} idle before. Rows are twice the messages, and the polls.\n")
+    print(f"The machine was {idle_share():.0%} idle before. Rows: two for each message, and one for each poll.\n")
     print("| messages | seconds | CPU seconds | peak memory of JVM and driver, GiB | seconds per million messages |")
     print("|---|---|---|---|---|", flush=True)
     for messages in chosen.messages:

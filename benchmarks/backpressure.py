@@ -1,7 +1,7 @@
-"""Policies that hold producers back, in turn on one broker: is the bound kept, and are consumers kept busy?
+"""Backpressure policies, in turn on one broker: whether limits are kept, and whether consumers are busy.
 
-The load is 10,000 messages a second for twelve in-order slots of 4 to 5 ms, which take about a quarter of it. Capacity
-is what is processed with no policy in the same round. The bound is replayed from the rows, to the message.
+The load is 10,000 messages a second for twelve in-order slots of 4 to 5 ms, which process about a quarter of it.
+Capacity is the rate processed without a policy in the same round. Peaks are computed exactly from the recorded rows.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""What a micro-batch is made of, and what settings make of it: latency and steps of batches, in turn on one broker.
+"""Latency and steps of micro-batches with several settings, in turn on one broker.
 
-The job is `pass`, 1,000 messages of 512 bytes a second, batches as fast as possible unless a row says otherwise. Steps
-are medians over the batches with messages of the measure phase, as Spark tells them.
+The job is `pass`, with 1,000 messages of 512 bytes a second; batches run as fast as possible unless a row has a trigger
+interval. Steps are medians over the non-empty batches of the measure phase, from Spark's progress reports.
 """
 
 import argparse
@@ -32,9 +32,9 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--warmup", type=int, default=30, help="seconds")
     options.add_argument("--seconds", type=int, default=30)
-    options.add_argument("--only", nargs="+", metavar="NAME", help="these rows")
+    options.add_argument("--only", nargs="+", metavar="NAME", help="run only these rows")
     chosen = options.parse_args()
-    heading("Micro-batches: what they are made of, and what settings make of them")
+    heading("Micro-batches: steps, and the effect of settings")
     print(f"The machine was {idle_share():.0%} idle before.\n")
     found: dict[str, list[list[float]]] = {}
     with broker() as running, scratch_in_memory() as memory:
@@ -61,8 +61,8 @@ def variants(memory: Path) -> Mapping[str, tuple[int, tuple[str, ...]]]:
         "one partition": (1, ()),
         "four partitions": (4, ()),
         "checkpoint in memory": (2, (in_memory,)),
-        "checkpoint written otherwise": (2, (otherwise,)),
-        "one partition, checkpoint written otherwise": (1, (otherwise,)),
+        "another checkpoint class": (2, (otherwise,)),
+        "one partition, another checkpoint class": (1, (otherwise,)),
         "every 1 s": (2, ("pipeline.engine={micro-batch: {every: 1s}}",)),
     }
 

@@ -1,4 +1,4 @@
-"""What every benchmark needs: who measured on what, spreads, other people's tools as processes, rows of a run."""
+"""Shared by all benchmarks: headings, medians with ranges, calls of other tools, runs and their rows."""
 
 import os
 import shlex

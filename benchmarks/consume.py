@@ -1,4 +1,4 @@
-"""Reading a full topic, every message decoded and recorded, against Kafka's ConsumerPerformance, in turn."""
+"""Reading a full topic, every message decoded and recorded, compared with Kafka's ConsumerPerformance, in turn."""
 
 import argparse
 
@@ -21,7 +21,7 @@ def main() -> None:
     options.add_argument("--messages", type=int, default=5_000_000)
     options.add_argument("--rounds", type=int, default=3)
     chosen = options.parse_args()
-    heading("Consume: a full topic of 512-byte messages, checksum of 1 in 16 verified")
+    heading("Consume: a full topic of 512-byte messages, 1 of 16 checksums verified")
     print(f"The machine was {idle_share():.0%} idle before.\n")
     figures: dict[str, list[tuple[float, float]]] = {"one consumer": [], "two consumers": [], "ConsumerPerformance": []}
     with broker() as running, topic(running.bootstrap) as name:
@@ -39,7 +39,7 @@ def main() -> None:
     print()
     for label in ("one consumer", "two consumers"):
         pairs = zip(figures[label], figures["ConsumerPerformance"], strict=True)
-        print(f"{label}, pair by pair: {spread([ours[0] / theirs[0] for ours, theirs in pairs])} times its rate.  ")
+        print(f"Rate of {label}, pair by pair: {spread([ours[0] / theirs[0] for ours, theirs in pairs])} times.  ")
 
 
 def _ours(bootstrap: str, name: str, consumers: int, total: int) -> tuple[float, float]:

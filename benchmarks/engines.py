@@ -1,8 +1,8 @@
-"""Engines of a pipeline, in turn on one broker: latency at several rates, CPU a message, the rate that each sustains.
+"""Engines of a pipeline, in turn on one broker: latency at several rates, CPU a message, highest sustainable rate.
 
-The job is `pass`, the topics have two partitions, messages have 512 bytes. Latency is counted from when a message was
-due until what came out was received. A rate is sustained when latency does not grow any more in the last third of the
-measure phase; it is found by bisection.
+The job is `pass`, topics have two partitions, messages have 512 bytes. Latency is from the due time of a message until
+its output is received. A rate is sustainable if latency does not grow in the last third of the measure phase; the
+highest is found by bisection.
 """
 
 import argparse
@@ -56,13 +56,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rates", type=int, nargs="*", default=[100, 1_000, 10_000])
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--warmup", type=int, default=90, help="seconds; the first seam of real-time mode is cold")
+    options.add_argument("--warmup", type=int, default=90, help="seconds; the first gap between batches is cold")
     options.add_argument("--seconds", type=int, default=60)
     options.add_argument("--only", nargs="+", default=list(ENGINES), choices=list(ENGINES), metavar="ENGINE")
-    options.add_argument("--highest", action="store_true", help="look for the highest rate of each engine, too")
-    options.add_argument("--figures", type=Path, metavar="FOLDER", help="draw the percentile curves of the first round")
+    options.add_argument("--highest", action="store_true", help="also find the highest sustainable rate of each engine")
+    options.add_argument(
+        "--figures", type=Path, metavar="FOLDER", help="save percentile curves of the first round here"
+    )
     chosen = options.parse_args()
-    heading("Engines of a pipeline: latency, CPU, and the rate that each sustains")
+    heading("Engines of a pipeline: latency, CPU, and highest sustainable rate")
     print(f"The machine was {idle_share():.0%} idle before.\n")
     with broker() as running:
         if chosen.rates:
@@ -84,7 +86,7 @@ def _latencies(bootstrap: str, chosen: argparse.Namespace) -> None:
                         results.append(LabelledRun(f"{engine} {rate}", analysed(ran.folder)))
     print(
         "| messages/s | engine | p50 ms | p99 ms | p99.9 ms | max ms | CPU us a message "
-        f"| slower than {SLOW_MS} ms at a seam |"
+        f"| messages slower than {SLOW_MS} ms that are near a gap |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for (rate, engine), rows in found.items():
@@ -98,7 +100,7 @@ def _latencies(bootstrap: str, chosen: argparse.Namespace) -> None:
 
 
 def _highest(bootstrap: str, names: Sequence[str]) -> None:
-    print("\n| engine | highest rate sustained, messages/s | lowest that was not | runs |")
+    print("\n| engine | highest rate sustained, messages/s | lowest rate not sustained | runs |")
     print("|---|---|---|---|")
     for engine in names:
         low, high, runs = bisected(bootstrap, ENGINES[engine])

@@ -1,7 +1,7 @@
-"""Gold tables of a long healthy run, made without events and Spark: what the report of such a run is written from.
+"""Generates the gold tables of a long healthy run without events and Spark, as input of a report.
 
-Every second has one of a few shapes of each latency, drawn once, and a slow wave through the run. Metrics, columns and
-numbers of rows are those of a real run: how many buckets a second fills follows from the rate.
+Each second has one of a few random shapes of each latency, scaled by a slow wave over the run. Metrics, columns and
+numbers of rows are those of a real run; the rate determines how many buckets each second has.
 """
 
 import math

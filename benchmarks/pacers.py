@@ -1,6 +1,6 @@
-"""What a due time costs, pacer by pacer beside the constant one: chunks in rising order, as the produce loop asks.
+"""Cost of a due time, for each pacer, compared with the constant one; chunks in order, as in the produce loop.
 
-The longest chunk is what the produce loop stands still for every 8,192 messages.
+The longest chunk is how long the produce loop stops for every 8,192 messages.
 """
 
 import argparse

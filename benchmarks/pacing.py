@@ -1,7 +1,7 @@
-"""How late messages are sent, in one worker with everything recorded: against the fake client, and beside a broker.
+"""Schedule delay in one worker, everything recorded: against the fake client, and beside a broker.
 
-Beside them a bare loop, which reads the clock until the next message is due and does nothing else: what it is late, the
-machine is late.
+For comparison, a bare loop reads the clock until the next message is due and does nothing else; it shows the delay of
+the machine itself.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def main() -> None:
     options.add_argument("--seconds", type=int, default=10)
     options.add_argument("--rounds", type=int, default=5)
     chosen = options.parse_args()
-    heading("Pacing: lateness of the schedule in one worker, 512 bytes, everything recorded")
+    heading("Pacing: schedule delay in one worker, 512 bytes, everything recorded")
     print(f"The machine was {idle_share():.0%} idle before.\n")
     set_timer_slack()
     gc.freeze()

@@ -1,8 +1,7 @@
-"""What it costs to compose a message: every payload, size, key and route, each beside `mixed` of 512 bytes.
+"""Cost of composing a message: payloads, sizes, keys and partitions, each compared with `mixed` of 512 bytes.
 
-One process, no client, processor time. Each measurement has one of `mixed` just after it, so that what the machine does
-meanwhile falls on both. The saturated produce loop takes some 1.8 us a message: what adds more than 0.18 us adds more
-than a tenth.
+CPU time of one process without a client. Each measurement is followed by one of `mixed`, so that disturbances of the
+machine affect both. A saturated produce loop takes some 1.8 us a message: more than 0.18 us is more than a tenth.
 """
 
 import argparse
@@ -71,7 +70,7 @@ def nothing(_producer: int, _seq: int, size: int, _seed: int) -> bytes:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=30)
-    options.add_argument("--blocks", type=int, default=60, help="of 500 messages, in each round")
+    options.add_argument("--blocks", type=int, default=60, help="blocks of 500 messages in each round")
     chosen = options.parse_args()
     heading(f"Payloads: composing blocks of {UNPACED_BLOCK} messages, ns a message and ratio to `{BASE}`")
     print(f"The machine was {idle_share():.0%} idle before.\n")

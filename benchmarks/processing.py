@@ -1,4 +1,4 @@
-"""How true the delays of processing are, and how many messages are processed, of a backlog on a real broker."""
+"""Accuracy of processing delays, and throughput on a backlog, on a real broker."""
 
 import argparse
 import gc
@@ -41,7 +41,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--buffer", type=int, default=1000)
     chosen = options.parse_args()
-    heading("Processing: delays and capacity of one consumer that is behind")
+    heading("Processing: delays and capacity of one consumer with a backlog")
     print(f"The machine was {idle_share():.0%} idle before.\n")
     set_timer_slack()
     longest_run = chosen.seconds + WARMUP_NS / NS_PER_SECOND + 1

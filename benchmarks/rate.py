@@ -1,4 +1,4 @@
-"""Whether the asked rate is the delivered rate, and what end-to-end latency a healthy stream has."""
+"""Whether the target rate is reached, and the end-to-end latency of a healthy stream."""
 
 import argparse
 
@@ -20,8 +20,8 @@ def main() -> None:
             rate, latency = _measure(running.bootstrap, chosen.seconds)
             rates.append(rate)
             latencies.append(latency)
-    print(f"Asked 10,000/s; received in the measure phase {spread(rates)}/s.  ")
-    print("End to end from the due time, ms:\n")
+    print(f"Target 10,000/s; received in the measure phase {spread(rates)}/s.  ")
+    print("End-to-end latency from the due time, ms:\n")
     print("| p50 | p99 | p99.9 | max |")
     print("|---|---|---|---|")
     print("| " + " | ".join(spread(values) for values in zip(*latencies, strict=True)) + " |")

@@ -1,4 +1,4 @@
-"""Published rows of SSP_kafka measured here, in one session on one broker, beside what was published."""
+"""Published results of SSP_kafka, reproduced in one session on one broker, beside the published figures."""
 
 import argparse
 import json
@@ -36,10 +36,10 @@ Draw = Callable[[Sequence[LabelledRun]], Figure]
 
 NOTES: Final = """\
 SSP_kafka, M2: published by its authors, one run of each row on an Apple M2 with 8 GB. SSP_kafka, 2 cores: the same
-program on 2 cores with 24 GiB. Its latency begins where a message is handed to the client, as our service time does;
-response time begins when the message was due. Its percentiles are of what arrived; ours count what did not, marked by
-`>`. Its peak is of committed lag, and includes what arrived since the last commit; ours is of messages sent and not
-processed.
+program on 2 cores with 24 GiB. Its latency begins when a message is handed to the client, like our service time; our
+response time begins when the message was due. Its percentiles are of messages that arrived; ours include missing
+messages, marked by `>`. Its peak lag is committed lag, which includes messages received since the last commit; ours is
+messages sent and not processed.
 """
 
 
@@ -165,18 +165,18 @@ PUBLISHED: Final = [Published(*cells) for cells in _cells(_PUBLISHED)]
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these rows or groups")
-    options.add_argument("--seconds", type=int, help="measure each row for so long, not as long as its scenario says")
+    options.add_argument("--only", nargs="+", default=[], metavar="NAME", help="run only these rows or groups")
+    options.add_argument("--seconds", type=int, help="length of the measure phase; default: that of each scenario")
     options.add_argument("--rounds", type=int, default=1)
-    options.add_argument("--out", type=Path, default=Path("runs/references"), help="where each result.json is kept")
-    options.add_argument("--figures", type=Path, metavar="FOLDER", help="draw the figures that compare the rows")
-    options.add_argument("--again", action="store_true", help="measure nothing: print and draw what --out holds")
+    options.add_argument("--out", type=Path, default=Path("runs/references"), help="folder of each result.json")
+    options.add_argument("--figures", type=Path, metavar="FOLDER", help="save the figures here")
+    options.add_argument("--again", action="store_true", help="measure nothing; print and draw the results in --out")
     given = options.parse_args()
     try:
         groups = chosen(given.only)
     except ValueError as error:
         options.error(str(error))
-    heading("References: published rows of SSP_kafka, recreated on this machine")
+    heading("References: published results of SSP_kafka, reproduced on this machine")
     if not given.again:
         print(f"The machine was {idle_share():.0%} idle before.\n", flush=True)
         _measure(groups, given.out, rounds=given.rounds, seconds=given.seconds)
@@ -200,7 +200,7 @@ def chosen(only: Sequence[str]) -> dict[str, Group]:
     """
     rows = {each.row: name for name, group in GROUPS.items() for each in group.rows}
     if unknown := [name for name in only if name not in GROUPS and name not in rows]:
-        raise ValueError(f"there is no {unknown[0]}; there are {', '.join([*GROUPS, *rows])}")
+        raise ValueError(f"unknown row or group {unknown[0]}; known are {', '.join([*GROUPS, *rows])}")
     left = {
         name: Group(tuple(each for each in group.rows if not only or name in only or each.row in only), group.figures)
         for name, group in GROUPS.items()
@@ -235,7 +235,7 @@ def kept(out: Path, row: str) -> list[Result]:
     """The results of a row, one for each round; SystemExit where there are none."""
     found = [parse_result(path.read_bytes()) for path in _files(out, row)]
     if not found:
-        raise SystemExit(f"{out} holds no result of {row}; measure it first")
+        raise SystemExit(f"{out} has no result of {row}; measure it first")
     return found
 
 
@@ -323,9 +323,7 @@ def ratio_table(found: Sequence[Row]) -> list[str]:
         lines.append(
             [payload, *(cell for name, ratio in pairs for cell in (ours.get((payload, name), UNKNOWN), ratio))]
         )
-    why = (
-        "Batches before by batches after. SSP_kafka: one block of 1 MB of messages without stamps, gzip at its fastest."
-    )
+    why = "Uncompressed / compressed bytes of batches. SSP_kafka: one block of 1 MB, no stamps, gzip at its fastest."
     return ["", why, "", *(f"| {' | '.join(cells)} |" for cells in lines)]
 
 

@@ -1,4 +1,4 @@
-"""The report of half an hour: time to write it and its figures, its size, and how long a browser takes to draw it."""
+"""The report of half an hour: time to write it and its figures, its size, and time to render it in a browser."""
 
 import argparse
 import sys
@@ -23,15 +23,14 @@ WATCH = """new MutationObserver(() => requestAnimationFrame(() => setTimeout(() 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=int, default=1_800)
-    options.add_argument("--rates", type=int, nargs="+", default=[250, 10_000], help="messages a second: fills buckets")
+    options.add_argument("--rates", type=int, nargs="+", default=[250, 10_000], help="messages a second")
     options.add_argument("--rounds", type=int, default=3)
     chosen = options.parse_args()
-    heading(
-        f"Report: tables of {chosen.seconds:,} s, all metrics, twelve partitions, eight processes, to what people read"
-    )
+    heading(f"Report: tables of {chosen.seconds:,} s, all metrics, twelve partitions, eight processes, to all exports")
     print(f"The machine was {idle_share():.0%} idle before. Bars: {BARS}.\n")
     print(
-        "| messages/s | rows of latency_buckets | report, s | CPU s | --figures more, s | report.html, MB | drawn, s |"
+        "| messages/s | rows of latency_buckets | report, s | CPU s | --figures more, s | report.html, MB "
+        "| rendered, s |"
     )
     print("|---|---|---|---|---|---|---|", flush=True)
     for rate in chosen.rates:

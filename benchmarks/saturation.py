@@ -1,4 +1,4 @@
-"""Saturation with full recording against Kafka's ProducerPerformance, in turn, on one broker."""
+"""Saturation with every message recorded, compared with Kafka's ProducerPerformance, in turn on one broker."""
 
 import argparse
 import re
@@ -40,7 +40,7 @@ def main() -> None:
         print(f"| {label} | {spread(rates, digits=0)} | {spread(cpus)} | {spread(starts)} |")
     rate_ratios = [a[0] / b[0] for a, b in zip(ours, theirs, strict=True)]
     cpu_ratios = [a[1] / b[1] for a, b in zip(ours, theirs, strict=True)]
-    print(f"\nRate, pair by pair: {spread(rate_ratios)} times theirs. CPU a message: {spread(cpu_ratios)} of theirs.")
+    print(f"\nRatios, pair by pair: rate {spread(rate_ratios)}, CPU a message {spread(cpu_ratios)}.")
 
 
 def _start(bootstrap: str) -> float:

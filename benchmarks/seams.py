@@ -1,8 +1,8 @@
-"""What the wait at a seam of real-time mode is made of: where one batch ends and the next begins, step by step.
+"""Steps of the gap between batches in real-time mode.
 
-The job is `pass`, 1,000 messages of 512 bytes a second, batches of 60 s. Edges of a seam are the last message received
-before it and the first after it, the begin of the next batch as Spark's progress tells it, and begin and end of jobs
-and tasks as Spark's event log has them. Steps are differences of neighbours, so that they add up to the wait.
+The job is `pass`, 1,000 messages of 512 bytes a second, batches of 60 s. The gap lasts from the last message received
+before it to the first after it. Its steps are bounded by the start of the next batch in Spark's progress reports, and
+by starts and ends of jobs and tasks in Spark's event log, so they add up to the gap.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--seams", type=int, default=6)
     chosen = words.parse_args()
-    heading("Seams of real-time mode: what the wait is made of")
+    heading("Gaps between batches of real-time mode, step by step")
     print(f"The machine was {idle_share():.0%} idle before.\n")
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder, broker() as running:
         options = {"enabled": "true", "dir": Path(folder).as_uri(), "rolling.enabled": "false", "compress": "false"}
@@ -64,7 +64,7 @@ def main() -> None:
         )
         with piped(running.bootstrap, RATE, *ENGINES["real-time"], *settings) as ran:
             found = list(seams(ran, _jobs(Path(folder))))
-    print(f"{len(found)} seams, ms; median (least to most)\n")
+    print(f"{len(found)} gaps, ms; median (least to most)\n")
     print("| step | ms |\n|---|---|")
     for name in Seam._fields:
         print(f"| {name.replace('_', ' ')} | {spread([getattr(seam, name) for seam in found], digits=0)} |")

@@ -1,8 +1,8 @@
-"""Run folders of any size, made without a broker: what two producers and two consumers of a healthy run would record.
+"""Generates run folders of any size without a broker: the events of a healthy run with two producers and consumers.
 
-A producer fills one batch after the other, each for one partition chosen at random, as a sticky partitioner does; the
-batches of both producers interleave in a partition. `sticky` is how many messages a producer gives to a partition
-before it moves on; 1 scatters every sequence over all partitions, the worst case for the audit.
+Each producer fills one batch after the other, each for one random partition, like a sticky partitioner; the batches of
+both producers interleave in a partition. `sticky` is the number of consecutive messages to one partition; 1 scatters
+every sequence over all partitions, the worst case for the audit.
 """
 
 import json

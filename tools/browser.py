@@ -1,4 +1,4 @@
-"""A browser for what only a browser can tell: how a report looks, and how long it takes to draw."""
+"""A browser, to take pictures of reports and to measure how long they take to render."""
 
 import os
 import shutil
@@ -13,10 +13,10 @@ NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """Debian's chromium, or what is like it; it ends with the block."""
+    """Chromium or Chrome; it ends with the block."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
-        raise SystemExit("no browser was found. On Debian or Ubuntu: apt-get install chromium")
+        raise SystemExit("no chromium or chrome found. On Debian or Ubuntu: apt-get install chromium")
     with sync_playwright() as playwright:
         # The sandbox of the browser does not work for root; what is opened here is our own page.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []

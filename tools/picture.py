@@ -1,4 +1,4 @@
-"""docs/images/report.png: the top of a real report, down to its second figure: `python -m tools.picture RUN`."""
+"""Make docs/images/report.png, a picture of a report down to its second figure: `python -m tools.picture RUN`."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ _END: Final = """() => {
   for (const details of document.querySelectorAll("details")) details.style.display = "none";
   return document.querySelectorAll("figure")[1].getBoundingClientRect().bottom + scrollY;
 }"""
-"""Hides the tables below figures, which a picture cannot open, and tells where the second figure ends."""
+"""Hides the tables below figures and returns the bottom of the second figure."""
 
 
 def picture(folder: RunFolder, to: Path) -> None:
@@ -31,9 +31,9 @@ def picture(folder: RunFolder, to: Path) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Make the picture of the run that is named, and refuse one that is too heavy for a README."""
+    """Make the picture of the given run; refuse one that is too large for a README."""
     if len(arguments) != 1 or not RunFolder(Path(arguments[0])).report.exists():
-        raise SystemExit("say: python -m tools.picture RUN, a run folder with its report.html")
+        raise SystemExit("usage: python -m tools.picture RUN, where RUN is a run folder with report.html")
     picture(RunFolder(Path(arguments[0])), PICTURE)
     size = PICTURE.stat().st_size
     if size > MOST_BYTES:

@@ -376,7 +376,7 @@ def test_rows_are_chosen_by_their_names_or_by_their_group() -> None:
         "bursts": ["bursty-light", "bursty-heavy", "bursty-overload"],
     }
     assert references.chosen([]) == references.GROUPS
-    with pytest.raises(ValueError, match="there is no lz5; there are baseline, codecs"):
+    with pytest.raises(ValueError, match="unknown row or group lz5; known are baseline, codecs"):
         references.chosen(["bench", "lz5"])
 
 
@@ -487,7 +487,7 @@ def test_rounds_are_measured_in_turn_kept_printed_and_drawn(
 
 def test_what_was_not_measured_cannot_be_shown_again(tmp_path: Path) -> None:
     """Said in words."""
-    with pytest.raises(SystemExit, match="holds no result of bench; measure it first"):
+    with pytest.raises(SystemExit, match="has no result of bench; measure it first"):
         references.kept(tmp_path, "bench")
 
 
