@@ -1,7 +1,7 @@
 """What became of every message: the definition, in plain Python, of what `pipeline.audit.audit` computes on any scale.
 
 A group is audited by its own deliveries alone. A message of an aborted transaction is acknowledged like any other, and
-not meant to be delivered. A message of unknown fate was taken up by a producer that died before it could report it: it
+not meant to be delivered. A message of unknown fate was claimed by a producer that died before it could report it: it
 may have been sent, and it may be in the log. Through a pipeline under test, a message is looked for in the sink; how
 far the query had come is told in offsets of the source, how far a group had read in those of the sink.
 """

@@ -1,4 +1,4 @@
-"""Sequences that a producer took up, beside the rows that there are of them."""
+"""Sequences that a producer claimed, beside the rows that there are of them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from streamgauge.domain.events import UNSENT
 
 
 def unaccounted(sent: Sequence[Sent], next_seqs: Mapping[int, int]) -> int:
-    """How far the rows of `sent` are from one row for each sequence that a producer took up; 0 where all are there.
+    """How far the rows of `sent` are from one row for each sequence that a producer claimed; 0 where all are there.
 
     `next_seqs` has, for every producer, the first sequence that it did not take up. Counted are sequences below it
     without a row, rows too many of one sequence, and rows at or above it that are not those of a message never sent.

@@ -88,7 +88,7 @@ class Slot(IntEnum):
     PROCESSES = 17
     """Query: process ids of `PROCESSES`, one cell for each; 0 for one that is not there."""
     NEXT_SEQ = 22
-    """Producer: the first sequence that it has not taken up. Rises before a message is handed to the client, and after
+    """Producer: the first sequence that it has not claimed. Rises before a message is handed to the client, and after
     one that is passed over was recorded: each message below is in the rows, or nobody knows what became of it."""
 
 

@@ -1,1 +1,1 @@
-"""Everything that knows that a broker exists: jars, embedded broker, topics, clients, offsets."""
+"""Clients, topics and offsets of a cluster, over confluent-kafka."""

@@ -1,4 +1,4 @@
-"""Drive a broker that was started a moment ago until it is no longer slow because it is young.
+"""Warm up a broker that has just started, until the JVM has compiled the code that messages pass through.
 
 A Java process interprets its code before it compiles it: on two cores a fresh broker needs some fifteen seconds of
 processor time before 10,000 messages a second cost it little. Nobody measures brokers that live for a minute, so the

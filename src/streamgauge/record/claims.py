@@ -1,4 +1,4 @@
-"""Which of the messages that a producer took up have a row of `sent`."""
+"""Which of the messages that a producer claimed have a row of `sent`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

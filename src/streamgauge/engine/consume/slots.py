@@ -2,7 +2,7 @@
 
 A slot is no thread but a deadline in one heap: a message starts when its slot is free, and is processed when the loop
 observes that its time is over. Both are readings of the clock, and the next message of a slot starts with the reading
-that ended the one before. How late a message was ended is taken from the next one of its slot, so that lateness does
+that ended the one before. How late a message was ended is taken from the next one of its slot, so that overshoot does
 not add up: delays are true on average, and a slot processes as many as it should. Messages are known by their places in
 the table of the buffer.
 """
@@ -21,7 +21,7 @@ from streamgauge.workload.processing import NEVER, Delays
 CALL_NS: Final = 5 * NS_PER_MS
 """A user's function is called for so long before something else has its turn."""
 MAKES_UP: Final = 2
-"""A message is shortened by the lateness of the one before, by no more than this part of its own time: what a stall of
+"""A message is shortened by the overshoot of the one before, by no more than this part of its own time: what a stall of
 the machine cost is not made up for in a burst."""
 Leaves = Callable[[int], bool]
 """Whether the message at a place of the table is given up."""

@@ -2,7 +2,7 @@
 
 The cells are a file in memory, mapped by every process, whose descriptor the workers inherit. The file of a run has a
 name, and tells at its end what its cells mean (`domain.folder.cells`): after the death of all of them, it still says
-how many messages were taken up.
+how many messages were claimed.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
-"""Messages of unknown fate, and whether every message that was taken up has its row.
+"""Messages of unknown fate, and whether every message that was claimed has its row.
 
-A producer that dies leaves messages that it took up and could not report. Their rows say no more than that; what is
+A producer that dies leaves messages that it claimed and could not report. Their rows say no more than that; what is
 known besides, their deliveries show: the stamp of each says when it was sent.
 """
 
@@ -51,7 +51,7 @@ def with_shown(sent: DataFrame, unsettled: DataFrame | None) -> DataFrame:
 
 
 def unaccounted(spark: SparkSession, sent: DataFrame, next_seqs: Mapping[int, int]) -> int:
-    """How far the rows of `sent` are from one for each sequence that was taken up: `delivery.audit.unaccounted`.
+    """How far the rows of `sent` are from one for each sequence that was claimed: `delivery.audit.unaccounted`.
 
     Sequences are folded into words of 64, as in the audit.
     """

@@ -186,20 +186,20 @@ def schedule_delay_rows(sums: Sums, counts: Counts) -> list[Row]:
     everybody = of_phase(counts, SCHEDULE_DELAY).buckets()
     if not everybody.total:
         return []
-    rows = [_lateness(None, everybody, measured.moments(SCHEDULE_DELAY))]
+    rows = [_schedule_delay(None, everybody, measured.moments(SCHEDULE_DELAY))]
     moments = measured.moments_by(measured.column("producer"), SCHEDULE_DELAY)
     for producer, buckets in counts.metric_by(SCHEDULE_DELAY, By.PART).split():
-        rows.append(_lateness(producer, buckets, moments[producer]))
+        rows.append(_schedule_delay(producer, buckets, moments[producer]))
     return rows
 
 
-def _lateness(producer: int | None, buckets: Buckets, moments: Moments) -> Row:
+def _schedule_delay(producer: int | None, buckets: Buckets, moments: Moments) -> Row:
     shown = summarise(buckets, moments, "due").as_result()
     return {"producer": producer, **{name: shown[name] for name in ("count", "p50_ms", "p99_ms", "p99_9_ms", "max_ms")}}
 
 
 def bucket_table(histograms: Histograms) -> pa.Table:
-    """The table `latency_buckets`; lateness by producer is not in it."""
+    """The table `latency_buckets`; schedule delay by producer is not in it."""
     tables = [_bucket_table(counts, censored=number == 1) for number, counts in enumerate(_both(histograms))]
     return pa.concat_tables(tables)
 

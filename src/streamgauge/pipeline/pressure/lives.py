@@ -95,7 +95,7 @@ def passages(messages: DataFrame, grid: Grid, counted: str, *, policy: bool) -> 
     """Columns key and count: how many messages were due, let go and sent in which intervals, and whether they count.
 
     Without a policy nothing is let go. A message of unknown fate that was not received does not count, and waits for
-    nobody: it was taken up at some time, as good as when it was due.
+    nobody: it was claimed at some time, as good as when it was due.
     """
     handed = f"if(sent_ns is null and fate = {UNSETTLED}, due_ns, sent_ns)"
     times = ("due_ns", *(["let_go_ns"] if policy else []), handed)

@@ -28,7 +28,7 @@ SHIFT_SECONDS = 1 << 20
 TOPIC_BITS = 20
 ACKED, FAILED, NEVER_SENT, ABORTED, UNDECIDED, UNSETTLED = range(6)
 """Fates of messages; those of transactions that were aborted or are undecided were acknowledged too. Those that are
-unsettled were taken up by a producer that died: nobody knows whether they were sent, unless they were received."""
+unsettled were claimed by a producer that died: nobody knows whether they were sent, unless they were received."""
 _FAR = SHIFT_SECONDS * NS_PER_SECOND
 PLACE = f"cast(topic as bigint) << {TOPIC_BITS} | partition"
 
@@ -100,7 +100,7 @@ def deliveries(
     """One row per delivery: whether its stamp is sound, and the ticks of being selected, sent, received and done with.
 
     Without processing in the run, what was received counts as processed, and is done with. Where consumers are to drop
-    some of it (`drops`), what was not begun is done with, too: what was still in hand at the end looks the same.
+    some of it (`drops`), what was not begun is done with, too: what was still buffered at the end looks the same.
     `ahead_ns` is how far the wall clock was ahead of the monotonic one, and given where nothing was sent: deliveries
     are then selected by when they were received, and `recorded_ns` is what the record says of its own time.
     Of what was `piped`, `append_ms` is in the rows, too; where the content is another, its checksum says nothing.

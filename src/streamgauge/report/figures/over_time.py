@@ -1,4 +1,4 @@
-"""Figures over the time of the run: rates, what is outstanding, latency, lateness of the schedule."""
+"""Figures over the time of the run: rates, what is outstanding, latency, schedule delay."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,8 +19,8 @@ from streamgauge.report.figures.drawing.figure import (
 )
 from streamgauge.report.figures.drawing.theme import COLORS
 from streamgauge.report.figures.drawing.timeline import (
+    DELAY_SERIES,
     KINDS,
-    LATENESS_SERIES,
     PATHS,
     RATES,
     latency_series,
@@ -87,7 +87,7 @@ def schedule_delay(source: FigureSource) -> Figure:
     name, title = "schedule_delay", "Schedule delay"
     about = "Delay between due time and handing a message to the client. It is the generator's own error, unless "
     about += "the client's queue was full."
-    series = _present(source, LATENESS_SERIES)
+    series = _present(source, DELAY_SERIES)
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "the load has no schedule"))
     lines = _lines(source, series, _BY_FIGURE, "ms", prefix="delay ", log=True)

@@ -1,6 +1,6 @@
 """What became of the messages that producers could not write down themselves: rows of `sent` that others owe.
 
-A producer that dies leaves messages that it had taken up and that have no report, and a schedule that nobody carries
+A producer that dies leaves messages that it had claimed and that have no report, and a schedule that nobody carries
 out any more. Everybody who ends a run, or finds one that ended by itself, writes those rows; doing so again changes
 nothing.
 """
@@ -57,7 +57,7 @@ def sources_of_scenario(scenario: Scenario, arrivals: Int64s | None) -> dict[int
 
 
 def settle(folder: RunFolder, facts: RunFacts, sources: Mapping[int, MessageSource]) -> None:
-    """Write a row for each message that was taken up, or was due, and has none.
+    """Write a row for each message that was claimed, or was due, and has none.
 
     Raises RecordError where rows cannot be read or written.
     """
@@ -103,7 +103,7 @@ def _rest(facts: RunFacts, source: MessageSource, next_seq: int) -> list[Int64s]
 
 
 def _owed(facts: RunFacts, source: MessageSource, next_seq: int, gap: Gaps, rest: Sequence[Int64s]) -> Iterator[Owed]:
-    """The rows that are missing, in blocks: what was taken up, and the `rest` that was due and never sent."""
+    """The rows that are missing, in blocks: what was claimed, and the `rest` that was due and never sent."""
     schedule, _ = _schedule(facts, source)
     for seqs in _chunks(gap.missing):
         yield seqs, None if schedule is None else _due_ns(schedule, seqs), FATE_UNKNOWN

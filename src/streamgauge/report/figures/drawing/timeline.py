@@ -24,7 +24,7 @@ def latency_series(words: str) -> list[str]:
     return [f"{words} {kind} {name}" for kind in KINDS for name in FIGURES]
 
 
-LATENESS_SERIES: Final = [f"delay {name}" for name in FIGURES]
+DELAY_SERIES: Final = [f"delay {name}" for name in FIGURES]
 
 
 def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> FigureSource:
