@@ -6,6 +6,7 @@ run's figures are appended to a file, and what is there is not measured again: 2
 
 import argparse
 import json
+import os
 import random
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -110,7 +111,7 @@ def _outcomes(seeds: Sequence[int]) -> list[Outcome]:
     ways = [drawn(draw) for draw in draws]
     plans = [Planned(rate, SECONDS, 1.0) for rate in rates]
     beside = [partial(starved, way, draw, SECONDS + 1.0) for way, draw in zip(ways, draws, strict=True)]
-    made = calibrate(plans, find_java({}), lambda _text: None, beside)
+    made = calibrate(plans, find_java(os.environ), lambda _text: None, beside)
     return [
         Outcome(seed, rate, way, _figures(each)) for seed, rate, way, each in zip(seeds, rates, ways, made, strict=True)
     ]

@@ -97,7 +97,7 @@ class History:
         end, ready = (self.acked, self.polled) if path == "ack" else (self.received, self.empty)
         width = end - np.maximum(ready, self.sent)
         bins = (self.sent - START) // NS_PER_MS
-        width += self.delayed(bins) if kind == "response" else self.of_bins(self.handed - self.sent, bins)[bins]
+        width += self.delayed(bins)
         chosen = (self.due >= MEASURE) & (self.due < END)
         value = (end - begin)[chosen]
         widths = Widths(bucket_of(value), width_class(width[chosen]), np.ones(len(value), np.int64))

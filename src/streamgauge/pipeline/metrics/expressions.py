@@ -73,7 +73,8 @@ def width_of(metric: str, *, takes_all: bool) -> str:
     if metric == SINCE_RECORD_TIME:
         # A record says its time in whole milliseconds.
         return f"{end} + {NS_PER_MS}L"
-    return f"{'delayed_ns' if metric.endswith('response') else 'handing_ns'} + {end}"
+    # Sent when it was due, a message would have ended up to `delayed_ns` earlier: that is its service time as well.
+    return f"{'delayed_ns' if metric.endswith('response') else 'coalesce(delayed_ns, handing_ns)'} + {end}"
 
 
 def tick_of(metric: str, *, throttled: bool) -> str:

@@ -144,23 +144,40 @@ def _latencies(run: Evidence, latency: LatencySection) -> Iterator[tuple[str, Fi
                         _disbelieved(exact(value), [_NO_BOUND if "bounds" in run.tables else _ANALYSED_BEFORE]),
                     )
             continue
-        yield from _bounded(run, path, shown, bounds)
+        yield from _bounded(run, path, shown, bounds, _punctual(run, latency, path) or shown)
 
 
-def _bounded(run: Evidence, path: str, shown: LatencyFigures, bounds: Row) -> Iterator[tuple[str, FigureTrust]]:
+def _punctual(run: Evidence, latency: LatencySection, path: str) -> LatencyFigures | None:
+    """What a service time would be at most, had each message been sent when it was due: the response time.
+
+    None for others, without a schedule, and where messages waited for the system or a policy before they were sent.
+    """
+    if not path.endswith(".service") or run.is_held_up or run.is_throttled:
+        return None
+    response: LatencyFigures | None = getattr(latency, path.split(".")[1]).response
+    return response
+
+
+def _bounded(
+    run: Evidence, path: str, shown: LatencyFigures, bounds: Row, most: LatencyFigures
+) -> Iterator[tuple[str, FigureTrust]]:
     sampled = {row["percentile"]: row for row in run.matching("sampling", metric=bounds["metric"])}
     for name in LATENCY_FIGURES:
         value, low, chance = shown.ms(name), bounds[f"{name}_ms"], sampled.get(name)
         if value is None or low is None:
             continue
-        figure = _of_latency(run, value, low, value)
+        figure = _of_latency(run, value, low, most.ms(name) or value)
         ends = {"sample_low": chance["low_ms"], "sample_high": chance["high_ms"]} if chance else {}
         yield f"{path}.{name}_ms", figure.model_copy(update=ends)
     if (stddev := shown.stddev_ms) is not None:
         spread = bounds["rms_width_ms"]
         yield f"{path}.stddev_ms", _of_latency(run, stddev, max(0.0, stddev - spread), stddev + spread)
     if (mad := shown.mad_ms) is not None:
-        yield f"{path}.mad_ms", _of_latency(run, mad, bounds["mad_low_ms"], bounds["mad_high_ms"])
+        punctual = (
+            bounds if most is shown else run.one("bounds", metric=bounds["metric"].replace("service", "response"))
+        )
+        mads = [row[name] for row in (bounds, punctual or bounds) for name in ("mad_low_ms", "mad_high_ms")]
+        yield f"{path}.mad_ms", _of_latency(run, mad, min(mads), max(mads))
 
 
 def _of_latency(run: Evidence, value: float, low: float, high: float) -> FigureTrust:
