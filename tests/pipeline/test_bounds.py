@@ -101,7 +101,7 @@ class History:
         chosen = (self.due >= MEASURE) & (self.due < END)
         value = (end - begin)[chosen]
         widths = Widths(bucket_of(value), width_class(width[chosen]), np.ones(len(value), np.int64))
-        return low_ends(widths, len(value))
+        return low_ends(widths)
 
     def delayed(self, bins: Int64s) -> Int64s:
         count = (END + NS_PER_SECOND - START) // NS_PER_MS + 1
@@ -127,7 +127,7 @@ def shown(low: LowEnds | None) -> dict[str, Any]:
     percentiles = {f"{name}_ms": value for name, value in low.percentiles_ns.items()}
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
     found |= {"rms_width_ms": low.rms_width_ns, "mad_low_ms": low.mad_ns[0], "mad_high_ms": low.mad_ns[1]}
-    return {name: None if value is None else value / NS_PER_MS for name, value in found.items()}
+    return {name: value / NS_PER_MS for name, value in found.items()}
 
 
 METRICS = ("ack_response", "ack_service", "end_to_end_response", "end_to_end_service")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamgauge.domain.latency.bounds import UNKNOWN, WIDEST_US, Widths, low_ends, widest_ns, width_class
 from streamgauge.domain.latency.buckets import bucket_of
-from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets
 
 WIDTHS = st.integers(0, 10**10)
 VALUES = st.integers(-10, 10**12)
@@ -35,27 +35,26 @@ def counted(messages: list[tuple[int, int]]) -> Widths:
     return Widths(bucket_of(values), width_class(widths), np.ones(len(messages), np.int64))
 
 
-@given(st.lists(st.tuples(VALUES, WIDTHS), min_size=1, max_size=50), st.integers(0, 20))
-def test_low_ends_lie_below_those_of_the_messages_by_little(messages: list[tuple[int, int]], never: int) -> None:
-    """Message by message as the oracle: value less width, not below 0 unless it was negative itself."""
-    exact = sorted(value - min(width, max(value, 0)) for value, width in messages)
-    population = len(messages) + never
+@given(st.lists(st.tuples(VALUES, WIDTHS), min_size=1, max_size=50), st.lists(st.integers(0, 10**12), max_size=20))
+def test_low_ends_lie_below_those_of_the_messages_by_little(messages: list[tuple[int, int]], never: list[int]) -> None:
+    """Message by message as the oracle: value less width, not below 0 unless it was negative itself.
 
-    found = low_ends(counted(messages), population)
+    What never came counts in percentiles at its age, which no instrument made longer.
+    """
+    exact = sorted(value - min(width, max(value, 0)) for value, width in messages)
+    of_all = sorted([*exact, *never])
+    ages = Buckets(bucket_of(np.array(never, np.int64)), np.ones(len(never), np.int64))
+
+    found = low_ends(counted(messages), ages)
 
     assert found
-    largest = max(value for value, _ in messages) + max(width for _, width in messages)
+    largest = max([value for value, _ in messages] + never) + max(width for _, width in messages)
     slack = largest * 0.27 + 10_000
     assert min(exact) - slack <= found.min_ns <= max(min(exact), -1)
     assert max(exact) - slack <= found.max_ns <= max(*exact, -1)
     for name, rank in PERCENTILES.items():
-        place = max(1, -(-population * rank // 10_000)) - 1
-        if place >= len(exact):
-            assert found.percentiles_ns[name] is None
-        else:
-            low = found.percentiles_ns[name]
-            assert low is not None
-            assert exact[place] - slack <= low <= max(exact[place], -1)
+        place = max(1, -(-len(of_all) * rank // 10_000)) - 1
+        assert of_all[place] - slack <= found.percentiles_ns[name] <= max(of_all[place], -1)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**12), WIDTHS), min_size=1, max_size=50), st.data())
@@ -64,7 +63,7 @@ def test_the_truth_of_moments_lies_within(messages: list[tuple[int, int]], data:
     truth = [data.draw(st.integers(max(0, value - width), value)) for value, width in messages]
     values = [value for value, _ in messages]
 
-    found = low_ends(counted(messages), len(messages))
+    found = low_ends(counted(messages))
 
     assert found
     assert found.mean_ns <= np.mean(truth) + 1e-3
@@ -78,10 +77,10 @@ def test_equal_counts_may_be_added_up() -> None:
     messages = [(5_000_000, 2_000), (5_000_000, 2_000), (9_000_000, 0)]
     merged = Widths(bucket_of(np.array([5_000_000, 9_000_000])), width_class(np.array([2_000, 0])), np.array([2, 1]))
 
-    assert low_ends(counted(messages), 3) == low_ends(merged, 3)
+    assert low_ends(counted(messages)) == low_ends(merged)
 
 
 def test_where_nothing_came_there_are_no_low_ends() -> None:
     nothing = np.zeros(0, np.int64)
 
-    assert low_ends(Widths(nothing, nothing, nothing), 5) is None
+    assert low_ends(Widths(nothing, nothing, nothing)) is None

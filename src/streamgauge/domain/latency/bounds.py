@@ -13,7 +13,7 @@ import numpy as np
 
 from streamgauge.domain.clock import NS_PER_US
 from streamgauge.domain.latency.buckets import Int64s, bucket_of, lower_edge_ns, upper_edge_ns
-from streamgauge.domain.latency.percentiles import PERCENTILES, rank_of
+from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, rank_of
 
 SUB_BITS: Final = 2
 MAX_EXPONENT: Final = 29
@@ -52,36 +52,38 @@ class Widths:
 
 @dataclass(frozen=True, slots=True)
 class LowEnds:
-    """The low ends of a latency, in ns; percentiles as far as they were asked for."""
+    """The low ends of a latency, in ns."""
 
     min_ns: int
     mean_ns: float
     max_ns: int
-    percentiles_ns: Mapping[str, int | None]
+    percentiles_ns: Mapping[str, int]
     rms_width_ns: float
     """Root mean square of the widths: the standard deviation cannot be off by more."""
     mad_ns: tuple[int, int]
     """The least and the most that the median absolute deviation can have been."""
 
 
-def low_ends(widths: Widths, population: int) -> LowEnds | None:
-    """The low ends of `population` messages, of which those that are not counted never came; None where nothing came.
+def low_ends(widths: Widths, ages: Buckets = EMPTY) -> LowEnds | None:
+    """The low ends of messages, of which those in `ages` never came; None where nothing came.
 
-    The low end of a message is the lower edge of its bucket less its width, and not below 0 unless it was itself.
+    The low end of a message is the lower edge of its bucket less its width, and not below 0 unless it was itself. What
+    never came counts in percentiles as it does in their values: at its age.
     """
     if not len(widths.count):
         return None
     edges, high, total = lower_edge_ns(widths.bucket), upper_edge_ns(widths.bucket), int(widths.count.sum())
     low = edges - np.minimum(widest_ns(widths.width), np.maximum(edges, 0))
     spread = (high - low).astype(np.float64)
-    order = np.argsort(low, kind="stable")
-    lowest, up_to = low[order], np.cumsum(widths.count[order])
-    places = {name: int(np.searchsorted(up_to, rank_of(each, population))) for name, each in PERCENTILES.items()}
+    of_all, counts = np.append(low, lower_edge_ns(ages.index)), np.append(widths.count, ages.count)
+    order = np.argsort(of_all, kind="stable")
+    up_to = np.cumsum(counts[order])
+    places = {name: np.searchsorted(up_to, rank_of(each, int(up_to[-1]))) for name, each in PERCENTILES.items()}
     return LowEnds(
-        min_ns=int(lowest[0]),
+        min_ns=int(low.min()),
         mean_ns=float((low * widths.count).sum() / total),
-        max_ns=int(lowest[-1]),
-        percentiles_ns={name: int(lowest[place]) if place < len(lowest) else None for name, place in places.items()},
+        max_ns=int(low.max()),
+        percentiles_ns={name: int(of_all[order[place]]) for name, place in places.items()},
         rms_width_ns=float(np.sqrt((spread**2 * widths.count).sum() / total)),
         mad_ns=_mad_ns(low, high, widths.count),
     )

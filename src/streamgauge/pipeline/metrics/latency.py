@@ -63,7 +63,7 @@ def latency_rows(metrics: Iterable[Metric], histograms: Histograms) -> tuple[lis
 def bound_rows(metrics: Iterable[Metric], histograms: Histograms, widths: Mapping[str, Widths]) -> list[Row]:
     """Rows of `bounds`: of each metric that has messages in partitions, or of which the instrument is the subject."""
     return [
-        _bounds(metric.name, widths[metric.name], of_phase(histograms.censored, metric.name).buckets().total)
+        _bounds(metric.name, widths[metric.name], of_phase(histograms.censored, metric.name).buckets())
         for metric in metrics
         if not metric.absent and len(widths[metric.name].count)
     ]
@@ -85,16 +85,14 @@ def sampling_rows(metrics: Iterable[Metric], histograms: Histograms, cycle_ns: i
     return rows
 
 
-def _bounds(name: str, widths: Widths, censored: int) -> Row:
-    low = low_ends(widths, int(widths.count.sum()) + censored) if widths.are_known else None
+def _bounds(name: str, widths: Widths, ages: Buckets) -> Row:
+    low = low_ends(widths, ages) if widths.are_known else None
     if low is None:
         return {"metric": name, "known": False, **dict.fromkeys(_LOW_ENDS)}
     percentiles = {f"{each}_ms": low.percentiles_ns[each] for each in PERCENTILES}
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
     found |= {"rms_width_ms": low.rms_width_ns, "mad_low_ms": low.mad_ns[0], "mad_high_ms": low.mad_ns[1]}
-    return {"metric": name, "known": True} | {
-        key: None if value is None else value / NS_PER_MS for key, value in found.items()
-    }
+    return {"metric": name, "known": True} | {key: value / NS_PER_MS for key, value in found.items()}
 
 
 def _of_clock(metric: Metric, histograms: Histograms) -> Row:
