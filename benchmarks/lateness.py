@@ -123,7 +123,7 @@ def _reading(bootstrap: str, name: str) -> Iterator[None]:
     """Two consumers of a topic, in processes of their own."""
     code = (
         "import sys; from confluent_kafka import Consumer\n"
-        "client = Consumer({'bootstrap.servers': sys.argv[1], 'group.id': 'lateness', 'auto.offset.reset': 'earliest'})\n"
+        "client = Consumer({'bootstrap.servers': sys.argv[1], 'group.id': 'g', 'auto.offset.reset': 'earliest'})\n"
         "client.subscribe([sys.argv[2]])\n"
         "while True: client.consume(500, 0.1)"
     )

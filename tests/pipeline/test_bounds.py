@@ -12,7 +12,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, NS_PER_US
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.bounds import LowEnds, Widths, low_ends, width_class
 from streamgauge.domain.latency.buckets import Int64s, bucket_of
-from streamgauge.pipeline.metrics.aftermath import delays
+from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays
 from streamgauge.pipeline.run import analyse
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -97,18 +97,21 @@ class History:
         end, ready = (self.acked, self.polled) if path == "ack" else (self.received, self.empty)
         width = end - np.maximum(ready, self.sent)
         bins = (self.sent - START) // NS_PER_MS
-        width += self.delayed(bins)
+        width += self.delayed(bins, end - self.sent)
         chosen = (self.due >= MEASURE) & (self.due < END)
         value = (end - begin)[chosen]
         widths = Widths(bucket_of(value), width_class(width[chosen]), np.ones(len(value), np.int64))
         return low_ends(widths)
 
-    def delayed(self, bins: Int64s) -> Int64s:
+    def delayed(self, bins: Int64s, service: Int64s) -> Int64s:
         count = (END + NS_PER_SECOND - START) // NS_PER_MS + 1
         edges = START + (np.arange(count) + 1) * NS_PER_MS
         own = self.of_bins(np.maximum(self.handed - self.due - self.waited, 0), bins, count)
         sent, ended = (np.searchsorted(np.sort(times), edges, "left") for times in (self.sent, self.received))
-        return delays(own, sent, ended, NS_PER_MS)[bins]
+        cells, place = np.unique(bins, return_inverse=True)
+        least = np.full(len(cells), NEVER_NS)
+        np.minimum.at(least, place, service)
+        return delays(own, sent == ended, cells, cells * 0, least)[place]
 
     @staticmethod
     def of_bins(values: Int64s, bins: Int64s, count: int | None = None) -> Int64s:

@@ -1,60 +1,46 @@
 """How long a delay of the generator goes on to delay others: what sending on time could have changed, at most.
 
-Messages that were sent late arrive together, and punctual ones queue behind them. Under the assumption that sending a
-message earlier ends no message later, and that a message waits for those before it and for nothing else (first in,
-first out), a message would have ended at most as much earlier as the largest own delay in whose aftermath it was sent:
-what it waits for was itself late by no more. The aftermath of a delay is over when the messages that were late have
-ended and no more are in flight than before it began; then what was late has been caught up with, to within what one
-message takes. (That holds as long as there would not have been fewer by then without the delay, so for a load that is
-steady meanwhile. When nothing is in flight it holds in any case.)
+Messages that were sent late arrive together, and punctual ones queue behind them. Assume that messages of a partition
+are served in their order, in stages of its own or shared with others, and that sending a message earlier ends no
+message later. Then a message would have ended earlier by no more than the largest own delay of those sent up to it. And
+once a message of its partition has ended, what was sent before can delay later ones by no more than this message's own
+delay and service time: no stage was left later than it ended, and none could have been left before it was due. So each
+message that ends soon limits what is still to come of an earlier delay.
 
 Time is cut into bins of equal length; a message is delayed by as much as any other that was sent in its bin.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.domain.latency.buckets import Int64s
 
-BEFORE: Final = 10
-"""Bins before a delay began in which the lowest level counts as the level before it: messages come in batches."""
+NEVER_NS: Final = 1 << 62
+"""The service time of messages that never ended: they limit nothing."""
 
 
-class _Delay(NamedTuple):
-    """A delay whose aftermath goes on."""
+def delays(own_ns: Int64s, idle: NDArray[np.bool_], bins: Int64s, lanes: Int64s, service_ns: Int64s) -> Int64s:
+    """By how much messages can have ended later because messages were sent late, in ns, for each cell.
 
-    own_ns: int
-    sent: int
-    """Messages sent when the late ones were: so many have ended when these have."""
-    level: int
-    """Messages in flight before it began."""
-
-
-def delays(own_ns: Int64s, sent: Int64s, ended: Int64s, bin_ns: int) -> Int64s:
-    """By how much each bin's messages can have ended later because messages were sent late, in ns.
-
-    `own_ns` is the largest own delay of a message sent in each bin (0 for none); `sent` and `ended` are how many
-    messages were sent and had ended since the begin of the run, at the end of each bin.
+    `own_ns` is the largest own delay of the messages sent in each bin (0 for none), and `idle` whether nothing was in
+    flight at its end. A cell is a bin and a partition (`lanes`, counted from 0) in which messages were sent, in the
+    order of bins; `service_ns` is the least service time of its messages.
     """
-    out = np.zeros(len(own_ns), np.int64)
-    in_flight = sent - ended
-    going_on: list[_Delay] = []
-    before = (0, 0)
-    # In plain Python: the state of each bin follows from that of the one before.
-    for at, (own, *now) in enumerate(zip(own_ns.tolist(), sent.tolist(), ended.tolist(), strict=True)):
-        has_ended, level = before
-        going_on = [each for each in going_on if level and (level > each.level or has_ended < each.sent)]
-        if own:
-            # A smaller one that is older says nothing any more. The larger ones stand first.
-            going_on = [each for each in going_on if each.own_ns > own]
-            going_on.append(_Delay(own, now[0], _level_before(in_flight, at, own, bin_ns)))
-        out[at] = going_on[0].own_ns if going_on else 0
-        before = (now[1], now[0] - now[1])
+    out = np.zeros(len(bins), np.int64)
+    carry = np.zeros(int(lanes.max(initial=-1)) + 1, np.int64)
+    ends = np.searchsorted(bins, np.arange(len(own_ns)), side="right").tolist()
+    begin, is_clear = 0, True
+    # One bin after the other: what is carried over follows from the bin before.
+    for own, end, nothing_left in zip(own_ns.tolist(), ends, idle.tolist(), strict=True):
+        if own or not is_clear:
+            np.maximum(carry, own, out=carry)
+            cells = lanes[begin:end]
+            out[begin:end] = left = carry[cells]
+            carry[cells] = np.minimum(left, own + service_ns[begin:end])
+            is_clear = nothing_left
+            if nothing_left:
+                carry[:] = 0
+        begin = end
     return out
-
-
-def _level_before(in_flight: Int64s, at: int, own_ns: int, bin_ns: int) -> int:
-    """The lowest level in the bins before the delay that ended in bin `at` began; 0 at the begin of a run."""
-    began = at - -(-own_ns // bin_ns)
-    return int(in_flight[max(0, began - BEFORE) : began].min()) if began > 0 else 0

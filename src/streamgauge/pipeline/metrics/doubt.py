@@ -1,33 +1,43 @@
-"""How much of each message's latency the generator may have added, by when the message was sent.
+"""How much of each message's latency the generator may have added, by when and where the message was sent.
 
-What is small is counted in bins of a millisecond: how late messages were sent by their producers' own doing, and how
-many were sent and had ended. From that follows how long each delay went on to delay others (`aftermath`).
+What is small is counted in bins of a millisecond: how late messages were sent by their producers' own doing, how many
+were in flight, and how soon messages of each partition ended. From that follows how long each delay went on to delay
+others (`aftermath`).
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.buckets import Int64s
-from streamgauge.pipeline.metrics.aftermath import delays
+from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import numbers
-from streamgauge.pipeline.read.silver import Span
+from streamgauge.pipeline.read.silver import PLACE, Span
 
 BIN_NS: Final = NS_PER_MS
-MOST_BINS: Final = 4_000_000
-"""More than an hour; in a longer run, bins are longer."""
+MOST_BINS: Final = 400_000
+MOST_CELLS: Final = 2_000_000
+"""In runs with more bins, or more cells of bins and partitions, bins are longer."""
+_PLACE_BITS: Final = 34
+"""A cell is a bin and a place in one integer."""
 _OWN: Final = "handed_ns - greatest(due_ns, admitted_ns) - coalesce(waited_ns, 0L)"
 """How late a message was handed over by its producer's own doing; null without a schedule, and where nobody tells."""
 _SCHEMA: Final = pa.schema(
-    [pa.field(name, pa.int64(), nullable=name != "bin") for name in ("bin", "delayed_ns", "handing_ns")]
+    [pa.field(name, pa.int64(), nullable=name != "cell") for name in ("cell", "delayed_ns", "handing_ns")]
 )
+_AGGREGATES: Final = (
+    "max(own_ns) as own_ns", "max(handing_ns) as handing_ns", "min(service_ns) as service_ns", "count(*) as count",
+    "count(*) - count(own_ns) as untold",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +49,9 @@ class Bins:
     count: int
 
     @classmethod
-    def over(cls, span: Span) -> "Bins":
-        """A millisecond each, or longer where there would be too many."""
-        length_ns = max(BIN_NS, -(-span.run_ns // MOST_BINS))
+    def over(cls, span: Span, places: int) -> "Bins":
+        """A millisecond each, or longer where there would be too many of them or, with so many partitions, of cells."""
+        length_ns = max(BIN_NS, -(-span.run_ns // MOST_BINS), -(-span.run_ns * places // MOST_CELLS))
         return cls(span.from_ns, length_ns, span.run_ns // length_ns + 1)
 
     def sql(self, time: str) -> str:
@@ -65,39 +75,101 @@ class Doubt:
 
     bins: Bins
     frame: DataFrame
-    """Columns bin, delayed_ns and handing_ns: of messages sent then."""
+    """Columns cell, delayed_ns and handing_ns: of messages sent then, to that partition."""
 
     def beside(self, rows: DataFrame) -> DataFrame:
-        """The rows with `delayed_ns` and `handing_ns`, by their `sent_ns`; null where they were not sent."""
-        in_bin = F.expr(f"if(sent_ns is null, null, {self.bins.sql('sent_ns')})")
-        return rows.withColumn("bin", in_bin).join(F.broadcast(self.frame), ["bin"], "left").drop("bin")
+        """The rows with `delayed_ns` and `handing_ns`, by their `sent_ns` and `place`; null if they were not sent."""
+        cell = F.expr(f"if(sent_ns is null, null, {_cell(self.bins.sql('sent_ns'), 'place')})")
+        return rows.withColumn("cell", cell).join(F.broadcast(self.frame), ["cell"], "left").drop("cell")
 
 
-def doubt(
+class Doubts(NamedTuple):
+    """What the generator may have added to what ends with the acknowledgement, and with the delivery."""
+
+    acked: Doubt
+    delivered: Doubt | None
+    """None where nothing was delivered."""
+
+
+def doubts(
     spark: SparkSession, bronze: Bronze, knows: Knowledge, span: Span, sent: DataFrame, deliveries: DataFrame
-) -> Doubt:
-    """What the rows of `sent`, and of deliveries where polls do not tell it, show of the generator."""
-    bins = Bins.over(span)
-    found = (
-        sent.where("sent_ns is not null")
-        .selectExpr(f"{bins.sql('sent_ns')} as bin", f"{_OWN} as own_ns", "handed_ns - sent_ns as handing_ns")
-        .groupBy("bin")
-        .agg(
-            *(F.expr(each) for each in ("max(own_ns) as own_ns", "max(handing_ns) as handing_ns", "count(*) as count"))
-        )
-        .toArrow()
+) -> Doubts:
+    """What the rows of `sent`, and of deliveries, show of the generator."""
+    bins = Bins.over(span, _places(bronze))
+    rows = sent.where("sent_ns is not null").selectExpr(
+        f"{bins.sql('sent_ns')} as bin",
+        f"coalesce({PLACE}, -1L) as place",
+        f"{_OWN} as own_ns",
+        "handed_ns - sent_ns as handing_ns",
+        "if(error is null, acked_ns - sent_ns, null) as service_ns",
     )
-    at = numbers(found, "bin")
-    known = not found.column("own_ns").null_count
-    columns = {"bin": found.column("bin"), "handing_ns": found.column("handing_ns")}
-    if known and len(at):
+    found = rows.groupBy("bin", "place").agg(*map(F.expr, _AGGREGATES)).toArrow().sort_by("bin")
+    at, count = numbers(found, "bin"), numbers(found, "count")
+    own_ns = None
+    if not pc.sum(found.column("untold")).as_py():
         own_ns = np.zeros(bins.count, np.int64)
-        own_ns[at] = np.maximum(numbers(found, "own_ns"), 0)
-        begun, ended = _in_flight(bins, bronze, knows, sent, deliveries, bins.counted(at, numbers(found, "count")))
-        columns["delayed_ns"] = pa.array(delays(own_ns, begun, ended, bins.length_ns)[at])
-    else:
-        columns["delayed_ns"] = pa.nulls(len(at), pa.int64())
-    return Doubt(bins, spark.createDataFrame(pa.table({name: columns[name] for name in _SCHEMA.names}, _SCHEMA)))
+        np.maximum.at(own_ns, at, np.maximum(numbers(found, "own_ns"), 0))
+    handing_ns = _handing(bins, found)
+    idle = _idle(bins, bronze, knows, sent, deliveries, bins.counted(at, count))
+    acked = _doubt(spark, bins, found, own_ns, handing_ns, idle)
+    if not knows.consumes:
+        return Doubts(acked, None)
+    # What is processed is over only then; a second delivery of a message is later than the first.
+    timed = deliveries.where(f"sound and sent_ns is not null and `group` = {knows.timed_group}").selectExpr(
+        f"{bins.sql('sent_ns')} as bin", "place", "greatest(received_ns, processed_ns) - sent_ns as service_ns"
+    )
+    ended = timed.groupBy("bin", "place").agg(F.expr("min(service_ns) as service_ns")).toArrow().sort_by("bin")
+    return Doubts(acked, _doubt(spark, bins, ended, own_ns, handing_ns, idle))
+
+
+def _doubt(
+    spark: SparkSession,
+    bins: Bins,
+    cells: pa.Table,
+    own_ns: Int64s | None,
+    handing_ns: pa.ChunkedArray,
+    idle: NDArray[np.bool_],
+) -> Doubt:
+    """The doubt of messages that end in these cells: columns bin, place and service_ns, sorted by bin."""
+    at, places = numbers(cells, "bin"), numbers(cells, "place")
+    delayed_ns = pa.nulls(len(at), pa.int64())
+    if own_ns is not None:
+        service_ns = cells.column("service_ns").fill_null(NEVER_NS).to_numpy()
+        lanes = np.unique(places, return_inverse=True)[1]
+        delayed_ns = pa.array(delays(own_ns, idle, at, lanes, service_ns))
+    columns = {
+        "cell": pa.array(at << _PLACE_BITS | places),
+        "delayed_ns": delayed_ns,
+        "handing_ns": handing_ns.take(at),
+    }
+    return Doubt(bins, spark.createDataFrame(pa.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)))
+
+
+def _handing(bins: Bins, found: pa.Table) -> pa.Array:
+    """The longest call that handed messages over, of each bin; null where that is not told of one of them."""
+    by_bin = found.group_by("bin").aggregate([("handing_ns", "max")])
+    out = np.full(bins.count, -1, np.int64)
+    out[numbers(by_bin, "bin")] = by_bin.column("handing_ns_max").fill_null(-1).to_numpy()
+    return pa.array(out, mask=out < 0)
+
+
+def _places(bronze: Bronze) -> int:
+    """How many places there may be: partitions of topics."""
+    highs = [bronze.extent(kind, name).high for kind in ("sent", "received") for name in ("topic", "partition")]
+    sent, received = ((1 + (topic or 0)) * (1 + (partition or 0)) for topic, partition in (highs[:2], highs[2:]))
+    return int(max(sent, received))
+
+
+def _cell(bin_: str, place: str) -> str:
+    return f"shiftleft({bin_}, {_PLACE_BITS}) | {place}"
+
+
+def _idle(
+    bins: Bins, bronze: Bronze, knows: Knowledge, sent: DataFrame, deliveries: DataFrame, sent_by: Int64s
+) -> NDArray[np.bool_]:
+    """Whether nothing was in flight at the end of each bin."""
+    begun, ended = _in_flight(bins, bronze, knows, sent, deliveries, sent_by)
+    return np.equal(begun, ended)
 
 
 def _in_flight(

@@ -12,7 +12,7 @@ from streamgauge.pipeline.audit import accounts, judging, repeats, source, trans
 from streamgauge.pipeline.audit.audit import Findings
 from streamgauge.pipeline.columns import CLASS, DELIVERY, GROUP, SELECTED, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics import expressions, processing, throughput, which
-from streamgauge.pipeline.metrics.doubt import Doubt, doubt
+from streamgauge.pipeline.metrics.doubt import Doubts, doubts
 from streamgauge.pipeline.metrics.histogram import Value, histogram
 from streamgauge.pipeline.metrics.sums import Sums
 from streamgauge.pipeline.pressure import backpressure, lives
@@ -87,14 +87,14 @@ def _as_sent(deliveries: DataFrame, knows: Knowledge) -> DataFrame:
     return deliveries if knows.passage is None else deliveries.withColumn(TOPIC, F.lit(knows.passage.source))
 
 
-def doubted(run: Inputs, deliveries: DataFrame) -> Doubt | None:
+def doubted(run: Inputs, deliveries: DataFrame) -> Doubts | None:
     """What the generator may have added to latencies; None where nothing was sent."""
     if not run.knows.loads:
         return None
-    return doubt(run.spark, run.bronze, run.knows, run.span, run.frame("sent"), deliveries)
+    return doubts(run.spark, run.bronze, run.knows, run.span, run.frame("sent"), deliveries)
 
 
-def sent(run: Inputs, messages: DataFrame, doubted: Doubt | None) -> SentSide:
+def sent(run: Inputs, messages: DataFrame, doubted: Doubts | None) -> SentSide:
     """Latency of acknowledgement, schedule delay and rates of sending."""
     knows, bronze = run.knows, run.bronze
     values = expressions.values(which.sent_metrics(knows), throttled=knows.policy)
@@ -108,11 +108,11 @@ def sent(run: Inputs, messages: DataFrame, doubted: Doubt | None) -> SentSide:
         failed = backpressure.failures(messages) if knows.policy else {}
     next_seqs = knows.next_seqs
     missing = None if next_seqs is None else unsettled.unaccounted(run.spark, run.frame("sent"), next_seqs)
-    counted = _counted(doubted.beside(messages) if doubted else messages, values)
+    counted = _counted(doubted.acked.beside(messages) if doubted else messages, values)
     return SentSide(Sums(summed), counted, ages, problems, failed, missing)
 
 
-def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: Doubt | None) -> ReceivedSide:
+def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: Doubts | None) -> ReceivedSide:
     """What became of the messages, and the latency of those that were delivered."""
     knows = run.knows
     findings = _findings(run, messages, deliveries)
@@ -124,7 +124,7 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: D
     timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in values.items()}
     summed = throughput.delivery_sums(timed, timed_sql, by_sent=knows.policy).toArrow()
     chosen = timed.where("timed")
-    counted = _counted(doubted.beside(chosen) if doubted else chosen, values)
+    counted = _counted(doubted.delivered.beside(chosen) if doubted and doubted.delivered else chosen, values)
     if findings is None:
         return ReceivedSide(Sums(summed), counted, staged=staged)
     classes = findings.classes
