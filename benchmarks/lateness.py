@@ -123,7 +123,8 @@ def _reading(bootstrap: str, name: str) -> Iterator[None]:
     """Two consumers of a topic, in processes of their own."""
     code = (
         "import sys; from confluent_kafka import Consumer\n"
-        "client = Consumer({'bootstrap.servers': sys.argv[1], 'group.id': 'lateness', 'auto.offset.reset': 'earliest'})\n"
+        "settings = {'group.id': 'lateness', 'auto.offset.reset': 'earliest'}\n"
+        "client = Consumer({'bootstrap.servers': sys.argv[1], **settings})\n"
         "client.subscribe([sys.argv[2]])\n"
         "while True: client.consume(500, 0.1)"
     )
