@@ -47,6 +47,7 @@ ALL_WRONG = Machine(
     huge_pages="always",
     governors=("powersave",),
     steal_share=0.5,
+    calibrations=(),
 )
 
 
