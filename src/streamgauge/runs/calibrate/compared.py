@@ -64,6 +64,10 @@ class Compared:
     measured: Figures
     unsent: int
     """Messages that were due and never sent, as the generator could not keep up."""
+    state: str | None = None
+    """The verdict: `valid`, `in_part` or `not_valid`."""
+    failed: tuple[str, ...] = ()
+    """Names of the checks of the instrument that failed."""
 
     @property
     def errors_ms(self) -> dict[str, float]:

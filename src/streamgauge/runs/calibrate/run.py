@@ -128,7 +128,9 @@ def _compared(plan: Planned, folder: RunFolder, taken: Sequence[int], progress: 
         assert pacer
         loads.append(Load(facts.phases[0].from_ns + pacer.due_ns(0, count), model))
     truth = planted(loads, measure.from_ns, measure.to_ns, facts.drain_ended_ns)
-    return Compared(plan.rate, truth, measured(result), result.delivery.unsent or 0)
+    checks = (each for each in result.verdict.checks if each.about == "instrument" and each.status == "fail")
+    failed = tuple(check.name for check in checks)
+    return Compared(plan.rate, truth, measured(result), result.delivery.unsent or 0, result.verdict.state, failed)
 
 
 def kept_as(found: Sequence[Compared]) -> list[Calibration]:
