@@ -18,7 +18,7 @@ demo: $(READY) ## run the scenario `baseline`, shortened, on an embedded broker
 test: PROFILE := steady
 test: check browser ## run all tests: `make check`, then every test except the soak tests
 	$(BIN)/pytest -m "timing and not soak"
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder \
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 \
 		-m "(kafka or spark or e2e or mock or slow) and not timing and not soak"
 
 check: $(READY) ## run the fast checks: format, lint, types, imports, and tests without broker and Spark
