@@ -149,10 +149,9 @@ def _print(outcomes: Sequence[Outcome], *, each: bool) -> None:
     bad = [outcome for outcome in outcomes if outcome.failed]
     refused = [outcome for outcome in bad if outcome.state == "not_valid"]
     holding = [outcome for outcome in bad if outcome not in refused and outcome.holds]
-    print(
-        f"\nRuns with a failing check of the instrument: {len(bad)}. NOT VALID: {len(refused)}. Of the others, the truth of"
-    )
-    print(f"the p50 and p99 that the verdict uses lies in its interval in {len(holding)} of {len(bad) - len(refused)}.")
+    print(f"\nRuns with a failing check of the instrument: {len(bad)}. NOT VALID: {len(refused)}. Of the others, the")
+    of = f"{len(holding)} of {len(bad) - len(refused)}"
+    print(f"truth of the p50 and p99 that the verdict uses lies in its interval in {of}.")
     if each:
         for outcome in outcomes:
             print(f"\n{outcome.seed}: {outcome.rate:,}/s, {', '.join(outcome.ways)}")
