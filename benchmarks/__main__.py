@@ -6,6 +6,7 @@ from benchmarks import (
     batches,
     consume,
     engines,
+    lateness,
     pacers,
     pacing,
     payloads,
@@ -21,6 +22,7 @@ from benchmarks import (
 def main() -> None:
     for module in (
         pacing,
+        lateness,
         pacers,
         payloads,
         rate,

@@ -142,7 +142,9 @@ def _sent(bootstrap: str, name: str, rate: int, seconds: int) -> tuple[Timeline,
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
         board = Cells.new(1, 1)
         board.give(Order.GO)
-        sink = open_sink(Path(folder), "sent", "producer-0", {"topic": 0, "producer": 0, "transaction": None})
+        sink = open_sink(
+            Path(folder), "sent", "producer-0", {"topic": 0, "producer": 0, "transaction": None, "admitted_ns": None}
+        )
         client = KafkaProducer(ClientSpec("producer-0", (name,), {"bootstrap.servers": bootstrap}))
         producer = Producer(
             NotedClient(client, timeline),

@@ -72,7 +72,9 @@ def _fake(rate: int, seconds: int) -> Float64s:
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
         board = Cells.new(1, 1)
         board.give(Order.GO)
-        sink = open_sink(Path(folder), "sent", "producer-0", {"topic": 0, "producer": 0, "transaction": None})
+        sink = open_sink(
+            Path(folder), "sent", "producer-0", {"topic": 0, "producer": 0, "transaction": None, "admitted_ns": None}
+        )
         client = FakeProducer(FakeLog(12), ClientSpec("producer-0", ("t",), {}), keep=False)
         recipe = Recipe(0, 7, "mixed", 512, 42, in_headers=False, scheduled=True)
         producer = Producer(

@@ -19,7 +19,7 @@ from streamgauge.domain.errors import StreamgaugeError
 from streamgauge.engine.board import Cells, Order, State, size_of
 from streamgauge.engine.ports.workers import Board, WorkerSpec
 from streamgauge.engine.worker.context import Context
-from streamgauge.processes.linux import set_timer_slack, when_orphaned
+from streamgauge.processes.linux import set_short_slice, set_timer_slack, when_orphaned
 
 TOLD_TO_ALL: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, SIGTERM and a closed terminal reach the whole group; the parent decides what they mean."""
@@ -53,6 +53,7 @@ def main() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(message)s")
     spec, board = start.spec, map_cells(start.descriptor, start.shape)
     set_timer_slack()
+    set_short_slice()
     # Who is stopped by a fault cannot see that the parent dies.
     when_orphaned(signal.SIGCONT)
     threading.Thread(target=_watch_parent, args=(start.parent_pid, board), daemon=True).start()
