@@ -5,6 +5,7 @@ A case is a plan that a seed draws. To carry one out again:
 """
 
 import os
+import traceback
 from pathlib import Path
 
 import pytest
@@ -54,10 +55,15 @@ def test_a_drawn_ending(seed: int, broker: EmbeddedBroker, warm_spark: SparkSess
 
 
 def _faults(plan: Plan, broker: EmbeddedBroker, root: Path) -> list[str]:
-    faults = Case(plan, root, broker.bootstrap if plan.given else None).carry_out()
+    told = root / "faults.txt"
+    try:
+        faults = Case(plan, root, broker.bootstrap if plan.given else None).carry_out()
+    except BaseException:
+        told.write_text(f"{plan}\n{traceback.format_exc()}")
+        raise
     if faults:
         # For people who do not want to wait until all have ended.
-        (root / "faults.txt").write_text("\n".join([str(plan), *faults]))
+        told.write_text("\n".join([str(plan), *faults]))
     else:
         remove(root)
     return faults
