@@ -78,7 +78,7 @@ def test_text_shows_bytes_and_words() -> None:
     assert shown[0] == "message 0: 300 bytes, no key, stamp in its first 40 bytes"
     assert shown[1].startswith("  00000000  53 67 01 00 ")
     assert "  Sg...^.^...." in shown[1]
-    assert shown[7] == "  ... 204more bytes"
+    assert shown[7] == "  ... 204 more bytes"
     assert shown[8].startswith("  text  ")
     assert shown[8].endswith("...")
     assert shown[10].startswith("message 1: 300 bytes")

@@ -82,16 +82,16 @@ Checks: 1 passed, 2 failed, 1 warned.
 | --- | --- | --- | --- |
 | delivery.lost | 0 | 12 | **no** |
 | latency.ack.response.p99\_ms | \<= 20 | the load has no schedule | **no** |
-| delivery.sent | > 1 | 120000 | yes |
+| delivery.sent | > 1 | 120,000 | yes |
 
 ### What was run
 
 - Scenario: 2 producers, as fast as possible, 512 bytes -> 12 partitions -> 2 consumers
 - Run: measured 10 s, Kafka 4.3.1, embedded broker
-- Machine: Some CPU @&#8203; 3 GHz, 2 cores, 7.75 GiB of memory, Linux 6.1 x86\_64
+- Machine: Some CPU @&#8203; 3 GHz, 2 cores, 8.32 GB of memory, Linux 6.1 x86\_64
 - Versions: python 3.11.7, numpy 2.4.0
 - Command: streamgauge run baseline
-- Folder: 20260101-120000-baseline, 2026-01-01T12:00:00Z
+- Folder: 20260101-120000-baseline, 2026-01-01 12:00:00 UTC
 """
 
 

@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.domain.text.numbers import UNKNOWN, significant
+from streamgauge.domain.text.numbers import UNKNOWN, moment, size
 from streamgauge.report.files import whole
 from streamgauge.report.pages import belief, details, passage, pressure, words
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
-
-GIB: Final = 1 << 30
 
 # A backslash takes away what a sign means in CommonMark, in tables, or on GitHub; the space of no width after an @
 # keeps it from calling a person.
@@ -146,7 +144,7 @@ def _escaped(rows: Rows) -> Rows:
 
 def _resources(resources: ResourcesSection) -> Iterator[str]:
     yield "### Resources"
-    rows = [(role, f"{used} cores") for role, used in words.cores(resources.processes)]
+    rows = [(role, f"{used} cores") for role, used in words.cores_by_role(resources.processes)]
     rows += [("machine", words.spare(resources)), ("garbage collection", words.pauses(resources))]
     yield _table(("", "used"), [row for row in rows if row[1]]) or "Not known."
 
@@ -160,7 +158,7 @@ def _expected(expectations: Sequence[ExpectationResult]) -> Iterator[str]:
 
 
 def _expectation(each: ExpectationResult) -> Sequence[str]:
-    found = each.found if each.reason is None else each.reason
+    found = words.found_value(each) if each.reason is None else each.reason
     return (*map(escaped, (each.path, each.wanted, found)), "yes" if each.passed else "**no**")
 
 
@@ -173,7 +171,7 @@ def _what_was_run(result: Result) -> Iterator[str]:
         "Machine": _machine(run.machine),
         "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
         "Command": " ".join(run.command),
-        "Folder": f"{run.id}, {run.created}",
+        "Folder": f"{run.id}, {moment(run.created)}",
     }
     yield "\n".join(f"- {label}: {escaped(text)}" for label, text in facts.items() if text)
 
@@ -183,7 +181,7 @@ def _machine(machine: Mapping[str, Any]) -> str:
     known = (
         machine.get("processor"),
         cores and f"{cores} cores",
-        memory and f"{significant(memory / GIB)} GiB of memory",
+        memory and f"{size(memory)} of memory",
         " ".join(str(machine[key]) for key in ("system", "release", "architecture") if machine.get(key)),
     )
     return ", ".join(str(each) for each in known if each)

@@ -141,7 +141,7 @@ def _trouble(account: words.Account) -> Text:
 
 def _resources(resources: ResourcesSection) -> str:
     """CPU by role, what the machine had to spare, pauses of the collector."""
-    cores = ", ".join(f"{role} {used}" for role, used in words.cores(resources.processes))
+    cores = ", ".join(f"{role} {used}" for role, used in words.cores_by_role(resources.processes))
     spare = words.spare(resources)
     machine = ", ".join(filter(None, [spare and f"machine {spare}", words.pauses(resources)]))
     return "\n".join(filter(None, [cores and f"cores: {cores}", machine])) or UNKNOWN

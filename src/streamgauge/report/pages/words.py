@@ -6,10 +6,14 @@ from typing import Final
 
 from streamgauge.domain.text.numbers import (
     UNKNOWN,
+    closely,
+    cores,
+    figure,
     listed,
     milliseconds,
     per_second,
     percent,
+    seconds,
     significant,
     whole,
 )
@@ -23,6 +27,7 @@ from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
+from streamgauge.scenario.model.expectations import parse_bound
 from streamgauge.scenario.profile.model import ProcessingProfile
 
 FEW_WORKERS: Final = 4
@@ -162,7 +167,7 @@ def on_what(run: RunSection, measured_seconds: float | None) -> str:
     broker = run.broker
     where = "embedded broker" if broker.embedded else broker.bootstrap
     version = f" {broker.version}" if broker.version else ""
-    measured = f"measured {measured_seconds:.3g} s" if measured_seconds else "no measurement"
+    measured = f"measured {seconds(measured_seconds)}" if measured_seconds else "no measurement"
     return f"{measured}, Kafka{version}, {where}"
 
 
@@ -280,7 +285,7 @@ def no_troubles(delivery: DeliverySection) -> str:
     return f"none {listed(empty, 'or')}" if empty else ""
 
 
-def cores(processes: Sequence[ProcessUsage]) -> list[tuple[str, str]]:
+def cores_by_role(processes: Sequence[ProcessUsage]) -> list[tuple[str, str]]:
     """Each role, in the number that there are of it, and the cores that it used."""
     return [told for role in ("producer", "consumer", "broker") if (told := _cores(processes, role))]
 
@@ -290,8 +295,8 @@ def _cores(processes: Sequence[ProcessUsage], role: str) -> tuple[str, str] | No
     if not used:
         return None
     if len(used) > FEW_WORKERS:
-        return f"{len(used)} {role}s", f"{min(used):.2f} to {max(used):.2f}"
-    return f"{role}{'s' if len(used) > 1 else ''}", " + ".join(f"{each:.2f}" for each in used)
+        return f"{len(used)} {role}s", f"{cores(min(used))} to {cores(max(used))}"
+    return f"{role}{'s' if len(used) > 1 else ''}", " + ".join(map(cores, used))
 
 
 def spare(resources: ResourcesSection) -> str:
@@ -317,4 +322,13 @@ def passed(expectations: Sequence[ExpectationResult]) -> str:
 
 def found(expectation: ExpectationResult) -> str:
     """What was found in place of what was wanted, or why nothing was."""
-    return expectation.reason or f"found {expectation.found}"
+    return expectation.reason or f"found {found_value(expectation)}"
+
+
+def found_value(expectation: ExpectationResult) -> str:
+    """What was found, with as many digits as it takes to see on which side of the bound it is."""
+    value, shown = expectation.found, figure(expectation.found)
+    if not isinstance(value, float):
+        return shown
+    bound = parse_bound(expectation.wanted)
+    return shown if bound.holds(float(shown.replace(",", ""))) == bound.holds(value) else closely(value)
