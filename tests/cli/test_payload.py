@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from streamgauge.cli.main import _kind_or_scenario, app
+from streamgauge.cli.completion import kinds
+from streamgauge.cli.main import app
 from streamgauge.cli.payload import CLASSES, escaped
 from streamgauge.domain import stamp
 from streamgauge.domain.errors import BadInput
@@ -293,8 +294,8 @@ def test_what_cannot_be_shown_is_one_clear_message(arguments: str, message: str)
 
 
 def test_kinds_and_scenarios_are_completed() -> None:
-    assert _kind_or_scenario("lo") == ["logline"]
-    assert set(_kind_or_scenario("")) >= {*KINDS, "baseline"}
+    assert kinds("lo") == ["logline"]
+    assert set(kinds("")) >= {*KINDS, "baseline"}
 
 
 @pytest.mark.parametrize("command", ["payload", "compression"])

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.cli.main import _shipped_or_file
-from streamgauge.runs.request.scenario_file import shipped
-
 PROGRAM = [sys.executable, "-m", "streamgauge"]
 WRONG = ["analyse", "no-such-folder"]
 
@@ -46,17 +43,6 @@ def test_errors_are_coloured_on_a_terminal_only() -> None:
     assert piped.returncode == 2
     assert piped.stderr.startswith("error: no-such-folder")
     assert "\x1b" not in piped.stdout + piped.stderr
-
-
-def test_scenarios_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shipped names, and YAML files that are there."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("mine.yaml", "minor.yml", "notes.txt"):
-        (tmp_path / name).touch()
-    assert _shipped_or_file("") == [*shipped(), "mine.yaml", "minor.yml"]
-    assert _shipped_or_file("sat") == ["saturate"]
-    assert _shipped_or_file("min") == ["mine.yaml", "minor.yml"]
-    assert _shipped_or_file("x") == []
 
 
 @pytest.mark.e2e

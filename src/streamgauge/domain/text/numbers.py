@@ -112,7 +112,8 @@ def percent(share: float | None) -> str:
     size = abs(hundredths)
     if 0 < size < 0.01:
         return "< 0.01 %"
-    digits = 0 if size >= 10 or size == 0 else 1 if size >= 1 else 2
+    # What rounds to 10 has no more digits than 10 has.
+    digits = 0 if size >= 9.95 or size == 0 else 1 if size >= 0.995 else 2
     return f"{hundredths:.{digits}f} %"
 
 

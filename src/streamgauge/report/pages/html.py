@@ -55,7 +55,7 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         cards=cards(result),
         latencies=latencies,
         why_censored=words.WHY_CENSORED.replace("`", "") if words.is_censored(latencies) else "",
-        heads=words.FIGURE_HEADS,
+        heads=words.heads(),
         well=words.went_well(result),
         troubles=words.troubles(result),
         clean=words.no_troubles(delivery),

@@ -20,19 +20,22 @@ _INTERVAL: Final = "`>`: messages that never arrived are counted at their age, s
 Rows = Iterable[Sequence[str]]
 
 
-def write_markdown(folder: RunFolder, result: Result) -> Path:
-    """Write summary.md, whole or not at all; raises AnalysisError where it cannot be written."""
+def write_markdown(folder: RunFolder, result: Result, names: Sequence[str] = words.FIGURES) -> Path:
+    """Write summary.md, whole or not at all; raises AnalysisError where it cannot be written.
+
+    `names` are the figures of latencies.
+    """
     with whole(folder.summary) as unfinished:
-        unfinished.write_text(to_markdown(result), encoding="utf-8")
+        unfinished.write_text(to_markdown(result, names), encoding="utf-8")
     return folder.summary
 
 
-def to_markdown(result: Result) -> str:
-    """The result as text; whatever is not a word of ours is escaped."""
+def to_markdown(result: Result, names: Sequence[str] = words.FIGURES) -> str:
+    """The result as text with these figures of latencies; whatever is not a word of ours is escaped."""
     sections = [
         *_verdict(result),
         *_throughput(result),
-        *_latency(result),
+        *_latency(result, names),
         *_delivery(result),
         *_also(result),
         *_passage(result),
@@ -75,11 +78,11 @@ def _throughput(result: Result) -> Iterator[str]:
     yield _table(("stage", "rate:", ""), [*rows, ("data", data, "")] if data else rows)
 
 
-def _latency(result: Result) -> Iterator[str]:
+def _latency(result: Result, names: Sequence[str]) -> Iterator[str]:
     """An interval where a figure is bounded; struck out what is not believed."""
     yield "### Latency, ms"
-    lines = words.latency_lines(result.latency, result.trust)
-    heads = (f"{head}:" for head in words.FIGURE_HEADS)
+    lines = words.latency_lines(result.latency, result.trust, names)
+    heads = (f"{head}:" for head in words.heads(names))
     yield _table(
         ("path", "kind", *heads, ""),
         ((line.path, line.kind, *map(_figure, line.figures), escaped(line.reason)) for line in lines),
