@@ -150,7 +150,7 @@ def test_a_word_that_is_not_begun_is_empty() -> None:
 
 
 def test_other_shells_part_nothing() -> None:
-    for environment in ({}, {completion.COMPLETE: "complete_zsh", "_TYPER_COMPLETE_ARGS": "sg run --set a=b"}):
+    for environment in ({}, {completion.COMPLETE: "complete_zsh", "COMP_WORDS": "sg\n--set\na\n=", "COMP_CWORD": "3"}):
         before = dict(environment)
         completion.rejoin(environment)
         assert environment == before

@@ -13,6 +13,7 @@ from streamgauge.cli.main import app
 TREE = dict(commands())
 COMMANDS = [name for name, command in TREE.items() if not isinstance(command, TyperGroup)]
 MOST_IN_ONE_GROUP = 9
+MOST_WITHOUT_A_GROUP = 4
 
 
 def lines_of(name: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -51,6 +52,7 @@ def test_options_are_in_groups(name: str) -> None:
         groups[panel] = groups.get(panel, 0) + 1
 
     assert max(groups.values(), default=0) <= MOST_IN_ONE_GROUP, groups
+    assert groups.get("Options", 0) <= MOST_WITHOUT_A_GROUP
 
 
 def test_commands_fit_on_a_line_each(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -316,6 +316,13 @@ def test_a_long_reason_is_cut_at_its_colon(make: Make) -> None:
     )
 
 
+def test_sizes_have_separators(make: Make) -> None:
+    def large(facts: Row, _tables: Tables) -> None:
+        facts["scenario"]["load"]["size"] = "100KiB"
+
+    assert "Run          2 producers, 10k/s, 102,400 bytes -> 12 partitions -> 2 consumers" in lines_of(make(large))
+
+
 def test_several_topics_and_groups_are_counted(make: Make) -> None:
     """Partitions and consumers are those of each."""
 

@@ -49,7 +49,7 @@ def histogram(result: Result, signs: Signs) -> list[Row]:
     """A bar for each range of the latency that counts most, under a head; empty where none can be drawn."""
     for path, words in _PATHS.items():
         for kind, figures in getattr(result.latency, path).kinds.items():
-            if figures and figures.cdf and figures.p50_ms is not None:
+            if figures and figures.cdf:
                 trust = result.trust.get(f"latency.{path}.{kind}.p50_ms")
                 doubt = ", not believed" if trust and trust.trust == "not_believed" else ""
                 head = Row("ms", f"{words} {kind} time{doubt}", "messages")

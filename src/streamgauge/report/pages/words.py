@@ -139,7 +139,7 @@ def what_was_run(run: RunSection) -> str:
     profile, chain = run.profile, []
     if load := profile.load:
         rate = _PACES.get(load.pace.words, load.pace.words)
-        chain.append(f"{load.producers} producers, {rate}, {load.size} bytes")
+        chain.append(f"{load.producers} producers, {rate}, {figure(load.size)} bytes")
     pipeline = profile.pipeline
     through = int(pipeline is not None)
     chain.append(f"{_each(len(run.topics) - through, 'topics')}{profile.partitions} partitions")
