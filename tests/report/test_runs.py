@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from streamgauge.cli.options import FIGURES, spelled
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.runs import NOT_ANALYSED, NOT_READABLE, RowFigure, RunRow, newest_last, run_row, runs_table
 
@@ -245,6 +246,20 @@ def test_other_percentiles_may_be_asked_for(contents: Contents) -> None:
         "max_trust": None,
         "max_is_least": False,
     }
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_many_percentiles_have_lines_enough(contents: Contents, width: int) -> None:
+    """None of them is broken, or cut off."""
+    row = replace(run_row(ID, *contents, FIGURES), per_second=123_456.7, verdict="VALID IN PART")
+    row = replace(row, figures={name: replace(each, ms=1_234.5, is_least=True) for name, each in row.figures.items()})
+
+    text = runs_table([row], colour=False, width=width)
+
+    assert text.count("> 1,234") == len(FIGURES)
+    assert all(name in text for name in spelled(FIGURES))
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_row_with_trust_is_json(healthy: RunFolder) -> None:

@@ -161,7 +161,7 @@ def runs_table(rows: Sequence[RunRow], *, colour: bool | None = None, width: int
     names = list(dict.fromkeys(name for row in rows for name in row.figures))
     latency = f"{' / '.join(name.replace('_', '.') for name in names)}, ms"
     for head in ("Run", "Verdict", "Rate", latency, "Delivery"):
-        table.add_column(head, overflow="fold", no_wrap=head != "Run")
+        table.add_column(head, overflow="fold", no_wrap=head not in {"Run", latency})
     for row in rows:
         table.add_row(*_cells(row))
     return page(table, colour=colour, width=width)
@@ -173,13 +173,13 @@ def _cells(row: RunRow) -> list[RenderableType]:
     run = Group(Text(plain(row.id), overflow="fold"), *([Unbroken(about, ", ")] if about else []), *faults)
     ending = row.ending or ("did not end" if row.created else "")
     held = f"{row.held} of {row.expectations} passed" if row.expectations else ""
-    response = Text(" / ").join(map(_figure, row.figures.values())) if row.response else Text(UNKNOWN)
+    response = list(map(_figure, row.figures.values())) if row.response else [Text(UNKNOWN)]
     rate = cell(row.per_second, row.rate_trust, per_second)
     return [
         run,
         _two_lines(Text(row.verdict, style=_STYLES.get(row.verdict, "")), ending),
         _two_lines(struck(rate), row.rate_of or ""),
-        _two_lines(response, row.response or ""),
+        Group(Unbroken(response, " / "), Text(row.response or "", style="dim")),
         _two_lines(_delivery(row.missing), held, style="bold red" if row.held != row.expectations else "dim"),
     ]
 
