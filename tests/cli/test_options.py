@@ -6,7 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
-from streamgauge.cli.options import keys_as_options
+from streamgauge.cli.options import figures_of, keys_as_options
+from streamgauge.domain.errors import BadInput
 
 runner = CliRunner()
 
@@ -41,3 +42,38 @@ def test_options_that_are_keys(args: list[str], said: list[str]) -> None:
     found = keys_as_options(args, {"--size"})
 
     assert [fault.mend for fault in found] == [f"Use {each}" for each in said]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, None),
+        ("p50", ("p50",)),
+        ("p50,p99.99,max", ("p50", "p99_99", "max")),
+        (" P99.9 , p99_9,mean,min", ("p99_9", "mean", "min")),
+    ],
+)
+def test_figures_are_chosen_by_name(text: str | None, expected: tuple[str, ...] | None) -> None:
+    """Each once, in the order in which they are asked for."""
+    assert figures_of(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [("p98", "`p98`"), ("p50,p98,median", "`p98` and `median`"), ("", "``"), ("p50,", "``"), ("p50_ms", "`p50_ms`")],
+)
+def test_figures_that_no_result_holds_are_refused(text: str, named: str) -> None:
+    """All of them at once, with those that there are."""
+    with pytest.raises(BadInput) as caught:
+        figures_of(text)
+
+    assert str(caught.value) == (
+        f"--percentiles: {named}: not in a result. "
+        "Choose from p50, p75, p90, p95, p99, p99.5, p99.9, p99.99, min, mean, max; RUN/hlog has the others"
+    )
+
+
+@pytest.mark.parametrize("command", [["report", "x"], ["analyse", "x"], ["runs"], ["run", "baseline"]])
+def test_commands_refuse_them_before_anything_else(command: list[str]) -> None:
+    with pytest.raises(BadInput, match="--percentiles"):
+        runner.invoke(app, [*command, "--percentiles", "p98"], catch_exceptions=False)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from streamgauge.cli.main import _kind_or_scenario, app
+from streamgauge.cli.completion import kinds
+from streamgauge.cli.main import app
 from streamgauge.cli.payload import CLASSES, escaped
 from streamgauge.domain import stamp
 from streamgauge.domain.errors import BadInput
@@ -78,7 +79,7 @@ def test_text_shows_bytes_and_words() -> None:
     assert shown[0] == "message 0: 300 bytes, no key, stamp in its first 40 bytes"
     assert shown[1].startswith("  00000000  53 67 01 00 ")
     assert "  Sg...^.^...." in shown[1]
-    assert shown[7] == "  ... 204more bytes"
+    assert shown[7] == "  ... 204 more bytes"
     assert shown[8].startswith("  text  ")
     assert shown[8].endswith("...")
     assert shown[10].startswith("message 1: 300 bytes")
@@ -293,8 +294,8 @@ def test_what_cannot_be_shown_is_one_clear_message(arguments: str, message: str)
 
 
 def test_kinds_and_scenarios_are_completed() -> None:
-    assert _kind_or_scenario("lo") == ["logline"]
-    assert set(_kind_or_scenario("")) >= {*KINDS, "baseline"}
+    assert kinds("lo") == ["logline"]
+    assert set(kinds("")) >= {*KINDS, "baseline"}
 
 
 @pytest.mark.parametrize("command", ["payload", "compression"])

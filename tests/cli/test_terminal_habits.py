@@ -1,5 +1,6 @@
 """Habits of a command line: colour only on a terminal that wants it, completion, nothing on the way when quiet."""
 
+import io
 import os
 import pty
 import select
@@ -9,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.cli.main import _shipped_or_file
-from streamgauge.runs.request.scenario_file import shipped
+from streamgauge.cli.display import shown_as
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.publish import read_result
 
 PROGRAM = [sys.executable, "-m", "streamgauge"]
+GOLDEN = RunFolder(Path(__file__).parents[1] / "report" / "golden" / "format-1")
 WRONG = ["analyse", "no-such-folder"]
 
 
@@ -48,15 +51,40 @@ def test_errors_are_coloured_on_a_terminal_only() -> None:
     assert "\x1b" not in piped.stdout + piped.stderr
 
 
-def test_scenarios_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shipped names, and YAML files that are there."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("mine.yaml", "minor.yml", "notes.txt"):
-        (tmp_path / name).touch()
-    assert _shipped_or_file("") == [*shipped(), "mine.yaml", "minor.yml"]
-    assert _shipped_or_file("sat") == ["saturate"]
-    assert _shipped_or_file("min") == ["mine.yaml", "minor.yml"]
-    assert _shipped_or_file("x") == []
+class Screen(io.TextIOWrapper):
+    """Standard output that is a terminal, or not."""
+
+    def __init__(self, encoding: str, *, terminal: bool) -> None:
+        super().__init__(io.BytesIO(), encoding=encoding)
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+@pytest.mark.parametrize(
+    ("terminal", "term", "encoding", "drawn"),
+    [
+        (True, "xterm", "utf-8", "█"),
+        (True, "xterm", "ascii", "#"),
+        (True, "dumb", "utf-8", ""),
+        (False, "xterm", "utf-8", ""),
+    ],
+)
+def test_only_a_terminal_is_drawn_on(
+    monkeypatch: pytest.MonkeyPatch, *, terminal: bool, term: str, encoding: str, drawn: str
+) -> None:
+    """In characters that it has; colours that are forced into a pipe bring no drawings with them."""
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys, "stdout", Screen(encoding, terminal=terminal))
+    said: list[str] = []
+
+    shown_as(said.append, as_json=False)(GOLDEN, read_result(GOLDEN.result))
+
+    signs = {sign for sign in "█#" if sign in said[0]}
+    assert signs == set(drawn)
+    assert ("Histogram" in said[0]) == bool(drawn)
 
 
 @pytest.mark.e2e

@@ -148,7 +148,7 @@ def test_reports_have_stages_and_life(make: Make) -> None:
     result = assemble(make(tabled))
     markdown = to_markdown(result)
     assert "### Pipeline" in markdown
-    assert "900 rows, 65,536 bytes" in markdown
+    assert "900 rows, 65.5 kB" in markdown
     assert "50 queries, p50 2.00 ms" in markdown
     assert "wait for the batch" in markdown
     assert [row[2] for row in passage.life(result)] == ["started", "ready", "died", "started", "ready"]

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from streamgauge.cli.options import FIGURES, spelled
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.report.runs import NOT_ANALYSED, NOT_READABLE, RunRow, newest_last, run_row, runs_table
+from streamgauge.report.runs import NOT_ANALYSED, NOT_READABLE, RowFigure, RunRow, newest_last, run_row, runs_table
 
 Row = dict[str, Any]
 Contents = tuple[bytes, bytes]
@@ -22,14 +23,21 @@ HEALTHY = RunRow(
     rate_of="received",
     per_second=10_000.0,
     response="end-to-end",
-    p50_ms=3.0,
-    p99_ms=6.0,
+    figures={"p50": RowFigure(3.0), "p99": RowFigure(6.0)},
     missing=0,
     held=2,
     expectations=2,
 )
+
+
+def figures(**changes: RowFigure) -> dict[str, RowFigure]:
+    """The figures of the healthy run, some of them others."""
+    return {**HEALTHY.figures, **changes}
+
+
 MET: Row = {"path": "delivery.lost", "wanted": 0, "found": 0, "passed": True, "reason": None}
-BARE = RunRow(id=ID, scenario="baseline", created="2026-01-01T12:00:00Z", ending="finished")
+NO_FIGURES = {"p50": RowFigure(), "p99": RowFigure()}
+BARE = RunRow(id=ID, scenario="baseline", created="2026-01-01T12:00:00Z", ending="finished", figures=NO_FIGURES)
 
 
 @pytest.fixture
@@ -66,9 +74,9 @@ def test_a_row_tells_what_the_files_say(contents: Contents) -> None:
         ("throughput.received_per_second", 0, {"per_second": 0.0}),
         ("latency.end_to_end.response", None, {"response": "ack"}),
         ("latency.end_to_end.response.p50_ms", None, {"response": "ack"}),
-        ("latency.end_to_end.response.p99_ms", None, {"p99_ms": None}),
-        ("latency.end_to_end.response.p99_hi_ms", None, {"p99_is_least": True}),
-        ("latency.end_to_end.response.p50_hi_ms", 9.0, {"p50_is_least": True}),
+        ("latency.end_to_end.response.p99_ms", None, {"figures": figures(p99=RowFigure())}),
+        ("latency.end_to_end.response.p99_hi_ms", None, {"figures": figures(p99=RowFigure(6.0, is_least=True))}),
+        ("latency.end_to_end.response.p50_hi_ms", 9.0, {"figures": figures(p50=RowFigure(3.0, is_least=True))}),
         ("delivery.lost", 12, {"missing": 12}),
         ("delivery.undelivered", 3, {"missing": 3}),
         ("delivery.lost", None, {"missing": None}),
@@ -106,7 +114,7 @@ def test_without_any_response_time_there_is_none(contents: Contents) -> None:
     for path in ("end_to_end", "ack"):
         result = changed(result, f"latency.{path}.response", None)
 
-    assert run_row(ID, facts, result) == replace(HEALTHY, response=None, p50_ms=None, p99_ms=None)
+    assert run_row(ID, facts, result) == replace(HEALTHY, response=None, figures=NO_FIGURES)
 
 
 def test_a_run_that_was_killed_has_no_ending_and_no_result(contents: Contents) -> None:
@@ -186,8 +194,7 @@ TROUBLED = replace(
     verdict="NOT VALID",
     rate_of="sent",
     response="ack",
-    p99_ms=1_234.0,
-    p99_is_least=True,
+    figures=figures(p99=RowFigure(1_234.0, is_least=True)),
     missing=12,
     held=1,
 )
@@ -197,21 +204,69 @@ BROKEN_ROW = RunRow(
 KILLED = RunRow("20260104", scenario="x", created="2026-01-04T12:00:00Z")
 
 TABLE = """\
-Run                               Verdict       Rate      p50 / p99, ms   Delivery
-20260101-120000-baseline          VALID         10,000/s  3.00 / 6.00     none missing
-baseline, 2026-01-01T12:00:00Z    finished      received  end-to-end      2 of 2 passed
-20260102-120000-smoke             NOT VALID     10,000/s  3.00 / > 1,234  12 missing
-smoke, 2026-01-01T12:00:00Z       interrupted   sent      ack             1 of 2 passed
-20260103                          not readable  -         -               -
+Run                                Verdict       Rate      p50 / p99, ms   Delivery
+20260101-120000-baseline           VALID         10,000/s  3.00 / 6.00     none missing
+baseline, 2026-01-01 12:00:00 UTC  finished      received  end-to-end      2 of 2 passed
+20260102-120000-smoke              NOT VALID     10,000/s  3.00 / > 1,234  12 missing
+smoke, 2026-01-01 12:00:00 UTC     interrupted   sent      ack             1 of 2 passed
+20260103                           not readable  -         -               -
 run.json is missing
 result.json is not a JSON object
-20260104                          not analysed  -         -               -
-x, 2026-01-04T12:00:00Z           did not end"""
+20260104                           not analysed  -         -               -
+x, 2026-01-04 12:00:00 UTC         did not end"""
 ROWS = [HEALTHY, TROUBLED, BROKEN_ROW, KILLED]
 
 
 def test_the_table_is_read_at_a_glance() -> None:
     assert runs_table(ROWS, colour=False, width=100) == TABLE
+
+
+@pytest.mark.parametrize("width", [80, 90, 100])
+def test_a_date_is_never_broken(width: int) -> None:
+    """It has a line of its own where there is no room beside the name."""
+    rows = [replace(HEALTHY, scenario="spark-pass-microbatch", verdict="VALID IN PART"), KILLED]
+    lines = [line.strip() for line in runs_table(rows, colour=False, width=width).splitlines()]
+
+    assert any("2026-01-01 12:00:00 UTC" in line for line in lines)
+    assert any("2026-01-04 12:00:00 UTC" in line for line in lines)
+
+
+def test_other_percentiles_may_be_asked_for(contents: Contents) -> None:
+    """Each with its mark; in JSON each with its name."""
+    row = run_row(ID, *contents, ("p99_9", "max"))
+
+    assert "p99.9 / max, ms" in runs_table([row], colour=False)
+    assert "7.50 / 18.0" in runs_table([row], colour=False)
+    assert {key: value for key, value in row.document().items() if key.startswith(("p", "max"))} == {
+        "per_second": 10_000.0,
+        "p99_9_ms": 7.5,
+        "p99_9_trust": None,
+        "p99_9_is_least": False,
+        "max_ms": 18.0,
+        "max_trust": None,
+        "max_is_least": False,
+    }
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_many_percentiles_have_lines_enough(contents: Contents, width: int) -> None:
+    """None of them is broken, or cut off."""
+    row = replace(run_row(ID, *contents, FIGURES), per_second=123_456.7, verdict="VALID IN PART")
+    row = replace(row, figures={name: replace(each, ms=1_234.5, is_least=True) for name, each in row.figures.items()})
+
+    text = runs_table([row], colour=False, width=width)
+
+    assert text.count("> 1,234") == len(FIGURES)
+    assert all(name in text for name in spelled(FIGURES))
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_row_with_trust_is_json(healthy: RunFolder) -> None:
+    """What may be believed is a part of it."""
+    document = run_row(ID, healthy.facts.read_bytes(), healthy.result.read_bytes()).document()
+
+    assert json.loads(json.dumps(document))["p50_trust"]["trust"] in {"believed", "bounded", "not_believed"}
 
 
 @pytest.mark.parametrize("width", [80, 100])

@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.conftest import observing, processing, transacting, waiting
+from tests.report.conftest import altered, observing, processing, transacting, waiting
 
+from streamgauge.cli.options import FIGURES
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.latency.percentiles import CDF_EDGES_MS
+from streamgauge.domain.text.bars import ASCII, BLOCKS, Signs
 from streamgauge.report.assemble.result import assemble
+from streamgauge.report.pages.markdown import to_markdown
 from streamgauge.report.pages.terminal import summary
 from streamgauge.scenario.profile import CLOSED_LOOP
 
@@ -23,11 +27,11 @@ Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
              measured 10 s, Kafka 4.3.1, embedded broker
 Throughput   target 10,000/s   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s
 
-Latency, ms                         p50   p99  p99.9   max
-             ack         response  3.00  6.00   7.50  18.0
-                         service   3.00  6.00   7.50  18.0
-             end-to-end  response  3.00  6.00   7.50  18.0
-                         service   3.00  6.00   7.50  18.0
+Latency, ms                         p50   p90   p99  p99.9   max  mean
+             ack         response  3.00  4.50  6.00   7.50  18.0  2.00
+                         service   3.00  4.50  6.00   7.50  18.0  2.00
+             end-to-end  response  3.00  4.50  6.00   7.50  18.0  2.00
+                         service   3.00  4.50  6.00   7.50  18.0  2.00
 
 Delivery     120,000 sent, 120,000 acknowledged, 120,000 delivered once
              none failed, lost, undelivered, duplicated, reordered or corrupt
@@ -54,11 +58,11 @@ Run          2 producers, 10k/s, 512 bytes -> 12 partitions -> 2 consumers
              measured 10 s, Kafka 4.3.1, embedded broker
 Throughput   target 10,000/s   sent 10,000/s   acked 10,000/s   received 10,000/s   5.12 MB/s
 
-Latency, ms                           p50       p99     p99.9     max
-             ack         response  (3.00)    (6.00)    (7.50)  (18.0)
-                         service   (3.00)    (6.00)    (7.50)  (18.0)
-             end-to-end  response  (3.00)  (> 6.00)  (> 7.50)  (18.0)
-                         service   (3.00)    (6.00)    (7.50)  (18.0)
+Latency, ms                           p50     p90       p99     p99.9     max    mean
+             ack         response  (3.00)  (4.50)    (6.00)    (7.50)  (18.0)  (2.00)
+                         service   (3.00)  (4.50)    (6.00)    (7.50)  (18.0)  (2.00)
+             end-to-end  response  (3.00)  (4.50)  (> 6.00)  (> 7.50)  (18.0)  (2.00)
+                         service   (3.00)  (4.50)    (6.00)    (7.50)  (18.0)  (2.00)
              in brackets: not believed
 
 Delivery     120,000 sent, 120,000 acknowledged, 119,988 delivered once
@@ -77,6 +81,57 @@ def troubled(facts: Row, tables: Tables) -> None:
     tables["delivery"][0].update(lost=12, delivered_once=119_988, negative_latencies=2)
     response = next(row for row in tables["latency"] if row["metric"] == "end_to_end_response")
     response.update(p99_censored=True, p99_hi_ms=None, p99_9_censored=True, p99_9_hi_ms=None)
+
+
+@pytest.mark.parametrize("signs", [BLOCKS, ASCII])
+def test_a_drawn_healthy_run_has_at_most_forty_lines(make: Make, signs: Signs) -> None:
+    """With every range of a wide distribution."""
+    wide = [{"le_ms": edge, "share": (at + 1) / len(CDF_EDGES_MS)} for at, edge in enumerate(CDF_EDGES_MS)]
+    result = altered(assemble(make()), "latency.end_to_end.response.cdf", wide)
+
+    text = summary(result, colour=False, width=100, signs=signs)
+
+    assert "Histogram" in text
+    assert "received " + signs.levels[-1] * 10 in text
+    assert len(text.splitlines()) <= 40
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_figures_that_have_no_room_stand_below(make: Make, width: int) -> None:
+    """Whole, also intervals of all of them, and under the head of each."""
+    result = assemble(make(troubled))
+    bounded = {
+        path: each.model_copy(update={"trust": "bounded", "low": 1_234.5, "high": 12_345.6})
+        for path, each in result.trust.items()
+        if path.startswith("latency.")
+    }
+    text = summary(result.model_copy(update={"trust": bounded}), colour=False, width=width, names=FIGURES)
+
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert text.count("1,234 to 12,346") == 4 * len(FIGURES)
+    heads = [word for line in text.splitlines() for word in line.split() if word.replace(".", "_") in FIGURES]
+    assert heads == [name.replace("_", ".") for name in FIGURES]
+
+
+def test_other_percentiles_may_be_asked_for(make: Make) -> None:
+    """On the screen and in summary.md alike."""
+    result = assemble(make())
+
+    lines = summary(result, colour=False, width=100, names=("p95", "p99_99", "min")).splitlines()
+
+    assert "Latency, ms                         p95  p99.99    min" in lines
+    assert "             ack         response  5.25    8.25  0.400" in lines
+    assert "| ack | response | 5.25 | 8.25 | 0.400 |" in to_markdown(result, ("p95", "p99_99", "min"))
+
+
+@pytest.mark.parametrize("width", range(80, 101, 5))
+def test_a_rate_is_never_parted_from_its_name(make: Make, width: int) -> None:
+    text = summary(assemble(make()), colour=False, width=width)
+
+    assert all(f"{stage} 10,000/s" in text for stage in ("target", "sent", "acked", "received"))
+    assert "5.12 MB/s" in text
 
 
 def test_a_healthy_run_fits_on_one_screen(make: Make) -> None:
@@ -150,7 +205,7 @@ def test_what_a_run_has_not_is_left_out(make: Make) -> None:
     assert "Run          12 partitions -> 2 consumers" in lines
     assert "             measured 10 s, Kafka, kafka:9092" in lines
     assert "Throughput   received 10,000/s   5.12 MB/s" in lines
-    assert "             poll    3.00  6.00   7.50  18.0" in lines
+    assert "             poll    3.00  4.50  6.00   7.50  18.0  2.00" in lines
     assert "Delivery     120,000 received" in lines
     assert not any(line.startswith("Expected") for line in lines)
 
@@ -166,7 +221,7 @@ def test_a_reason_stands_where_there_is_no_figure(make: Make) -> None:
 
     lines = summary(assemble(make(unpaced)), colour=False, width=100).splitlines()
 
-    assert "             ack         response     -     -      -     -  the load has no schedule" in lines
+    assert "             ack         response     -     -     -      -     -     -  the load has no schedule" in lines
     rates = (f"{stage} >= 10,000/s" for stage in ("sent", "acked", "received"))
     assert f"Throughput   {'   '.join(rates)}   5.12 MB/s" in lines
 
@@ -192,7 +247,7 @@ def test_a_folder_that_was_never_analysed_is_shown(make: Make) -> None:
 
     assert lines[0] == "NOT JUDGED  baseline, did not end; no checks"
     assert "             no measurement, Kafka 4.3.1, embedded broker" in lines
-    assert "             poll      -    -      -    -" in lines
+    assert "             poll      -    -    -      -    -     -" in lines
     assert "Throughput   target 10,000/s" in lines
     assert "Delivery     not known" in lines
     assert "Resources    -" in lines
@@ -210,15 +265,15 @@ def test_what_few_runs_have_is_one_line_each(make: Make) -> None:
     assert f"Transactions  {told}" in lines
     assert "Processing    4,000 in 3.02 ms each (target 3.00 ms), 7 not processed, busy 75 % of the time" in lines
     assert "              10,000 aborted" in lines
-    assert "              batch                 2.00  4.00   5.00  12.0" in lines
-    assert "              flush wait            1.50  3.00   3.75  9.00" in lines
+    assert "              batch                 2.00  3.00  4.00   5.00  12.0  2.00" in lines
+    assert "              flush wait            1.50  2.25  3.00   3.75  9.00  2.00" in lines
 
 
 def test_the_age_of_records_says_whose_clock_it_is_from(make: Make) -> None:
     """It is no latency that the run measured itself."""
     lines = lines_of(make(observing))
 
-    assert "             since record time  broker  4.00  8.00   10.0  24.0" in lines
+    assert "             since record time  broker  4.00  6.00  8.00   10.0  24.0  2.00" in lines
     assert not any("poll" in line.split() for line in lines)
 
 
@@ -256,7 +311,16 @@ def test_a_long_reason_is_cut_at_its_colon(make: Make) -> None:
             if row["metric"].endswith("_response") and row["scope"] == "measure":
                 row.update({name: None for name in row if name.endswith("_ms")}, reason=CLOSED_LOOP)
 
-    assert "             ack         response     -     -      -     -  closed loop" in lines_of(make(closed))
+    assert "             ack         response     -     -     -      -     -     -  closed loop" in lines_of(
+        make(closed)
+    )
+
+
+def test_sizes_have_separators(make: Make) -> None:
+    def large(facts: Row, _tables: Tables) -> None:
+        facts["scenario"]["load"]["size"] = "100KiB"
+
+    assert "Run          2 producers, 10k/s, 102,400 bytes -> 12 partitions -> 2 consumers" in lines_of(make(large))
 
 
 def test_several_topics_and_groups_are_counted(make: Make) -> None:

@@ -7,6 +7,7 @@ from streamgauge.result import Result
 from streamgauge.result.model.clients import ConnectionsOfKind, ConnectionsSection, WireOfRole, WireSection
 from streamgauge.result.model.delivery import DeliverySection, MissingMessage
 from streamgauge.result.model.resources import HostUsage, ResourcesSection
+from streamgauge.result.model.verdict import ExpectationResult
 
 NOTHING = Result.model_construct(missing=[], connections=None, wire=None, transactions=None, processing=None)
 
@@ -37,6 +38,25 @@ def test_what_few_runs_have_is_told_in_a_line_each() -> None:
         "hold producer 49.9/s of 50.0/s, p50 3.70 ms, p99 125 ms, none failed",
         "Wire": "payload is 3.62 times the bytes on the wire, 28.9 messages a request",
     }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "shown"),
+    [
+        ("<= 20", 15.400959, "15.4"),
+        ("<= 15.4", 15.400959, "15.401"),
+        ("< 0.0123", 0.0123000001, "0.0123"),
+        ("> 1", 120_000, "120,000"),
+        (0, 12, "12"),
+        (True, False, "false"),
+        ("finished", "interrupted", "interrupted"),
+        (0, None, "-"),
+    ],
+)
+def test_what_was_found_has_digits_enough(wanted: float | str, found: float | str | None, shown: str) -> None:
+    """To see on which side of the bound it lies, and no more."""
+    judged = ExpectationResult(path="x", wanted=wanted, found=found, passed=False, reason=None)
+    assert words.found(judged) == f"found {shown}"
 
 
 def test_messages_that_did_not_come_back_are_named() -> None:

@@ -24,7 +24,7 @@ class Told(Quiet):
         self.lines.append(text)
 
 
-@pytest.mark.parametrize(("free", "said"), [(10**6, ["--out runs: its disk has 1 MB left"]), (10**15, [])])
+@pytest.mark.parametrize(("free", "said"), [(10**6, ["--out runs: its disk has 1.00 MB left"]), (10**15, [])])
 def test_a_disk_that_may_become_full_is_told_before_anything_begins(
     free: int, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,12 +1,13 @@
 """Scenario files: shipped ones, own ones, settings on top, and everything that can be wrong with them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.runs.request.scenario_file import described, load_scenario, schema_text, shipped, yaml_text
+from streamgauge.runs.request.scenario_file import about, described, load_scenario, schema_text, shipped, yaml_text
 from streamgauge.scenario import parse
 
 
@@ -120,11 +121,49 @@ def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
 
 
 def test_the_list_has_every_scenario() -> None:
-    """With its purpose."""
-    listed = [line.split() for line in described().splitlines() if line.startswith("  ")]
+    """With its purpose, and without whose run it recreates; in lines that fit a terminal."""
+    listed = [line.split() for line in described().splitlines() if line.startswith(" ")]
     assert [words[0] for words in listed] == list(shipped())
-    assert all(len(words) > 5 for words in listed)
+    assert all(len(words) > 2 for words in listed)
+    assert max(map(len, described().splitlines())) <= 80
+    assert not re.search(r"SSP|Azul|Trogdor|KafkaBench|mqperf's|--set", described())
     assert described().startswith("basics\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("baseline", ("10,000 messages of 512 bytes a second, healthy consumers", "", "", "")),
+        (
+            "quick",
+            ("A five-second smoke test", "5,000 messages of 512 bytes a second.", "SSP_kafka's preset quick", ""),
+        ),
+        (
+            "acks",
+            ("Effect of acks", "", "one of SSP_kafka's sweep-acks", "--set load.client.acks=0, 1 or all"),
+        ),
+    ],
+)
+def test_what_a_scenario_says_of_itself(name: str, expected: tuple[str, ...]) -> None:
+    """What it does, whose run it recreates, and what to try."""
+    assert about(name) == expected
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_what_to_try_can_be_tried(name: str) -> None:
+    """Every setting of a list of values."""
+    for setting in re.findall(r"--set (\S+=[^-]*)", about(name).tries):
+        path, _, values = setting.partition("=")
+        for value in re.split(r", | or ", values.strip()):
+            assert load_scenario(name, [f"{path}={value}"]).name == name
+
+
+def test_what_others_call_their_runs_is_in_one_place() -> None:
+    """In sentences that begin with `Recreates`, from which the page of shipped scenarios is made."""
+    for name in shipped():
+        told = about(name)
+        assert not re.search(r"SSP|Azul|Trogdor|KafkaBench|--set \w+\.\w+=(?!\.)", f"{told.does} {told.more}"), name
+    assert sum(bool(about(name).recreates) for name in shipped()) == 28
 
 
 def test_the_schema_is_json_and_names_every_part() -> None:

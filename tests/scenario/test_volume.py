@@ -86,7 +86,7 @@ def test_too_small_a_disk_is_told_before_the_run() -> None:
     (told,) = room_advice(asked, "runs", 100_000_000, embedded=True)
 
     assert told == (
-        "--out runs: its disk has 100 MB left, and the run writes up to 2.1 GB of messages and rows. Free space, "
+        "--out runs: its disk has 100 MB left, and the run writes up to 2.08 GB of messages and rows. Free space, "
         "choose a folder on another disk, or send less (load.rate, load.size, phases.measure)"
     )
     assert room_advice(asked, "runs", 100_000_000, embedded=False) == []

@@ -16,5 +16,6 @@ def pages() -> dict[str, str]:
         "result.md": result.page(),
         "result.schema.json": result.schema_file(),
         "scenario.md": scenario.page(),
+        "scenarios.md": scenario.shipped_page(),
         "tables.md": rows.tables_page(),
     }

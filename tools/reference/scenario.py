@@ -9,7 +9,7 @@ from streamgauge.domain.text.quantities import (
     SIZE_BYTES,
     format_duration,
 )
-from streamgauge.runs.request.scenario_file import shipped
+from streamgauge.runs.request.scenario_file import about, by_topic, shipped
 from streamgauge.scenario import OWNED_SETTINGS, Scenario
 from tools.reference.fields import sections
 from tools.reference.markdown import block, code, document, sentence, table
@@ -44,6 +44,34 @@ def page() -> str:
             ("setting", "reason or replacement"),
             ((code(name), sentence(mend)) for name, mend in OWNED_SETTINGS.items()),
         ),
+    )
+
+
+SHIPPED_INTRO = """\
+Run one by its name: `streamgauge run baseline`. `streamgauge scenarios` lists them, `streamgauge scenarios NAME` prints
+one with all defaults, to start your own from."""
+
+
+def shipped_page() -> str:
+    """Every shipped scenario: what it does, whose run it recreates, and what to try."""
+    parts = [
+        part
+        for topic, scenarios in by_topic().items()
+        for part in (
+            f"## {topic.replace('-', ' ').capitalize()}",
+            table(("scenario", "description", "recreates", "try"), map(_shipped, scenarios)),
+        )
+    ]
+    return document("Shipped scenarios", SHIPPED_INTRO, *parts)
+
+
+def _shipped(name: str) -> tuple[str, str, str, str]:
+    told = about(name)
+    return (
+        code(name),
+        " ".join(filter(None, [sentence(told.does), told.more])),
+        told.recreates,
+        code(told.tries) if told.tries else "",
     )
 
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from streamgauge.cli import completion
+from streamgauge.cli.options import PlainCommand, PlainGroup
 from streamgauge.cluster import registry
 from streamgauge.cluster.embedded import start_broker
 from streamgauge.cluster.registry import Entry
@@ -19,6 +21,7 @@ from streamgauge.runs.conduct.waiting import Waiting
 from streamgauge.runs.interrupts import noted
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="Start, list and stop embedded brokers.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -31,7 +34,7 @@ _Name = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def start(
     data: Annotated[
         Path | None,
@@ -43,9 +46,11 @@ def start(
     heap: Annotated[str, typer.Option(metavar="SIZE", help="Java heap, like `512m` or `1g`.")] = "1g",
     as_json: _Json = False,
 ) -> None:
-    """Start an Apache Kafka broker on this machine and print its address; it runs until `broker stop`.
+    """Start an Apache Kafka broker on this machine.
 
-    Example: `streamgauge broker start --data ./kafka-data`, then `streamgauge run baseline --bootstrap ADDRESS`
+    Prints its address, for `run --bootstrap ADDRESS`; it runs until `broker stop`.
+
+    Example: `streamgauge broker start --data ./kafka-data`
     """
     if not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
         raise BadInput.single("--heap", f"{heap!r} is not a heap size of Java", "Write one like `512m` or `1g`")
@@ -68,9 +73,9 @@ def start(
         typer.echo(json.dumps(_facts(broker.entry), indent=2) if as_json else broker.bootstrap)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def status(as_json: _Json = False) -> None:
-    """List the embedded brokers that are running on this machine.
+    """List the embedded brokers that run on this machine.
 
     Example: `streamgauge broker status --json`
     """
@@ -85,15 +90,22 @@ def status(as_json: _Json = False) -> None:
         typer.echo(f"  Apache Kafka {entry.version}, data {entry.data} ({kept}), log {entry.log}")
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def stop(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Broker to stop; needed if several are running.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            help="Broker to stop; needed if several are running.",
+            show_default=False,
+            autocompletion=completion.brokers,
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Stop every broker that `broker start` started.")] = False,
 ) -> None:
-    """Stop a broker that `broker start` started. Removes its data, unless it was started with `--data`.
+    """Stop a broker that `broker start` started.
+
+    Removes its data, unless it was started with `--data`.
 
     Example: `streamgauge broker stop --all`
     """

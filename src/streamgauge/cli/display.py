@@ -2,12 +2,13 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import typer
 from rich.console import Console
 
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.text.bars import signs_of
 from streamgauge.result import Result
 from streamgauge.runs.request.request import Request
 from streamgauge.watch.display import Display, Lines, Quiet, Unfailing
@@ -30,13 +31,19 @@ def metrics_of(request: Request, address: str, port: int) -> Metrics:
     return Metrics(request.scenario.name, asked, scheduled=asked is not None, address=address, port=port)
 
 
-def shown_as(out: Callable[[str], None], *, as_json: bool) -> Callable[[RunFolder, Result], None]:
-    """Shows a result: as JSON, or as one screen."""
+def shown_as(
+    out: Callable[[str], None], *, as_json: bool, percentiles: Sequence[str] | None = None
+) -> Callable[[RunFolder, Result], None]:
+    """Shows a result: as JSON, or as one screen with these percentiles, drawn where standard output is a terminal."""
 
     def show(folder: RunFolder, result: Result) -> None:
         from streamgauge.report.pages.terminal import summary
+        from streamgauge.report.pages.words import FIGURES
 
-        out(result.text() if as_json else summary(result, folder.root))
+        signs = signs_of(
+            terminal=sys.stdout.isatty(), term=os.environ.get("TERM", ""), encoding=sys.stdout.encoding or ""
+        )
+        out(result.text() if as_json else summary(result, folder.root, names=percentiles or FIGURES, signs=signs))
 
     return show
 

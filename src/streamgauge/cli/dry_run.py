@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from streamgauge.domain.text.numbers import whole
+from streamgauge.domain.text.numbers import seconds, size, whole
 from streamgauge.domain.text.shown import one_line
 from streamgauge.runs.request.options import ready_seconds
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import yaml_text
 from streamgauge.scenario import shareable
-from streamgauge.scenario.volume import Estimate, estimate, size_text
+from streamgauge.scenario.volume import Estimate, estimate
 
 
 def forecast(request: Request, *, as_json: bool) -> str:
@@ -30,12 +30,12 @@ def _lines(request: Request, found: Estimate, begin: str) -> Iterator[str]:
     yield f"Dry run: nothing was started. It would run on {_where(request)}."
     start_at = request.scenario.phases.start_at
     begin = f"load from {start_at}" if start_at else begin
-    load = f"{'at most ' if found.at_most else ''}{found.load_seconds:,g} s of load"
-    yield f"Duration: {begin}, {load}, at most {found.drain_seconds:,g} s of drain, and the analysis."
+    load = f"{'at most ' if found.at_most else ''}{seconds(found.load_seconds)} of load"
+    yield f"Duration: {begin}, {load}, at most {seconds(found.drain_seconds)} of drain, and the analysis."
     if request.scenario.load:
         messages = "as many as the clients accept" if found.messages is None else f"about {whole(found.messages)}"
         yield f"Messages: {messages}."
-    written = "unknown" if found.bytes_written is None else f"at most about {size_text(found.bytes_written)}"
+    written = "unknown" if found.bytes_written is None else f"at most about {size(found.bytes_written)}"
     yield f"Bytes written below {one_line(str(request.out))}: {written}."
 
 

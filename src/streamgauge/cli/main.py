@@ -1,87 +1,65 @@
 """The command line: options, help, and errors turned into one clear message and an exit code."""
 
+import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from streamgauge.cli import completion
 from streamgauge.cli.broker import app as broker
-from streamgauge.cli.options import ScenarioCommand
+from streamgauge.cli.options import (
+    CLUSTER,
+    METRICS,
+    OUTPUT,
+    PERMISSIONS,
+    SCENARIO,
+    AllowCodeOption,
+    BatchOption,
+    ClientConfigOption,
+    FiguresOption,
+    JsonOption,
+    KindArgument,
+    PercentilesOption,
+    PlainCommand,
+    PlainGroup,
+    QuietOption,
+    RunArgument,
+    ScenarioCommand,
+    SetOption,
+    SizeOption,
+    TrustOption,
+    figures_of,
+)
 from streamgauge.cli.simulate.command import app as simulate
 from streamgauge.domain.errors import BadInput, Interrupted, StreamgaugeError
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.verdict.exits import Exit
 
+MEASURE: Final = "Measure"
+RESULTS: Final = "Results"
+LOADS: Final = "Scenarios and payloads"
+KAFKA: Final = "Kafka"
+
 app = typer.Typer(
     name="streamgauge",
+    cls=PlainGroup,
     help="Load generator and benchmark for event streams on Apache Kafka.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(broker, name="broker")
-app.add_typer(simulate, name="simulate")
-
-
-def _shipped_or_file(incomplete: str) -> list[str]:
-    """What a scenario may be called: a shipped name, or a YAML file that is there."""
-    from streamgauge.runs.request.scenario_file import shipped
-
-    files = [str(path) for pattern in ("*.yaml", "*.yml") for path in Path().glob(pattern)]
-    return [name for name in (*shipped(), *sorted(files)) if name.startswith(incomplete)]
-
-
-def _kind_or_scenario(incomplete: str) -> list[str]:
-    """Whose messages may be looked at: those of a kind of payload, or of a scenario."""
-    from streamgauge.scenario.model.content import KINDS
-
-    return [*(kind for kind in KINDS if kind.startswith(incomplete)), *_shipped_or_file(incomplete)]
+app.add_typer(broker, name="broker", rich_help_panel=KAFKA)
+app.add_typer(simulate, name="simulate", rich_help_panel=LOADS)
 
 
 def _print_version(asked: bool) -> None:
     if asked:
         print_out(f"streamgauge {version('streamgauge')}")
         raise typer.Exit
-
-
-_RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.", show_default=False)]
-_Figures = Annotated[bool, typer.Option("--figures", help="Also write each figure as SVG, PNG and PDF.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress output.")]
-_ClientConfig = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Properties file for all clients (librdkafka names), e.g. TLS and SASL."),
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-_KIND = typer.Argument(
-    metavar="KIND_OR_SCENARIO",
-    help="A payload type, with the settings of `baseline`; a shipped scenario; or a YAML file.",
-    show_default=False,
-    autocompletion=_kind_or_scenario,
-)
-_Size = Annotated[
-    str | None, typer.Option("--size", metavar="SIZE", help="Size of values; same as `--set load.size=SIZE`.")
-]
-_Batch = Annotated[
-    int | None,
-    typer.Option(
-        "--batch", metavar="MESSAGES", min=1, help="Messages in a batch, instead of the estimate from rate and linger."
-    ),
-]
-_Change = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. `load.client.linger.ms=50`. Repeatable."),
-]
-_AllowCode = Annotated[
-    bool,
-    typer.Option("--allow-code", help="Trust this scenario: allow code, access to files, and other machines."),
-]
-_Trust = Annotated[
-    list[Path] | None,
-    typer.Option("--trust", metavar="FOLDER", help="Trust functions and files in this folder only. Repeatable."),
-]
 
 
 @app.callback()
@@ -93,7 +71,7 @@ def program(
     """Load generator and benchmark for event streams on Apache Kafka."""
 
 
-@app.command(cls=ScenarioCommand)
+@app.command(cls=ScenarioCommand, rich_help_panel=MEASURE)
 def run(
     scenario: Annotated[
         str,
@@ -101,58 +79,79 @@ def run(
             metavar="SCENARIO",
             help="A shipped scenario, or a YAML file.",
             show_default=False,
-            autocompletion=_shipped_or_file,
+            autocompletion=completion.scenarios,
         ),
     ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change one value, e.g. `load.rate=20k/s`. Repeatable."),
-    ] = None,
+    settings: SetOption = None,
     job: Annotated[
         str | None,
         typer.Option(
             metavar="JOB",
             help="Pipeline under test: a shipped job, or your function, `package.module:name`.",
+            rich_help_panel=SCENARIO,
+            autocompletion=completion.jobs,
         ),
     ] = None,
     bootstrap: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Use this cluster instead of an embedded broker."),
+        typer.Option(
+            metavar="HOST:PORT", help="Use this cluster instead of an embedded broker.", rich_help_panel=CLUSTER
+        ),
     ] = None,
-    client_config: _ClientConfig = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for new run folders.")] = Path("runs"),
-    as_json: _Json = False,
-    figures: _Figures = False,
-    quiet: _Quiet = False,
+    client_config: ClientConfigOption = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for new run folders.", rich_help_panel=OUTPUT)
+    ] = Path("runs"),
+    as_json: JsonOption = False,
+    percentiles: PercentilesOption = None,
+    figures: FiguresOption = False,
+    quiet: QuietOption = False,
     metrics_port: Annotated[
         int | None,
         typer.Option(
-            metavar="PORT", min=0, max=65535, help="Serve Prometheus metrics during the run; 0 for any free port."
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Serve Prometheus metrics during the run; 0 for any free port.",
+            rich_help_panel=METRICS,
         ),
     ] = None,
-    metrics_address: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to serve metrics on.")] = LOOPBACK,
-    keep_broker: Annotated[bool, typer.Option(help="Keep the embedded broker running after the run.")] = False,
+    metrics_address: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to serve metrics on.", rich_help_panel=METRICS)
+    ] = LOOPBACK,
+    keep_broker: Annotated[
+        bool,
+        typer.Option("--keep-broker", help="Keep the embedded broker running after the run.", rich_help_panel=CLUSTER),
+    ] = False,
     prepare: Annotated[
         bool | None,
         typer.Option(
             "--prepare/--no-prepare",
             help="Create Java class data sharing archives after the result, so that later runs start faster.",
             show_default="on a terminal",
+            rich_help_panel=CLUSTER,
         ),
     ] = None,
-    allow_reset: Annotated[bool, typer.Option(help="Allow `topic.reset` to delete a topic of your cluster.")] = False,
-    allow_code: _AllowCode = False,
-    trust: _Trust = None,
+    allow_reset: Annotated[
+        bool,
+        typer.Option(
+            "--allow-reset", help="Allow `topic.reset` to delete a topic of your cluster.", rich_help_panel=PERMISSIONS
+        ),
+    ] = False,
+    allow_code: AllowCodeOption = False,
+    trust: TrustOption = None,
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Start nothing; print the resolved scenario and the expected duration and bytes."
+            "--dry-run",
+            help="Start nothing; print the resolved scenario and the expected duration and bytes.",
+            rich_help_panel=SCENARIO,
         ),
     ] = False,
 ) -> None:
     """Run a scenario, analyse it and show the result.
 
-    Example: `streamgauge run baseline --set load.rate=20k/s --set phases.measure=10s`
+    Example: `streamgauge run baseline --set load.rate=20k/s`
 
     Exit codes: 0 completed and valid; 1 failed; 2 bad input; 3 an expectation failed; 4 not valid as a measurement; 130
     interrupted.
@@ -161,6 +160,7 @@ def run(
     from streamgauge.runs.request.options import job_settings, request_of
     from streamgauge.runs.run import run as run_request
 
+    shown = figures_of(percentiles)
     request = request_of(
         scenario,
         [*job_settings(job), *(settings or [])],
@@ -184,26 +184,30 @@ def run(
     ended = run_request(
         request,
         display,
-        show=shown_as(print_out, as_json=as_json),
+        show=shown_as(print_out, as_json=as_json, percentiles=shown),
         figures=figures,
+        percentiles=shown,
         metrics=metrics,
         prepare=may_prepare and bootstrap is None,
     )
     raise typer.Exit(ended.code)
 
 
-@app.command("analyze", hidden=True)
-@app.command()
+@app.command("analyze", cls=PlainCommand, hidden=True)
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
 def analyse(
-    folder: _RunFolder,
+    folder: RunArgument,
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="Spark master, e.g. `spark://host:7077`; local by default.")
     ] = None,
-    as_json: _Json = False,
-    figures: _Figures = False,
-    quiet: _Quiet = False,
+    as_json: JsonOption = False,
+    percentiles: PercentilesOption = None,
+    figures: FiguresOption = False,
+    quiet: QuietOption = False,
 ) -> None:
-    """Recompute the results from the recorded events; no broker needed.
+    """Recompute the results from the recorded events.
+
+    Needs no broker; writes the report again.
 
     Example: `streamgauge analyse runs/20260101-120000-baseline`
     """
@@ -212,17 +216,26 @@ def analyse(
     from streamgauge.runs.analysis import analyse as analyse_folder
     from streamgauge.runs.request.options import check_analysis
 
+    shown = figures_of(percentiles)
     check_analysis(RunFolder(folder), master)
     say = display_of(quiet=quiet).say
-    show = shown_as(print_out, as_json=as_json)
-    raise typer.Exit(analyse_folder(RunFolder(folder), say, master=master, show=show, figures=figures))
+    show = shown_as(print_out, as_json=as_json, percentiles=shown)
+    raise typer.Exit(
+        analyse_folder(RunFolder(folder), say, master=master, show=show, figures=figures, percentiles=shown)
+    )
 
 
-@app.command()
-def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False, quiet: _Quiet = False) -> None:
-    """Rebuild the report and the exports of a run from its tables; no broker and no Spark needed.
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
+def report(
+    folder: RunArgument,
+    as_json: JsonOption = False,
+    percentiles: PercentilesOption = None,
+    figures: FiguresOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write the report and the exports of a run again, without Spark.
 
-    Writes `report.html`, `summary.md`, `csv/` and `hlog/` into the run folder, and shows the result.
+    Writes `report.html`, `summary.md`, `csv/` and `hlog/` into the run folder from its tables, and shows the result.
 
     Example: `streamgauge report runs/20260101-120000-baseline --figures`
     """
@@ -230,27 +243,28 @@ def report(folder: _RunFolder, as_json: _Json = False, figures: _Figures = False
     from streamgauge.domain.folder.facts import RunFolder
     from streamgauge.runs.analysis import report as report_folder
 
-    show = shown_as(print_out, as_json=as_json)
-    report_folder(RunFolder(folder), display_of(quiet=quiet).say, show=show, figures=figures)
+    shown = figures_of(percentiles)
+    show = shown_as(print_out, as_json=as_json, percentiles=shown)
+    report_folder(RunFolder(folder), display_of(quiet=quiet).say, show=show, figures=figures, percentiles=shown)
 
 
-@app.command(cls=ScenarioCommand)
+@app.command(cls=ScenarioCommand, rich_help_panel=LOADS)
 def scenarios(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             help="Print this scenario with all defaults.",
             show_default=False,
-            autocompletion=_shipped_or_file,
+            autocompletion=completion.scenarios,
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change one value before printing.")
-    ] = None,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.")] = False,
+    settings: SetOption = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of scenario files.", rich_help_panel=OUTPUT)
+    ] = False,
 ) -> None:
-    """List the shipped scenarios, or print one with every default written out.
+    """List the shipped scenarios, or print one with all defaults.
 
     Refuses a scenario that `run` would refuse, except for what depends on the options of `run`.
 
@@ -269,22 +283,22 @@ def scenarios(
         print_out(yaml_text(checked_scenario(name, settings or [])))
 
 
-@app.command(cls=ScenarioCommand)
+@app.command(cls=ScenarioCommand, rich_help_panel=LOADS)
 def payload(
-    kind: Annotated[str, _KIND],
+    kind: KindArgument,
     count: Annotated[
         int, typer.Option("--count", metavar="N", min=0, max=1000, help="Number of messages to show.")
     ] = 3,
-    size: _Size = None,
-    batch: _Batch = None,
-    settings: _Change = None,
-    allow_code: _AllowCode = False,
-    trust: _Trust = None,
-    as_json: _Json = False,
+    size: SizeOption = None,
+    batch: BatchOption = None,
+    settings: SetOption = None,
+    allow_code: AllowCodeOption = False,
+    trust: TrustOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Preview the load: the first messages, their sizes, and the compression ratios of their batches.
+    """Preview the load: first messages, sizes, compression ratios.
 
-    Example: `streamgauge payload json --size 1KiB --count 2` or `streamgauge payload baseline`
+    Example: `streamgauge payload json --size 1KiB --count 2`
     """
     from streamgauge.cli.payload import payload as show
 
@@ -294,22 +308,22 @@ def payload(
     )  # fmt: skip
 
 
-@app.command(cls=ScenarioCommand)
+@app.command(cls=ScenarioCommand, rich_help_panel=LOADS)
 def compression(
-    kind: Annotated[str, _KIND] = "baseline",
+    kind: KindArgument = "baseline",
     every: Annotated[
         bool, typer.Option("--all", help="Compare random, zeros, text, json, logline and mixed payloads.")
     ] = False,
-    size: _Size = None,
-    batch: _Batch = None,
-    settings: _Change = None,
-    allow_code: _AllowCode = False,
-    trust: _Trust = None,
-    as_json: _Json = False,
+    size: SizeOption = None,
+    batch: BatchOption = None,
+    settings: SetOption = None,
+    allow_code: AllowCodeOption = False,
+    trust: TrustOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Compress realistic batches with every codec: ratios and CPU time.
+    """Compress realistic batches with every codec: ratios, CPU time.
 
-    Example: `streamgauge compression baseline --all` or `streamgauge compression logline --batch 1`
+    Example: `streamgauge compression logline --batch 1`
     """
     from streamgauge.cli.payload import compression as show
 
@@ -319,16 +333,18 @@ def compression(
     )  # fmt: skip
 
 
-@app.command()
+@app.command(cls=PlainCommand, rich_help_panel=MEASURE)
 def doctor(
-    as_json: _Json = False,
+    as_json: JsonOption = False,
     prepare: Annotated[
         bool, typer.Option("--prepare", help="Create Java class data sharing archives, so that runs start faster.")
     ] = False,
 ) -> None:
-    """Check whether this machine is fit for measuring: findings, their effects, and remedies.
+    """Check whether this machine is fit for measuring.
 
-    Example: `streamgauge doctor`, or `streamgauge doctor --prepare` when building an image for CI
+    Prints findings, their effects, and remedies. Use `--prepare` when building an image for CI.
+
+    Example: `streamgauge doctor --prepare`
 
     Exit codes: 0 ready, possibly with warnings; 1 a requirement of runs is missing.
     """
@@ -337,7 +353,7 @@ def doctor(
     raise typer.Exit(look(Path("runs"), as_json=as_json, out=print_out, prepare=prepare))
 
 
-@app.command()
+@app.command(cls=PlainCommand, rich_help_panel=MEASURE)
 def calibrate(
     rates: Annotated[
         str | None,
@@ -348,15 +364,16 @@ def calibrate(
         typer.Option(metavar="N", min=1, max=600, help="Length of the measure phase of each run.", show_default="8"),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only 1,000 messages a second, for 2 s.")] = False,
-    as_json: _Json = False,
-    quiet: _Quiet = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
-    """Measure a modelled broker whose behaviour is known, and show the errors: one to two minutes, no Kafka.
+    """Measure a modelled broker of known behaviour; show the errors.
 
-    The workers of a run send to and read from a broker modelled in shared memory. It delays, stalls, loses, duplicates,
-    reorders and corrupts messages as planned. The errors are stored for later runs on this machine.
+    Takes one to two minutes, without Kafka. The workers of a run send to and read from a broker modelled in shared
+    memory. It delays, stalls, loses, duplicates, reorders and corrupts messages as planned. The errors are stored for
+    later runs on this machine.
 
-    Example: `streamgauge calibrate`, or `streamgauge calibrate --rates 5k,50k --seconds 20`
+    Example: `streamgauge calibrate --rates 5k,50k --seconds 20`
 
     Exit codes: 0 every planted fault was found, and none was invented; 1 failed; 2 bad input; 4 a count differs from
     what was planted; 130 interrupted.
@@ -368,35 +385,40 @@ def calibrate(
     raise typer.Exit(measure(rates, seconds, quick=quick, as_json=as_json, out=print_out, progress=say))
 
 
-@app.command()
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
 def runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with run folders.")] = Path("runs"),
-    as_json: _Json = False,
+    as_json: JsonOption = False,
+    percentiles: PercentilesOption = None,
 ) -> None:
-    """List the runs of a folder, the newest last: verdict, rate, response time, and missing messages.
+    """List the runs of a folder, the newest last.
 
-    Example: `streamgauge runs` or `streamgauge runs --json`
+    Shows verdict, rate, response time, and missing messages of each.
+
+    Example: `streamgauge runs --percentiles p50,p99.9`
     """
     from streamgauge.cli.runs import runs as list_runs
 
-    list_runs(folder, as_json=as_json, out=print_out)
+    list_runs(folder, as_json=as_json, out=print_out, percentiles=figures_of(percentiles))
 
 
-@app.command()
+@app.command(cls=PlainCommand, rich_help_panel=KAFKA)
 def topics(
-    bootstrap: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Address of the cluster.")] = None,
-    client_config: _ClientConfig = None,
+    bootstrap: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Address of the cluster.", rich_help_panel=CLUSTER)
+    ] = None,
+    client_config: ClientConfigOption = None,
     folder: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder with run folders.")] = Path("runs"),
     prefix: Annotated[str, typer.Option(metavar="TEXT", help="Only topics with this prefix.")] = "",
     delete: Annotated[bool, typer.Option("--delete", help="Delete the listed topics.")] = False,
-    as_json: _Json = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """List the topics that runs created on a cluster and that still exist; `--delete` deletes them.
+    """List or delete the topics that runs created on a cluster.
 
     A topic belongs to a run if the cluster still has it under the topic id that the run recorded: another topic of the
     same name is never touched.
 
-    Example: `streamgauge topics --bootstrap broker-1:9092 --prefix streamgauge- --delete`
+    Example: `streamgauge topics --bootstrap broker-1:9092 --delete`
     """
     from streamgauge.cli.topics import topics as list_topics
     from streamgauge.runs.request.options import cluster_of
@@ -412,6 +434,7 @@ def print_out(text: str) -> None:
 
 def main() -> None:
     """Run the command line; a foreseen error is one message and an exit code, never a traceback."""
+    completion.rejoin(os.environ)
     try:
         app(standalone_mode=True)
     except BadInput as error:

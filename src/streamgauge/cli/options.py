@@ -1,14 +1,146 @@
-"""Options that are not there, but are keys of a scenario: the answer is the `--set` to use."""
+"""Options that need more than a type: figures by name, and keys of a scenario, whose answer is the `--set` to use."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Final
 
-from typer.core import TyperCommand
+import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
+from streamgauge.cli import completion
 from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.text.numbers import listed
+from streamgauge.domain.text.shown import one_line
+
+FIGURES: Final = (*PERCENTILES, "min", "mean", "max")
+"""The figures of a latency that a result holds."""
+HELP_OPTION: Final = "--help"
+_NO_BRACES: Final = str.maketrans("", "", "{}")
 
 
-class ScenarioCommand(TyperCommand):
+SCENARIO: Final = "Scenario"
+CLUSTER: Final = "Cluster"
+OUTPUT: Final = "Output"
+METRICS: Final = "Metrics"
+PERMISSIONS: Final = "Permissions"
+HELP: Final = "Help"
+
+RunArgument = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Run folder.", show_default=False, autocompletion=completion.run_folders)
+]
+KindArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="KIND_OR_SCENARIO",
+        help="A payload type, with the settings of `baseline`; a shipped scenario; or a YAML file.",
+        show_default=False,
+        autocompletion=completion.kinds,
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change one value, e.g. `load.rate=20k/s`. Repeatable.",
+        rich_help_panel=SCENARIO,
+        autocompletion=completion.settings,
+    ),
+]
+SizeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--size", metavar="SIZE", help="Size of values; same as `--set load.size=SIZE`.", rich_help_panel=SCENARIO
+    ),
+]
+BatchOption = Annotated[
+    int | None,
+    typer.Option(
+        "--batch",
+        metavar="MESSAGES",
+        min=1,
+        help="Messages in a batch, instead of the estimate from rate and linger.",
+        rich_help_panel=SCENARIO,
+    ),
+]
+ClientConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Properties file for all clients (librdkafka names), e.g. TLS and SASL.",
+        rich_help_panel=CLUSTER,
+    ),
+]
+AllowCodeOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code",
+        help="Trust this scenario: allow code, access to files, and other machines.",
+        rich_help_panel=PERMISSIONS,
+    ),
+]
+TrustOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trust",
+        metavar="FOLDER",
+        help="Trust functions and files in this folder only. Repeatable.",
+        rich_help_panel=PERMISSIONS,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)]
+PercentilesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--percentiles",
+        metavar="LIST",
+        help="Figures of latencies to show, e.g. `p50,p99.99,max`.",
+        rich_help_panel=OUTPUT,
+        autocompletion=completion.figures,
+    ),
+]
+FiguresOption = Annotated[
+    bool, typer.Option("--figures", help="Also write each figure as SVG, PNG and PDF.", rich_help_panel=OUTPUT)
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress output.", rich_help_panel=OUTPUT)]
+
+
+def plain_parameters(parameters: list[Any]) -> list[Any]:
+    """Parameters as the help shows them: no type beside a flag or an argument, whose name says it."""
+    for each in parameters:
+        if isinstance(each, TyperOption) and each.is_flag:
+            each.metavar = ""
+        if isinstance(each, TyperArgument):
+            each.display_type_rich = lambda ctx: None  # type: ignore[method-assign]  # noqa: ARG005 - as typer calls it
+    return parameters
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help has no more signs than people need."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, and the option for help, which comes last."""
+        parameters = plain_parameters(super().get_params(ctx))
+        for each in parameters:
+            if HELP_OPTION in each.opts:
+                each.rich_help_panel = HELP
+        return parameters
+
+    def get_usage(self, ctx: Any) -> str:
+        """The usage without the braces of what must be given."""
+        return super().get_usage(ctx).translate(_NO_BRACES)
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands whose help has no more signs than people need."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, and the option for help."""
+        return plain_parameters(super().get_params(ctx))
+
+
+class ScenarioCommand(PlainCommand):
     """A command that takes a scenario and `--set`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -32,3 +164,26 @@ def keys_as_options(args: Sequence[str], known: set[str]) -> Iterator[Fault]:
         following = args[place + 1] if len(args) > place + 1 and not args[place + 1].startswith("-") else None
         if fault := option_fault(option, value if equals else following):
             yield fault
+
+
+def figures_of(text: str | None) -> tuple[str, ...] | None:
+    """The figures that `p50,p99.99,max` names, each once; None where nothing is asked for.
+
+    Raises BadInput for those that no result holds.
+    """
+    if text is None:
+        return None
+    asked = [each.strip() for each in text.split(",")]
+    names = [each.lower().replace(".", "_") for each in asked]
+    unknown = [each for each, name in zip(asked, names, strict=True) if name not in FIGURES]
+    if unknown:
+        what = f"{listed([f'`{one_line(each)}`' for each in unknown])}: not in a result"
+        raise BadInput.single(
+            "--percentiles", what, f"Choose from {', '.join(spelled(FIGURES))}; RUN/hlog has the others"
+        )
+    return tuple(dict.fromkeys(names))
+
+
+def spelled(names: Sequence[str]) -> list[str]:
+    """Figures as they are written: `p99.9` for `p99_9`."""
+    return [name.replace("_", ".") for name in names]

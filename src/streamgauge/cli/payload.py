@@ -145,7 +145,7 @@ def _dumped(place: int, message: Record, in_header: bool) -> Iterator[str]:
         seen = "".join(chr(each) if 0x20 <= each < 0x7F else "." for each in line)
         yield f"  {at:08x}  {line.hex(' '):<{3 * _LINE_BYTES}} {seen}"
     if len(body) > _SHOWN_BYTES:
-        yield f"  ... {whole(len(body) - _SHOWN_BYTES)}more bytes"
+        yield f"  ... {whole(len(body) - _SHOWN_BYTES)} more bytes"
     rest = body if in_header else body[stamp.SIZE :]
     if any(rest):
         text = escaped(rest)
@@ -160,7 +160,8 @@ def _summed(sample: Sample) -> Iterator[str]:
         f"sizes of {whole(messages)} messages: least {whole(of['min_bytes'])}, mean {significant(of['mean_bytes'])}, "
         f"most {whole(of['max_bytes'])} bytes of value"
     )
-    yield f"batches: {whole(count_)}, of {significant(messages / count_)}messages on average, limited by {sample.bound}"
+    each = significant(messages / count_)
+    yield f"batches: {whole(count_)}, of {each} messages on average, limited by {sample.bound}"
 
 
 def _table(found: Mapping[str, tuple[Sample, Sequence[Compression]]]) -> Table:

@@ -1,22 +1,22 @@
 """The command `runs`: the runs of a folder, side by side."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.pages.page import plain
-from streamgauge.report.runs import RunRow, newest_last, run_row, runs_table
+from streamgauge.report.runs import PERCENTILES, RunRow, newest_last, run_row, runs_table
 
 
-def runs(folder: Path, *, as_json: bool, out: Callable[[str], None]) -> None:
-    """List the runs of a folder; raises BadInput where it cannot be looked into."""
-    rows = newest_last([_row(run) for run in run_folders(folder)])
+def runs(folder: Path, *, as_json: bool, out: Callable[[str], None], percentiles: Sequence[str] | None = None) -> None:
+    """List the runs of a folder with these percentiles; raises BadInput where it cannot be looked into."""
+    names = percentiles or PERCENTILES
+    rows = newest_last([_row(run, names) for run in run_folders(folder)])
     if as_json:
-        out(json.dumps([asdict(row) for row in rows], indent=2))
+        out(json.dumps([row.document() for row in rows], indent=2))
     else:
         out(runs_table(rows) if rows else f"no runs in {plain(str(folder))}")
 
@@ -44,8 +44,8 @@ def _is_run(folder: RunFolder) -> bool:
     return False
 
 
-def _row(folder: RunFolder) -> RunRow:
-    return run_row(folder.root.name, _content(folder.facts), _content(folder.result))
+def _row(folder: RunFolder, percentiles: Sequence[str]) -> RunRow:
+    return run_row(folder.root.name, _content(folder.facts), _content(folder.result), percentiles)
 
 
 def _content(path: Path) -> bytes | None:

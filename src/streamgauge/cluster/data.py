@@ -6,6 +6,7 @@ from typing import Final
 from streamgauge.cluster import registry
 from streamgauge.cluster.node import Node
 from streamgauge.domain.errors import BadInput
+from streamgauge.domain.text.numbers import size
 from streamgauge.processes.disk import free_bytes
 
 ROOM_BYTES: Final = 64_000_000
@@ -30,6 +31,6 @@ def check_room(node: Node) -> None:
     """Return if the disk has room for a broker that starts and is primed; otherwise raise BadInput that says so."""
     free = free_bytes(node.data)
     if free is not None and free < ROOM_BYTES:
-        needed = f"a broker needs {ROOM_BYTES / 1e6:,.0f} MB"
-        what = f"its disk has {free / 1e6:,.0f} MB left; {needed}"
+        needed = f"a broker needs {size(ROOM_BYTES)}"
+        what = f"its disk has {size(free)} left; {needed}"
         raise BadInput.single(f"data folder {node.data}", what, "Free space, or choose a folder on another disk")

@@ -1,6 +1,6 @@
 """All that a run folder has for people and their programs, written from result and tables; no broker, no Spark."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from streamgauge.domain.errors import BadInput, StreamgaugeError
@@ -13,6 +13,7 @@ from streamgauge.report.files import Unwritten, rows_of, table_file, whole
 from streamgauge.report.hlog import write_hlog
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import write_markdown
+from streamgauge.report.pages.words import FIGURES
 from streamgauge.result import Result
 from streamgauge.result.reading import NotAResultError, TooNewError, parse_result
 
@@ -64,8 +65,17 @@ def read_result(path: Path) -> Result:
         raise BadInput.single(where, f"cannot be read: {error}", "Analyse the run again") from error
 
 
-def publish(folder: RunFolder, result: Result, progress: Progress, *, figures: bool = False) -> list[Path]:
+def publish(
+    folder: RunFolder,
+    result: Result,
+    progress: Progress,
+    *,
+    figures: bool = False,
+    percentiles: Sequence[str] | None = None,
+) -> list[Path]:
     """Write report.html, summary.md, csv/ and hlog/, and with `figures` also figures/; returns the files.
+
+    summary.md has these `percentiles`, or those that it has by default.
 
     A table that cannot be read is told and left out: whatever does not need it is still written. Raises Unwritten where
     a file cannot be written.
@@ -75,7 +85,7 @@ def publish(folder: RunFolder, result: Result, progress: Progress, *, figures: b
     drawn = catalogue.figures(result, tables_of(folder, progress))
     with whole(folder.report) as unfinished:
         unfinished.write_text(to_html(result, drawn), encoding="utf-8")
-    written = [folder.report, write_markdown(folder, result)]
+    written = [folder.report, write_markdown(folder, result, percentiles or FIGURES)]
     for write in (write_csv, write_hlog):
         try:
             written += write(folder)

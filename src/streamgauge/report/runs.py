@@ -1,27 +1,40 @@
 """A folder of runs as a table: one row for each, made of what its run.json and result.json say."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.folder.facts import RunFacts, parse_facts
-from streamgauge.domain.text.numbers import UNKNOWN, listed, per_second, whole
+from streamgauge.domain.text.numbers import UNKNOWN, listed, moment, per_second, whole
 from streamgauge.report.pages.belief import cell, judgement
-from streamgauge.report.pages.page import page, plain, struck
+from streamgauge.report.pages.page import Unbroken, page, plain, struck
 from streamgauge.result import FORMAT, Result
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.reading import NotAResultError, result_of
 
+PERCENTILES: Final = ("p50", "p99")
+"""The figures of a latency that a row has, unless others are asked for."""
 NOT_ANALYSED: Final = "not analysed"
 NOT_READABLE: Final = "not readable"
 
 _STYLES: Final = {"VALID": "bold green", "NOT VALID": "bold red", "NOT JUDGED": "bold yellow", NOT_READABLE: "bold red"}
+
+
+@dataclass(frozen=True, slots=True)
+class RowFigure:
+    """One figure of a latency, and whether it may be believed."""
+
+    ms: float | None = None
+    trust: FigureTrust | None = None
+    is_least: bool = False
+    """Whether messages that never came may make it more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +51,11 @@ class RunRow:
     """`received`, or `sent` where nobody receives."""
     per_second: float | None = None
     rate_trust: FigureTrust | None = None
-    """Whether the rate may be believed; likewise of the percentiles. Null in results of older versions."""
+    """Whether the rate may be believed. Null in results of older versions."""
     response: str | None = None
     """Which response time: `end-to-end`, or `ack` where there is none."""
-    p50_ms: float | None = None
-    p50_trust: FigureTrust | None = None
-    p50_is_least: bool = False
-    """Whether messages that never came may make it more."""
-    p99_ms: float | None = None
-    p99_trust: FigureTrust | None = None
-    p99_is_least: bool = False
+    figures: Mapping[str, RowFigure] = field(default_factory=dict)
+    """Its figures by their names, those that were asked for."""
     missing: int | None = None
     """Messages that were lost or undelivered."""
     held: int | None = None
@@ -55,10 +63,27 @@ class RunRow:
     faults: tuple[str, ...] = ()
     """Why something of it cannot be read."""
 
+    def document(self) -> dict[str, Any]:
+        """The row in JSON, each figure with its name: `p50_ms`, `p50_trust`, `p50_is_least`."""
+        flat: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name == "figures":
+                for name, figure in value.items():
+                    flat |= {f"{name}_{part.name}": _plain(getattr(figure, part.name)) for part in fields(figure)}
+            else:
+                flat[each.name] = _plain(value)
+        return flat
 
-def run_row(name: str, facts: bytes | None, result: bytes | None) -> RunRow:
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    return value.model_dump(mode="json") if isinstance(value, FigureTrust) else value
+
+
+def run_row(name: str, facts: bytes | None, result: bytes | None, percentiles: Sequence[str] = PERCENTILES) -> RunRow:
     """The row of a run folder of this name, from the content of its run.json and result.json, None where missing."""
-    row, faults = RunRow(name), []
+    row, faults = RunRow(name, figures=dict.fromkeys(percentiles, RowFigure())), []
     try:
         row = row if facts is None else _with_facts(row, parse_facts(facts))
     except BadValue as error:
@@ -68,7 +93,7 @@ def run_row(name: str, facts: bytes | None, result: bytes | None) -> RunRow:
     if facts is None:
         faults.append("run.json is missing")
     try:
-        row = row if result is None else _with_result(row, _result(result))
+        row = row if result is None else _with_result(row, _result(result), percentiles)
     except ValueError as error:
         faults.append(f"result.json {error}")
     return replace(row, verdict=NOT_READABLE, faults=tuple(faults)) if faults else row
@@ -101,7 +126,7 @@ def _with_facts(row: RunRow, facts: RunFacts) -> RunRow:
     return replace(row, scenario=facts.name, created=facts.created, ending=facts.ending)
 
 
-def _with_result(row: RunRow, result: Result) -> RunRow:
+def _with_result(row: RunRow, result: Result, percentiles: Sequence[str]) -> RunRow:
     rates = {"received": result.throughput.received_per_second, "sent": result.throughput.sent_per_second}
     rate_of = next((stage for stage, rate in rates.items() if rate is not None), None)
     row = replace(
@@ -117,18 +142,10 @@ def _with_result(row: RunRow, result: Result) -> RunRow:
     responses = {"end-to-end": "end_to_end", "ack": "ack"}
     for words, path in responses.items():
         figures = getattr(result.latency, path).response
-        trust = {name: result.trust.get(f"latency.{path}.response.{name}_ms") for name in ("p50", "p99")}
         if figures and figures.p50_ms is not None:
-            return replace(
-                row,
-                response=words,
-                p50_ms=figures.p50_ms,
-                p50_trust=trust["p50"],
-                p50_is_least=figures.is_least("p50"),
-                p99_ms=figures.p99_ms,
-                p99_trust=trust["p99"],
-                p99_is_least=figures.is_least("p99"),
-            )
+            trust = {name: result.trust.get(f"latency.{path}.response.{name}_ms") for name in percentiles}
+            shown = {name: RowFigure(figures.ms(name), trust[name], figures.is_least(name)) for name in percentiles}
+            return replace(row, response=words, figures=shown)
     return row
 
 
@@ -141,29 +158,28 @@ def _missing(delivery: DeliverySection) -> int | None:
 def runs_table(rows: Sequence[RunRow], *, colour: bool | None = None, width: int | None = None) -> str:
     """The rows as text of at most 100 columns: two lines for each run, and one more for what cannot be read of it."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for head in ("Run", "Verdict", "Rate", "p50 / p99, ms", "Delivery"):
-        table.add_column(head, overflow="fold", no_wrap=head != "Run")
+    names = list(dict.fromkeys(name for row in rows for name in row.figures))
+    latency = f"{' / '.join(name.replace('_', '.') for name in names)}, ms"
+    for head in ("Run", "Verdict", "Rate", latency, "Delivery"):
+        table.add_column(head, overflow="fold", no_wrap=head not in {"Run", latency})
     for row in rows:
         table.add_row(*_cells(row))
     return page(table, colour=colour, width=width)
 
 
-def _cells(row: RunRow) -> list[Text]:
-    about = ", ".join(plain(each) for each in (row.scenario, row.created) if each)
-    run = Text(plain(row.id)).append(f"\n{about}" if about else "", style="dim")
-    for fault in row.faults:
-        run.append(f"\n{plain(fault)}", style="red")
+def _cells(row: RunRow) -> list[RenderableType]:
+    about = [Text(plain(each), "dim") for each in (row.scenario, moment(row.created or "")) if each]
+    faults = [Text(plain(fault), style="red") for fault in row.faults]
+    run = Group(Text(plain(row.id), overflow="fold"), *([Unbroken(about, ", ")] if about else []), *faults)
     ending = row.ending or ("did not end" if row.created else "")
     held = f"{row.held} of {row.expectations} passed" if row.expectations else ""
-    p50 = _figure(row.p50_ms, row.p50_trust, is_least=row.p50_is_least)
-    p99 = _figure(row.p99_ms, row.p99_trust, is_least=row.p99_is_least)
-    response = Text(" / ").join([p50, p99]) if row.response else Text(UNKNOWN)
+    response = list(map(_figure, row.figures.values())) if row.response else [Text(UNKNOWN)]
     rate = cell(row.per_second, row.rate_trust, per_second)
     return [
         run,
         _two_lines(Text(row.verdict, style=_STYLES.get(row.verdict, "")), ending),
         _two_lines(struck(rate), row.rate_of or ""),
-        _two_lines(response, row.response or ""),
+        Group(Unbroken(response, " / "), Text(row.response or "", style="dim")),
         _two_lines(_delivery(row.missing), held, style="bold red" if row.held != row.expectations else "dim"),
     ]
 
@@ -173,8 +189,8 @@ def _delivery(missing: int | None) -> Text:
     return Text(text, style="bold red" if missing else "")
 
 
-def _figure(value: float | None, trust: FigureTrust | None, *, is_least: bool) -> Text:
-    return struck(cell(value, trust, mark="> " if is_least else ""))
+def _figure(figure: RowFigure) -> Text:
+    return struck(cell(figure.ms, figure.trust, mark="> " if figure.is_least else ""))
 
 
 def _two_lines(first: Text, second: str, style: str = "dim") -> Text:

@@ -1,6 +1,6 @@
 """The analysis of a run folder and its report: from recorded rows to a result, and to all that people read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from streamgauge.domain.errors import CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
@@ -20,10 +20,12 @@ def analyse(
     master: str | None = None,
     show: Show = lambda *_: None,
     figures: bool = False,
+    percentiles: Sequence[str] | None = None,
 ) -> Exit:
     """Recompute the results from the recorded events and write the report; returns the exit code that the run deserves.
 
-    `show` gets the result in any case, also where the report cannot be written. `master` names a Spark cluster.
+    `show` gets the result in any case, also where the report cannot be written. `master` names a Spark
+    cluster; `percentiles` are the figures of latencies in summary.md.
 
     Raises BadInput while the run goes on or another process analyses or reports it, RunFailed if there is no result,
     Interrupted on Ctrl-C. The recorded events are kept in any case.
@@ -37,7 +39,7 @@ def analyse(
             raise type(error)(
                 f"{error}\nThe recorded events are kept in {folder.root}; try again: {folder.analyse_again}"
             ) from error
-        _publish(folder, result, progress, show, figures=figures)
+        _publish(folder, result, progress, show, figures=figures, percentiles=percentiles)
     expected = result.expectations
     is_valid = bool(result.verdict.valid) and all(each.decided for each in expected)
     return exit_code(facts.ending, valid=is_valid, expectations_passed=all(each.passed for each in expected))
@@ -54,7 +56,14 @@ def answered(folder: RunFolder, progress: Progress, *, master: str | None = None
     return facts, write_result(folder)
 
 
-def report(folder: RunFolder, progress: Progress, *, show: Show = lambda *_: None, figures: bool = False) -> Result:
+def report(
+    folder: RunFolder,
+    progress: Progress,
+    *,
+    show: Show = lambda *_: None,
+    figures: bool = False,
+    percentiles: Sequence[str] | None = None,
+) -> Result:
     """Write the report of a run again from what its analysis left; returns the result.
 
     Raises BadInput while the run goes on or another process analyses or reports it, and if it was not analysed.
@@ -63,14 +72,22 @@ def report(folder: RunFolder, progress: Progress, *, show: Show = lambda *_: Non
 
     with alone(folder):
         result = result_of(folder, progress)
-        _publish(folder, result, progress, show, figures=figures)
+        _publish(folder, result, progress, show, figures=figures, percentiles=percentiles)
         return result
 
 
-def _publish(folder: RunFolder, result: Result, progress: Progress, show: Show, *, figures: bool) -> None:
+def _publish(
+    folder: RunFolder,
+    result: Result,
+    progress: Progress,
+    show: Show,
+    *,
+    figures: bool,
+    percentiles: Sequence[str] | None,
+) -> None:
     from streamgauge.report.publish import publish
 
     try:
-        publish(folder, result, progress, figures=figures)
+        publish(folder, result, progress, figures=figures, percentiles=percentiles)
     finally:
         show(folder, result)

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
@@ -33,10 +34,11 @@ def run(
     *,
     show: Show = lambda *_: None,
     figures: bool = False,
+    percentiles: Sequence[str] | None = None,
     metrics: Metrics | None = None,
     prepare: bool = False,
 ) -> Ended:
-    """Conduct a run, analyse it, and write its report; `show` gets the result.
+    """Conduct a run, analyse it, and write its report, with these `percentiles`; `show` gets the result.
 
     With `prepare`, make archives of Java classes afterwards, unless they are there. In the main thread, Ctrl-C stops
     the load, and what was measured is analysed; a second one stops at once. Raises BadInput before anything starts,
@@ -64,7 +66,7 @@ def run(
             raise Interrupted(left_in_vain(folder))
         if interrupts.at_once:
             raise Interrupted(f"stopped at once; recorded events are kept: {folder.analyse_again}")
-        code = analyse(folder, progress, show=show, figures=figures)
+        code = analyse(folder, progress, show=show, figures=figures, percentiles=percentiles)
         if prepare and not archives.are_made(request.java):
             archives.make(request.java, progress)
     return Ended(folder, code)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.text.numbers import size
 from streamgauge.scenario.model.scenario import Scenario
 
 ROW_BYTES: Final = 12
@@ -71,12 +72,7 @@ def room_advice(scenario: Scenario, out: str, free_bytes: int | None, *, embedde
     needed = bytes_written(scenario, embedded=embedded)
     if needed is None or free_bytes is None or needed <= free_bytes:
         return []
-    left, most = size_text(free_bytes), size_text(needed)
+    left, most = size(free_bytes), size(needed)
     what = f"its disk has {left} left, and the run writes up to {most} of {'messages and ' if embedded else ''}rows"
     mend = "Free space, choose a folder on another disk, or send less (load.rate, load.size, phases.measure)"
     return [f"--out {out}: {what}. {mend}"]
-
-
-def size_text(size_bytes: float) -> str:
-    """Bytes as people read them: `1.2 GB`, `190 MB`."""
-    return f"{size_bytes / 1e9:,.1f} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:,.0f} MB"

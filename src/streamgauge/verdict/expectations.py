@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from streamgauge.domain.text.numbers import closely
 from streamgauge.result.formats import current_path
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import ExpectationResult
@@ -37,7 +38,7 @@ def _by_interval(judged: ExpectationResult, figure: FigureTrust) -> ExpectationR
         return judged if figure.trust == "believed" else _undecided(judged, "the figure is not believed")
     if judged.passed == bound.holds(figure.low) == bound.holds(figure.high):
         return judged
-    ends = f"without the instrument it lies between {figure.low:.6g} and {figure.high:.6g}"
+    ends = f"without the instrument it lies between {closely(figure.low)} and {closely(figure.high)}"
     return _undecided(judged, f"{ends}, on both sides of the bound")
 
 
@@ -67,7 +68,8 @@ def _at_high_end(parent: object, met: ExpectationResult, bound: Bound) -> Expect
     high = parent[key]
     if high is not None and bound.holds(high):
         return met
-    reason = f"counting messages that never arrived it may be as high as {'infinite' if high is None else high}"
+    end = "infinite" if high is None else closely(high)
+    reason = f"counting messages that never arrived it may be as high as {end}"
     return _failed(met.path, met.wanted, met.found, reason)
 
 

@@ -109,8 +109,8 @@ def _summed(model: Model, summary: Summary) -> Iterator[str]:
     yield f"Lag          committed: peak {whole(summary.peak_lag)}, mean {whole(summary.mean_lag)}"
     yield f"Outstanding  peak {whole(summary.peak_outstanding)}, mean {whole(summary.mean_outstanding)}"
     yield (
-        f"Throttled     {percent(summary.held_share)} of the time, {whole(summary.pauses)} pauses; "
-        f"{whole(summary.held)} messages waiting at the end,  {whole(summary.dropped)} dropped"
+        f"Throttled    {percent(summary.held_share)} of the time, {whole(summary.pauses)} pauses; "
+        f"{whole(summary.held)} messages waiting at the end, {whole(summary.dropped)} dropped"
     )
 
 

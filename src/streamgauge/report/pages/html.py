@@ -1,7 +1,7 @@
 """report.html: one file that needs no network; every figure drawn from data that is in it once."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -12,7 +12,17 @@ import yaml
 from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
+from streamgauge.domain.text.numbers import (
+    UNKNOWN,
+    cores,
+    facts,
+    milliseconds,
+    per_second,
+    percent,
+    significant,
+    size,
+    whole,
+)
 from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.figures.drawing.theme import page_config, sized
 from streamgauge.report.pages import belief, details, passage, pressure, words
@@ -21,7 +31,6 @@ from streamgauge.result.model.latency import LatencyPair
 from streamgauge.result.model.resources import ProcessUsage
 from streamgauge.result.model.verdict import ExpectationResult
 
-BYTES_PER_MIB: Final = 1 << 20
 _TEMPLATE: Final = "html.j2"
 _TONES: Final = {True: "good", False: "bad", None: "doubt"}
 _HEADLINES: Final = {"end_to_end": "End-to-end", "ack": "Acknowledgement"}
@@ -46,7 +55,7 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         cards=cards(result),
         latencies=latencies,
         why_censored=words.WHY_CENSORED.replace("`", "") if words.is_censored(latencies) else "",
-        heads=words.FIGURE_HEADS,
+        heads=words.heads(),
         well=words.went_well(result),
         troubles=words.troubles(result),
         clean=words.no_troubles(delivery),
@@ -63,7 +72,7 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         spare=[line for line in (words.spare(resources), words.pauses(resources)) if line],
         figures=figures,
         scenario=yaml.safe_dump(run.scenario, sort_keys=False, allow_unicode=True),
-        machine=_flat(run.machine),
+        machine=facts(run.machine),
         specs=_script({figure.name: _drawing(figure) for figure in drawn}),
         data=_script(_columns(drawn)),
         # The code of a library; nothing in it comes from outside.
@@ -167,24 +176,13 @@ def _process(row: ProcessUsage) -> dict[str, str]:
     per_message, memory = row.cpu_us_per_message, row.rss_bytes
     return {
         "process": row.process,
-        "cores": UNKNOWN if row.cpu_cores is None else f"{row.cpu_cores:.2f}",
+        "cores": cores(row.cpu_cores),
         "us_per_message": UNKNOWN if per_message is None else significant(per_message),
-        "memory": UNKNOWN if memory is None else f"{memory / BYTES_PER_MIB:,.0f} MiB",
+        "memory": size(memory),
         "messages": whole(row.messages),
         "blocked": percent(row.blocked_share),
         "gap": milliseconds(row.poll_gap_ms),
     }
-
-
-def _flat(facts: Mapping[str, Any], head: str = "") -> list[tuple[str, str]]:
-    """Nested facts as lines of name and value."""
-    lines: list[tuple[str, str]] = []
-    for name, value in facts.items():
-        if isinstance(value, Mapping):
-            lines += _flat(value, f"{head}{name} ")
-        else:
-            lines.append((f"{head}{name}".replace("_", " "), UNKNOWN if value is None else str(value)))
-    return lines
 
 
 def _drawing(figure: Figure) -> dict[str, Any]:

@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.domain.text.numbers import UNKNOWN, significant
+from streamgauge.domain.text.numbers import UNKNOWN, moment, size
 from streamgauge.report.files import whole
 from streamgauge.report.pages import belief, details, passage, pressure, words
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
-
-GIB: Final = 1 << 30
 
 # A backslash takes away what a sign means in CommonMark, in tables, or on GitHub; the space of no width after an @
 # keeps it from calling a person.
@@ -22,19 +20,22 @@ _INTERVAL: Final = "`>`: messages that never arrived are counted at their age, s
 Rows = Iterable[Sequence[str]]
 
 
-def write_markdown(folder: RunFolder, result: Result) -> Path:
-    """Write summary.md, whole or not at all; raises AnalysisError where it cannot be written."""
+def write_markdown(folder: RunFolder, result: Result, names: Sequence[str] = words.FIGURES) -> Path:
+    """Write summary.md, whole or not at all; raises AnalysisError where it cannot be written.
+
+    `names` are the figures of latencies.
+    """
     with whole(folder.summary) as unfinished:
-        unfinished.write_text(to_markdown(result), encoding="utf-8")
+        unfinished.write_text(to_markdown(result, names), encoding="utf-8")
     return folder.summary
 
 
-def to_markdown(result: Result) -> str:
-    """The result as text; whatever is not a word of ours is escaped."""
+def to_markdown(result: Result, names: Sequence[str] = words.FIGURES) -> str:
+    """The result as text with these figures of latencies; whatever is not a word of ours is escaped."""
     sections = [
         *_verdict(result),
         *_throughput(result),
-        *_latency(result),
+        *_latency(result, names),
         *_delivery(result),
         *_also(result),
         *_passage(result),
@@ -77,11 +78,11 @@ def _throughput(result: Result) -> Iterator[str]:
     yield _table(("stage", "rate:", ""), [*rows, ("data", data, "")] if data else rows)
 
 
-def _latency(result: Result) -> Iterator[str]:
+def _latency(result: Result, names: Sequence[str]) -> Iterator[str]:
     """An interval where a figure is bounded; struck out what is not believed."""
     yield "### Latency, ms"
-    lines = words.latency_lines(result.latency, result.trust)
-    heads = (f"{head}:" for head in words.FIGURE_HEADS)
+    lines = words.latency_lines(result.latency, result.trust, names)
+    heads = (f"{head}:" for head in words.heads(names))
     yield _table(
         ("path", "kind", *heads, ""),
         ((line.path, line.kind, *map(_figure, line.figures), escaped(line.reason)) for line in lines),
@@ -146,7 +147,7 @@ def _escaped(rows: Rows) -> Rows:
 
 def _resources(resources: ResourcesSection) -> Iterator[str]:
     yield "### Resources"
-    rows = [(role, f"{used} cores") for role, used in words.cores(resources.processes)]
+    rows = [(role, f"{used} cores") for role, used in words.cores_by_role(resources.processes)]
     rows += [("machine", words.spare(resources)), ("garbage collection", words.pauses(resources))]
     yield _table(("", "used"), [row for row in rows if row[1]]) or "Not known."
 
@@ -160,7 +161,7 @@ def _expected(expectations: Sequence[ExpectationResult]) -> Iterator[str]:
 
 
 def _expectation(each: ExpectationResult) -> Sequence[str]:
-    found = each.found if each.reason is None else each.reason
+    found = words.found_value(each) if each.reason is None else each.reason
     return (*map(escaped, (each.path, each.wanted, found)), "yes" if each.passed else "**no**")
 
 
@@ -173,7 +174,7 @@ def _what_was_run(result: Result) -> Iterator[str]:
         "Machine": _machine(run.machine),
         "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
         "Command": " ".join(run.command),
-        "Folder": f"{run.id}, {run.created}",
+        "Folder": f"{run.id}, {moment(run.created)}",
     }
     yield "\n".join(f"- {label}: {escaped(text)}" for label, text in facts.items() if text)
 
@@ -183,7 +184,7 @@ def _machine(machine: Mapping[str, Any]) -> str:
     known = (
         machine.get("processor"),
         cores and f"{cores} cores",
-        memory and f"{significant(memory / GIB)} GiB of memory",
+        memory and f"{size(memory)} of memory",
         " ".join(str(machine[key]) for key in ("system", "release", "architecture") if machine.get(key)),
     )
     return ", ".join(str(each) for each in known if each)

@@ -1,15 +1,19 @@
 """Tables as text: at most 100 columns, in colour where standard output is a terminal that wants it."""
 
 import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
 from rich.text import Text
 
 from streamgauge.report.pages.belief import Doubted
 
 MIN_WIDTH: Final = 80
 MAX_WIDTH: Final = 100
+UNBROKEN: Final = len("2026-01-01 12:00:00 UTC")
 
 
 def page(*parts: RenderableType, colour: bool | None = None, width: int | None = None) -> str:
@@ -37,6 +41,27 @@ def console_of(colour: bool | None, width: int | None) -> Console:
         emoji=False,
         markup=False,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Unbroken:
+    """Texts side by side, as many on a line as have room; none is broken unless it is longer than a date."""
+
+    parts: Sequence[Text]
+    gap: str
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        line = Text(overflow="fold")
+        for part in self.parts:
+            if line and len(line) + len(self.gap) + len(part) > options.max_width:
+                yield line
+                line = Text(overflow="fold")
+            line = line.append(self.gap if line else "").append_text(part)
+        yield line
+
+    def __rich_measure__(self, _console: Console, _options: ConsoleOptions) -> Measurement:
+        lengths = [len(part) for part in self.parts]
+        return Measurement(min(UNBROKEN, max(lengths)), sum(lengths) + len(self.gap) * (len(lengths) - 1))
 
 
 def struck(shown: str) -> Text:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, percent, significant, whole
+from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, percent, significant, size, whole
 from streamgauge.result import Result
 from streamgauge.result.model.pipeline import PipelineEvent, PipelineLookups, PipelineSection, PipelineStage
 
@@ -137,8 +137,7 @@ _OUTCOMES: Final = {
 def _state(found: PipelineSection) -> str:
     if found.state_rows_max is None:
         return ""
-    size = found.state_bytes_max
-    return f"at most {whole(found.state_rows_max)} rows, {UNKNOWN if size is None else whole(size)} bytes"
+    return f"at most {whole(found.state_rows_max)} rows, {size(found.state_bytes_max)}"
 
 
 def _lookups(found: PipelineLookups | None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
+from streamgauge.domain.text.numbers import UNKNOWN, cores, milliseconds, per_second, percent, significant, whole
 from streamgauge.report.pages.belief import Doubted, cell
 from streamgauge.result import Result
 from streamgauge.result.model.pressure import (
@@ -218,7 +218,7 @@ def sampling(result: Result) -> str:
     lag = result.lag
     if not lag or not lag.samples:
         return ""
-    cost = f", {lag.cpu_cores:.2f} cores" if lag.cpu_cores is not None else ""
+    cost = f", {cores(lag.cpu_cores)} cores" if lag.cpu_cores is not None else ""
     failed = f"{whole(lag.failed)} failed ({percent(lag.failed_share)})" if lag.failed else "none failed"
     every = f", one every {_duration(lag.every_ms)}" if lag.every_ms is not None else ""
     return f"{whole(lag.samples)} samples{every}, {failed}{cost}"

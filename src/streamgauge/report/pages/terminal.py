@@ -1,16 +1,18 @@
 """The result on one screen: the verdict first, then what was run, what was measured, and where it is kept."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.domain.text.bars import Signs
 from streamgauge.domain.text.numbers import UNKNOWN
-from streamgauge.report.pages import belief, details, passage, pressure, words
-from streamgauge.report.pages.page import console_of, struck
+from streamgauge.report.pages import belief, details, drawn, passage, pressure, words
+from streamgauge.report.pages.page import Unbroken, console_of, struck
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.verdict import ExpectationResult
@@ -19,40 +21,56 @@ GAP: Final = 2
 
 _STYLES: Final = {"fail": "bold red", "warn": "yellow", "unknown": "magenta"}
 _JUDGEMENT_STYLES: Final = {True: "bold green", False: "bold red", None: "bold yellow"}
+_REASON_WIDTH: Final = 20
 _NOT_BELIEVED: Final = "in brackets: not believed"
 
 
-def summary(result: Result, folder: Path | None = None, *, colour: bool | None = None, width: int | None = None) -> str:
+def summary(
+    result: Result,
+    folder: Path | None = None,
+    *,
+    names: Sequence[str] = words.FIGURES,
+    signs: Signs | None = None,
+    colour: bool | None = None,
+    width: int | None = None,
+) -> str:
     """The result as text of at most 100 columns, in colour where standard output is a terminal that wants it.
 
-    `folder` is named as the place of the files; `colour` and `width` override what the terminal says.
+    `folder` is named as the place of the files, `names` are the figures of latencies; rate and latency are drawn with
+    `signs`. `colour` and `width` override what the terminal says.
     """
     console = console_of(colour, width)
+    sections = list(_sections(result, names, signs))
     with console.capture() as captured:
-        console.print(screen(result))
+        console.print(_screen(result, sections))
         # A path is there to be copied: it is never broken.
         files = str(folder or result.run.id)
-        widest = max(len(label) for label, _ in _sections(result))
+        widest = max(len(label) for label, _ in sections)
         console.print(Text.assemble((f"{'Files':<{widest + GAP}}", "bold"), (files, "dim")), soft_wrap=True)
     return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))
 
 
-def screen(result: Result) -> RenderableType:
+def _screen(result: Result, sections: Sequence[tuple[str, RenderableType]]) -> RenderableType:
     """All but the last line, which names the files."""
     body = Table.grid(padding=(0, GAP))
     body.add_column(no_wrap=True, style="bold")
     body.add_column()
-    for label, content in _sections(result):
+    for label, content in sections:
         body.add_row(label, content)
     return Group(_headline(result), *_parts(result), *_troubled_checks(result), "", body)
 
 
-def _sections(result: Result) -> Iterator[tuple[str, RenderableType]]:
+def _sections(result: Result, names: Sequence[str], signs: Signs | None) -> Iterator[tuple[str, RenderableType]]:
     run, seconds = result.run, result.throughput.measured_seconds
     yield "Run", Text(f"{words.what_was_run(run)}\n{words.on_what(run, seconds)}")
     yield "Throughput", _throughput(result)
+    if signs and (line := drawn.rate_line(result, signs)):
+        yield "", Text(line, style="cyan")
     yield "", ""
-    yield "Latency, ms", _latency(result)
+    yield "Latency, ms", _Latency(words.latency_lines(result.latency, result.trust, names), words.heads(names))
+    if signs and (rows := drawn.histogram(result, signs)):
+        yield "", ""
+        yield "Histogram", _histogram(rows)
     yield "", ""
     yield "Delivery", _delivery(result)
     for label, told in (details.also(result) | passage.in_short(result) | pressure.in_short(result)).items():
@@ -97,26 +115,66 @@ def _troubled_checks(result: Result) -> Iterator[RenderableType]:
         yield grid
 
 
-def _throughput(result: Result) -> Text:
+def _throughput(result: Result) -> RenderableType:
     parts = [Text(f"{stage} ").append(struck(rate)) for stage, rate in words.rates(result).items()]
     parts += [Text(data)] if (data := words.megabytes(result.throughput)) else []
-    return Text("   ").join(parts) if parts else Text(UNKNOWN)
+    return Unbroken(parts, "   ") if parts else Text(UNKNOWN)
 
 
-def _latency(result: Result) -> RenderableType:
-    """A path is named once, in the first of its lines."""
-    table = Table.grid(padding=(0, 2))
-    for justify in ("left", "left", "right", "right", "right", "right", "left"):
-        table.add_column(justify=justify, no_wrap=justify == "right")
-    table.add_row("", "", *(Text(head, style="dim") for head in words.FIGURE_HEADS))
-    above = ""
-    lines = words.latency_lines(result.latency, result.trust)
-    for line in lines:
-        path = "" if line.path == above else line.path
-        table.add_row(path, line.kind, *map(struck, line.figures), Text(line.reason, style="dim"))
-        above = line.path
-    is_doubted = any(isinstance(figure, belief.Doubted) for line in lines for figure in line.figures)
-    return Group(table, Text(_NOT_BELIEVED, style="dim")) if is_doubted else table
+@dataclass(frozen=True, slots=True)
+class _Latency:
+    """The latencies as a table; as several, one below the other, where the figures have no room side by side."""
+
+    lines: Sequence[words.LatencyLine]
+    heads: Sequence[str]
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        for place, block in enumerate(self._blocks(options.max_width)):
+            yield self._table(block, reasons=place == 0)
+        if any(isinstance(figure, belief.Doubted) for line in self.lines for figure in line.figures):
+            yield Text(_NOT_BELIEVED, style="dim")
+
+    def _blocks(self, room: int) -> list[list[int]]:
+        """The columns of each table: as many as have room, for a figure is never broken."""
+        begin = sum(max(len(getattr(line, name)) + GAP for line in self.lines) for name in ("path", "kind"))
+        begin += max(min(len(line.reason), _REASON_WIDTH) for line in self.lines)
+        blocks: list[list[int]] = []
+        left = 0
+        for column, head in enumerate(self.heads):
+            wide = max(len(head), *(len(struck(line.figures[column])) for line in self.lines)) + GAP
+            if not blocks or wide > left:
+                blocks.append([])
+                left = room - begin
+            blocks[-1].append(column)
+            left -= wide
+        return blocks
+
+    def _table(self, columns: Sequence[int], *, reasons: bool) -> Table:
+        """A path is named once, in the first of its lines, and so is a reason."""
+        table = Table.grid(padding=(0, GAP))
+        for _ in ("path", "kind"):
+            table.add_column(no_wrap=True)
+        for _ in columns:
+            table.add_column(justify="right", no_wrap=True)
+        table.add_column()
+        table.add_row("", "", *(Text(self.heads[column], style="dim") for column in columns))
+        above = words.LatencyLine("", "", ())
+        for line in self.lines:
+            path = "" if line.path == above.path else line.path
+            reason = Text(line.reason if reasons and line.reason != above.reason else "", style="dim")
+            table.add_row(path, line.kind, *(struck(line.figures[column]) for column in columns), reason)
+            above = line
+        return table
+
+
+def _histogram(rows: Sequence[drawn.Row]) -> RenderableType:
+    table = Table.grid(padding=(0, GAP))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(Text(row.upto, style="dim"), Text(row.bar, style="cyan"), row.share)
+    return table
 
 
 def _delivery(result: Result) -> Text:
@@ -141,7 +199,7 @@ def _trouble(account: words.Account) -> Text:
 
 def _resources(resources: ResourcesSection) -> str:
     """CPU by role, what the machine had to spare, pauses of the collector."""
-    cores = ", ".join(f"{role} {used}" for role, used in words.cores(resources.processes))
+    cores = ", ".join(f"{role} {used}" for role, used in words.cores_by_role(resources.processes))
     spare = words.spare(resources)
     machine = ", ".join(filter(None, [spare and f"machine {spare}", words.pauses(resources)]))
     return "\n".join(filter(None, [cores and f"cores: {cores}", machine])) or UNKNOWN

@@ -6,10 +6,14 @@ from typing import Final
 
 from streamgauge.domain.text.numbers import (
     UNKNOWN,
+    closely,
+    cores,
+    figure,
     listed,
     milliseconds,
     per_second,
     percent,
+    seconds,
     significant,
     whole,
 )
@@ -23,6 +27,7 @@ from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
+from streamgauge.scenario.model.expectations import parse_bound
 from streamgauge.scenario.profile.model import ProcessingProfile
 
 FEW_WORKERS: Final = 4
@@ -40,10 +45,11 @@ STAGES: Final = {
 }
 """Rates by what they are called, and their keys."""
 
-PERCENTILES: Final = ("p50", "p99", "p99_9", "max")
-"""The figures of a latency that are shown."""
+FIGURES: Final = ("p50", "p90", "p99", "p99_9", "max", "mean")
+"""The figures of a latency that are shown, unless others are asked for."""
 
-FIGURE_HEADS: Final = tuple(name.replace("_", ".") for name in PERCENTILES)
+MOMENTS: Final = ("min", "max", "mean")
+"""Figures of delivered messages alone."""
 
 _CLOCKS: Final = {"append": "broker", "create": "producer", "both": "mixed"}
 
@@ -133,7 +139,7 @@ def what_was_run(run: RunSection) -> str:
     profile, chain = run.profile, []
     if load := profile.load:
         rate = _PACES.get(load.pace.words, load.pace.words)
-        chain.append(f"{load.producers} producers, {rate}, {load.size} bytes")
+        chain.append(f"{load.producers} producers, {rate}, {figure(load.size)} bytes")
     pipeline = profile.pipeline
     through = int(pipeline is not None)
     chain.append(f"{_each(len(run.topics) - through, 'topics')}{profile.partitions} partitions")
@@ -162,7 +168,7 @@ def on_what(run: RunSection, measured_seconds: float | None) -> str:
     broker = run.broker
     where = "embedded broker" if broker.embedded else broker.bootstrap
     version = f" {broker.version}" if broker.version else ""
-    measured = f"measured {measured_seconds:.3g} s" if measured_seconds else "no measurement"
+    measured = f"measured {seconds(measured_seconds)}" if measured_seconds else "no measurement"
     return f"{measured}, Kafka{version}, {where}"
 
 
@@ -182,19 +188,30 @@ class LatencyLine:
     reason: str = ""
 
 
-def latency_lines(latency: LatencySection, trust: Mapping[str, FigureTrust]) -> list[LatencyLine]:
-    """One line for each latency that the run has, or could have; of polls where it has none of messages."""
+def heads(names: Sequence[str] = FIGURES) -> tuple[str, ...]:
+    """The heads of figures: `p99.9` for `p99_9`."""
+    return tuple(name.replace("_", ".") for name in names)
+
+
+def latency_lines(
+    latency: LatencySection, trust: Mapping[str, FigureTrust], names: Sequence[str] = FIGURES
+) -> list[LatencyLine]:
+    """One line for each latency that the run has, or could have; of polls where it has none of messages.
+
+    `names` are the figures of each.
+    """
     lines = []
     for path, words in _PATHS.items():
         kinds = getattr(latency, path).kinds
         if any(figures and figures.p50_ms is not None for figures in kinds.values()):
             for kind, figures in kinds.items():
-                lines += _both(_latency_line(words, kind, figures, _below(trust, f"latency.{path}.{kind}.")), figures)
+                line = _latency_line(words, kind, figures, _below(trust, f"latency.{path}.{kind}."), names)
+                lines += _both(line, figures, names)
     for name, words in _SINGLE.items():
         if figures := getattr(latency, name):
             kind = _CLOCKS.get(figures.clock or "", "") if isinstance(figures, RecordAge) else ""
-            lines.append(_latency_line(words, kind, figures, _below(trust, f"latency.{name}.")))
-    return lines or [_latency_line("poll", "", latency.poll, {})]
+            lines.append(_latency_line(words, kind, figures, _below(trust, f"latency.{name}."), names))
+    return lines or [_latency_line("poll", "", latency.poll, {}, names)]
 
 
 def _below(trust: Mapping[str, FigureTrust], prefix: str) -> dict[str, FigureTrust]:
@@ -202,15 +219,14 @@ def _below(trust: Mapping[str, FigureTrust], prefix: str) -> dict[str, FigureTru
     return {path.removeprefix(prefix): each for path, each in trust.items() if path.startswith(prefix)}
 
 
-def _both(line: LatencyLine, figures: LatencyFigures | None) -> list[LatencyLine]:
+def _both(line: LatencyLine, figures: LatencyFigures | None, names: Sequence[str]) -> list[LatencyLine]:
     """A latency, and beside one that is censored what it would look like if messages that never came did not count."""
     if not figures or not figures.delivered:
         return [line]
-    known = {**dict(figures.delivered), "max_ms": figures.max_ms}
-    return [
-        line,
-        LatencyLine(line.path, DELIVERED_ONLY, tuple(significant(known[f"{name}_ms"]) for name in PERCENTILES)),
-    ]
+    # Moments are of delivered messages in any case; not every percentile is known of them alone.
+    known = {**dict(figures.delivered), **{f"{name}_ms": figures.ms(name) for name in MOMENTS}}
+    cells = tuple(significant(known.get(f"{name}_ms")) for name in names)
+    return [line, LatencyLine(line.path, DELIVERED_ONLY, cells)]
 
 
 def is_censored(lines: Sequence[LatencyLine]) -> bool:
@@ -219,13 +235,13 @@ def is_censored(lines: Sequence[LatencyLine]) -> bool:
 
 
 def _latency_line(
-    path: str, kind: str, figures: LatencyFigures | None, trust: Mapping[str, FigureTrust]
+    path: str, kind: str, figures: LatencyFigures | None, trust: Mapping[str, FigureTrust], names: Sequence[str]
 ) -> LatencyLine:
     """Marked with `>` where messages that never came may make it more; an interval where a figure is bounded."""
     if figures is None:
-        return LatencyLine(path, kind, (UNKNOWN,) * len(PERCENTILES))
-    cells = tuple(_percentile(figures, name, trust.get(f"{name}_ms")) for name in PERCENTILES)
-    lacking = next((name for name in PERCENTILES if figures.ms(name) is None), None)
+        return LatencyLine(path, kind, (UNKNOWN,) * len(names))
+    cells = tuple(_percentile(figures, name, trust.get(f"{name}_ms")) for name in names)
+    lacking = next((name for name in names if figures.ms(name) is None), None)
     # What follows a colon explains the reason, at more length than a line has.
     return LatencyLine(path, kind, cells, figures.reasons.get(f"{lacking}_ms", "").partition(": ")[0])
 
@@ -280,7 +296,7 @@ def no_troubles(delivery: DeliverySection) -> str:
     return f"none {listed(empty, 'or')}" if empty else ""
 
 
-def cores(processes: Sequence[ProcessUsage]) -> list[tuple[str, str]]:
+def cores_by_role(processes: Sequence[ProcessUsage]) -> list[tuple[str, str]]:
     """Each role, in the number that there are of it, and the cores that it used."""
     return [told for role in ("producer", "consumer", "broker") if (told := _cores(processes, role))]
 
@@ -290,8 +306,8 @@ def _cores(processes: Sequence[ProcessUsage], role: str) -> tuple[str, str] | No
     if not used:
         return None
     if len(used) > FEW_WORKERS:
-        return f"{len(used)} {role}s", f"{min(used):.2f} to {max(used):.2f}"
-    return f"{role}{'s' if len(used) > 1 else ''}", " + ".join(f"{each:.2f}" for each in used)
+        return f"{len(used)} {role}s", f"{cores(min(used))} to {cores(max(used))}"
+    return f"{role}{'s' if len(used) > 1 else ''}", " + ".join(map(cores, used))
 
 
 def spare(resources: ResourcesSection) -> str:
@@ -317,4 +333,13 @@ def passed(expectations: Sequence[ExpectationResult]) -> str:
 
 def found(expectation: ExpectationResult) -> str:
     """What was found in place of what was wanted, or why nothing was."""
-    return expectation.reason or f"found {expectation.found}"
+    return expectation.reason or f"found {found_value(expectation)}"
+
+
+def found_value(expectation: ExpectationResult) -> str:
+    """What was found, with as many digits as it takes to see on which side of the bound it is."""
+    value, shown = expectation.found, figure(expectation.found)
+    if not isinstance(value, float):
+        return shown
+    bound = parse_bound(expectation.wanted)
+    return shown if bound.holds(float(shown.replace(",", ""))) == bound.holds(value) else closely(value)

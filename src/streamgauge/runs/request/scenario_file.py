@@ -3,11 +3,12 @@
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -24,6 +25,8 @@ _SUFFIXES = (_SUFFIX, ".yml")
 _LARGEST_BYTES = 256 << 10
 _INLINE = "scenario"
 """What a scenario that is a mapping is called in messages."""
+_RECREATES = "Recreates "
+_TRY = "Try "
 _LIKE = "Write e.g. --set load.rate=20k/s"
 _FREE_KEYS = ("client", "configs", "expect", "settings")
 """Below these, what is left of a path is one key, dots and all: `load.client.linger.ms`."""
@@ -178,13 +181,37 @@ def _split(path: str) -> list[str]:
 
 
 def described() -> str:
-    """Name and purpose of every shipped scenario, one a line, by topic."""
+    """Name and purpose of every shipped scenario, one a line of at most 80 columns, by topic."""
     width = max(map(len, shipped()))
     blocks = [
-        "\n".join([topic.replace("-", " "), *(f"  {name:<{width}}  {load_scenario(name).about}" for name in scenarios)])
+        "\n".join([topic.replace("-", " "), *(f" {name:<{width}}  {about(name).does}" for name in scenarios)])
         for topic, scenarios in by_topic().items()
     ]
-    return "\n\n".join(blocks)
+    more = "`streamgauge scenarios NAME` prints one, with what it recreates and what to try."
+    return "\n\n".join([*blocks, more])
+
+
+class About(NamedTuple):
+    """What a shipped scenario says of itself, by how its sentences begin."""
+
+    does: str
+    """The first sentence."""
+    more: str
+    recreates: str
+    """Whose run it recreates; empty where nobody's."""
+    tries: str
+    """Settings that are worth a try; empty where none is named."""
+
+
+def about(name: str) -> About:
+    """What the shipped scenario of this name says of itself."""
+    first, *others = re.split(r"(?<=\.) ", load_scenario(name).about)
+    kinds: dict[str, list[str]] = {_RECREATES: [], _TRY: [], "": []}
+    for each in others:
+        kind = next(begin for begin in kinds if each.startswith(begin))
+        kinds[kind].append(each.removeprefix(kind).removesuffix("." if kind else ""))
+    more, recreates, tries = (" ".join(kinds[kind]) for kind in ("", _RECREATES, _TRY))
+    return About(first.removesuffix("."), more, recreates, tries)
 
 
 def yaml_text(scenario: Scenario) -> str:

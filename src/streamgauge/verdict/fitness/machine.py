@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from streamgauge.domain.text.numbers import significant
 from streamgauge.verdict.calibration import Calibration
 
 Status = Literal["ok", "warn", "fail", "unknown"]
@@ -69,8 +68,3 @@ def untold(name: str, machine: Machine, meaning: str, *, linux: bool = False) ->
     return Finding(
         name, "unknown", f"{system} has no equivalent" if has_none else f"{system} does not report it", meaning
     )
-
-
-def gib(size: float) -> str:
-    """A size in GiB."""
-    return f"{significant(size / GIB)} GiB"

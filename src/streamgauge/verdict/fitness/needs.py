@@ -3,8 +3,8 @@
 import math
 from typing import Final
 
-from streamgauge.domain.text.numbers import whole
-from streamgauge.verdict.fitness.machine import ELSEWHERE, GIB, Finding, Machine, gib, untold
+from streamgauge.domain.text.numbers import size, whole
+from streamgauge.verdict.fitness.machine import ELSEWHERE, GIB, Finding, Machine, untold
 
 PYTHON_NEEDED: Final = (3, 11)
 MEMORY_NEEDED: Final = 1.5 * GIB
@@ -56,8 +56,8 @@ def memory(machine: Machine) -> Finding:
     free = machine.memory_available_bytes
     if free is None:
         return untold("memory", machine, "A machine that runs out of memory swaps, or ends the broker.")
-    total = "" if machine.memory_bytes is None else f" of {gib(machine.memory_bytes)}"
-    return _room("memory", free, f"{gib(free)} free{total}", f"End other programs, or measure elsewhere: {ELSEWHERE}")
+    total = "" if machine.memory_bytes is None else f" of {size(machine.memory_bytes)}"
+    return _room("memory", free, f"{size(free)} free{total}", f"End other programs, or measure elsewhere: {ELSEWHERE}")
 
 
 def memory_limit(machine: Machine) -> Finding:
@@ -67,12 +67,12 @@ def memory_limit(machine: Machine) -> Finding:
         return untold("memory limit", machine, "A limit would end the broker when it is reached.", linux=True)
     if math.isinf(limit):
         return Finding("memory limit", "ok", "none", "Nothing is ended before the machine is full.")
-    return _room("memory limit", limit, gib(limit), "docker update --memory 8g --memory-swap 8g CONTAINER")
+    return _room("memory limit", limit, size(limit), "docker update --memory 8g --memory-swap 8g CONTAINER")
 
 
 def _room(name: str, room: float, found: str, remedy: str) -> Finding:
     if room < MEMORY_NEEDED:
-        what = f"Broker and workers, and Spark after them, need {gib(MEMORY_NEEDED)}."
+        what = f"Broker and workers, and Spark after them, need {size(MEMORY_NEEDED)}."
         return Finding(name, "fail", found, what, remedy)
     if room < MEMORY_AMPLE:
         what = "Enough to run; little is left for the page cache, so that consumers may read from the disk."
@@ -85,11 +85,11 @@ def disk(machine: Machine) -> Finding:
     free, where = machine.disk_free_bytes, machine.run_folder or "the run folder"
     if free is None:
         return untold("disk", machine, "A run whose disk is full loses rows and is not valid.")
-    found, remedy = f"{gib(free)} free for {where}", "streamgauge run baseline --out DIR, on a larger disk"
+    found, remedy = f"{size(free)} free for {where}", "streamgauge run baseline --out DIR, on a larger disk"
     if free < DISK_NEEDED:
         return Finding("disk", "fail", found, "Rows, and the log of an embedded broker, do not fit.", remedy)
     if free < DISK_AMPLE:
-        what = "Enough for short runs: 10,000 messages a second of 512 bytes fill 1 GiB in three minutes."
+        what = "Enough for short runs: 10,000 messages a second of 512 bytes fill 1 GB in three minutes."
         return Finding("disk", "warn", found, what, remedy)
     return Finding("disk", "ok", found, "Rows, and the log of an embedded broker, have enough space.")
 

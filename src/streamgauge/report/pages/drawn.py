@@ -1,0 +1,87 @@
+"""What a terminal is drawn: the rate over time, and the distribution of a latency."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from streamgauge.domain.text.bars import Signs, bar, line
+from streamgauge.domain.text.numbers import closely, percent, significant
+from streamgauge.result import Result
+from streamgauge.result.model.latency import CdfPoint, LatencyFigures
+
+LINE_CELLS: Final = 48
+BAR_CELLS: Final = 40
+MOST_ROWS: Final = 8
+FEWEST_SECONDS: Final = 3
+NEARLY: Final = 0.01
+"""What a second may lack and still count as whole, in seconds."""
+NEARLY_NONE: Final = 1e-9
+_RATES: Final = {"received": "received_per_second", "sent": "sent_per_second"}
+_PATHS: Final = {"end_to_end": "end-to-end", "ack": "ack"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One bar: up to which latency, how long, and for which share of the messages."""
+
+    upto: str
+    bar: str
+    share: str
+
+
+def rate_line(result: Result, signs: Signs) -> str:
+    """The rate of each second of the measure phase, from 0, and between what it lay; empty where that is not known."""
+    length = result.throughput.measured_seconds
+    if not length:
+        return ""
+    # The last second may be cut, and would look like a fall.
+    within = [each for each in result.timeline if 0 <= each.second <= length - 1 + NEARLY]
+    for stage, key in _RATES.items():
+        rates = [getattr(each, key) for each in within]
+        known = [rate for rate in rates if rate is not None]
+        if len(known) >= FEWEST_SECONDS and getattr(result.throughput, key) is not None:
+            ends = dict.fromkeys([significant(min(known)), significant(max(known))])
+            return f"{stage} {line(rates, LINE_CELLS, signs)} {' to '.join(ends)}/s"
+    return ""
+
+
+def histogram(result: Result, signs: Signs) -> list[Row]:
+    """A bar for each range of the latency that counts most, under a head; empty where none can be drawn."""
+    for path, words in _PATHS.items():
+        for kind, figures in getattr(result.latency, path).kinds.items():
+            if figures and figures.cdf:
+                trust = result.trust.get(f"latency.{path}.{kind}.p50_ms")
+                doubt = ", not believed" if trust and trust.trust == "not_believed" else ""
+                head = Row("ms", f"{words} {kind} time{doubt}", "messages")
+                return [head, *_rows(_shares(figures), signs)]
+    return []
+
+
+def _shares(figures: LatencyFigures) -> list[tuple[str, float]]:
+    """The share of messages in each range; the rest is those that took longer, or never arrived."""
+    points: Sequence[CdfPoint] = figures.cdf
+    below = [0.0, *(point.share for point in points)]
+    shares = [(f"<= {closely(point.le_ms)}", point.share - below[at]) for at, point in enumerate(points)]
+    rest = 1.0 - below[-1]
+    never = [("never", rest)] if rest > NEARLY_NONE else []
+    return _fewer([*_without_ends(shares), *never])
+
+
+def _without_ends(shares: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Without the ranges before the first message and after the last one."""
+    filled = [at for at, (_, share) in enumerate(shares) if share > 0]
+    return shares[filled[0] : filled[-1] + 1] if filled else []
+
+
+def _fewer(shares: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """At most MOST_ROWS: the lowest ranges are joined while they are too many, for the tail is what one looks at."""
+    surplus = len(shares) - MOST_ROWS
+    if surplus <= 0:
+        return shares
+    joined, rest = shares[: surplus + 1], shares[surplus + 1 :]
+    return [(joined[-1][0], sum(share for _, share in joined)), *rest]
+
+
+def _rows(shares: Sequence[tuple[str, float]], signs: Signs) -> list[Row]:
+    most = max((share for _, share in shares), default=0.0)
+    return [Row(upto, bar(share / most, BAR_CELLS, signs), percent(share)) for upto, share in shares]
