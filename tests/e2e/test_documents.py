@@ -39,6 +39,8 @@ def adapted(line: str, bootstrap: str) -> tuple[list[str], str | None]:
         words += [f"--set={setting}" for setting in short]
         if not {"--bootstrap", "--client-config"} & set(words):
             words += ["--bootstrap", bootstrap]
+    if words[0] == "calibrate":
+        words = ["calibrate", "--quick", *(["--json"] if "--json" in words else [])]
     return words, file.strip() or None
 
 

@@ -117,7 +117,7 @@ def test_half_an_hour_is_drawn_and_fits(make: Make, see: Callable[..., Seen], wi
     seen = see(path, width=width, dark=dark)
     assert seen.ask("document.documentElement.dataset.figures") == "drawn"
     figures = seen.ask(DRAWN)
-    assert len(figures) == 12
+    assert len(figures) == 13
     for figure in figures:
         assert figure["drawn"] == "yes", figure
         assert figure["marks"] > 0, figure
@@ -164,7 +164,7 @@ def test_lag_backpressure_and_recovery_are_drawn(
     seen = see(path, width=width, dark=dark)
     assert seen.ask("document.documentElement.dataset.figures") == "drawn"
     figures = {figure["name"]: figure for figure in seen.ask(DRAWN)}
-    assert len(figures) == 12 + len(NEW) + (policy is credited)
+    assert len(figures) == 13 + len(NEW) + (policy is credited)
     for name in (*NEW, "rates", "latency"):
         figure = figures[name]
         assert figure["drawn"] == "yes", figure
