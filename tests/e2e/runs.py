@@ -6,16 +6,19 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pytest
 
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.clock import monotonic_ns
+from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.parts import close_left_open
-from streamgauge.runs.conduct.conduct import conduct
+from streamgauge.runs.conduct.conduct import conducted
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.trust import Trust
+from streamgauge.runs.rows.recover import alone
 from streamgauge.scenario import parse
 
 Conducted = Callable[..., RunFolder]
@@ -35,7 +38,11 @@ def conducting(broker: EmbeddedBroker, java: Java, out: Path, plain: Mapping[str
 
 def carried_out(request: Request) -> RunFolder:
     """The folder of a run that is over, its rows ready to be read."""
-    folder = conduct(request, Interrupts(), lambda _: None)
+    with conducted(request, Interrupts(), lambda _: None) as folder:
+        # Until its analysis holds it, nobody else can.
+        with pytest.raises(BadInput, match="is still active"):
+            alone(folder)
+        alone(folder, owned=True).close()
     close_left_open(folder)
     return folder
 

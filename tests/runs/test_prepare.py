@@ -1,5 +1,6 @@
 """When archives of Java classes are made: after a result that somebody waited for, or where `doctor` is told to."""
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,7 +31,8 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
         return note
 
-    monkeypatch.setattr(running, "conduct", noting("conduct", RunFolder(tmp_path)))
+    conduct = noting("conduct", RunFolder(tmp_path))
+    monkeypatch.setattr(running, "conducted", contextlib.contextmanager(lambda *_: iter([conduct()])))
     monkeypatch.setattr(running, "analyse", noting("analyse", Exit.DONE))
     monkeypatch.setattr(archives, "make_way", noting("make way"))
     monkeypatch.setattr(archives, "are_made", noting("look", result=False))

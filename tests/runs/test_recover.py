@@ -1,6 +1,7 @@
 """Folders of runs whose supervisor was killed: who may touch them, and what their cells still say."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from streamgauge.engine.supervise.local import LocalLauncher
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.facts import read_facts, write_facts
 from streamgauge.record.parts import hold
-from streamgauge.runs.rows.recover import alone, completed, recovered, sweep
+from streamgauge.runs.rows.recover import alone, completed, own, recovered, sweep
 
 SCENARIO = {
     "name": "x", "topic": {"name": "x"}, "load": {"rate": "10/s", "producers": 1, "size": 64},
@@ -35,6 +36,7 @@ def folder(tmp_path: Path, memory: Path) -> RunFolder:
     """A run that was killed two seconds after its load began."""
     folder = RunFolder(tmp_path / "run")
     folder.root.mkdir()
+    folder.events.mkdir()
     worker = WorkerFacts(name="producer-0", role="producer", number=0, members=[0])
     phases = [Phase(name="warmup", from_ns=0, to_ns=10**9), Phase(name="measure", from_ns=10**9, to_ns=3 * 10**9)]
     values: dict[str, Any] = {
@@ -69,6 +71,23 @@ def test_a_folder_whose_run_goes_on_is_left_alone(folder: RunFolder) -> None:
         alone(folder)
     with alone(folder), pytest.raises(BadInput, match="its run, or another analysis or report, is still active"):
         alone(folder)
+    alone(folder).close()
+
+
+def test_nobody_comes_between_the_load_of_a_run_and_its_analysis(folder: RunFolder) -> None:
+    """The run owns its folder while no worker holds it any more, and gets it alone without waiting."""
+    with own(folder):
+        with pytest.raises(BadInput, match="is still active"):
+            alone(folder)
+        with hold(folder), pytest.raises(BadInput, match="is still active"):
+            alone(folder, owned=True)
+        alone(folder, owned=True).close()
+    alone(folder).close()
+
+
+def test_a_folder_without_events_can_be_held(folder: RunFolder) -> None:
+    """A report needs none."""
+    shutil.rmtree(folder.events)
     alone(folder).close()
 
 
@@ -117,7 +136,7 @@ def test_without_its_cells_a_run_is_told_as_killed(folder: RunFolder) -> None:
     assert recovered(folder).reasons == [KILLED]
     assert read_facts(folder).workers[0].next_seqs is None
     completed(folder, lambda _: None)
-    assert not folder.events.exists()
+    assert not list(folder.events.iterdir())
 
 
 def test_a_copy_of_a_living_run_does_not_take_its_cells(folder: RunFolder, cells: Path, tmp_path: Path) -> None:

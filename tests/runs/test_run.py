@@ -1,5 +1,7 @@
 """One run as a whole: what it says of its scenario before it begins, and what it does when the user has had enough."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from streamgauge.processes.jvm.java import Java
 from streamgauge.runs import run as running
 from streamgauge.runs.request.request import Request
 from streamgauge.scenario import parse
+from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display, Quiet
 
 
@@ -33,7 +36,7 @@ def test_a_disk_that_may_become_full_is_told_before_anything_begins(
     def conduct(*_: object) -> None:
         raise Interrupted("it begins")
 
-    monkeypatch.setattr(running, "conduct", conduct)
+    monkeypatch.setattr(running, "conducted", conduct)
     monkeypatch.setattr("streamgauge.runs.request.request.free_bytes", lambda _: free)
     scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "100k/s", "size": 512}})
     request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
@@ -50,15 +53,39 @@ def test_impatience_that_comes_when_the_run_is_just_over_is_heeded(
 ) -> None:
     """Nothing is analysed; how to do that is said."""
 
-    def conduct(_: object, interrupts: Interrupts, *__: object) -> RunFolder:
+    @contextlib.contextmanager
+    def conducted(_: object, interrupts: Interrupts, *__: object) -> Iterator[RunFolder]:
         interrupts.begin_load()
         interrupts.note()
         interrupts.end_load()
         interrupts.note()
-        return RunFolder(tmp_path)
+        yield RunFolder(tmp_path)
 
-    monkeypatch.setattr(running, "conduct", conduct)
+    monkeypatch.setattr(running, "conducted", conducted)
     scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "1/s", "size": 512}})
     request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
     with pytest.raises(Interrupted, match=f"^stopped at once; recorded events are kept: .* {tmp_path}$"):
         running.run(request, show=lambda *_: pytest.fail("analysed"))
+
+
+def test_a_run_keeps_its_folder_until_its_report_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An `analyse` from outside, just after the load, must not be what the run itself has to wait for."""
+    kept: list[bool] = []
+
+    @contextlib.contextmanager
+    def conducted(*_: object) -> Iterator[RunFolder]:
+        kept.append(True)
+        yield RunFolder(tmp_path)
+        kept.clear()
+
+    def analyse(*_: object, owned: bool, **__: object) -> Exit:
+        assert owned
+        assert kept
+        return Exit.DONE
+
+    monkeypatch.setattr(running, "conducted", conducted)
+    monkeypatch.setattr(running, "analyse", analyse)
+    scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "1/s", "size": 512}})
+    request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
+    assert running.run(request).code == Exit.DONE
+    assert not kept

@@ -21,16 +21,18 @@ def analyse(
     show: Show = lambda *_: None,
     figures: bool = False,
     percentiles: Sequence[str] | None = None,
+    owned: bool = False,
 ) -> Exit:
     """Recompute the results from the recorded events and write the report; returns the exit code that the run deserves.
 
     `show` gets the result in any case, also where the report cannot be written. `master` names a Spark
-    cluster; `percentiles` are the figures of latencies in summary.md.
+    cluster; `percentiles` are the figures of latencies in summary.md; `owned` says that the caller conducted the run
+    and keeps others from it.
 
     Raises BadInput while the run goes on or another process analyses or reports it, RunFailed if there is no result,
     Interrupted on Ctrl-C. The recorded events are kept in any case.
     """
-    with alone(folder):
+    with alone(folder, owned=owned):
         try:
             facts, result = answered(folder, progress, master=master)
         except (CtrlC, KeyboardInterrupt) as error:

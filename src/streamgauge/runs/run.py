@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 
 from streamgauge.domain.errors import BadInput, Interrupted, RunFailed
@@ -12,7 +12,7 @@ from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.runs import archives
 from streamgauge.runs.analysis import Show, analyse
-from streamgauge.runs.conduct.conduct import conduct, left_in_vain
+from streamgauge.runs.conduct.conduct import conducted, left_in_vain
 from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
@@ -55,18 +55,18 @@ def run(
 
     for line in request.advice():
         progress(line)
-    with _interruptible(interrupts, display):
+    with _interruptible(interrupts, display), ExitStack() as owned:
         with metrics or nullcontext(), display:
             if metrics:
                 progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
-            folder = conduct(request, interrupts, progress, watch, _start_spark)
+            folder = owned.enter_context(conducted(request, interrupts, progress, watch, _start_spark))
         # From here on a signal breaks off what is under way; what came before is looked at once more.
         interrupts.breaks = True
         if interrupts.in_vain:
             raise Interrupted(left_in_vain(folder))
         if interrupts.at_once:
             raise Interrupted(f"stopped at once; recorded events are kept: {folder.analyse_again}")
-        code = analyse(folder, progress, show=show, figures=figures, percentiles=percentiles)
+        code = analyse(folder, progress, show=show, figures=figures, percentiles=percentiles, owned=True)
         if prepare and not archives.are_made(request.java):
             archives.make(request.java, progress)
     return Ended(folder, code)

@@ -34,7 +34,7 @@ from streamgauge.runs.conduct.waiting import IN_VAIN, Waiting
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.trust import check_trust
 from streamgauge.runs.rows.parent import Stands, ask_stands, record_changes, record_source, record_stands
-from streamgauge.runs.rows.recover import sweep
+from streamgauge.runs.rows.recover import own, sweep
 from streamgauge.runs.rows.settle import settle, sources_of_jobs
 from streamgauge.scenario import shareable
 from streamgauge.scenario.model.faults import BROKER
@@ -53,10 +53,25 @@ def conduct(
     over: Callable[[RunFolder, int], None] = lambda *_: None,
     open_target: OpenTarget = target_of,
 ) -> RunFolder:
-    """Carry a scenario out; returns the folder with its rows and run.json. Raises BadInput before anything starts.
+    """As `conducted`; from then on anybody may analyse the run."""
+    with conducted(request, interrupts, progress, watch, over, open_target) as folder:
+        return folder
 
-    `watch` is shown how the run stands, once in a second. `over` is told as soon as nothing is measured any more, with
-    the rows that there are about, unless the user wants to wait for nothing.
+
+@contextlib.contextmanager
+def conducted(
+    request: Request,
+    interrupts: Interrupts,
+    progress: Progress,
+    watch: Callable[[Look], None] | None = None,
+    over: Callable[[RunFolder, int], None] = lambda *_: None,
+    open_target: OpenTarget = target_of,
+) -> Iterator[RunFolder]:
+    """Carry a scenario out; yields the folder with its rows and run.json. Raises BadInput before anything starts.
+
+    Nobody else analyses the run before the block has ended. `watch` is shown how the run stands, once in a second.
+    `over` is told as soon as nothing is measured any more, with the rows that there are about, unless the user wants to
+    wait for nothing.
     """
     check_trust(request.scenario, request.trust)
     _check_faults(request)
@@ -65,24 +80,25 @@ def conduct(
     run_id = f"{clock.local_stamp(pair.wall_ns)}-{request.scenario.name}"
     folder = make_folder(request.out, run_id)
     identity = Identity(run_id, secrets.randbits(32), f"streamgauge-{run_id}-{secrets.token_hex(3)}")
-    with hold(folder):
-        try:
-            # Before a broker is started that would wait for it.
-            connector_jars(request.scenario, progress, Waiting(interrupts))
-            with open_target(request, folder, interrupts, progress) as target:
-                done = _carry_out(request, identity, pair, folder, target, interrupts, progress, watch, over)
-        except Interrupted as error:
-            if request.bootstrap:
-                # What it noted of topics that it made is how `streamgauge topics` finds them.
+    with own(folder):
+        with hold(folder):
+            try:
+                # Before a broker is started that would wait for it.
+                connector_jars(request.scenario, progress, Waiting(interrupts))
+                with open_target(request, folder, interrupts, progress) as target:
+                    done = _carry_out(request, identity, pair, folder, target, interrupts, progress, watch, over)
+            except Interrupted as error:
+                if request.bootstrap:
+                    # What it noted of topics that it made is how `streamgauge topics` finds them.
+                    _remove_empty(folder)
+                    raise
+                raise Interrupted(left_in_vain(folder)) from error
+            except StreamgaugeError:
                 _remove_empty(folder)
                 raise
-            raise Interrupted(left_in_vain(folder)) from error
-        except StreamgaugeError:
-            _remove_empty(folder)
-            raise
-        # The broker is gone, and its data with it: where the disk was full there is room now.
-        _conclude(folder, request, done)
-    return folder
+            # The broker is gone, and its data with it: where the disk was full there is room now.
+            _conclude(folder, request, done)
+        yield folder
 
 
 @dataclass(frozen=True, slots=True)

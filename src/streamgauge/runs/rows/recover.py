@@ -23,14 +23,31 @@ _DRAFT_SECONDS: Final = 60.0
 """A file of cells that has not got its name by then never will."""
 
 
-def alone(folder: RunFolder) -> FolderLock:
+def own(folder: RunFolder) -> contextlib.AbstractContextManager[object]:
+    """Be the only one who works on a run folder as a whole; raises BadInput while somebody else does.
+
+    A run does from its start to the end of its report, so nobody comes between its load and its analysis.
+    """
+    # Workers share the lock of the folder itself. This is another one, and no worker has it.
+    return _exclusive(folder, folder.events) if folder.events.is_dir() else contextlib.nullcontext()
+
+
+def alone(folder: RunFolder, *, owned: bool = False) -> contextlib.ExitStack:
     """Hold a run folder alone; raises BadInput while its run goes on, or somebody else writes to it.
 
-    Also where there is no such folder.
+    Also where there is no such folder. `owned` says that the caller has its `own` already.
     """
+    with contextlib.ExitStack() as held:
+        if not owned:
+            held.enter_context(own(folder))
+        held.enter_context(_exclusive(folder, folder.root))
+        return held.pop_all()
+
+
+def _exclusive(folder: RunFolder, path: Path) -> FolderLock:
     where = str(folder.root)
     try:
-        lock = FolderLock.exclusive(folder.root)
+        lock = FolderLock.exclusive(path)
     except OSError as error:
         # Says best what is wrong with a name that is no run.
         read_facts(folder)
@@ -115,10 +132,7 @@ def _sweep(file: Path) -> None:
         claims = _claims(file)
         folder = RunFolder(Path(claims.run)) if claims else None
         if folder and folder.facts.exists():
-            alone = FolderLock.exclusive(folder.root)
-            if alone is None:
-                return
-            with alone:
+            with alone(folder):
                 recovered(folder)
         file.unlink(missing_ok=True)
 
