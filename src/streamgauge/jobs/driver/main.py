@@ -18,7 +18,6 @@ from typing import IO, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -33,7 +32,7 @@ from streamgauge.jobs.driver.listener import Listener
 from streamgauge.jobs.shipped import catalogue, function
 from streamgauge.processes.functions import JOB_ARGUMENTS, load_function
 from streamgauge.processes.jvm.ending import end
-from streamgauge.processes.jvm.spark import SparkJvm
+from streamgauge.processes.jvm.spark import SparkJvm, silence_failed_queries
 from streamgauge.processes.lines import Orders, Told
 from streamgauge.processes.news import LIMIT, STOP, Processes, read_order
 from streamgauge.processes.scratch import joined
@@ -212,7 +211,7 @@ def _carry_out(spec: QuerySpec, scratch: Path, told: Told, orders: Orders, log: 
     """Start Spark, run the query, end Spark, and tell how it went: None, or why it failed."""
     jvm: SparkJvm | None = None
     spark: SparkSession | None = None
-    _hush()
+    silence_failed_queries()
     try:
         _check(spec)
         jvm = gateway.launched(spec, scratch, log)
@@ -276,12 +275,6 @@ def _leave(spark: SparkSession | None, jvm: SparkJvm | None) -> None:
         stopping.join(_LEAVE_SECONDS)
     if jvm is not None:
         end(jvm.process, _LEAVE_SECONDS)
-
-
-def _hush() -> None:
-    """Keep PySpark from printing failed queries as JSON beside the error that tells of them."""
-    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True
 
 
 if __name__ == "__main__":

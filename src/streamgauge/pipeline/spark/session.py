@@ -17,7 +17,6 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from streamgauge.domain.errors import AnalysisError, WorkerError
@@ -27,7 +26,7 @@ from streamgauge.pipeline.spark.settings import SMALL, Sizing, settings
 from streamgauge.processes.jvm.archive import Archive, archive_of
 from streamgauge.processes.jvm.ending import end
 from streamgauge.processes.jvm.java import Java, find_java
-from streamgauge.processes.jvm.spark import class_path, launched, spark_home
+from streamgauge.processes.jvm.spark import class_path, launched, silence_failed_queries, spark_home
 from streamgauge.processes.places import archive_folder
 from streamgauge.processes.scratch import ANALYSIS, Scratch, scratch_faults
 
@@ -110,7 +109,9 @@ class Sessions:
     def _connected(self, kept: Kept) -> SparkSession:
         if kept.spark is not None:
             return kept.spark
-        _hush()
+        silence_failed_queries()
+        # Py4J tells the root of all loggers that a connection broke.
+        logging.getLogger().addFilter(_is_not_of_py4j)
         try:
             with kept.jvm.announced():
                 gateway: Any = cast("Callable[[], Any]", launch_gateway)()
@@ -214,14 +215,6 @@ def _with_room(scratch: Scratch) -> Scratch:
         scratch.close()
         raise
     return scratch
-
-
-def _hush() -> None:
-    """Keep PySpark and Py4J from printing what failed on the user's terminal, beside the error that tells of it."""
-    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True
-    # Py4J tells the root of all loggers that a connection broke.
-    logging.getLogger().addFilter(_is_not_of_py4j)
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:

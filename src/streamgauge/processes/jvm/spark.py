@@ -4,6 +4,7 @@ Properties go through a file that only we can read, since every user of a machin
 """
 
 import importlib.util
+import logging
 import os
 import subprocess
 import sys
@@ -89,6 +90,12 @@ def class_path(home: Path) -> list[Path]:
     """What Spark puts on the class path of a driver: the folder of its configuration, and its jars."""
     configuration = Path(os.environ.get("SPARK_CONF_DIR") or home / "conf")
     return [*([configuration] if configuration.is_dir() else []), *(home / "jars").glob("*.jar")]
+
+
+def silence_failed_queries() -> None:
+    """Keep PySpark from printing failed queries as JSON beside the error that tells of them."""
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).disabled = True
 
 
 def launched(

@@ -1,6 +1,7 @@
 """Runs whose supervisor was killed: what their shared cells still say is written down before anything is analysed."""
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -29,7 +30,8 @@ def own(folder: RunFolder) -> contextlib.AbstractContextManager[object]:
     A run does from its start to the end of its report, so nobody comes between its load and its analysis.
     """
     # Workers share the lock of the folder itself. This is another one, and no worker has it.
-    return _exclusive(folder, folder.events) if folder.events.is_dir() else contextlib.nullcontext()
+    # `Path.is_dir` raises where a name is too long.
+    return _exclusive(folder, folder.events) if os.path.isdir(folder.events) else contextlib.nullcontext()  # noqa: PTH112
 
 
 def alone(folder: RunFolder, *, owned: bool = False) -> contextlib.ExitStack:
