@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.waiting import until
 
 from streamgauge.cluster import embedded, registry
 from streamgauge.cluster.embedded import EmbeddedBroker
@@ -232,6 +233,8 @@ def broker_like(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     properties = str(tmp_path / "data" / "server.properties")
     words = [*PYTHON, "import signal; signal.pause()", "-Dstreamgauge.broker=broker-1", "kafka.Kafka", properties]
     with subprocess.Popen(words) as started:
+        # The kernel replaces a program in steps, and for a moment a process has no command line.
+        until(psutil.Process(started.pid).cmdline)
         yield started
         started.kill()
 
