@@ -259,7 +259,7 @@ def test_too_small_a_disk_is_told_before_anything_starts(
         start_broker(logs=tmp_path / "logs", java=java, data=tmp_path / "data")
 
     assert str(caught.value) == (
-        f"data folder {tmp_path}/data: its disk has 26 MB left; a broker needs 64 MB. "
+        f"data folder {tmp_path}/data: its disk has 26.0 MB left; a broker needs 64.0 MB. "
         "Free space, or choose a folder on another disk"
     )
     assert not (tmp_path / "data").exists()

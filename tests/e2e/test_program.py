@@ -300,7 +300,7 @@ def test_help_teaches(command: list[str], call: Call) -> None:
     done = call(*command, "--help")
 
     assert done.code == 0
-    assert "Example" in done.out or "Commands" in done.out
+    assert "Example" in done.out or " COMMAND " in done.out
 
 
 def test_the_resolved_scenario_is_printed() -> None:

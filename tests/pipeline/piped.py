@@ -59,13 +59,16 @@ class Piped:
             stays[gone] = False
         stamp = {"producer": 0, "seq": self.seq, "due_ns": self.due, "sent_ns": self.sent}
         at_source = {"topic": 0, "partition": self.partition, "offset": self.offset}
-        run.events("sent", stamp | at_source | {"acked_ns": self.appended, "size_bytes": 100}, "producer-0")
+        told = {"handed_ns": self.sent + 50_000, "waited_ns": 0, "polled_ns": self.appended - 100_000}
+        sent = {"acked_ns": self.appended, "size_bytes": 100}
+        run.events("sent", stamp | at_source | sent | told, "producer-0")
         appended = at_source | {"producer": 0, "seq": self.seq, "append_ms": wall_ms(self.appended)}
         run.events("appended", appended | {"expected": expected}, "reader-0")
         got = {name: each[stays] if isinstance(each, np.ndarray) else each for name, each in stamp.items()}
         at_sink = {"topic": 1, "group": 0, "consumer": 0, "partition": self.to[stays], "offset": self.place[stays]}
         got |= {"poll": self.seq[stays], "append_ms": wall_ms(self.written)[stays], "intact": True, "size_bytes": 100}
-        run.events("received", got | at_sink | {"received_ns": self.received[stays]}, "consumer-0")
+        times = {"received_ns": self.received[stays], "empty_ns": self.received[stays] - 100_000}
+        run.events("received", got | at_sink | times, "consumer-0")
         self._again(run)
         self._batches(run)
         self._lag(run)
@@ -97,6 +100,7 @@ class Piped:
                 "topic": 1, "group": 0, "consumer": 0, "poll": COUNT + again, "producer": 0, "seq": self.seq[again],
                 "partition": self.to[again], "offset": place, "append_ms": wall_ms(self.written[again] + SECOND),
                 "due_ns": self.due[again], "sent_ns": self.sent[again], "received_ns": self.received[again] + SECOND,
+                "empty_ns": self.received[again] + SECOND - 100_000,
                 "size_bytes": 100, "intact": True,
             },
             "consumer-0", 1,

@@ -121,8 +121,11 @@ class History:
 
 
 def bounds(folder: RunFolder) -> dict[str, dict[str, Any]]:
+    """The rows by their metrics; only stages of pipelines have high ends."""
     rows = pq.read_table(folder.tables / "bounds.parquet").to_pylist()
-    return {row.pop("metric"): row for row in rows}
+    ends = [name for name in rows[0] if name.endswith("_high_ms") and name != "mad_high_ms"]
+    assert {row[name] for row in rows for name in ends} == {None}
+    return {row.pop("metric"): {name: value for name, value in row.items() if name not in ends} for row in rows}
 
 
 def shown(low: LowEnds | None) -> dict[str, Any]:

@@ -89,8 +89,31 @@ def test_micro_batches_of_a_pass(run: Any) -> None:
     end_to_end = row(folder, "latency", metric="end_to_end_response", scope="measure")
     assert end_to_end["max_ms"] == (made.received - made.due)[measured].max() / MS
 
+    _check_bounds(folder, made, measured)
     _check_own_account(folder, made, again)
     _check_lag(folder, made)
+
+
+def _check_bounds(folder: Any, made: Piped, measured: Any) -> None:
+    """Each stage was as long as its interval says: to the nanosecond, and had the message been sent when it was due.
+
+    Or passed its first edge then, and its second one as it did.
+    """
+    exact = [each[measured] for each in (made.due, made.sent, made.appended, made.began, made.written, made.received)]
+    late = exact[1] - exact[0]
+    punctual = [exact[0], *(each - late for each in exact[1:])]
+    for number, name in enumerate([*STAGES, "stage_all"]):
+        begin, end = (number, number + 1) if number < len(STAGES) else (0, 5)
+        found = row(folder, "bounds", metric=name)
+        assert found["known"]
+        for begins, ends in ((exact, exact), (punctual, punctual), (punctual, exact)):
+            values = ends[end] - begins[begin]
+            told = {"min": values.min() / MS, "mean": values.mean() / MS, "max": values.max() / MS}
+            told |= {f"p{share}": rank(values, share / 100) for share in (50, 90, 99)}
+            for figure, value in told.items():
+                low, high = found[f"{figure}_ms"], found[f"{figure}_high_ms"]
+                assert low * 0.99 <= value <= high * 1.01, (name, figure)
+                assert high - low <= 3.2 + 0.05 * value, (name, figure)
 
 
 def _check_own_account(folder: Any, made: Piped, again: int) -> None:

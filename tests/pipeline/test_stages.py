@@ -53,6 +53,26 @@ def test_a_stage_begins_at_the_last_edge_that_is_known(
     assert (found.begin, found.error_ms) == (begin, error_ms)
 
 
+@pytest.mark.parametrize(
+    ("missing", "stage", "rounding"),
+    [
+        ((), "stage_schedule", (0, 0, False)),
+        ((), "stage_produce", (0, 1_000_000, True)),
+        ((), "stage_wait", (1_000_000, 1_000_000, True)),
+        ((), "stage_deliver", (1_000_000, 0, True)),
+        ((), WHOLE, (0, 0, False)),
+        ((DUE,), "stage_produce", (0, 1_000_000, False)),
+        ((DUE,), "stage_deliver", (1_000_000, 0, True)),
+    ],
+)
+def test_edges_are_rounded_down_and_all_but_the_first_move(
+    missing: tuple[str, ...], stage: str, rounding: tuple[int, int, bool]
+) -> None:
+    known = {each.name: each for each in stages(dict.fromkeys(missing, "why"))}
+
+    assert known[stage].rounding(known[WHOLE].begin) == rounding
+
+
 ADVANCES = st.lists(
     st.builds(
         lambda began, partition, first, length: Advanced(began, partition, first, first + length),

@@ -16,6 +16,7 @@ from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.catalogue import figures
 from streamgauge.report.figures.passage import MOST_BATCHES, thinned
 from streamgauge.report.pages import html, passage
+from streamgauge.report.pages.belief import Doubted
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import to_markdown
 from streamgauge.report.pages.terminal import summary
@@ -40,6 +41,13 @@ def stage(name: str, begin: str | None, end: str, mean: float | None, **more: An
     )
 
 
+def ends(name: str, value: float, error: float) -> Row:
+    """A stage whose figures may all be off by so much."""
+    figures_ = ("mean", "min", "p50", "p90", "p99", "max")
+    low = {f"{each}_ms": value - error for each in figures_}
+    return blank("bounds", metric=name, known=True, **low, **{f"{each}_high_ms": value + error for each in figures_})
+
+
 def piped(facts: Row, tables: Tables) -> None:
     """Spark passes messages on in micro-batches; its driver died once and was back after 6 s."""
     facts["scenario"]["pipeline"] = {"job": {"pass": {}}, "engine": {"micro-batch": {}}}
@@ -61,6 +69,9 @@ def piped(facts: Row, tables: Tables) -> None:
     tables["waterfall"] = [
         *(stage(name, edges[place], end, 10.0 * place) for place, (name, end) in enumerate(STAGES.items())),
         stage(WHOLE, "due", "received", 100.0, share=1.0, null_count=0),
+    ]
+    tables["bounds"] = [row for row in tables.get("bounds", []) if not row["metric"].startswith("stage_")] + [
+        ends(row["stage"], row["mean_ms"], min(row["mean_ms"], 0.5)) for row in tables["waterfall"]
     ]
     tables["query"] = [
         blank("query", second=-8.0, start=0, event="started"),
@@ -167,6 +178,46 @@ def test_a_stage_that_is_not_there_is_not_shown(make: Make) -> None:
     assert [row[0] for row in passage.stages(assemble(make(real_time)))] == [
         "schedule", "produce", "process", "deliver", "all together",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("error", "trust", "shown"),
+    [
+        pytest.param(0.4, "believed", "10.0 ms", id="a tenth"),
+        pytest.param(1.0, "bounded", "9.00 ms to 11.0 ms", id="a millisecond of two clocks"),
+        pytest.param(6.0, "not_believed", "10.0 ms", id="a stalled generator"),
+    ],
+)
+def test_a_stage_is_as_good_as_its_interval(make: Make, error: float, trust: str, shown: str) -> None:
+    """Which has two ends: it may have been shorter or longer."""
+
+    def change(facts: Row, tables: Tables) -> None:
+        piped(facts, tables)
+        tables["bounds"] = [row for row in tables.get("bounds", []) if row["metric"] != "stage_produce"]
+        tables["bounds"].append(ends("stage_produce", 10.0, error))
+
+    result = assemble(make(change))
+
+    found = result.trust["pipeline.stages.1.p99_ms"]
+    assert (found.value, found.low, found.high, found.trust) == (10.0, 10.0 - error, 10.0 + error, trust)
+    p99 = passage.stages(result)[1][6]
+    assert (str(p99), isinstance(p99, Doubted)) == (shown, trust == "not_believed")
+    assert result.verdict.state == ("in_part" if trust == "not_believed" else "valid")
+    assert (f"~~{shown}~~" in to_markdown(result)) is (trust == "not_believed")
+
+
+def test_stages_without_bounds_are_not_believed(make: Make) -> None:
+    """As of runs that older versions analysed; a check that names latencies takes those that have none."""
+
+    def unknown(facts: Row, tables: Tables) -> None:
+        piped(facts, tables)
+        for row in tables["bounds"]:
+            row["known"] = row["known"] and not row["metric"].startswith("stage_")
+
+    trust = assemble(make(unknown)).trust
+
+    assert {each.trust for path, each in trust.items() if path.startswith("pipeline.stages.")} == {"not_believed"}
+    assert "it is not known of every message" in trust["pipeline.stages.5.p50_ms"].because[0]
 
 
 def test_what_comes_from_outside_is_escaped(make: Make) -> None:

@@ -124,6 +124,19 @@ def test_a_quota_takes_what_has_no_bounds(make: Make) -> None:
     assert (flat_out[P99].trust, flat_out[SENT].because[-1]) == ("believed", "cpu_quota failed")
 
 
+@pytest.mark.parametrize(
+    ("failed", "taken"),
+    [(None, []), ("schedule", []), ("worker_cpu", ["latency.poll.p99_ms"]), ("cpu_quota", ["latency.poll.p99_ms"])],
+)
+def test_what_the_load_itself_did_is_as_long_as_it_was(make: Make, failed: str | None, taken: list[str]) -> None:
+    """Unless it had no core: then nobody knows how long its calls take."""
+    trust = assemble(make(*([failing(failed)] if failed else []), judged=failed is None)).trust
+
+    own = {path: trust[path] for path in ("latency.poll.p99_ms", "schedule_delay.p99_ms")}
+    assert {each.value == each.low == each.high for path, each in own.items() if path not in taken} == {True}
+    assert [path for path, each in own.items() if each.trust == "not_believed"] == taken
+
+
 def test_a_starved_broker_is_named_and_takes_nothing(make: Make) -> None:
     """It had no core in a tenth of the time: the slowest tenth may be of this machine."""
     found = trust_of(make, look("broker", run_delay_share=1.5, cpu_cores=0.4))

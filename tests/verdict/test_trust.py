@@ -59,6 +59,8 @@ def check(name: str, status: Any = "fail", about: Any = "instrument") -> Check:
         pytest.param(check("clock"), "throughput.sent_per_second", False, id="and no rates"),
         pytest.param(check("start_transient"), "latency.ack.service.p99_ms", True, id="a cold start takes the tail"),
         pytest.param(check("start_transient"), "latency.ack.service.p50_ms", False, id="and no median"),
+        pytest.param(check("wall_clock"), "pipeline.stages.2.p50_ms", True, id="stages are told by wall clocks"),
+        pytest.param(check("wall_clock"), "latency.ack.service.p50_ms", False, id="and latencies of messages are not"),
         pytest.param(check("dropped_rows"), "delivery.lost", True, id="lost rows take all"),
         pytest.param(check("not heard of"), "lag.committed.max", True, id="as does what is not in the table"),
         pytest.param(check("lost", about="system"), "delivery.lost", False, id="the system takes nothing"),

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.domain.latency.bounds import UNKNOWN, WIDEST_US, Widths, low_ends, widest_ns, width_class
+from streamgauge.domain.latency.bounds import UNKNOWN, WIDEST_US, Widths, high_ends, low_ends, widest_ns, width_class
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets
 
@@ -71,6 +71,38 @@ def test_the_truth_of_moments_lies_within(messages: list[tuple[int, int]], data:
     least, most = found.mad_ns
     middle = sorted(truth)[(len(truth) + 1) // 2 - 1]
     assert least <= sorted(abs(value - middle) for value in truth)[(len(truth) + 1) // 2 - 1] <= most
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**12), WIDTHS), min_size=1, max_size=50), st.booleans(), st.data())
+def test_what_is_rounded_and_moved_lies_between_both_ends(
+    messages: list[tuple[int, int]], moves: bool, data: st.DataObject
+) -> None:
+    """A duration whose begin and end are told in whole milliseconds, and may have been earlier by its width."""
+    ms, truth = 1_000_000, []
+    for value, width in messages:
+        earlier = data.draw(st.integers(0, width))
+        later = data.draw(st.integers(0, width)) if moves else 0
+        rounded = data.draw(st.integers(1 - ms, ms - 1))
+        truth.append(max(0, value - earlier + later + rounded))
+
+    low, high = low_ends(counted(messages), less_ns=ms), high_ends(counted(messages), ms, moves=moves)
+
+    assert low
+    assert high
+    truth.sort()
+    assert low.min_ns <= truth[0] <= high.min_ns
+    assert low.max_ns <= truth[-1] <= high.max_ns
+    assert low.mean_ns - 1e-3 <= np.mean(truth) <= high.mean_ns + 1e-3
+    for name, rank in PERCENTILES.items():
+        place = max(1, -(-len(truth) * rank // 10_000)) - 1
+        assert low.percentiles_ns[name] <= truth[place] <= high.percentiles_ns[name]
+
+
+def test_of_nothing_there_are_no_ends() -> None:
+    nothing = Widths(*(np.zeros(0, np.int64) for _ in range(3)))
+
+    assert low_ends(nothing) is None
+    assert high_ends(nothing, 0, moves=False) is None
 
 
 def test_equal_counts_may_be_added_up() -> None:

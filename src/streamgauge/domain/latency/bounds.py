@@ -64,29 +64,56 @@ class LowEnds:
     """The least and the most that the median absolute deviation can have been."""
 
 
-def low_ends(widths: Widths, ages: Buckets = EMPTY) -> LowEnds | None:
+@dataclass(frozen=True, slots=True)
+class HighEnds:
+    """The high ends of a duration that may also have been longer, in ns."""
+
+    min_ns: int
+    mean_ns: float
+    max_ns: int
+    percentiles_ns: Mapping[str, int]
+
+
+def low_ends(widths: Widths, ages: Buckets = EMPTY, less_ns: int = 0) -> LowEnds | None:
     """The low ends of messages, of which those in `ages` never came; None where nothing came.
 
-    The low end of a message is the lower edge of its bucket less its width, and not below 0 unless it was itself. What
-    never came counts in percentiles as it does in their values: at its age.
+    The low end of a message is the lower edge of its bucket less its width, and less `less_ns` where its begin is
+    rounded down by so much; it is not below 0 unless the bucket is. What never came counts in percentiles as it does in
+    their values: at its age.
     """
     if not len(widths.count):
         return None
     edges, high, total = lower_edge_ns(widths.bucket), upper_edge_ns(widths.bucket), int(widths.count.sum())
-    low = edges - np.minimum(widest_ns(widths.width), np.maximum(edges, 0))
+    low = edges - np.minimum(widest_ns(widths.width) + less_ns, np.maximum(edges, 0))
     spread = (high - low).astype(np.float64)
     of_all, counts = np.append(low, lower_edge_ns(ages.index)), np.append(widths.count, ages.count)
-    order = np.argsort(of_all, kind="stable")
-    up_to = np.cumsum(counts[order])
-    places = {name: np.searchsorted(up_to, rank_of(each, int(up_to[-1]))) for name, each in PERCENTILES.items()}
     return LowEnds(
         min_ns=int(low.min()),
         mean_ns=float((low * widths.count).sum() / total),
         max_ns=int(low.max()),
-        percentiles_ns={name: int(of_all[order[place]]) for name, place in places.items()},
+        percentiles_ns=_percentiles_ns(of_all, counts),
         rms_width_ns=float(np.sqrt((spread**2 * widths.count).sum() / total)),
         mad_ns=_mad_ns(low, high, widths.count),
     )
+
+
+def high_ends(widths: Widths, more_ns: int, *, moves: bool) -> HighEnds | None:
+    """The high ends of messages whose end is rounded down by up to `more_ns`; None where there are none.
+
+    If their begin `moves`, it may have been earlier by their width, and their end where it was.
+    """
+    if not len(widths.count):
+        return None
+    high = upper_edge_ns(widths.bucket) + more_ns + (widest_ns(widths.width) if moves else 0)
+    mean_ns = float((high * widths.count).sum() / widths.count.sum())
+    return HighEnds(int(high.min()), mean_ns, int(high.max()), _percentiles_ns(high, widths.count))
+
+
+def _percentiles_ns(values: Int64s, count: Int64s) -> dict[str, int]:
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(count[order])
+    places = {name: np.searchsorted(up_to, rank_of(each, int(up_to[-1]))) for name, each in PERCENTILES.items()}
+    return {name: int(values[order[place]]) for name, place in places.items()}
 
 
 def _mad_ns(low: Int64s, high: Int64s, count: Int64s) -> tuple[int, int]:

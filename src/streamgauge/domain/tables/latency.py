@@ -109,14 +109,23 @@ LATENCY = Schema(
 
 BOUNDS = Schema(
     "bounds",
-    "What each latency can have been without the instrument: the low ends of its figures; measure phase.",
+    "What each latency can have been without the instrument: the ends of its figures; measure phase.",
     (
         must("metric", _STR, "one of the metrics"),
         must("known", _BOOL, "whether it is known of every message how much the instrument may have added"),
-        may("min_ms", _F64, "low end of the minimum; all low ends are null where not every message is known"),
+        may("min_ms", _F64, "low end of the minimum; all ends are null where not every message is known"),
         may("mean_ms", _F64, "low end of the mean"),
         may("max_ms", _F64, "low end of the maximum"),
         *(may(f"{name}_ms", _F64, f"low end of {percentile_words(name)}") for name in PERCENTILES),
+        may(
+            "min_high_ms", _F64, "stages of a pipeline: high end of the minimum; the high end of others is their value"
+        ),
+        may("mean_high_ms", _F64, "stages of a pipeline: high end of the mean"),
+        may("max_high_ms", _F64, "stages of a pipeline: high end of the maximum"),
+        *(
+            may(f"{name}_high_ms", _F64, f"stages of a pipeline: high end of {percentile_words(name)}")
+            for name in PERCENTILES
+        ),
         may("mad_low_ms", _F64, "low end of the median absolute deviation"),
         may("mad_high_ms", _F64, "high end of the median absolute deviation"),
         may(

@@ -77,6 +77,16 @@ def width_of(metric: str, *, takes_all: bool) -> str:
     return f"{'delayed_ns' if metric.endswith('response') else 'coalesce(delayed_ns, handing_ns)'} + {end}"
 
 
+def stage_width(*, is_last: bool, takes_all: bool) -> str:
+    """SQL for how much earlier a stage of a pipeline may have begun or ended without the instrument, in ns.
+
+    Sent when it was due, a message would have passed every later edge up to `delayed_ns` earlier. In the last stage it
+    may have waited in the client, too.
+    """
+    end = f" + {_END}" if is_last and takes_all else ""
+    return f"coalesce(delayed_ns, handing_ns){end}"
+
+
 def tick_of(metric: str, *, throttled: bool) -> str:
     """The column whose tick says in which window a message counts for a metric.
 

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.latency.bounds import Widths, low_ends
+from streamgauge.domain.latency.bounds import Widths, high_ends, low_ends
 from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
 from streamgauge.domain.latency.sampling import BLOCK_SECONDS, intervals
-from streamgauge.domain.tables.latency import DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
+from streamgauge.domain.tables.latency import BOUNDS, DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
 from streamgauge.pipeline.columns import SELECTED
 from streamgauge.pipeline.metrics.expressions import SCHEDULE_DELAY
 from streamgauge.pipeline.metrics.histogram import By, Counts
@@ -20,6 +20,7 @@ from streamgauge.pipeline.metrics.sums import NO_MOMENTS, Sums
 from streamgauge.pipeline.read.rows import Row, shaped
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import SHIFT_SECONDS, is_measured, place_of
+from streamgauge.pipeline.stream.stages import Rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Metric:
     """Whose clock its begin was read from, where that is not the run's own."""
     tick: str = SELECTED
     """The tick that says when its messages count."""
+    rounding: Rounding | None = None
+    """Of a stage of a pipeline: how its edges are rounded. Only a stage may have been longer than it was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ def latency_rows(metrics: Iterable[Metric], histograms: Histograms) -> tuple[lis
 def bound_rows(metrics: Iterable[Metric], histograms: Histograms, widths: Mapping[str, Widths]) -> list[Row]:
     """Rows of `bounds`: of each metric that has messages in partitions, or of which the instrument is the subject."""
     return [
-        _bounds(metric.name, widths[metric.name], of_phase(histograms.censored, metric.name).buckets())
+        _bounds(metric, widths[metric.name], of_phase(histograms.censored, metric.name).buckets())
         for metric in metrics
         if not metric.absent and len(widths[metric.name].count)
     ]
@@ -85,14 +88,19 @@ def sampling_rows(metrics: Iterable[Metric], histograms: Histograms, cycle_ns: i
     return rows
 
 
-def _bounds(name: str, widths: Widths, ages: Buckets) -> Row:
-    low = low_ends(widths, ages) if widths.are_known else None
+def _bounds(metric: Metric, widths: Widths, ages: Buckets) -> Row:
+    row: Row = {"metric": metric.name, "known": widths.are_known, **dict.fromkeys(_ENDS)}
+    rounding = metric.rounding
+    low = low_ends(widths, ages, rounding.less_ns if rounding else 0) if widths.are_known else None
     if low is None:
-        return {"metric": name, "known": False, **dict.fromkeys(_LOW_ENDS)}
+        return row
     percentiles = {f"{each}_ms": low.percentiles_ns[each] for each in PERCENTILES}
     found = {"min_ms": low.min_ns, "mean_ms": low.mean_ns, "max_ms": low.max_ns, **percentiles}
     found |= {"rms_width_ms": low.rms_width_ns, "mad_low_ms": low.mad_ns[0], "mad_high_ms": low.mad_ns[1]}
-    return {"metric": name, "known": True} | {key: value / NS_PER_MS for key, value in found.items()}
+    if rounding and (high := high_ends(widths, rounding.more_ns, moves=rounding.moves)):
+        found |= {"min_high_ms": high.min_ns, "mean_high_ms": high.mean_ns, "max_high_ms": high.max_ns}
+        found |= {f"{each}_high_ms": high.percentiles_ns[each] for each in PERCENTILES}
+    return row | {key: value / NS_PER_MS for key, value in found.items()}
 
 
 def _of_clock(metric: Metric, histograms: Histograms) -> Row:
@@ -224,13 +232,5 @@ def _where(chosen: Any, numbers: Int64s) -> pa.Array:
     return pa.array(numbers, mask=~chosen)
 
 
-_LOW_ENDS = (
-    "min_ms",
-    "mean_ms",
-    "max_ms",
-    *(f"{name}_ms" for name in PERCENTILES),
-    "rms_width_ms",
-    "mad_low_ms",
-    "mad_high_ms",
-)
+_ENDS = tuple(column.name for column in BOUNDS.columns if column.name not in {"metric", "known"})
 _NO_SUMS = Sums(pa.table({name: pa.array([], pa.int64()) for name in ("place", "at_selected", "at_sent_tick")}))

@@ -21,7 +21,7 @@ from streamgauge.pipeline.metrics.sums import Sums
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.stream import waterfall
-from streamgauge.pipeline.stream.stages import Stage
+from streamgauge.pipeline.stream.stages import WHOLE, Stage
 from streamgauge.pipeline.stream.waterfall import Staged
 from streamgauge.scenario.profile import CLOSED_LOOP, NOT_HELD_BACK, NOT_PIPED
 
@@ -76,10 +76,14 @@ def metrics_of(knows: Knowledge, sent: Sums, received: Sums, spans: Mapping[str,
 def stage_metrics(knows: Knowledge, known: Sequence[Stage], staged: Staged | None) -> Iterator[Metric]:
     """The stages of a message on its way through a pipeline, or why there are none."""
     why = {each.name: each.absent for each in known}
+    first = next((each.begin for each in known if each.name == WHOLE), None)
+    rounding = {each.name: each.rounding(first) for each in known}
     for name in waterfall.METRICS:
         absent = why.get(name) if why else _why_no_stages(knows)
         selected = "due" if knows.scheduled else "sent"
-        yield Metric(name, selected, staged.sums if staged and not absent else None, absent)
+        yield Metric(
+            name, selected, staged.sums if staged and not absent else None, absent, rounding=rounding.get(name)
+        )
 
 
 def _why_no_stages(knows: Knowledge) -> str:

@@ -117,7 +117,7 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: D
     knows = run.knows
     findings = _findings(run, messages, deliveries)
     timed = _timed(deliveries, None if findings is None else findings.untimed, knows)
-    staged = _staged(run, timed)
+    staged = _staged(run, timed, doubted)
     values = expressions.values(
         which.received_metrics(knows), throttled=knows.policy, takes_all=not knows.leaves_in_client
     )
@@ -158,12 +158,12 @@ def _timed(deliveries: DataFrame, untimed: DataFrame | None, knows: Knowledge) -
     return joined.withColumn("timed", F.col("untimed").isNull() & timed)
 
 
-def _staged(run: Inputs, timed: DataFrame) -> Staged | None:
+def _staged(run: Inputs, timed: DataFrame, doubted: Doubts | None) -> Staged | None:
     """The stages of what is timed; None where nothing is passed on, or not both sent and received."""
     stages = which.known_stages(run.knows, run.bronze)
-    if not stages:
+    if not stages or doubted is None or doubted.delivered is None:
         return None
-    rows = waterfall.staged(run.spark, run.bronze, timed, stages, run.knows)
+    rows = waterfall.staged(run.spark, run.bronze, doubted.delivered.beside(timed), stages, run.knows)
     return waterfall.counted(run.keep(rows), stages)
 
 

@@ -11,6 +11,8 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from streamgauge.domain.clock import NS_PER_MS
+
 DUE, SENT, SOURCE, BATCH, SINK, RECEIVED = "due", "sent", "source", "batch", "sink", "received"
 EDGES: Final = (DUE, SENT, SOURCE, BATCH, SINK, RECEIVED)
 """In the order in which a message passes them: due, sent, appended to the source, begin of the batch that held it,
@@ -32,6 +34,17 @@ _BY_WALL_CLOCK: Final = frozenset({SOURCE, BATCH, SINK})
 ERROR_MS: Final = 1.0
 
 
+class Rounding(NamedTuple):
+    """By how much a duration may be wrong because its edges are rounded down, or were moved by the instrument."""
+
+    less_ns: int
+    """It may be shorter by so much: its begin is rounded down."""
+    more_ns: int
+    """It may be longer by so much: its end is rounded down."""
+    moves: bool
+    """Whether its begin moves with when the message was sent: all but the first edge do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """One stage of a run, or all together: the edges that it lies between, or why there is no such stage."""
@@ -47,6 +60,12 @@ class Stage:
         if self.absent is not None:
             return None
         return ERROR_MS if {self.begin, self.end} & _BY_WALL_CLOCK else 0.0
+
+    def rounding(self, first: str | None) -> Rounding:
+        """Of the stage, where `first` is the first edge that is known of a message."""
+        error_ns = round(ERROR_MS * NS_PER_MS)
+        less_ns, more_ns = (error_ns if edge in _BY_WALL_CLOCK else 0 for edge in (self.begin, self.end))
+        return Rounding(less_ns, more_ns, self.begin != first)
 
 
 def stages(absent: Mapping[str, str]) -> tuple[Stage, ...]:

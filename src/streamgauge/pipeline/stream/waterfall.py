@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import Buckets, summarise
 from streamgauge.pipeline.columns import IS_MEASURED, IS_STAMPED, PRODUCER, SELECTED, SEQ
+from streamgauge.pipeline.metrics.expressions import stage_width
 from streamgauge.pipeline.metrics.histogram import Counts, Value, histogram
 from streamgauge.pipeline.metrics.latency import of_phase
 from streamgauge.pipeline.metrics.sums import NO_MOMENTS, Sums, sums
@@ -90,8 +91,10 @@ def staged(
 ) -> DataFrame:
     """Of each delivery that is timed: its place and tick, its stages in ns, and which edges it lacks.
 
-    Where one is lacking, no stage is known.
+    Where one is lacking, no stage is known. `timed` has what the generator may have added (`pipeline.metrics.doubt`);
+    `earlier_ns` says how much earlier the edges may have been for it, and `last_ns` the last edge.
     """
+    takes_all = not knows.leaves_in_client
     rows = timed.where(f"timed and {IS_STAMPED}")
     present = [each for each in known if each.absent is None]
     edges = _edges_of(known)
@@ -106,6 +109,8 @@ def staged(
         SELECTED,
         f"{complete} as complete",
         *(f"if({complete}, {_sql(each)}, null) as {each.name}" for each in present),
+        f"{stage_width(is_last=False, takes_all=takes_all)} as earlier_ns",
+        f"{stage_width(is_last=True, takes_all=takes_all)} as last_ns",
         *(f"{_COLUMNS[edge]} is null as no_{edge}" for edge in edges),
     )
 
@@ -184,7 +189,8 @@ _SEGMENTS: Final = pa.schema(
 def counted(rows: DataFrame, known: Sequence[Stage]) -> Staged:
     """What `staged` gave, counted; its rows are read three times."""
     names = [each.name for each in known if each.absent is None]
-    values = {name: Value(name, "place") for name in names}
+    ends = {each.name: each.end for each in known}
+    values = {name: Value(name, "place", width="last_ns" if ends[name] == RECEIVED else "earlier_ns") for name in names}
     complete = rows.where("complete")
     totals = rows.where(IS_MEASURED).agg(
         F.expr("count(if(complete, true, null)) as count"),

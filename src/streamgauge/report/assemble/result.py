@@ -108,6 +108,8 @@ def _figures(run: Evidence, checks: Sequence[Check], parts: Mapping[str, Any]) -
         delivery=parts["delivery"],
         lag=parts["lag"],
         recovery=parts["recovery"] or (),
+        pipeline=parts["pipeline"],
+        schedule_delay=parts["schedule_delay"],
     )
 
 

@@ -1,11 +1,13 @@
 """The words of a pipeline, which all reports share: from the result alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, percent, significant, size, whole
+from streamgauge.report.pages.belief import cell
 from streamgauge.result import Result
 from streamgauge.result.model.pipeline import PipelineEvent, PipelineLookups, PipelineSection, PipelineStage
+from streamgauge.result.model.trust import FigureTrust
 
 STAGE_HEADS: Final = ("stage", "from", "to", "mean", "p50", "p90", "p99", "max", "share of the time")
 LIFE_HEADS: Final = ("second", "start", "what", "detail")
@@ -79,17 +81,17 @@ def _means(found: PipelineSection) -> str:
 def stages(result: Result) -> list[Sequence[str]]:
     """One line for each stage that there is; times in ms."""
     found = result.pipeline.stages if result.pipeline else ()
-    return [_stage(row) for row in found if row.mean_ms is not None]
+    return [_stage(row, place, result.trust) for place, row in enumerate(found) if row.mean_ms is not None]
 
 
-def _stage(row: PipelineStage) -> Sequence[str]:
-    figures = (getattr(row, f"{name}_ms") for name in ("mean", "p50", "p90", "p99", "max"))
+def _stage(row: PipelineStage, place: int, trust: Mapping[str, FigureTrust]) -> Sequence[str]:
+    figures = {f"{name}_ms": getattr(row, f"{name}_ms") for name in ("mean", "p50", "p90", "p99", "max")}
     share = UNKNOWN if row.share is None else percent(row.share)
     return (
         _STAGES[row.stage],
         _EDGES.get(row.from_ or "", UNKNOWN),
         _EDGES[row.to],
-        *map(milliseconds, figures),
+        *(cell(value, trust.get(f"pipeline.stages.{place}.{name}"), milliseconds) for name, value in figures.items()),
         share,
     )
 

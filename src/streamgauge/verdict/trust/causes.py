@@ -24,18 +24,29 @@ class Taken(NamedTuple):
 
 _EVERYTHING: Final = Taken(ALL)
 TAKES: Final[Mapping[str, Taken]] = {
-    "clock": Taken(("latency.",)),
-    "schedule": Taken(("latency.",), bounded=True),
+    "clock": Taken(
+        (
+            "latency.",
+            "pipeline.stages.",
+        )
+    ),
+    "schedule": Taken(
+        (
+            "latency.",
+            "pipeline.stages.",
+        ),
+        bounded=True,
+    ),
     "ack_polls": Taken(("latency.ack.",), bounded=True),
     "receive_polls": Taken(("latency.end_to_end.", "latency.processing."), bounded=True),
-    "worker_cpu": Taken(("latency.", "lag."), bounded=True),
+    "worker_cpu": Taken(("latency.", "pipeline.stages.", "lag."), bounded=True),
     "rate": Taken(("throughput.",)),
     "unsent": Taken(("throughput.", "delivery.unsent")),
-    "machine_cpu": Taken(("latency.", "lag.", "recovery.")),
-    "cpu_quota": Taken(("latency.", "lag.", "recovery."), bounded=True),
-    "start_transient": Taken(("latency.",), _TAIL),
+    "machine_cpu": Taken(("latency.", "pipeline.stages.", "lag.", "recovery.")),
+    "cpu_quota": Taken(("latency.", "pipeline.stages.", "lag.", "recovery."), bounded=True),
+    "start_transient": Taken(("latency.", "pipeline.stages."), _TAIL),
     "record_clock": Taken(("latency.since_record_time.",)),
-    "wall_clock": Taken(("latency.since_record_time.",)),
+    "wall_clock": Taken(("latency.since_record_time.", "pipeline.stages.")),
     "connections": Taken(("connections.",)),
     "connection_rate": Taken(("connections.",)),
     "controller": Taken(("backpressure.", "throughput.", "lag.")),
@@ -55,6 +66,8 @@ STARVED_CONSUMERS: Final = Taken(("throughput.received", "throughput.processed")
 """What `worker_cpu` takes besides, where consumers fell behind."""
 LIMITED_RATES: Final = Taken(("throughput.",))
 """What `cpu_quota` takes besides, where there is no schedule that tells whether the rate was reached."""
+SLOWED_LOAD: Final = Taken(("latency.poll.", "latency.batch.", "latency.flush_wait."))
+"""What `worker_cpu` and `cpu_quota` take besides: how long the load's own calls took, had they had a core."""
 
 
 def failing(checks: Sequence[Check]) -> list[tuple[Check, Taken]]:

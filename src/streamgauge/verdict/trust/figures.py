@@ -10,7 +10,8 @@ from typing import Final
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.text.numbers import milliseconds, whole
 from streamgauge.result.model.delivery import DeliverySection
-from streamgauge.result.model.latency import LatencyFigures, LatencySection
+from streamgauge.result.model.latency import LatencyFigures, LatencySection, ScheduleDelay
+from streamgauge.result.model.pipeline import PipelineSection, PipelineStage
 from streamgauge.result.model.pressure import LagFigures, LagSection, RecoveryScore
 from streamgauge.result.model.throughput import ThroughputSection
 from streamgauge.result.model.trust import FigureTrust
@@ -19,12 +20,17 @@ from streamgauge.verdict.checks.machine import FELL_BEHIND
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits, unbounded
 from streamgauge.verdict.trust.calibrated import floor_ms
-from streamgauge.verdict.trust.causes import LIMITED_RATES, STARVED_CONSUMERS, Taken, failing
+from streamgauge.verdict.trust.causes import LIMITED_RATES, SLOWED_LOAD, STARVED_CONSUMERS, Taken, failing
 
 Figures = dict[str, FigureTrust]
 
 RATES: Final = ("sent", "acked", "received", "processed")
 LATENCY_FIGURES: Final = (*PERCENTILES, "mean", "min", "max")
+STAGES: Final = "pipeline.stages."
+_STAGE_FIGURES: Final = ("mean", "min", "p50", "p90", "p99", "max")
+_OWN: Final = ("poll", "batch", "flush_wait", "throttle", "own_schedule_delay")
+"""Durations of what the load itself does: how long they took is not in doubt, only why."""
+_TIMES: Final = ("latency.", STAGES)
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
 _MAY_BE_UNKNOWN: Final = ("delivered_once", "undelivered", "lost", "expired", "unrecorded")
@@ -44,21 +50,28 @@ def figures(
     delivery: DeliverySection,
     lag: LagSection | None,
     recovery: Sequence[RecoveryScore],
+    pipeline: PipelineSection | None,
+    schedule_delay: ScheduleDelay | None,
 ) -> Figures:
     """Every figure by its path in the result."""
     found = {
         **dict(_rates(run, throughput)),
         **dict(_latencies(run, latency)),
+        **dict(_own(latency, schedule_delay)),
+        **dict(_stages(run, pipeline)),
         **dict(_counts(run, delivery)),
         **dict(_lags(run, lag)),
         **dict(_recoveries(recovery)),
     }
     bounded = {f"{path}." for path, metric in _metrics(latency) if _is_known(run, metric)}
+    bounded |= {f"latency.{name}." for name in _OWN}
+    bounded |= {f"{STAGES}{place}." for place, stage in _known_stages(pipeline) if _is_known(run, stage.stage)}
     taken = failing(checks)
     if (share := run.received_share) is not None and share < FELL_BEHIND:
         taken += [(check, STARVED_CONSUMERS) for check, _ in taken if check.name == "worker_cpu"]
     if not run.has_schedule:
         taken += [(check, LIMITED_RATES) for check, _ in taken if check.name == "cpu_quota"]
+    taken += [(check, SLOWED_LOAD) for check, _ in taken if check.name in {"worker_cpu", "cpu_quota"}]
     seconds, here = unbounded.of_latency(run), unbounded.of_place(run)
     left = {path: _less(path, figure, taken, seconds, tuple(bounded)) for path, figure in found.items()}
     return {path: _placed(path, figure, here) for path, figure in left.items()}
@@ -66,7 +79,7 @@ def figures(
 
 def _placed(path: str, figure: FigureTrust, here: Sequence[unbounded.Seconds]) -> FigureTrust:
     """A latency that may be this machine's says so."""
-    because = [each.because for each in here if path.startswith("latency.") and each.takes(path.rsplit(".", 1)[-1])]
+    because = [each.because for each in here if path.startswith(_TIMES) and each.takes(path.rsplit(".", 1)[-1])]
     return figure.model_copy(update={"place": "; ".join(because)}) if because else figure
 
 
@@ -80,7 +93,7 @@ def _less(
     """A figure after what failing checks, and seconds without a bound, take from it."""
     has_bounds = path.startswith(bounded) if bounded else False
     causes = [check.evidence for check, takes in taken if takes.names(path) and not (takes.bounded and has_bounds)]
-    if path.startswith("latency."):
+    if path.startswith(_TIMES):
         causes += [each.because for each in seconds if each.takes(path.rsplit(".", 1)[-1])]
     return _disbelieved(figure, causes) if causes else figure
 
@@ -140,12 +153,13 @@ def _latencies(run: Evidence, latency: LatencySection) -> Iterator[tuple[str, Fi
         if bounds is None or not bounds["known"]:
             for name in (*LATENCY_FIGURES, "stddev", "mad"):
                 if (value := shown.ms(name)) is not None:
-                    yield (
-                        f"{path}.{name}_ms",
-                        _disbelieved(exact(value), [_NO_BOUND if "bounds" in run.tables else _ANALYSED_BEFORE]),
-                    )
+                    yield f"{path}.{name}_ms", _disbelieved(exact(value), [_no_bound(run)])
             continue
         yield from _bounded(run, path, shown, bounds, _punctual(run, latency, path) or shown)
+
+
+def _no_bound(run: Evidence) -> str:
+    return _NO_BOUND if "bounds" in run.tables else _ANALYSED_BEFORE
 
 
 def _punctual(run: Evidence, latency: LatencySection, path: str) -> LatencyFigures | None:
@@ -203,6 +217,41 @@ def _why_wide(run: Evidence, width_ms: float) -> list[str]:
     if gaps:
         found.append(f"longest gap between polls {milliseconds(max(gaps))}")
     return found
+
+
+def _own(latency: LatencySection, schedule_delay: ScheduleDelay | None) -> Iterator[tuple[str, FigureTrust]]:
+    for name in _OWN:
+        shown: LatencyFigures | None = getattr(latency, name)
+        for each in (*LATENCY_FIGURES, "stddev", "mad"):
+            if shown is not None and (value := shown.ms(each)) is not None:
+                yield f"latency.{name}.{each}_ms", exact(value)
+    for each in ("p50", "p99", "p99_9", "max"):
+        if schedule_delay is not None and (value := getattr(schedule_delay, f"{each}_ms")) is not None:
+            yield f"schedule_delay.{each}_ms", exact(value)
+
+
+def _known_stages(pipeline: PipelineSection | None) -> Iterator[tuple[int, PipelineStage]]:
+    """The stages that have figures, with their places in the result."""
+    stages = pipeline.stages if pipeline else ()
+    return ((place, stage) for place, stage in enumerate(stages) if stage.p50_ms is not None)
+
+
+def _stages(run: Evidence, pipeline: PipelineSection | None) -> Iterator[tuple[str, FigureTrust]]:
+    """Both ends of a stage are rounded, and may have been passed earlier: it may have been shorter, or longer."""
+    for place, stage in _known_stages(pipeline):
+        bounds = run.one("bounds", metric=stage.stage)
+        for name in _STAGE_FIGURES:
+            path, value = f"{STAGES}{place}.{name}_ms", getattr(stage, f"{name}_ms")
+            if bounds is None or not bounds["known"]:
+                yield path, _disbelieved(exact(value), [_no_bound(run)])
+                continue
+            low, high = bounds[f"{name}_ms"], bounds[f"{name}_high_ms"]
+            trust = limits.of_latency(value, low, high)
+            because = [] if trust == "believed" else [f"its ends are known to within {milliseconds(high - low)}"]
+            yield (
+                path,
+                FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because),
+            )
 
 
 def _counts(run: Evidence, delivery: DeliverySection) -> Iterator[tuple[str, FigureTrust]]:
