@@ -13,7 +13,7 @@ from streamgauge.domain.errors import BadInput, RecordError
 from streamgauge.domain.folder.facts import BrokerFacts, Phase, RunFacts, RunFolder, WorkerFacts
 from streamgauge.processes.cpu.groups import Groups
 from streamgauge.processes.cpu.quotas import Quota
-from streamgauge.record.facts import RESERVED_BYTES, machine, read_facts, versions, write_facts
+from streamgauge.record.facts import RESERVED_BYTES, give_back, machine, read_facts, versions, write_facts
 
 
 def facts(**changes: Any) -> RunFacts:
@@ -121,6 +121,40 @@ def test_facts_that_find_no_room_at_the_begin_are_told(tmp_path: Path, monkeypat
 
     with pytest.raises(RecordError, match=r"run.json: cannot be written: No space left on device"):
         write_facts(RunFolder(tmp_path), facts(), reserve=True)
+
+
+def test_room_that_was_reserved_stays_where_there_is_none_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk fills up before the load: what is planned is not written, and why the run failed still fits."""
+    folder, room = RunFolder(tmp_path), tmp_path / "_run.json"
+    write_facts(folder, facts(), reserve=True)
+    kept = room.stat()
+    monkeypatch.setattr(os, "posix_fallocate", _full)
+    with pytest.raises(RecordError):
+        write_facts(folder, facts(reasons=["planned"]), reserve=True)
+    assert read_facts(folder) == facts()
+    assert room.stat().st_ino == kept.st_ino
+
+    write_facts(folder, facts(reasons=["full"]))
+
+    assert read_facts(folder).reasons == ["full"]
+    assert folder.facts.stat().st_ino == kept.st_ino
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_what_the_killed_had_begun_to_reserve_goes_with_the_next_facts(tmp_path: Path) -> None:
+    """And what is reserved for facts that nobody will write is given back."""
+    folder = RunFolder(tmp_path)
+    (tmp_path / "_next-run.json").touch()
+    write_facts(folder, facts())
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+    write_facts(folder, facts(), reserve=True)
+    give_back(folder)
+    give_back(folder)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
 def _full(_descriptor: int, _begin: int, _size: int) -> None:

@@ -26,11 +26,14 @@ RESERVED_BYTES: Final = 256 << 10
 def write_facts(folder: RunFolder, facts: RunFacts, *, reserve: bool = False) -> None:
     """Write run.json whole or not at all; `reserve` keeps room on the disk for the next one, which then always fits.
 
-    Raises RecordError where it cannot be written.
+    Raises RecordError where it cannot be written, or has no room for the next: then nothing is written, and what was
+    reserved before still is.
     """
-    draft = folder.facts.with_name("_run.json")
+    draft, spare = _draft(folder), folder.facts.with_name("_next-run.json")
     content = (facts.model_dump_json(indent=2) + "\n").encode()
     try:
+        if reserve:
+            _reserve(spare, max(RESERVED_BYTES, 2 * len(content)))
         with _opened(draft) as file:
             # In place: the room is there, also on a disk that is full by now.
             file.write(content)
@@ -39,10 +42,31 @@ def write_facts(folder: RunFolder, facts: RunFacts, *, reserve: bool = False) ->
             os.fsync(file.fileno())
         draft.rename(folder.facts)
         if reserve:
-            with _opened(draft) as file:
-                make_room(file.fileno(), max(RESERVED_BYTES, 2 * len(content)))
+            spare.rename(draft)
+        else:
+            # Of somebody who was killed between the two.
+            spare.unlink(missing_ok=True)
     except OSError as error:
         raise RecordError(f"{folder.facts}: cannot be written: {error.strerror}") from error
+
+
+def give_back(folder: RunFolder) -> None:
+    """Give back the room that was reserved for a run.json that is not going to be written."""
+    _draft(folder).unlink(missing_ok=True)
+
+
+def _draft(folder: RunFolder) -> Path:
+    return folder.facts.with_name("_run.json")
+
+
+def _reserve(path: Path, size: int) -> None:
+    """A file with so much room; none where there is none."""
+    try:
+        with _opened(path) as file:
+            make_room(file.fileno(), size)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _opened(path: Path) -> BinaryIO:

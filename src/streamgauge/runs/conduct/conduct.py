@@ -23,7 +23,7 @@ from streamgauge.engine.supervise.local import LocalLauncher, memory_folder
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.supervisor import Supervisor
 from streamgauge.record.calibrations import read_calibrations
-from streamgauge.record.facts import machine, read_facts, versions, write_facts
+from streamgauge.record.facts import give_back, machine, read_facts, versions, write_facts
 from streamgauge.record.parts import close_left_open, hold
 from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.conduct.plan import plan_of
@@ -130,7 +130,7 @@ def _carry_out(
     topics = Topics(target.cluster, scenario, identity.groups(scenario), target.ended, table)
     topics.prepare(embedded=target.facts.embedded, allow_reset=request.allow_reset, fresh=target.is_shared)
     facts = _facts(request, identity, target, pair, topics.made)
-    write_facts(folder, facts)
+    write_facts(folder, facts, reserve=True)
     try:
         topics.begin()
         record_stands(folder, topics, ask_stands(topics, topics.starts), "start")
@@ -257,6 +257,7 @@ def left_in_vain(folder: RunFolder) -> str:
     if folder.facts.exists():
         facts = read_facts(folder)
         if not facts.broker.embedded and any(topic.uuid for topic in facts.topics):
+            give_back(folder)
             return f"{IN_VAIN}; {folder.root} is kept, so that `streamgauge topics` finds the topics that it created"
     shutil.rmtree(folder.root, ignore_errors=True)
     return f"{IN_VAIN}, and nothing was kept"
@@ -264,6 +265,8 @@ def left_in_vain(folder: RunFolder) -> str:
 
 def _remove_empty(folder: RunFolder) -> None:
     """Where nothing was recorded nothing is left, not even a folder; logs that say why stay."""
+    with contextlib.suppress(OSError):
+        give_back(folder)
     for path in (folder.logs, folder.events, folder.root):
         with contextlib.suppress(OSError):
             path.rmdir()
