@@ -14,16 +14,35 @@ LINKED = re.compile(r"<link\b(?![^>]*rel=[\"']?canonical)[^>]*\bhref=[\"']?(?:ht
 STYLED = re.compile(r"(?:url\(|@import\s*)[\"']?(?:https?:)?//[^)\s]*")
 
 
+def build(root: Path, folder: Path) -> tuple[int, list[str]]:
+    """The exit code, and the warnings, of building a site. `--quiet` would also silence what `--strict` counts."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    return built.returncode, [line for line in built.stderr.splitlines() if line.startswith(("WARNING", "ERROR"))]
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built where a warning is an error: MkDocs checks links, anchors and the navigation."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
-    built = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False
-    )
-    assert (built.returncode, built.stdout, built.stderr) == (0, "", "")
+    assert build(ROOT, folder) == (0, [])
     return folder
+
+
+def test_a_broken_anchor_and_a_page_without_a_place_are_found(tmp_path: Path) -> None:
+    """Or the tests below would prove nothing."""
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    navigation = settings.index("\nnav:") + 1
+    (tmp_path / "mkdocs.yml").write_text(settings[:navigation] + "nav: [index.md]\n", encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# Home\n\n[a](#nothing) [b](nowhere.md)\n", encoding="utf-8")
+    (tmp_path / "docs" / "other.md").write_text("# Other\n", encoding="utf-8")
+    code, warnings = build(tmp_path, tmp_path / "site")
+    told = " ".join(warnings)
+    assert code == 1
+    assert [word in told for word in ("#nothing", "nowhere.md")] == [True, True]
+    assert "not included" in told
 
 
 def outside(text: str) -> list[str]:
