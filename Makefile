@@ -38,8 +38,9 @@ browser: ## find the browser that report tests need; install it if possible
 		echo "The report tests need a browser. On Debian or Ubuntu: sudo apt-get install chromium"; exit 1; \
 	fi
 
-docs: $(READY) ## generate docs/reference from the code
+docs: $(READY) ## generate docs/reference from the code, and a site of all documents in build/site
 	$(BIN)/python -m tools.reference
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY) ## benchmark the tool itself (two hours; the figures of docs/performance.md)
 	$(BIN)/python -m benchmarks
