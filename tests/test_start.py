@@ -26,10 +26,12 @@ BEGIN = "import os, signal\nfrom streamgauge.__main__ import interruptible, load
             "with loading(): pass\nwith interruptible(): signal.raise_signal(signal.SIGINT)\nprint('on')",
             "interrupted\n",
         ),
+        ("with loading(): pass\nwith interruptible(): os.kill(os.getpid(), signal.SIGTERM)", "interrupted\n"),
+        ("with loading(): pass\nwith interruptible(): os.kill(os.getpid(), signal.SIGHUP)", "interrupted\n"),
     ],
 )
 def test_an_interruption_ends_it_with_its_own_exit_code(program: str, said: str) -> None:
-    """While modules are loaded, and afterwards."""
+    """While modules are loaded, and afterwards; SIGTERM and a closed terminal end it like Ctrl-C."""
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + program], capture_output=True, text=True, timeout=60, check=False
     )
@@ -44,6 +46,15 @@ def test_impatience_at_the_end_does_not_change_the_exit_code() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_a_terminal_that_nobody_hears_of_ends_nothing() -> None:
+    """`nohup` has the signal ignored."""
+    program = f"{BEGIN}signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    program += "with loading(): pass\nwith interruptible(): os.kill(os.getpid(), signal.SIGHUP)\nprint('on')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stdout) == (0, "on\n")
 
 
 def test_a_command_that_notes_no_signals_is_interrupted_too() -> None:

@@ -1,4 +1,4 @@
-"""The program's start: what Ctrl-C means before anything else is loaded, and wherever nobody says otherwise."""
+"""The program's start: what Ctrl-C, SIGTERM and a closed terminal mean wherever nobody says otherwise."""
 
 import contextlib
 import os
@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Final
 
 from streamgauge.domain.errors import CtrlC
+from streamgauge.processes.terminal import silence, terminals
 
 _INTERRUPTED: Final = 130
 
@@ -19,9 +20,18 @@ def loading() -> Iterator[None]:
     signal.signal(signal.SIGINT, lambda _signal, _frame: os._exit(_INTERRUPTED))
     yield
     signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGTERM, _interrupt)
+    # Who says `nohup` has it ignored, and wants that.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _hang_up)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise CtrlC
+
+
+def _hang_up(_signal: int, _frame: FrameType | None) -> None:
+    silence(terminals())
     raise CtrlC
 
 
@@ -35,9 +45,9 @@ def main() -> None:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C ends what is done here, after what it must clear away, with the exit code of an interruption.
+    """A signal ends what is done here, after what it must clear away, with the exit code of an interruption.
 
-    Afterwards it means nothing any more: the interpreter that ends would die of it, and the exit code be lost.
+    Afterwards none means anything any more: the interpreter that ends would die of it, and the exit code be lost.
     """
     try:
         yield
@@ -45,7 +55,8 @@ def interruptible() -> Iterator[None]:
         sys.stderr.write("interrupted\n")
         sys.exit(_INTERRUPTED)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

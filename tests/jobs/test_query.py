@@ -24,7 +24,7 @@ from streamgauge.engine.produce.compose import Composer
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.jobs.query import SparkQuery
 from streamgauge.kafka.admin import Cluster
-from streamgauge.processes.news import order
+from streamgauge.processes.talk.news import order
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -333,7 +333,7 @@ PARENT = """
 import sys
 from pathlib import Path
 from streamgauge.domain import clock
-from streamgauge.processes.news import read_order
+from streamgauge.processes.talk.news import read_order
 from streamgauge.jobs.query import SparkQuery
 query = SparkQuery(read_order(sys.stdin.readline())[0])
 query.start()

@@ -14,7 +14,7 @@ from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.query import Advance, Happened, News, QueryProgress, QuerySpec
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.forward import ClientQuery, left_behind
-from streamgauge.processes.news import order
+from streamgauge.processes.talk.news import order
 
 pytestmark = pytest.mark.kafka
 
@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 30
 PARENT = """
 import sys
 from streamgauge.domain import clock
-from streamgauge.processes.news import read_order
+from streamgauge.processes.talk.news import read_order
 from streamgauge.kafka.forward import ClientQuery
 query = ClientQuery(read_order(sys.stdin.readline())[0])
 query.start()

@@ -10,7 +10,7 @@ import pytest
 from tests.waiting import until
 
 from streamgauge.domain.query import Happened, News
-from streamgauge.processes.lines import Child, Orders, Told
+from streamgauge.processes.talk.lines import Child, Orders, Told
 
 Pipe = tuple[Orders, int]
 Start = Callable[..., Child]
@@ -18,7 +18,7 @@ Start = Callable[..., Child]
 ECHO = """
 import os, sys
 from streamgauge.domain.query import Happened
-from streamgauge.processes.lines import Orders, Told
+from streamgauge.processes.talk.lines import Orders, Told
 orders, told = Orders(sys.stdin.fileno()), Told(sys.stdout.fileno())
 print("words for the log", file=sys.stderr, flush=True)
 told.tell(Happened(1, orders.first()))
@@ -160,8 +160,8 @@ def test_what_it_started_ends_with_it(start: Start) -> None:
     """A grandchild holds on to its pipes, and is killed with it."""
     text = (
         "import subprocess, sys\n"
-        "from streamgauge.processes.news import Processes\n"
-        "from streamgauge.processes.lines import Told\n"
+        "from streamgauge.processes.talk.news import Processes\n"
+        "from streamgauge.processes.talk.lines import Told\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import sys; sys.stdin.read()'])\n"
         "Told(sys.stdout.fileno()).tell(Processes({'grandchild': child.pid}))\n"
         "child.wait()\n"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from streamgauge.domain.query import Advance, Happened, Looked, News, QueryProgress, QuerySpec
-from streamgauge.processes import news
-from streamgauge.processes.news import Processes
+from streamgauge.processes.talk import news
+from streamgauge.processes.talk.news import Processes
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from streamgauge.domain import clock
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.query import Advance, News, QueryProgress, QuerySpec
 from streamgauge.jobs import checkpoint
-from streamgauge.processes.lines import Child
-from streamgauge.processes.news import LIMIT, STOP, order
 from streamgauge.processes.scratch import QUERY, Scratch
+from streamgauge.processes.talk.lines import Child
+from streamgauge.processes.talk.news import LIMIT, STOP, order
 
 _DRIVER: Final = ("-m", "streamgauge.jobs.driver.main")
 

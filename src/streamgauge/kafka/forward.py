@@ -20,10 +20,10 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monot
 from streamgauge.domain.query import Advance, Happened, News, QueryProgress, QuerySpec
 from streamgauge.kafka.clients.messages import log, words_of
 from streamgauge.kafka.patience import patiently
-from streamgauge.processes.lines import Child, Orders, Told
 from streamgauge.processes.linux import when_orphaned
-from streamgauge.processes.news import STOP, order, read_order
 from streamgauge.processes.patience import let_go
+from streamgauge.processes.talk.lines import Child, Orders, Told
+from streamgauge.processes.talk.news import STOP, order, read_order
 from streamgauge.scenario.model.faults import DRIVER
 
 BATCH_NS: Final = NS_PER_SECOND

@@ -1,16 +1,13 @@
 """Signals during a run: noted, and acted upon at the next tick, instead of breaking off in the middle."""
 
-import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
 
 from streamgauge.domain.errors import CtrlC
 from streamgauge.engine.supervise.plan import Interrupts
-
-_STANDARD: Final = (0, 1, 2)
+from streamgauge.processes.terminal import silence, terminals
 
 
 @contextmanager
@@ -19,7 +16,7 @@ def noted(interrupts: Interrupts, progress: Callable[[str], None]) -> Iterator[N
 
     Outside of the load they stop it at once. Once `interrupts.breaks` is set, they raise CtrlC where they come.
     """
-    terminals = [descriptor for descriptor in _STANDARD if os.isatty(descriptor)]
+    shown = terminals()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         interrupts.note()
@@ -28,7 +25,7 @@ def noted(interrupts: Interrupts, progress: Callable[[str], None]) -> Iterator[N
         progress("stopping at once" if interrupts.at_once else "stopping; press Ctrl-C again to stop at once")
 
     def hang_up(_signal: int, _frame: FrameType | None) -> None:
-        _silence(terminals)
+        silence(shown)
         # A shell passes on what the kernel has told everyone already: twice is not impatience.
         if interrupts.count == 0:
             interrupts.note()
@@ -45,11 +42,3 @@ def noted(interrupts: Interrupts, progress: Callable[[str], None]) -> Iterator[N
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _silence(terminals: Sequence[int]) -> None:
-    """Let what is still said go nowhere: writing to a terminal that is gone fails."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in terminals:
-        os.dup2(nowhere, descriptor)
-    os.close(nowhere)

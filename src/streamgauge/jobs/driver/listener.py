@@ -16,7 +16,7 @@ from pyspark.sql.streaming.listener import (
 from streamgauge.domain import clock
 from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.driver.progress import progress_of
-from streamgauge.processes.lines import Told
+from streamgauge.processes.talk.lines import Told
 
 
 class Listener(StreamingQueryListener):

@@ -33,9 +33,9 @@ from streamgauge.jobs.shipped import catalogue, function
 from streamgauge.processes.functions import JOB_ARGUMENTS, load_function
 from streamgauge.processes.jvm.ending import end
 from streamgauge.processes.jvm.spark import SparkJvm, silence_failed_queries
-from streamgauge.processes.lines import Orders, Told
-from streamgauge.processes.news import LIMIT, STOP, Processes, read_order
 from streamgauge.processes.scratch import joined
+from streamgauge.processes.talk.lines import Orders, Told
+from streamgauge.processes.talk.news import LIMIT, STOP, Processes, read_order
 from streamgauge.scenario.model.faults import DRIVER
 from streamgauge.scenario.model.pipeline import AVAILABLE_NOW, REAL_TIME
 

@@ -1,6 +1,6 @@
 """The process of a query and its parent: one tells news on its standard output, the other orders on its standard input.
 
-Each is a line, as processes/news.py writes it. The end of the input is an order to stop: the parent is gone.
+Each is a line, as processes/talk/news.py writes it. The end of the input is an order to stop: the parent is gone.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from streamgauge.domain.query import News
-from streamgauge.processes.news import STOP, Processes, read, written
+from streamgauge.processes.talk.news import STOP, Processes, read, written
 
 _READ_BYTES: Final = 1 << 16
 
