@@ -9,6 +9,7 @@ from typing import Any
 
 import confluent_kafka as ck
 import pyarrow.parquet as pq
+from confluent_kafka.admin import AdminClient
 
 from streamgauge.domain import stamp
 from streamgauge.domain.folder.cells import read_claims
@@ -106,6 +107,13 @@ def counts_hold(folder: RunFolder, delivery: Mapping[str, Any]) -> list[str]:
     return faults
 
 
+def kept_rate(folder: RunFolder, facts: RunFacts, rate: float) -> float:
+    """Share of the target rate at which messages of the measure phase were sent, until the last one of them."""
+    begin, end = next((phase.from_ns, phase.to_ns) for phase in facts.phases if phase.name == "measure")
+    sent = [at for (at,) in rows_of(folder, "sent", "sent_ns") if at is not None and begin <= at < end]
+    return len(sent) / (rate * (max(sent) - begin) / 1e9) if sent else 0.0
+
+
 def log_holds(folder: RunFolder, facts: RunFacts, bootstrap: str) -> list[str]:
     """Faults: each message of the run that is in the log has a row; what was acknowledged is where its row says."""
     in_log = read_log(facts, bootstrap)
@@ -127,6 +135,11 @@ def log_holds(folder: RunFolder, facts: RunFacts, bootstrap: str) -> list[str]:
     if elsewhere:
         faults.append(f"{len(elsewhere)} acknowledged messages are not where their rows say: {sorted(elsewhere)[:3]}")
     return faults
+
+
+def topics_of(bootstrap: str) -> list[str]:
+    """Names of the topics of a cluster."""
+    return list(AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=10).topics)
 
 
 def read_log(facts: RunFacts, bootstrap: str) -> dict[tuple[int, int], Stamp]:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
-from tests.torture.accounts import Witness, claims_hold, counts_hold, log_holds
+from tests.torture.accounts import Witness, claims_hold, counts_hold, kept_rate, log_holds, topics_of
 from tests.torture.child import HERE, Child, left_of
 from tests.torture.machine import disk, fill, throttled
-from tests.torture.plans import Action, Plan
+from tests.torture.plans import Action, Missed, Plan
 from tests.waiting import until
 
+from streamgauge.cli.topics import topics as delete_topics
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
@@ -27,8 +28,10 @@ from streamgauge.engine.supervise.local import memory_folder
 from streamgauge.record.facts import read_facts
 from streamgauge.runs.analysis import analyse
 
+RATE: Final = 3_000
+KEPT_SHARE: Final = 0.995
 SETTINGS: Final = (
-    "load.rate=3k/s", "load.producers=2", "topic.partitions=4", "phases.warmup=1s", "phases.measure=3s",
+    f"load.rate={RATE}", "load.producers=2", "topic.partitions=4", "phases.warmup=1s", "phases.measure=3s",
     "phases.drain=10s",
 )  # fmt: skip
 BEGINS: Final = {"load": "warm-up", "drain": "draining", "analysis": "analysing", "report": "writing the report"}
@@ -44,12 +47,16 @@ CODES: Final = frozenset({0, 1, 3, 4, 130})
 
 @dataclass
 class Case:
-    """A plan carried out in a folder of its own; `faults` is what did not hold."""
+    """A plan carried out in a folder of its own; `faults` is what did not hold.
+
+    `missed` says why there was nobody to whom it could be done; None where there was.
+    """
 
     plan: Plan
     root: Path
     bootstrap: str | None = None
     faults: list[str] = field(default_factory=list)
+    missed: Missed | None = None
     _witness: Witness = field(default_factory=Witness)
     _children: list[Child] = field(default_factory=list)
     _balloon: Path | None = None
@@ -78,14 +85,26 @@ class Case:
 
     def _run(self) -> None:
         child = self._start()
+        if self.plan.ending.moment == "again":
+            self._await_end(child, END_SECONDS)
+            (self.root / "begun").unlink(missing_ok=True)
+            child = self._start_again()
         if self.plan.ending.moment in BEGINS and not child.await_words(BEGINS[self.plan.ending.moment], BEGIN_SECONDS):
             self.faults.append(f"it never came to that: {child.text[-500:]}")
             return
         until(lambda: self._watch() or child.process.poll() is not None, BEGIN_SECONDS)
         self._pass(self.plan.delay_seconds, child)
-        self._do(child)
+        if child.process.poll() is not None or self._do(child) is False:
+            self.missed = "early" if child.process.poll() is None else "late"
         for each in self._children:
-            self._await_end(each)
+            self._await_end(each, self._limit())
+
+    def _start_again(self) -> Child:
+        """Analyse the run that is over."""
+        words = [str(folder.root) for folder, _ in self._runs()]
+        child = Child(["analyse", *words], self._environ())
+        self._children.append(child)
+        return child
 
     def _start(self) -> Child:
         words = ["run", "baseline", "--no-prepare", "--out", str(self.out), *(f"--set={each}" for each in SETTINGS)]
@@ -112,7 +131,8 @@ class Case:
                 with contextlib.suppress(BadInput):
                     self._witness.look(RunFolder(path.parent), read_facts(RunFolder(path.parent)))
         # Before that it is the interpreter that starts.
-        return (self.root / "begun").exists() if self.plan.ending.moment == "start" else self._witness.has_seen_any
+        is_program = self.plan.ending.moment in {"start", "again"}
+        return (self.root / "begun").exists() if is_program else self._witness.has_seen_any
 
     def _pass(self, seconds: float, child: Child) -> None:
         deadline_ns = clock.monotonic_ns() + int(seconds * clock.NS_PER_SECOND)
@@ -120,7 +140,8 @@ class Case:
             self._watch()
             clock.sleep_seconds(0.05)
 
-    def _do(self, child: Child) -> None:
+    def _do(self, child: Child) -> object:
+        """Do it; returns False where there was nobody to do it to."""
         acts: dict[Action, Callable[[Child], object]] = {
             "kill": self._signal,
             "term": self._signal,
@@ -135,7 +156,7 @@ class Case:
             "analyse": self._analyse_from_outside,
             "second run": lambda _: self._start(),
         }
-        acts[self.plan.ending.action](child)
+        return acts[self.plan.ending.action](child)
 
     def _interrupt_twice(self, child: Child) -> None:
         child.type(b"\x03")
@@ -154,16 +175,20 @@ class Case:
         with throttled(child.family(), f"torture-{os.getpid()}"):
             self._pass(2.0, child)
 
-    def _signal(self, child: Child) -> None:
+    def _signal(self, child: Child) -> bool:
         target, action = self._target(child), self.plan.ending.action
-        if target is None:
-            return
         signals: dict[Action, int] = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "stop": signal.SIGSTOP}
-        with contextlib.suppress(psutil.NoSuchProcess):
+        try:
+            if target is None or target.status() == psutil.STATUS_ZOMBIE:
+                return False
             target.send_signal(signals[action])
-            if action == "stop":
-                self._pass(3.0, child)
+        except psutil.NoSuchProcess:
+            return False
+        if action == "stop":
+            self._pass(3.0, child)
+            with contextlib.suppress(psutil.NoSuchProcess):
                 target.send_signal(signal.SIGCONT)
+        return True
 
     def _target(self, child: Child) -> psutil.Process | None:
         """The process of the ending; None where it is not there (yet, or any more)."""
@@ -178,9 +203,10 @@ class Case:
         except (IndexError, psutil.NoSuchProcess):
             return None
 
-    def _analyse_from_outside(self, child: Child) -> None:
+    def _analyse_from_outside(self, child: Child) -> bool:
         """It must refuse as long as the program is at work, and change nothing."""
-        for folder, _ in self._runs():
+        runs = self._runs()
+        for folder, _ in runs:
             command = [sys.executable, "-m", "streamgauge", "analyse", str(folder.root), "--quiet"]
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=END_SECONDS, check=False,
@@ -188,15 +214,20 @@ class Case:
             )  # fmt: skip
             if child.process.poll() is None and (done.returncode != 2 or "is still active" not in done.stderr):
                 self.faults.append(f"an analysis beside it ended with {done.returncode}: {done.stderr[-300:]}")
+        return bool(runs)
 
-    def _await_end(self, child: Child) -> None:
-        """Every program ends in time, and says nothing that only its developers understand."""
+    def _limit(self) -> float:
+        """How long a program may take to end: what has no load to bring to its end does so at once."""
         ending = self.plan.ending
         at_once = ending.action == "interrupt twice" or (
-            ending.moment == "start" and ending.action in {"interrupt", "hang up", "term"}
+            ending.moment in {"start", "analysis", "report", "again"}
+            and ending.action in {"interrupt", "hang up", "term"}
         )
-        limit = SOON_SECONDS if at_once and ending.target in {"machine", "supervisor"} else END_SECONDS
-        began_ns = clock.monotonic_ns()
+        return SOON_SECONDS if at_once and ending.target in {"machine", "supervisor"} else END_SECONDS
+
+    def _await_end(self, child: Child, limit: float) -> None:
+        """Every program ends in time, and says nothing that only its developers understand."""
+        ending = self.plan.ending
         try:
             until(lambda: (self._watch(), child.process.poll() is not None)[1], limit)
         except AssertionError:
@@ -210,7 +241,6 @@ class Case:
             self.faults.append(f"exit code {code}: {child.text[-500:]}")
         if "Traceback" in child.text:
             self.faults.append(f"a traceback: {child.text[-1500:]}")
-        self.seconds = (clock.monotonic_ns() - began_ns) / clock.NS_PER_SECOND
 
     def _look_after(self) -> None:
         """What must hold once it is over."""
@@ -248,9 +278,16 @@ class Case:
         if self.bootstrap:
             self.faults += log_holds(folder, facts, self.bootstrap)
         self.faults += _verdict_holds(facts, result)
+        if _status(result, "rate") == "fail" and (kept := kept_rate(folder, facts, RATE)) >= KEPT_SHARE:
+            self.faults.append(f"the generator is blamed for its rate, of which it kept {kept:.2%}")
 
     def _look_around(self) -> None:
-        """No file is left, but in run folders."""
+        """No file is left, but in run folders, and no topic that cannot be removed by what the folders say."""
+        if self.bootstrap:
+            delete_topics(self.out, self.bootstrap, {}, prefix="", delete=True, as_json=False, out=lambda _: None)
+            self.faults += [
+                f"left behind: topic {name}" for name in topics_of(self.bootstrap) if self.root.name in name
+            ]
         with _environment(XDG_STATE_HOME=str(self.root / "state"), TMPDIR=str(self.root / "tmp")):
             from streamgauge.cluster import registry
 
@@ -293,18 +330,21 @@ class Case:
                     each.kill()
 
 
+def _status(result: dict[str, Any], check: str) -> str | None:
+    return next((each["status"] for each in result["verdict"]["checks"] if each["name"] == check), None)
+
+
 def _verdict_holds(facts: RunFacts, result: dict[str, Any]) -> list[str]:
     """Faults: a verdict that says less than happened."""
-    checks = {check["name"]: check["status"] for check in result["verdict"]["checks"]}
     faults = []
     bad = [worker.name for worker in facts.workers if worker.died and not worker.declared_dead]
     if result["verdict"]["valid"] and (facts.ending is None or facts.ending == "failed" or bad):
         faults.append(f"valid, though it ended {facts.ending}, {bad} dead")
-    if any(worker.dropped_rows for worker in facts.workers) and checks.get("dropped_rows") != "fail":
+    if any(worker.dropped_rows for worker in facts.workers) and _status(result, "dropped_rows") != "fail":
         faults.append("rows were dropped, and no check says so")
     if result["delivery"].get("unaccounted") not in {0, None}:
         faults.append(f"{result['delivery']['unaccounted']} messages are not accounted for")
-    if result["delivery"].get("fate_unknown") and checks.get("fate_unknown") not in {"warn", "fail"}:
+    if result["delivery"].get("fate_unknown") and _status(result, "fate_unknown") not in {"warn", "fail"}:
         faults.append("messages are of unknown fate, and no check says so")
     return faults
 

@@ -1,10 +1,12 @@
 """One warm Spark session to analyse with, and the names of the endings that this machine cannot make."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 from tests.torture.machine import cannot
+from tests.torture.plans import LANDED
 
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
@@ -18,6 +20,10 @@ def warm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSessio
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which endings were left out here."""
+    """Say how often each ending was carried out, and which were left out here."""
+    passed = [dict(report.user_properties).get(LANDED) for report in terminalreporter.getreports("passed")]
+    counts = Counter(str(ending) for ending in passed if ending is not None)
+    for ending, count in sorted(counts.items()):
+        terminalreporter.write_line(f"{count} x {ending}")
     for action, reason in cannot().items():
         terminalreporter.write_line(f"endings that this machine cannot make: {action} ({reason})")

@@ -2,17 +2,22 @@
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-Moment = Literal["start", "load", "drain", "analysis", "report"]
+Moment = Literal["start", "load", "drain", "analysis", "report", "again"]
+"""Parts of a run; `again` is a program of its own that analyses a run that is over."""
 Action = Literal[
     "kill", "term", "stop", "interrupt", "interrupt twice", "hang up", "disk full", "disk full for 2 s", "clock step",
     "throttle", "analyse", "second run",
 ]  # fmt: skip
+Missed = Literal["early", "late"]
+"""Why an ending was done to nobody."""
 Target = Literal["supervisor", "producer", "consumer", "sampler", "broker", "spark", "machine"]
 
-SPANS: Final[dict[Moment, float]] = {"start": 8.0, "load": 4.0, "drain": 0.5, "analysis": 8.0, "report": 2.0}
+SPANS: Final[dict[Moment, float]] = {
+    "start": 8.0, "load": 4.0, "drain": 0.5, "analysis": 8.0, "report": 2.0, "again": 8.0,
+}  # fmt: skip
 """How long after the begin of a moment, in seconds, something may be done."""
 _PROCESSES: Final[dict[Moment, tuple[Target, ...]]] = {
     "start": ("supervisor", "broker"),
@@ -20,20 +25,23 @@ _PROCESSES: Final[dict[Moment, tuple[Target, ...]]] = {
     "drain": ("supervisor", "producer", "consumer", "sampler", "broker"),
     "analysis": ("supervisor", "spark"),
     "report": ("supervisor",),
+    "again": ("supervisor", "spark"),
 }
 """Processes that are there. The supervisor is the program itself: later it is who analyses and reports."""
 _TO_PROCESSES: Final[tuple[Action, ...]] = ("kill", "term", "stop")
 _TO_THE_MACHINE: Final[dict[Action, tuple[Moment, ...]]] = {
-    "interrupt": ("start", "load", "drain", "analysis", "report"),
-    "interrupt twice": ("start", "load", "drain", "analysis"),
-    "hang up": ("start", "load", "drain", "analysis", "report"),
-    "disk full": ("start", "load", "drain", "analysis", "report"),
-    "disk full for 2 s": ("start", "load", "drain", "analysis", "report"),
+    "interrupt": ("start", "load", "drain", "analysis", "report", "again"),
+    "interrupt twice": ("start", "load", "drain", "analysis", "again"),
+    "hang up": ("start", "load", "drain", "analysis", "report", "again"),
+    "disk full": ("start", "load", "drain", "analysis", "report", "again"),
+    "disk full for 2 s": ("start", "load", "drain", "analysis", "report", "again"),
     "clock step": ("start", "load", "analysis"),
     "throttle": ("load",),
     "analyse": ("load", "drain", "analysis", "report"),
     "second run": ("load",),
 }
+LANDED: Final = "ending"
+"""Under this name a test tells which ending it carried out."""
 NEEDS_ROOT: Final[frozenset[Action]] = frozenset({"disk full", "disk full for 2 s", "throttle"})
 """A disk of a size of its own is mounted, a quota is set: both need root, and a system that can do it."""
 
@@ -59,6 +67,11 @@ class Plan:
     """After the begin of the moment."""
     given: bool = False
     """Whether the run uses a broker that it did not start."""
+
+    def moved(self, missed: "Missed") -> "Plan":
+        """The same later, where whom it was meant for was not there yet; otherwise after half the time."""
+        later = self.delay_seconds + SPANS[self.ending.moment] / 4
+        return replace(self, delay_seconds=later if missed == "early" else self.delay_seconds / 2)
 
 
 def endings() -> list[Ending]:
