@@ -23,6 +23,8 @@ OPTIONS: Final = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:+ExitOnOutOfMe
 """Options of every broker's JVM."""
 _LAST_LINES: Final = 15
 _FORMAT_SECONDS: Final = 60
+_KILLED_SECONDS: Final = 60
+"""Within this a killed process is gone, also on a busy machine."""
 _LOOK_SECONDS: Final = 0.02
 _NO_SPACE: Final = "No space left on device"
 _FULL_BYTES: Final = 1 << 20
@@ -122,7 +124,7 @@ def _format(node: Node, check: Check) -> None:
     finally:
         if process.poll() is None:
             process.kill()
-            process.wait(_FORMAT_SECONDS)
+            process.wait(_KILLED_SECONDS)
     if process.returncode:
         raise BrokerError(f"the storage of {node.name} could not be formatted. {log_end(node)}")
 
