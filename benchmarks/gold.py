@@ -21,7 +21,7 @@ from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, 
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.domain.tables.latency import METRICS, UNPLACED
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.pipeline.metrics.curves import curve, heat
+from streamgauge.pipeline.metrics.aggregates.curves import curve, heat
 from streamgauge.pipeline.stream.stages import STAGES, WHOLE
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.verdict import checks

@@ -22,6 +22,7 @@ from streamgauge.engine.produce.loop import UNPACED_BLOCK
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.record.corpus import read_events
 from streamgauge.scenario.model.content import Content, Keys, Sizes, needs_headers
+from streamgauge.workload.payload.build import content_of, keys_of, law_of
 
 CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
 SIZES: TypeAdapter[Sizes] = TypeAdapter(Sizes)
@@ -115,7 +116,9 @@ def _recipes(folder: Path) -> Iterator[tuple[str, Recipe]]:
 def _recipe(content: object = BASE, size: object = 512, **more: Any) -> Recipe:
     chosen, sizes = CONTENT.validate_python(content), SIZES.validate_python(size)
     in_headers = needs_headers(chosen, sizes)
-    return Recipe(0, 7, chosen, sizes, 42, in_headers, scheduled=True, read_events=read_events, **more)
+    more["keys"] = keys_of(more.get("keys", "none"))
+    made = content_of(chosen), law_of(sizes)
+    return Recipe(0, 7, *made, 42, in_headers, scheduled=True, read_events=read_events, **more)
 
 
 def _made(recipe: Recipe) -> tuple[Composer, float]:

@@ -19,6 +19,7 @@ from streamgauge.processes.linux import set_timer_slack
 from streamgauge.record.parts import open_sink
 from streamgauge.scenario import Setting
 from streamgauge.scenario.model.consume import Processing
+from streamgauge.workload.processing import handling_of
 
 PARTITIONS = 12
 WARMUP_NS = NS_PER_SECOND
@@ -79,7 +80,7 @@ def _run(bootstrap: str, name: str, how: Processing, buffer: int, seconds: float
         consumer = Consumer(
             client,
             Reading(0, None),
-            Consuming((name,), PARTITIONS, how, buffer),
+            Consuming((name,), PARTITIONS, handling_of(how), buffer),
             ConsumerSinks(received, polls),
             board.slots[0],
             board.positions[0],

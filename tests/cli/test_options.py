@@ -6,8 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from streamgauge.cli.main import app
-from streamgauge.cli.options import figures_of, keys_as_options
+from streamgauge.cli.options import keys_as_options
 from streamgauge.domain.errors import BadInput
+from streamgauge.runs.request.percentiles import figures_of
 
 runner = CliRunner()
 

@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final, get_args, get_origin
 
 import pytest
@@ -15,14 +14,14 @@ import yaml
 from pydantic import BaseModel
 
 from streamgauge.cli.main import main
-from streamgauge.domain.clock import ClockPair
 from streamgauge.domain.folder.facts import BrokerFacts
 from streamgauge.domain.text.secrets import MASK, is_secret, masked
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.processes.jvm.java import Java
-from streamgauge.runs.conduct.conduct import _ended, _facts
-from streamgauge.runs.conduct.identity import Identity
+from streamgauge.runs.conduct import facts as run_facts
+from streamgauge.runs.conduct.prepare import prepare_run
 from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.trust import Trust
 from streamgauge.scenario import Scenario, parse
 
 SECRET: Final = "hunter2"
@@ -90,7 +89,9 @@ def test_no_key_of_the_model_is_called_like_a_secret() -> None:
 
 @pytest.fixture
 def request_of_mine(tmp_path: Path) -> Any:
-    return lambda scenario: Request(scenario, tmp_path, ["test"], Java(tmp_path, "17", 17))
+    return lambda scenario: Request(
+        scenario, tmp_path, ["test"], Java(tmp_path, "17", 17), trust=Trust(allow_code=True)
+    )
 
 
 @pytest.mark.parametrize("path", OPEN, ids=".".join)
@@ -98,11 +99,11 @@ def test_run_json_has_no_secret(path: Keys, request_of_mine: Any) -> None:
     """And what is written can be read: names are kept, and it parses."""
     scenario = parse(with_settings(path, PLANTED))
     request = request_of_mine(scenario)
-    target: Any = SimpleNamespace(facts=BrokerFacts(embedded=False, bootstrap="h:1", version="4"))
+    run = prepare_run(request)
 
-    facts = _facts(request, Identity("id", 1, "group"), target, ClockPair(0, 0), {})
+    facts = run_facts.begun(run, BrokerFacts(embedded=False, bootstrap="h:1", version="4"), {})
     outcome = Outcome(reasons=[f"the client says {PLANTED['innocent.address']}", f"no {SECRET}", "plain"])
-    text = _ended(facts, outcome, request).model_dump_json()
+    text = run_facts.ended(facts, outcome, run.hide).model_dump_json()
 
     assert SECRET not in text
     assert json.loads(text)["reasons"] == ["the client says ***", "no ***", "plain"]

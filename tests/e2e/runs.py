@@ -16,6 +16,7 @@ from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.parts import close_left_open
 from streamgauge.runs.conduct.conduct import conducted
+from streamgauge.runs.conduct.prepare import prepare_run
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.trust import Trust
 from streamgauge.runs.rows.recover import alone
@@ -38,7 +39,7 @@ def conducting(broker: EmbeddedBroker, java: Java, out: Path, plain: Mapping[str
 
 def carried_out(request: Request) -> RunFolder:
     """The folder of a run that is over, its rows ready to be read."""
-    with conducted(request, Interrupts(), lambda _: None) as folder:
+    with conducted(prepare_run(request), Interrupts(), lambda _: None) as folder:
         # Until its analysis holds it, nobody else can.
         with pytest.raises(BadInput, match="is still active"):
             alone(folder)

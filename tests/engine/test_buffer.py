@@ -15,7 +15,7 @@ from streamgauge.domain.errors import WorkerError
 from streamgauge.engine.consume.buffer import Buffer, Frontier
 from streamgauge.engine.consume.receive import Reading, rows
 from streamgauge.scenario.model.consume import Processing
-from streamgauge.workload.processing import NEVER, Delays
+from streamgauge.workload.processing import NEVER, Delays, handling_of
 
 MS = NS_PER_MS
 PARTITIONS = 4
@@ -23,7 +23,7 @@ PARTITIONS = 4
 
 def buffer_of(limit: int = 100, **processing: Any) -> Buffer:
     """Messages of two topics of four partitions."""
-    model = Processing.model_validate(processing)
+    model = handling_of(Processing.model_validate(processing))
     return Buffer(model, limit, Delays(model, 42, (0,)), ("a", "b"), PARTITIONS, lambda: 0)
 
 
@@ -300,7 +300,7 @@ def test_a_function_is_called_with_value_and_key() -> None:
     """It takes its own time, for some milliseconds at a stretch; its failure names the message."""
     CALLED.clear()
     clock = iter(range(0, 1000 * MS, 2 * MS))
-    model = Processing(function=f"{__name__}:handle")
+    model = handling_of(Processing(function=f"{__name__}:handle"))
     buffer = Buffer(model, 100, Delays(model, 42, ()), ("a", "b"), PARTITIONS, lambda: next(clock))
     take(buffer, *((1, 2, offset) for offset in range(8, 14)))
     assert buffer.due_ns == 0

@@ -24,6 +24,7 @@ from streamgauge.scenario.model.content import KINDS, BodyKind, Content, Keys, S
 from streamgauge.workload import payload
 from streamgauge.workload.pacing import Int64s
 from streamgauge.workload.payload import pool
+from streamgauge.workload.payload.build import content_of, keys_of, law_of
 
 CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
 SIZES: TypeAdapter[Sizes] = TypeAdapter(Sizes)
@@ -96,7 +97,9 @@ def read_events(path: str, column: str | None) -> Sequence[bytes | None]:
 def recipe(content: object = "mixed", size: object = 300, **more: Any) -> Recipe:
     chosen, sizes = CONTENT.validate_python(content), SIZES.validate_python(size)
     fields = {"in_headers": needs_headers(chosen, sizes), "scheduled": True, "read_events": read_events, **more}
-    return Recipe(fields.pop("producer", 3), 7, chosen, sizes, fields.pop("seed", 42), **fields)
+    fields["keys"] = keys_of(fields.get("keys", "none"))
+    made = content_of(chosen), law_of(sizes)
+    return Recipe(fields.pop("producer", 3), 7, *made, fields.pop("seed", 42), **fields)
 
 
 def made(composer: Composer, seqs: Int64s, due_ns: Int64s | None, sent_ns: int) -> tuple[list[bytes], Stamps]:

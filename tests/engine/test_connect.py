@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamgauge.domain.blocks import NULL_INT64, Block
+from streamgauge.domain.blocks import NULL_INT64, Block, ConnectionKind, Work
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.engine.board import Cells, Order, Slot
 from streamgauge.engine.connect import GRACE_NS, PREPARE_NS, Connector, shares
 from streamgauge.engine.fake import FakeTime
-from streamgauge.scenario.model.connections import ConnectionKind, Work
 from streamgauge.workload.pacing import Int64s
 
 START_NS = 5 * NS_PER_SECOND

@@ -11,6 +11,7 @@ from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.engine.board import Cells, Latencies, Order, Slot
+from streamgauge.engine.consume.commit import CommitEvery
 from streamgauge.engine.consume.loop import (
     BITE,
     LONGEST_NS,
@@ -22,6 +23,7 @@ from streamgauge.engine.consume.loop import (
 )
 from streamgauge.engine.fake import FakeCommits, FakeLog, FakeReader, FakeTime
 from streamgauge.scenario.model.consume import Commit, Processing
+from streamgauge.workload.processing import Handling, handling_of
 
 TAG = 7
 NO_HEAD = bytes(stamp.SIZE)
@@ -59,12 +61,13 @@ def value(seq: int, *, tag: int = TAG, flags: int = 0, body: bytes = b"body", cr
 PARTITIONS = 2
 
 
-def processing(**given: Any) -> Processing:
-    return Processing.model_validate(given)
+def processing(**given: Any) -> Handling:
+    return handling_of(Processing.model_validate(given))
 
 
-def every(**given: Any) -> Commit:
-    return Commit.model_validate(given)
+def every(**given: Any) -> CommitEvery:
+    asked = Commit.model_validate(given)
+    return CommitEvery(asked.messages, asked.interval, asked.asynchronous)
 
 
 SLOW = processing(delay="1ms")
@@ -224,8 +227,8 @@ def test_topics_are_told_apart() -> None:
     assert ground.board.slots[0, Slot.ASSIGNED] == 6
 
 
-@pytest.mark.parametrize("how", [None, Processing(), SLOW])
-def test_the_end_of_a_log_is_a_position(how: Processing | None) -> None:
+@pytest.mark.parametrize("how", [None, processing(), SLOW])
+def test_the_end_of_a_log_is_a_position(how: Handling | None) -> None:
     """Behind the last message may lie what is none: it is read and done with when what is before it is."""
     ground = Ground(Consuming(("t",), PARTITIONS, how))
     ground.fill(3)
@@ -312,7 +315,7 @@ def test_a_message_that_takes_long_keeps_nobody_from_polling() -> None:
 
 def test_processing_that_takes_no_time_costs_no_turn_for_each_message() -> None:
     """A backlog goes through in polls of full size."""
-    ground = Ground(Consuming(("t",), PARTITIONS, Processing(), buffer=10))
+    ground = Ground(Consuming(("t",), PARTITIONS, processing(), buffer=10))
     ground.fill(20_000)
     for _ in range(10):
         ground.consumer.turn(LONGEST_NS)
@@ -398,7 +401,7 @@ def test_at_the_end_all_that_was_received_is_recorded() -> None:
         (every(interval="200ms", asynchronous=True), SLOW, 5),
     ],
 )
-def test_commits_come_when_they_are_asked_for(way: Any, how: Processing | None, expected: int) -> None:
+def test_commits_come_when_they_are_asked_for(way: Any, how: Handling | None, expected: int) -> None:
     """Of what is stored, and a last one at the end; each is a row."""
     ground = Ground(Consuming(("t",), PARTITIONS, how, commit=way, buffer=100))
     ground.fill(1_000 if how else 10_000)
@@ -408,12 +411,12 @@ def test_commits_come_when_they_are_asked_for(way: Any, how: Processing | None, 
 
     assert len(asynchronous) == pytest.approx(expected, abs=0 if how is None else 1)
     assert len(ground.offsets.asked) == len(asynchronous)
-    assert set(ground.offsets.asked[:-1]) <= {isinstance(way, Commit) and way.asynchronous}
+    assert set(ground.offsets.asked[:-1]) <= {isinstance(way, CommitEvery) and way.asynchronous}
     assert set(ground.commits.column("took_ns")) <= {NS_PER_MS}
 
 
-@pytest.mark.parametrize("how", [None, Processing(), SLOW])
-def test_a_reader_without_a_group_commits_nothing(how: Processing | None) -> None:
+@pytest.mark.parametrize("how", [None, processing(), SLOW])
+def test_a_reader_without_a_group_commits_nothing(how: Handling | None) -> None:
     """A table, say: its rows are recorded and its positions told all the same."""
     ground = Ground(Consuming(("t",), PARTITIONS, how, commit="batch"))
     ground.reader.commits = None
@@ -427,10 +430,10 @@ def test_a_reader_without_a_group_commits_nothing(how: Processing | None) -> Non
     assert (ground.offsets.stored, ground.offsets.asked, ground.commits.blocks) == ({}, [], [])
 
 
-@pytest.mark.parametrize("how", [None, Processing(), SLOW])
+@pytest.mark.parametrize("how", [None, processing(), SLOW])
 @pytest.mark.parametrize("per_second", [0.2, 50, 900, 20_000])
 @pytest.mark.slow
-def test_a_rate_is_kept_and_spread_evenly(per_second: float, how: Processing | None) -> None:
+def test_a_rate_is_kept_and_spread_evenly(per_second: float, how: Handling | None) -> None:
     """Bounded waits: a consumer that may take nothing polls all the same, for its group."""
     ground = Ground(Consuming(("t",), PARTITIONS, how, per_second=per_second, buffer=20))
     ground.fill(100_000)

@@ -12,12 +12,13 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.board import Cell, Cells, Order, Slot
 from streamgauge.engine.consume.loop import Consuming, ProgressCells
-from streamgauge.engine.control import Controlled, Controller, policy_of
+from streamgauge.engine.control import Controller, policy_of
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.observe.lag import LagSampler, Sampled
 from streamgauge.engine.ports.workers import Target
 from streamgauge.engine.produce.throttle import OPEN, SHUT
 from streamgauge.engine.supervise.inject import FaultRow, Injector
+from streamgauge.engine.supervise.start import controlled_by
 from streamgauge.engine.supervise.targets import by_signals, meaning
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.faults import Injected
@@ -115,11 +116,11 @@ class Steering:
     def __init__(self, **policy: Any) -> None:
         self.board, self.rows, self.time = Cells.new(4, 2), Blocks(), FakeTime()
         self.until_ns = NS_PER_SECOND
-        controlled = Controlled(Backpressure.model_validate(policy), {0: 0, 1: 1}, ((2, 3),))
+        controlled = controlled_by(Backpressure.model_validate(policy), {0: 0, 1: 1}, ((2, 3),))
         order = lambda: Order.GO if self.time.at_ns < self.until_ns else Order.FINISH  # noqa: E731 - one line says it
         self.policy = policy_of(controlled, self.board)
         self.controller = Controller(
-            self.policy, controlled.policy.poll_ns, self.rows, order, self.time.now_ns, self.time.sleep
+            self.policy, controlled.poll_ns, self.rows, order, self.time.now_ns, self.time.sleep
         )
 
     @property

@@ -15,13 +15,12 @@ from confluent_kafka import KafkaError, KafkaException
 from tests.waiting import until
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.blocks import TIMEOUT_SECONDS, ClientSpec, ConnectionKind
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.clients.connections import KafkaConnections, partitions_of
 from streamgauge.kafka.clients.openers import NotedUse, PlainOpener, SecuredOpener, opener_of
 from streamgauge.scenario import Setting
-from streamgauge.scenario.model.connections import TIMEOUT_SECONDS, ConnectionKind
 
 HELD = (ConnectionKind.HOLD_PRODUCER, ConnectionKind.HOLD_CONSUMER, ConnectionKind.HOLD_METADATA)
 SHORT = 0.05

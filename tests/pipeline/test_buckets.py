@@ -9,8 +9,8 @@ from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.latency.bounds import UNKNOWN
 from streamgauge.domain.latency.bounds import width_class as classes_of
 from streamgauge.domain.latency.buckets import bucket_of
-from streamgauge.pipeline.metrics.buckets import bucket, microseconds, width_class
-from streamgauge.pipeline.metrics.histogram import By, Counts, Value, histogram, packed
+from streamgauge.pipeline.metrics.aggregates.buckets import bucket, microseconds, width_class
+from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts, Value, histogram, packed
 from streamgauge.pipeline.read.silver import tick, ticks
 
 pytestmark = pytest.mark.spark

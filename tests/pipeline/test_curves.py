@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
 from streamgauge.domain.latency.percentiles import EMPTY, Buckets
-from streamgauge.pipeline.metrics.curves import HEAT_COLUMNS, curve, heat, missing_shares
+from streamgauge.pipeline.metrics.aggregates.curves import HEAT_COLUMNS, curve, heat, missing_shares
 
 some = st.lists(st.integers(0, 10**11), min_size=1, max_size=300)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from streamgauge.cli.options import FIGURES, spelled
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.runs import NOT_ANALYSED, NOT_READABLE, RowFigure, RunRow, newest_last, run_row, runs_table
+from streamgauge.runs.request.percentiles import FIGURES, spelled
 
 Row = dict[str, Any]
 Contents = tuple[bytes, bytes]

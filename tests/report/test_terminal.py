@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from tests.report.conftest import altered, observing, processing, transacting, waiting
 
-from streamgauge.cli.options import FIGURES
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.percentiles import CDF_EDGES_MS
 from streamgauge.domain.text.bars import ASCII, BLOCKS, Signs
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.pages.markdown import to_markdown
 from streamgauge.report.pages.terminal import summary
+from streamgauge.runs.request.percentiles import FIGURES
 from streamgauge.scenario.profile import CLOSED_LOOP
 
 Row = dict[str, Any]

@@ -12,6 +12,7 @@ from streamgauge.domain.folder.facts import BrokerFacts, RunFacts, RunFolder, Wo
 from streamgauge.engine.supervise.plan import Interrupts, Outcome
 from streamgauge.record.facts import read_facts, write_facts
 from streamgauge.runs.conduct import conduct
+from streamgauge.runs.conduct.prepare import prepare_run
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.rows.parent import Stands
 from streamgauge.scenario import parse
@@ -35,10 +36,11 @@ def ended(tmp_path: Path) -> Any:
     plan: Any = SimpleNamespace(producers=[])
     worker = WorkerFacts(name="producer-0", role="producer", number=0, exit_code=1, dropped_rows=7, next_seqs=[0])
     outcome = Outcome(workers=[worker], ending="failed", reasons=["producer-0 died: disk full"])
-    done = conduct._Done(facts, plan, outcome, topics, Stands(5, [0], [3], {}))
     java: Any = SimpleNamespace()
-    request = Request(SCENARIO, tmp_path, [], java)
-    return SimpleNamespace(folder=folder, request=request, done=done, cells=cells)
+    run = prepare_run(Request(SCENARIO, tmp_path, [], java))
+    begun = conduct._Begun(run, folder, facts, plan, topics, cells)
+    done = conduct._Done(begun, facts, outcome, Stands(5, [0], [3], {}))
+    return SimpleNamespace(folder=folder, done=done, cells=cells)
 
 
 def full(*_: object) -> int:
@@ -49,7 +51,7 @@ def test_rows_that_cannot_be_written_are_told_with_what_to_do(ended: Any, monkey
     """All facts stand in run.json: who died, of what, how many rows, and how to go on."""
     monkeypatch.setattr(os, "writev", full)
 
-    conduct._conclude(ended.folder, ended.request, ended.done)
+    conduct._conclude(ended.done)
 
     facts = read_facts(ended.folder)
     assert facts.ending == "failed"
@@ -63,7 +65,7 @@ def test_rows_that_cannot_be_written_are_told_with_what_to_do(ended: Any, monkey
 
 def test_where_there_is_room_everything_is_written(ended: Any) -> None:
     """And the cells go, since run.json says what they said."""
-    conduct._conclude(ended.folder, ended.request, ended.done)
+    conduct._conclude(ended.done)
 
     assert read_facts(ended.folder).reasons == ["producer-0 died: disk full"]
     assert [path.name for path in ended.folder.events.glob("lag/*")] == ["worker=supervisor-final"]

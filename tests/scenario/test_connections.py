@@ -8,16 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from streamgauge.domain.blocks import MOST_AT_ONCE, ConnectionKind, Work
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.domain.text.quantities import MAX_DURATION_NS
 from streamgauge.scenario.model.connections import (
     FASTEST,
-    MOST_AT_ONCE,
     MOST_HELD,
-    ConnectionKind,
     Connections,
-    Work,
 )
 from streamgauge.verdict.check import Check
 from streamgauge.verdict.checks.connections import answered, connection_rate

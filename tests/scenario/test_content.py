@@ -18,7 +18,8 @@ from streamgauge.scenario.model.content import (
     mean_bytes,
     needs_headers,
 )
-from streamgauge.workload.payload.sizes import Gaussian, Law, Uniform, law_of
+from streamgauge.workload.payload.build import law_of
+from streamgauge.workload.payload.sizes import Gaussian, Law, Uniform
 
 SIZES: TypeAdapter[Sizes] = TypeAdapter(Sizes)
 CONTENT: TypeAdapter[Content] = TypeAdapter(Content)

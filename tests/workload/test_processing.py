@@ -7,9 +7,23 @@ from hypothesis import strategies as st
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.scenario.model.consume import Processing
-from streamgauge.workload.processing import CATCH_UP_NS, NEVER, Allowance, Delays, Stretch, draws, stretches
+from streamgauge.workload.processing import (
+    CATCH_UP_NS,
+    NEVER,
+    Allowance,
+    Delays,
+    Handling,
+    Stretch,
+    draws,
+    handling_of,
+    stretches,
+)
 
 MS = NS_PER_MS
+
+
+def handled(**given: object) -> Handling:
+    return handling_of(processing(**given))
 
 
 def processing(**given: object) -> Processing:
@@ -57,7 +71,7 @@ def test_the_distribution_is_the_one_that_was_asked_for(
 
 def test_a_seed_makes_the_same_delays_and_every_consumer_its_own() -> None:
     one, same, other = (
-        Delays(processing(delay="1ms", jitter="1ms", drop=0.5), 42, who) for who in ((0, 1), (0, 1), (0, 2))
+        Delays(handled(delay="1ms", jitter="1ms", drop=0.5), 42, who) for who in ((0, 1), (0, 1), (0, 2))
     )
     times = [[each.next_ns() for _ in range(2000)] for each in (one, same, other)]
     dropped = [np.asarray(each.dropped(100)).tolist() for each in (one, same, other)]
@@ -68,7 +82,7 @@ def test_a_seed_makes_the_same_delays_and_every_consumer_its_own() -> None:
 
 def test_changes_count_from_the_measure_phase() -> None:
     """Before its begin is known there are none; the moment itself belongs to what follows."""
-    delays = Delays(processing(delay="4ms", changes=[{"at": "3s"}, {"at": "5s", "delay": "1ms"}]), 42, ())
+    delays = Delays(handled(delay="4ms", changes=[{"at": "3s"}, {"at": "5s", "delay": "1ms"}]), 42, ())
     seen = []
     delays.look(100 * NS_PER_SECOND)
     delays.begin(200 * NS_PER_SECOND)
@@ -80,7 +94,7 @@ def test_changes_count_from_the_measure_phase() -> None:
 
 
 def test_a_look_that_comes_late_skips_what_is_over() -> None:
-    delays = Delays(processing(delay="4ms", changes=[{"at": "3s"}, {"at": "5s", "delay": "1ms"}]), 42, ())
+    delays = Delays(handled(delay="4ms", changes=[{"at": "3s"}, {"at": "5s", "delay": "1ms"}]), 42, ())
     delays.begin(0)
     delays.look(7 * NS_PER_SECOND)
 
@@ -89,7 +103,7 @@ def test_a_look_that_comes_late_skips_what_is_over() -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
 def test_the_share_that_is_dropped(share: float) -> None:
-    dropped = Delays(processing(drop=share), 42, ()).dropped(100_000)
+    dropped = Delays(handled(drop=share), 42, ()).dropped(100_000)
 
     assert (0.0 if dropped is None else dropped.mean()) == pytest.approx(share, abs=0.004)
 

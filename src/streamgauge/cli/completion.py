@@ -51,7 +51,7 @@ def jobs(incomplete: str) -> list[str]:
 
 def figures(incomplete: str) -> list[str]:
     """The last of several figures, of those that are not yet named."""
-    from streamgauge.cli.options import FIGURES, spelled
+    from streamgauge.runs.request.percentiles import FIGURES, spelled
 
     *named, last = incomplete.split(",")
     head = "".join(f"{each}," for each in named)

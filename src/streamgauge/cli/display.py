@@ -10,9 +10,7 @@ from rich.console import Console
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.bars import signs_of
 from streamgauge.result import Result
-from streamgauge.runs.request.request import Request
 from streamgauge.watch.display import Display, Lines, Quiet, Unfailing
-from streamgauge.watch.metrics import Metrics
 from streamgauge.watch.view import View
 
 
@@ -23,12 +21,6 @@ def display_of(asked: float | None = None, *, quiet: bool = False) -> Display:
     if is_live(os.environ, terminal=sys.stderr.isatty()):
         return Unfailing(View(asked, Console(stderr=True, highlight=False, markup=False, emoji=False)))
     return Unfailing(Lines(asked, _line))
-
-
-def metrics_of(request: Request, address: str, port: int) -> Metrics:
-    """The endpoint that tells how a run goes."""
-    asked = request.target_per_second
-    return Metrics(request.scenario.name, asked, scheduled=asked is not None, address=address, port=port)
 
 
 def shown_as(

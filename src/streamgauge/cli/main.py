@@ -31,11 +31,11 @@ from streamgauge.cli.options import (
     SetOption,
     SizeOption,
     TrustOption,
-    figures_of,
 )
 from streamgauge.cli.simulate.command import app as simulate
 from streamgauge.domain.errors import BadInput, Interrupted, StreamgaugeError
 from streamgauge.domain.text.address import LOOPBACK
+from streamgauge.runs.request.percentiles import figures_of
 from streamgauge.verdict.exits import Exit
 
 MEASURE: Final = "Measure"
@@ -156,15 +156,15 @@ def run(
     Exit codes: 0 completed and valid; 1 failed; 2 bad input; 3 an expectation failed; 4 not valid as a measurement; 130
     interrupted.
     """
-    from streamgauge.cli.display import display_of, metrics_of, shown_as
-    from streamgauge.runs.request.options import job_settings, request_of
+    from streamgauge.cli.display import display_of, shown_as
+    from streamgauge.runs.request.options import RunOptions, job_settings, request_of
+    from streamgauge.runs.run import metrics_of
     from streamgauge.runs.run import run as run_request
 
     shown = figures_of(percentiles)
-    request = request_of(
-        scenario,
-        [*job_settings(job), *(settings or [])],
-        out,
+    options = RunOptions(
+        settings=[*job_settings(job), *(settings or [])],
+        out=out,
         command=sys.argv,
         bootstrap=bootstrap,
         client_config=client_config,
@@ -173,6 +173,7 @@ def run(
         allow_code=allow_code,
         trust=trust or [],
     )
+    request = request_of(scenario, options)
     if dry_run:
         from streamgauge.cli.dry_run import forecast
 

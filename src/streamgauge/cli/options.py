@@ -1,4 +1,4 @@
-"""Options that need more than a type: figures by name, and keys of a scenario, whose answer is the `--set` to use."""
+"""Options that commands share, and keys of a scenario given as options, whose answer is the `--set` to use."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,12 +9,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from streamgauge.cli import completion
 from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.latency.percentiles import PERCENTILES
-from streamgauge.domain.text.numbers import listed
-from streamgauge.domain.text.shown import one_line
 
-FIGURES: Final = (*PERCENTILES, "min", "mean", "max")
-"""The figures of a latency that a result holds."""
 HELP_OPTION: Final = "--help"
 _NO_BRACES: Final = str.maketrans("", "", "{}")
 
@@ -164,26 +159,3 @@ def keys_as_options(args: Sequence[str], known: set[str]) -> Iterator[Fault]:
         following = args[place + 1] if len(args) > place + 1 and not args[place + 1].startswith("-") else None
         if fault := option_fault(option, value if equals else following):
             yield fault
-
-
-def figures_of(text: str | None) -> tuple[str, ...] | None:
-    """The figures that `p50,p99.99,max` names, each once; None where nothing is asked for.
-
-    Raises BadInput for those that no result holds.
-    """
-    if text is None:
-        return None
-    asked = [each.strip() for each in text.split(",")]
-    names = [each.lower().replace(".", "_") for each in asked]
-    unknown = [each for each, name in zip(asked, names, strict=True) if name not in FIGURES]
-    if unknown:
-        what = f"{listed([f'`{one_line(each)}`' for each in unknown])}: not in a result"
-        raise BadInput.single(
-            "--percentiles", what, f"Choose from {', '.join(spelled(FIGURES))}; RUN/hlog has the others"
-        )
-    return tuple(dict.fromkeys(names))
-
-
-def spelled(names: Sequence[str]) -> list[str]:
-    """Figures as they are written: `p99.9` for `p99_9`."""
-    return [name.replace("_", ".") for name in names]

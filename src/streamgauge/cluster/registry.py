@@ -19,6 +19,7 @@ import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.processes.disk import whole
 from streamgauge.processes.identity import ProcessId, identify, is_alive, is_gone
 from streamgauge.processes.places import state_folder
 
@@ -96,14 +97,11 @@ def register(entry: Entry) -> None:
 
 def _write(path: Path, content: BaseModel) -> None:
     """Write a file that appears whole."""
-    draft = path.with_suffix(".new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(content.model_dump_json(indent=2), encoding="utf-8")
-        draft.replace(path)
+        # Who reads the folder meanwhile takes the name of the draft for nothing.
+        with whole(path, path.with_suffix(".new")) as draft:
+            draft.write_text(content.model_dump_json(indent=2), encoding="utf-8")
     except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise BrokerError(f"a broker cannot be registered in {path.parent}: {error.strerror}") from error
 
 

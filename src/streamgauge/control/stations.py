@@ -11,7 +11,7 @@ import numpy as np
 
 from streamgauge.control.simulation import TICK_NS, Model, Sticky
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.workload.processing import Delays
+from streamgauge.workload.processing import Delays, handling_of
 
 OPEN: Final = 1 << 62
 """What is granted where everything may go."""
@@ -44,7 +44,7 @@ class Slots:
         self._open = [set() for _ in range(model.partitions)]
         self._free = [model.slots_each] * model.queues
         self._queues = [deque() for _ in range(model.queues)]
-        self._delays = Delays(model.processing, model.seed, (0,))
+        self._delays = Delays(handling_of(model.processing), model.seed, (0,))
         self._delays.begin(0)
 
     @property

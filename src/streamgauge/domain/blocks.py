@@ -4,9 +4,12 @@ A column is an array of numbers in which `NULL` stands for null, or one value fo
 as one value or as a sequence.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from enum import StrEnum
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +29,19 @@ Values = (
     | None
 )
 Block = Mapping[str, Values]
+Settings = Mapping[str, str | int | float | bool]
+"""Settings of a client, by name."""
 Outcome = Literal["committed", "aborted", "unknown"]
 """What became of a transaction."""
 
 Place = tuple[int, int]
 """Number of a topic, and of one of its partitions."""
+
+MAX_SIZE_BYTES: Final = 100 << 20
+"""Largest value of a message."""
+FEWEST_AT_ONCE: Final = 4
+MOST_AT_ONCE: Final = 32
+"""Between these lies the limit of concurrent operations of one kind of connection."""
 
 NULL_INT32: int = NULL[Type.INT32]
 NULL_INT64: int = NULL[Type.INT64]
@@ -45,7 +56,7 @@ class ClientSpec:
     worker: str
     topics: tuple[str, ...]
     """Every topic of the run; a topic's place here is its number in run.json and in the rows."""
-    settings: Mapping[str, str | int | float | bool]
+    settings: Settings
     """Settings of the client by librdkafka's names, complete."""
     stamp_in_header: bool | None = False
     """Whether stamps travel in a record header; None where a consumer has to look in both places."""
@@ -133,3 +144,37 @@ class Committed(NamedTuple):
     asynchronous: bool
     error: str | None
     """The client's name of the error; None when the offsets are committed."""
+
+
+class ConnectionKind(StrEnum):
+    """What is done with a connection beside the load."""
+
+    OPEN = "open"
+    """Opened, answered and closed."""
+    METADATA = "metadata"
+    """A client is made, fetches metadata and is closed."""
+    HOLD_PRODUCER = "hold-producer"
+    HOLD_CONSUMER = "hold-consumer"
+    HOLD_METADATA = "hold-metadata"
+
+
+TIMEOUT_SECONDS: Final[Mapping[ConnectionKind, float]] = {
+    kind: 0.5 if kind is ConnectionKind.OPEN else 5.0 for kind in ConnectionKind
+}
+"""Timeout of an operation, after which it has failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work of one kind: operations a second, and over how many held connections they rotate."""
+
+    kind: ConnectionKind
+    per_second: Fraction
+    held: int = 0
+    """0 if every operation creates its own connection."""
+
+    @property
+    def at_once(self) -> int:
+        """Limit of concurrent operations: as many as are due until the timeout of one."""
+        waiting = math.ceil(self.per_second * Fraction(TIMEOUT_SECONDS[self.kind]))
+        return min(max(FEWEST_AT_ONCE, waiting), MOST_AT_ONCE, self.held or MOST_AT_ONCE)

@@ -5,7 +5,7 @@ Plain values, which cross processes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 Setting = str | int | float | bool
 """The value of a setting of a client or of Spark."""
@@ -118,4 +118,6 @@ class Happened:
     """Why it failed, in one line."""
 
 
+DRIVER: Final = "driver"
+"""The process that drives a query, as events and faults name it."""
 News = QueryProgress | Looked | Happened

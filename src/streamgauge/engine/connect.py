@@ -15,12 +15,11 @@ from typing import Final
 import numpy as np
 
 from streamgauge.domain import clock
-from streamgauge.domain.blocks import NULL_INT64
+from streamgauge.domain.blocks import NULL_INT64, ConnectionKind, Work
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.engine.board import Order, Slot
 from streamgauge.engine.ports.clients import ConnectionsClient
 from streamgauge.engine.ports.rows import Sink
-from streamgauge.scenario.model.connections import ConnectionKind, Work
 from streamgauge.workload.pacing import ConstantPacer, Int64s
 
 PREPARE_NS: Final = 30 * NS_PER_SECOND

@@ -18,7 +18,6 @@ from streamgauge.engine.board import Cell, Order, Slot
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.ports.workers import Board
 from streamgauge.engine.produce.throttle import OPEN, SHUT
-from streamgauge.scenario.model.backpressure import Backpressure
 
 ROWS: Final = 256
 """Decisions are recorded in blocks of about so many."""
@@ -34,7 +33,10 @@ Row = tuple[int, int | None, int | None, int | None, int | None, int | None, str
 class Controlled:
     """Who is held back, and by whose progress."""
 
-    policy: Backpressure
+    state: LagHysteresis | Credits
+    """Of the policy, before it has seen anything."""
+    poll_ns: int
+    """Interval of decisions."""
     producers: Mapping[int, int]
     """Row on the board of each producer, by its number."""
     groups: tuple[tuple[int, ...], ...]
@@ -176,9 +178,6 @@ class Controller:
 
 def policy_of(controlled: Controlled, board: Board) -> _Policy:
     """The policy at work on the board of a run."""
-    asked = controlled.policy
-    if asked.hysteresis:
-        state = LagHysteresis(asked.hysteresis.max_lag, asked.hysteresis.resume)
-        return ByLag(state, board, list(controlled.producers.values()))
-    assert asked.credit
-    return ByCredit(Credits.none(asked.credit.limit, len(controlled.producers)), board, controlled)
+    if isinstance(controlled.state, LagHysteresis):
+        return ByLag(controlled.state, board, list(controlled.producers.values()))
+    return ByCredit(controlled.state, board, controlled)

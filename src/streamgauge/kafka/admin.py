@@ -1,17 +1,17 @@
 """Questions to a cluster and changes of it, in the words of the run; every failure is a BrokerError that says which."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import confluent_kafka.admin
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 
 from streamgauge.domain import clock
+from streamgauge.domain.blocks import Settings
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.asking import Asker
 from streamgauge.kafka.offsets import KafkaOffsets, checked
 from streamgauge.processes.patience import Check, let_go, no_check
-from streamgauge.scenario import Setting
 
 TIMEOUT_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.05
@@ -31,7 +31,7 @@ class Cluster:
     def __init__(
         self,
         bootstrap: str,
-        client_config: Mapping[str, Setting],
+        client_config: Settings,
         timeout_seconds: float = TIMEOUT_SECONDS,
         check: Check = no_check,
     ) -> None:
@@ -86,9 +86,7 @@ class Cluster:
         uuid = None if described is None else str(described.topic_id)
         return None if uuid == _NO_ID else uuid
 
-    def create_topic(
-        self, name: str, partitions: int, replication: int, configs: Mapping[str, Setting] | None = None
-    ) -> None:
+    def create_topic(self, name: str, partitions: int, replication: int, configs: Settings | None = None) -> None:
         """Make a topic and return when each of its partitions has a leader that serves it."""
         what = f"topic {name} could not be created"
         config = {key: str(value) for key, value in (configs or {}).items()}

@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
@@ -11,10 +11,10 @@ import confluent_kafka as ck
 import confluent_kafka.admin
 from confluent_kafka import KafkaError, KafkaException
 
+from streamgauge.domain.blocks import Settings
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.kafka.patience import patiently
 from streamgauge.processes.patience import Check, awaited, no_check
-from streamgauge.scenario import Setting
 
 _LOG_LINES: Final = 3
 # The module does not say which of its names are meant for others, so that mypy takes none of them.
@@ -42,7 +42,7 @@ class Asker:
     """
 
     def __init__(
-        self, settings: Mapping[str, Setting], timeout_seconds: float, patience_seconds: float, check: Check = no_check
+        self, settings: Settings, timeout_seconds: float, patience_seconds: float, check: Check = no_check
     ) -> None:
         self.timeout_seconds = timeout_seconds
         self.check = check
@@ -93,7 +93,7 @@ class Asker:
         The admin client could ask about a group's offsets too, but it dereferences null while a coordinator is on the
         move, as after the birth of a cluster (librdkafka's issue 5040).
         """
-        own: dict[str, Setting] = {"group.id": group, "enable.auto.commit": False}
+        own: dict[str, str | int | float | bool] = {"group.id": group, "enable.auto.commit": False}
         if self._patience_seconds:
             # A commit waits this long for a coordinator, and this long for its answer; closing waits for the commit.
             patience_ms = max(10, int(self.timeout_seconds * 1000))

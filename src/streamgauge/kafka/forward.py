@@ -17,14 +17,13 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaException, TopicPartition
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
-from streamgauge.domain.query import Advance, Happened, News, QueryProgress, QuerySpec
+from streamgauge.domain.query import DRIVER, Advance, Happened, News, QueryProgress, QuerySpec
 from streamgauge.kafka.clients.messages import log, words_of
 from streamgauge.kafka.patience import patiently
 from streamgauge.processes.linux import when_orphaned
 from streamgauge.processes.patience import let_go
 from streamgauge.processes.talk.lines import Child, Orders, Told
 from streamgauge.processes.talk.news import STOP, order, read_order
-from streamgauge.scenario.model.faults import DRIVER
 
 BATCH_NS: Final = NS_PER_SECOND
 """What was passed on in so long is committed together, and told as one batch."""

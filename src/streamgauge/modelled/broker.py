@@ -1,14 +1,14 @@
 """A modelled broker as the clients and the administration of a run know one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from streamgauge.domain.blocks import Settings
 from streamgauge.modelled.memory import COMMITTED, HEAD, TAKEN, Memory, Shape, begin
 from streamgauge.modelled.producer import ModelledProducer
 from streamgauge.modelled.reader import ModelledReader
 from streamgauge.processes.patience import Check, no_check
-from streamgauge.scenario import Setting
 
 
 class ModelledBroker:
@@ -42,9 +42,7 @@ class ModelledBroker:
         """There is nothing to be told apart."""
         return None
 
-    def create_topic(
-        self, _name: str, _partitions: int, _replication: int, _configs: Mapping[str, Setting] | None = None
-    ) -> None:
+    def create_topic(self, _name: str, _partitions: int, _replication: int, _configs: Settings | None = None) -> None:
         """The topic is there."""
 
     def delete_topic(self, _name: str) -> None:

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -14,6 +16,24 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def whole(path: Path, draft: Path | None = None, *, synced: bool = False) -> Iterator[Path]:
+    """The unfinished name to write a file under, which appears whole under `path` at the end, or not at all.
+
+    The unfinished name is `draft`, or begins with `_`. With `synced`, what was written is on the disk before it gets
+    its name. Raises OSError where the file cannot be written.
+    """
+    draft = draft or path.with_name(f"_{path.name}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield draft
+        if synced:
+            sync(draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def reserve(descriptor: int, size: int) -> None:

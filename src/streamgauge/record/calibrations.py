@@ -8,6 +8,7 @@ from typing import Any
 
 from streamgauge.domain.clock import utc_text
 from streamgauge.domain.errors import RecordError
+from streamgauge.processes.disk import whole
 from streamgauge.processes.places import state_folder
 from streamgauge.verdict.calibration import Calibration
 
@@ -36,11 +37,9 @@ def keep_calibrations(new: Sequence[Calibration], file: Path | None = None) -> P
     stay = [each for each in read_calibrations(file) if (each.machine, each.version, each.rate) not in replaced]
     # The date is there for people.
     kept = [{"at": utc_text(each.wall_ns), **asdict(each)} for each in (*stay, *new)]
-    draft = file.with_name(f"_{file.name}")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps({"format": 1, "calibrations": kept}, indent=2) + "\n", encoding="utf-8")
-        draft.rename(file)
+        with whole(file) as draft:
+            draft.write_text(json.dumps({"format": 1, "calibrations": kept}, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise RecordError(f"{file}: cannot be written: {error.strerror}") from error
     return file

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.dataset as ds
 
+from streamgauge.domain.blocks import MAX_SIZE_BYTES
 from streamgauge.domain.errors import BadInput
-from streamgauge.scenario.model.values import MAX_SIZE_BYTES
 
 MAX_READ_BYTES: Final = 1 << 30
 """What is read of one file at most: it is held in memory."""

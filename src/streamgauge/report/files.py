@@ -14,7 +14,7 @@ from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
 from streamgauge.domain.tables.latency import METRICS_FORMERLY
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.processes.disk import sync
+from streamgauge.processes import disk
 
 
 class Unwritten(AnalysisError):
@@ -27,15 +27,9 @@ def whole(path: Path) -> Iterator[Path]:
 
     Raises Unwritten, with the remedy, where it cannot be written.
     """
-    unfinished = path.with_name(f"_{path.name}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with disk.whole(path, synced=True) as unfinished:
             yield unfinished
-            sync(unfinished)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise Unwritten(f"{path} cannot be written: {_first_line(error)}; {_go_on(path)}") from error
 

@@ -12,11 +12,14 @@ from streamgauge.domain.errors import BadInput
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.record.facts import read_facts
 from streamgauge.result import Result
 from streamgauge.runs import analysis
 from streamgauge.runs.conduct.target import shared_broker
-from streamgauge.runs.request.options import check_analysis, checked_java, job_settings, request_of
+from streamgauge.runs.request.options import RunOptions, check_analysis, checked_java, job_settings, request_of
+from streamgauge.runs.request.percentiles import figures_of
+from streamgauge.runs.run import metrics_of
 from streamgauge.runs.run import run as run_request
 from streamgauge.watch.display import Display, Lines, Quiet
 
@@ -118,39 +121,54 @@ def run(
     bootstrap: str | None = None,
     client_config: str | Path | None = None,
     broker: EmbeddedBroker | None = None,
+    keep_broker: bool = False,
     out: str | Path = "runs",
     allow_reset: bool = False,
     allow_code: bool = False,
     trust: Sequence[str | Path] = (),
+    figures: bool = False,
+    percentiles: str | None = None,
+    metrics_port: int | None = None,
+    metrics_address: str = LOOPBACK,
+    prepare: bool = False,
     progress: Progress | None = None,
 ) -> Run:
     """Run a scenario, analyse it and write its report; the same as `streamgauge run`.
 
     `scenario` is the name of a shipped scenario, a YAML file, or a mapping with the keys of one. `set` changes values
     by their paths: `{"load.rate": "20k/s"}`. Without `bootstrap`, the run starts an embedded broker, or uses `broker`,
-    which `streamgauge.broker` yields. `progress` is called with lines of progress. For the other options see
-    `streamgauge run --help`.
+    which `streamgauge.broker` yields. `progress` is called with lines of progress. The other arguments are the options
+    of `streamgauge run`; see `streamgauge run --help`.
 
     Raises BadInput with all faults of the input before anything starts, Interrupted on Ctrl-C before there is anything
     to analyse, RunFailed if there is no result. A run that fails or is not valid is returned: see `Run.facts.ending`
     and `Run.valid`.
     """
+    shown = figures_of(percentiles)
     changes = [f"{path}={json.dumps(value, default=str)}" for path, value in (set or {}).items()]
     name = scenario if isinstance(scenario, Mapping) else str(scenario)
-    request = request_of(
-        name,
-        [*job_settings(job), *changes],
-        Path(out),
+    options = RunOptions(
+        settings=[*job_settings(job), *changes],
+        out=Path(out),
         command=_command(name, job, changes, bootstrap),
         bootstrap=bootstrap,
         client_config=Path(client_config) if client_config else None,
-        keep_broker=False,
+        broker=broker,
+        keep_broker=keep_broker,
         allow_reset=allow_reset,
         allow_code=allow_code,
         trust=[Path(each) for each in trust],
-        broker=broker,
     )
-    return Run(run_request(request, _display(request.target_per_second, progress)).folder.root)
+    request = request_of(name, options)
+    ended = run_request(
+        request,
+        _display(request.target_per_second, progress),
+        figures=figures,
+        percentiles=shown,
+        metrics=None if metrics_port is None else metrics_of(request, metrics_address, metrics_port),
+        prepare=prepare,
+    )
+    return Run(ended.folder.root)
 
 
 def open(folder: str | Path) -> Run:  # noqa: A001 - as in `gzip.open`

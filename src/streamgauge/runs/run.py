@@ -12,7 +12,9 @@ from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.runs import archives
 from streamgauge.runs.analysis import Show, analyse
-from streamgauge.runs.conduct.conduct import conducted, left_in_vain
+from streamgauge.runs.conduct.conduct import conducted
+from streamgauge.runs.conduct.folder import left_in_vain
+from streamgauge.runs.conduct.prepare import prepare_run
 from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
@@ -53,13 +55,14 @@ def run(
         if metrics:
             metrics.show(look)
 
+    prepared = prepare_run(request)
     for line in request.advice():
         progress(line)
     with _interruptible(interrupts, display), ExitStack() as owned:
         with metrics or nullcontext(), display:
             if metrics:
                 progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
-            folder = owned.enter_context(conducted(request, interrupts, progress, watch, _start_spark))
+            folder = owned.enter_context(conducted(prepared, interrupts, progress, watch, _start_spark))
         # From here on a signal breaks off what is under way; what came before is looked at once more.
         interrupts.breaks = True
         if interrupts.in_vain:
@@ -70,6 +73,12 @@ def run(
         if prepare and not archives.are_made(request.java):
             archives.make(request.java, progress)
     return Ended(folder, code)
+
+
+def metrics_of(request: Request, address: str, port: int) -> Metrics:
+    """The endpoint that tells Prometheus how a run goes, not yet listening; with port 0 it takes any that is free."""
+    target_rate = request.target_per_second
+    return Metrics(request.scenario.name, target_rate, scheduled=target_rate is not None, address=address, port=port)
 
 
 def _interruptible(interrupts: Interrupts, display: Display) -> AbstractContextManager[None]:

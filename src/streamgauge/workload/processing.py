@@ -3,14 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.scenario.model.consume import Processing
 from streamgauge.workload.pacing import Int64s
+
+if TYPE_CHECKING:
+    from streamgauge.scenario.model.consume import Processing
 
 _DELAYS, _DROPS = 31, 32
 """What is drawn, in the seed of each: no two kinds of draws share their numbers."""
@@ -32,7 +34,33 @@ class Stretch:
     jitter_ns: int
 
 
-def stretches(processing: Processing) -> tuple[Stretch, ...]:
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """How a consumer processes messages: plain values, which a worker is given instead of a part of a scenario."""
+
+    stretches: tuple[Stretch, ...]
+    """By rising time; the first one begins long before the measure phase."""
+    exponential: bool = False
+    drop: float = 0.0
+    """Share of the messages that are never processed."""
+    function: str | None = None
+    """The user's, `package.module:name`, which takes the place of delays."""
+    slots: int | None = 1
+    """Messages processed at once; None for one of each partition."""
+
+
+def handling_of(processing: "Processing") -> Handling:
+    """How messages are processed that a scenario says this of."""
+    return Handling(
+        stretches(processing),
+        processing.exponential,
+        processing.drop,
+        processing.function,
+        None if processing.order == "partitions" else processing.slots,
+    )
+
+
+def stretches(processing: "Processing") -> tuple[Stretch, ...]:
     """The first delay, from long before the measure phase on, and its changes, by rising time."""
     first = Stretch(-NEVER, processing.delay, processing.jitter)
     return (first, *(Stretch(change.at, change.delay, change.jitter) for change in processing.changes))
@@ -47,10 +75,10 @@ def draws(stretch: Stretch, *, exponential: bool, count: int, random: np.random.
 class Delays:
     """How long the messages of one consumer take, one after the other; `who` tells its draws from those of others."""
 
-    def __init__(self, processing: Processing, seed: int, who: Sequence[int]) -> None:
-        self._stretches = stretches(processing)
-        self._exponential = processing.exponential
-        self._drop = processing.drop
+    def __init__(self, handling: Handling, seed: int, who: Sequence[int]) -> None:
+        self._stretches = handling.stretches
+        self._exponential = handling.exponential
+        self._drop = handling.drop
         self._random = np.random.default_rng([seed, _DELAYS, *who])
         self._dropping = np.random.default_rng([seed, _DROPS, *who])
         self._ready: list[int] = []

@@ -18,6 +18,7 @@ def windows(
         seed,
         messages=messages,
         deviation=deviation,
+        most=messages + MOST_DEVIATIONS * deviation,
         hold=hold,
         window_ns=WINDOW_NS,
         spread=spread,

@@ -2,7 +2,7 @@
 
 Bucket of a value v in ns: v itself below 512, else `(e << 8) + (v >> e)` with the smallest e for which `v < 512 << e`:
 256 buckets per power of two, so a bucket's width is at most 2^-8 of its values. Values below zero share bucket -1.
-The same index in Spark SQL is `pipeline.metrics.buckets`; a test holds the two together.
+The same index in Spark SQL is `pipeline.metrics.aggregates.buckets`; a test holds the two together.
 """
 
 import numpy as np

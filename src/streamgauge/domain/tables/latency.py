@@ -9,15 +9,22 @@ from streamgauge.domain.tables.throughput import SCOPE
 
 _I32, _I64, _F64, _BOOL, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.BOOL, Type.STRING
 
+DIFFERENCES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "ack_response": ("acked_ns", "due_ns"),
+        "ack_service": ("acked_ns", "sent_ns"),
+        "end_to_end_response": ("received_ns", "due_ns"),
+        "end_to_end_service": ("received_ns", "sent_ns"),
+        "processing_response": ("processed_ns", "due_ns"),
+        "processing_service": ("processed_ns", "sent_ns"),
+        "schedule_delay": ("sent_ns", "due_ns"),
+    }
+)
+"""Latency metrics that are the difference of two columns: where each ends, and where it starts."""
+
 METRICS: Mapping[str, str] = MappingProxyType(
     {
-        "ack_response": "acked_ns - due_ns",
-        "ack_service": "acked_ns - sent_ns",
-        "end_to_end_response": "received_ns - due_ns",
-        "end_to_end_service": "received_ns - sent_ns",
-        "processing_response": "processed_ns - due_ns",
-        "processing_service": "processed_ns - sent_ns",
-        "schedule_delay": "sent_ns - due_ns",
+        **{name: f"{end} - {start}" for name, (end, start) in DIFFERENCES.items()},
         "throttle": "max(admitted_ns - due_ns, 0)",
         "own_schedule_delay": "sent_ns - max(admitted_ns, due_ns)",
         "poll": "returned_ns - started_ns of a poll",

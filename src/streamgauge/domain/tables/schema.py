@@ -8,7 +8,10 @@ from typing import Any
 
 
 class Type(StrEnum):
-    """Types of columns; strings come from small vocabularies (error names, moments, roles)."""
+    """Types of columns, by the names that Arrow gives them.
+
+    Strings come from small vocabularies (error names, moments, roles).
+    """
 
     INT32 = "int32"
     INT64 = "int64"

@@ -18,8 +18,7 @@ from streamgauge.domain.events import RECEIVED
 from streamgauge.domain.tables.schema import NULL
 from streamgauge.engine.consume.slots import Calls, Over, Slots
 from streamgauge.processes.functions import load_function
-from streamgauge.scenario.model.consume import Processing
-from streamgauge.workload.processing import Delays
+from streamgauge.workload.processing import Delays, Handling
 
 ARGUMENTS: Final = ("value", "key")
 """What a user's function is called with."""
@@ -75,7 +74,7 @@ class Buffer:
 
     def __init__(
         self,
-        processing: Processing,
+        handling: Handling,
         limit: int,
         delays: Delays,
         topics: Sequence[str],
@@ -93,20 +92,20 @@ class Buffer:
         self._limit = limit
         self._topics = topics
         self._partitions = partitions
-        self._by_partition = processing.order == "partitions"
+        self._by_partition = handling.slots is None
         capacity = limit + SPARE + len(topics) * partitions
         self._table = np.empty((capacity, len(_COLUMNS)), np.int64)
         self._free = list(range(capacity))
         self._frontiers: dict[int, Frontier] = {}
         self._left_of_poll: Counter[int] = Counter()
         self._contents: dict[int, tuple[bytes | None, bytes | None]] = {}
-        self._function = processing.function
+        self._function = handling.function
         self._work: Slots | Calls
-        if processing.function is None:
-            self._work = Slots(delays, self.over, None if self._by_partition else processing.slots)
+        if handling.function is None:
+            self._work = Slots(delays, self.over, handling.slots)
         else:
             self._work = Calls(
-                load_function(processing.function, ARGUMENTS), self.over, self._contents, self._fails, now_ns
+                load_function(handling.function, ARGUMENTS), self.over, self._contents, self._fails, now_ns
             )
 
     @property

@@ -8,7 +8,15 @@ import numpy as np
 from streamgauge.domain.blocks import NULL_INT64, Block
 from streamgauge.engine.ports.clients import OffsetCommits
 from streamgauge.engine.ports.rows import Sink
-from streamgauge.scenario.model.consume import Commit, CommitWay
+
+
+@dataclass(frozen=True, slots=True)
+class CommitEvery:
+    """Commits after so many messages, or after so long."""
+
+    messages: int | None = None
+    interval_ns: int | None = None
+    asynchronous: bool = False
 
 
 @dataclass(slots=True)
@@ -19,7 +27,8 @@ class Committer:
     """
 
     commits: OffsetCommits | None
-    way: CommitWay | Commit
+    way: str | CommitEvery
+    """`auto`, `batch` (after the messages of each poll), `never`, or a rule."""
     sink: Sink | None
     _since_ns: int
     _messages: int = 0
@@ -42,7 +51,7 @@ class Committer:
     def turn(self, now_ns: int) -> None:
         """Commit where it is time, and record what became of earlier commits."""
         if self._has_more and self._is_time(now_ns):
-            self._commit(now_ns, asynchronous=isinstance(self.way, Commit) and self.way.asynchronous)
+            self._commit(now_ns, asynchronous=isinstance(self.way, CommitEvery) and self.way.asynchronous)
         committed = self.commits.committed() if self.commits else []
         if committed and self.sink:
             at_ns, took_ns, asynchronous, error = zip(*committed, strict=True)
@@ -76,8 +85,8 @@ class Committer:
         self._since_ns = now_ns
 
     def _is_time(self, now_ns: int) -> bool:
-        if not isinstance(self.way, Commit):
+        if not isinstance(self.way, CommitEvery):
             return self._polls > 0
         if self.way.messages is not None:
             return self._messages >= self.way.messages
-        return self.way.interval is not None and now_ns - self._since_ns >= self.way.interval
+        return self.way.interval_ns is not None and now_ns - self._since_ns >= self.way.interval_ns

@@ -18,14 +18,13 @@ from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, Fetched, Pl
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.engine.board import Latencies, Order, PollGap, Slot
 from streamgauge.engine.consume.buffer import Buffer
-from streamgauge.engine.consume.commit import Committer
+from streamgauge.engine.consume.commit import CommitEvery, Committer
 from streamgauge.engine.consume.receive import Reading as Reading
 from streamgauge.engine.consume.receive import rows as rows
 from streamgauge.engine.ports.clients import Reader
 from streamgauge.engine.ports.rows import Sink
-from streamgauge.scenario.model.consume import Commit, CommitWay, Processing
 from streamgauge.workload.pacing import Int64s
-from streamgauge.workload.processing import NEVER, Allowance, Delays
+from streamgauge.workload.processing import NEVER, Allowance, Delays, Handling
 
 LIMIT: Final = 2_000
 """Messages taken by one poll at most."""
@@ -70,10 +69,10 @@ class Consuming:
     """Every topic of the run, by its number."""
     partitions: int
     """Partitions of each of them."""
-    processing: Processing | None = None
+    handling: Handling | None = None
     buffer: int = 1000
     """Messages polled and not processed, at most."""
-    commit: CommitWay | Commit = "auto"
+    commit: str | CommitEvery = "auto"
     per_second: float | None = None
     """Messages a second that it takes at most."""
     seed: int = 0
@@ -153,12 +152,10 @@ class Consumer:
         how = self.consuming
         self._gap = PollGap(self.slot, self.now_ns())
         self._committer = Committer(self.reader.commits, how.commit, self.sinks.commits, self.now_ns())
-        if how.processing:
-            self._delays = Delays(how.processing, how.seed, how.who)
+        if how.handling:
+            self._delays = Delays(how.handling, how.seed, how.who)
             told = None if self.progress is None else self.progress.frontiers
-            self._buffer = Buffer(
-                how.processing, how.buffer, self._delays, how.topics, how.partitions, self.now_ns, told
-            )
+            self._buffer = Buffer(how.handling, how.buffer, self._delays, how.topics, how.partitions, self.now_ns, told)
         if how.per_second is not None:
             self._allowance = Allowance(how.per_second)
         if commits := self.reader.commits:

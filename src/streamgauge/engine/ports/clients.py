@@ -11,13 +11,13 @@ from streamgauge.domain.blocks import (
     Block,
     ClientSpec,
     Committed,
+    ConnectionKind,
     Fetched,
     Outcome,
     Outgoing,
     Place,
     Refused,
 )
-from streamgauge.scenario.model.connections import ConnectionKind
 
 
 class ProducerClient(Protocol):

@@ -4,28 +4,11 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Final
+from typing import Final, Literal
 
 from streamgauge.domain import stamp
 from streamgauge.domain.errors import WorkerError
 from streamgauge.processes.functions import load_function
-from streamgauge.scenario.model.content import (
-    BodyKind,
-    ConstantKey,
-    ConstantPayload,
-    Content,
-    FromFile,
-    Keys,
-    MadePayload,
-    Partition,
-    RandomPayload,
-    SequentialPayload,
-    SingleContent,
-    Sizes,
-    UniformKeys,
-    UserFunction,
-    ZipfKeys,
-)
 from streamgauge.workload import payload
 from streamgauge.workload.pacing import Int64s
 from streamgauge.workload.payload import PayloadSource
@@ -38,9 +21,9 @@ from streamgauge.workload.payload.keys import (
     uniform,
     zipf,
 )
+from streamgauge.workload.payload.made import Content, Made, Portion
 from streamgauge.workload.payload.pool import Body, Crcs, Make
-from streamgauge.workload.payload.sizes import Sizes as Draws
-from streamgauge.workload.payload.sizes import drawn, law_of
+from streamgauge.workload.payload.sizes import Law, Sizes, Uniform, drawn
 from streamgauge.workload.payload.sources import one_by_one
 
 _CRC_OF_NOTHING: Final = zlib.crc32(b"")
@@ -63,15 +46,15 @@ class Recipe:
 
     producer: int
     tag: int
-    payload: Content
-    size: Sizes
+    payload: Content | tuple[Portion, ...]
+    size: Law | int
     seed: int
     in_headers: bool
     scheduled: bool
-    keys: Keys = "none"
+    keys: Content = "none"
     topics: tuple[int, ...] = (0,)
     """Numbers of the topics that the messages go to in turn."""
-    partition: Partition = "client"
+    partition: int | Literal["client", "round-robin"] = "client"
     partitions: int = 1
     """Of each topic, for messages that go to all in turn."""
     producers: int = 1
@@ -83,44 +66,47 @@ class Recipe:
 def source_of(recipe: Recipe) -> PayloadSource:
     """Where the bodies of a producer come from."""
     content = recipe.payload
-    if not isinstance(content, MadePayload) or content.weighted is None:
+    if isinstance(content, str | Made):
         return _single(recipe, content, recipe.size, 0)
     components = [
-        _single(recipe, component.payload, recipe.size if component.size is None else component.size, number)
-        for number, component in enumerate(content.weighted)
+        _single(recipe, portion.content, recipe.size if portion.size is None else portion.size, number)
+        for number, portion in enumerate(content)
     ]
-    percents = [component.percent for component in content.weighted]
+    percents = [portion.percent for portion in content]
     return payload.Weighted(components, payload.turns_of(percents, [recipe.seed, _TURNS, recipe.producer]))
 
 
-def _single(recipe: Recipe, content: SingleContent, size: Sizes, component: int) -> PayloadSource:
+def _single(recipe: Recipe, content: Content, size: Law | int, component: int) -> PayloadSource:
     """Where the bodies of one kind come from; `component` is the number of the kind."""
-    law, less = law_of(size), 0 if recipe.in_headers else stamp.SIZE
+    law = Uniform(size, size) if isinstance(size, int) else size
+    less = 0 if recipe.in_headers else stamp.SIZE
     seeds = (recipe.seed, _SIZES, recipe.producer, component)
-    match content if isinstance(content, str) else content.chosen[1]:
+    match content:
         case "tombstone":
             return _pool([None], recipe)
         case "sequential":
             return payload.Sequential(0, drawn(law, seeds, less))
-        case SequentialPayload(offset=offset):
+        case Made("sequential", {"offset": offset}):
             return payload.Sequential(offset, drawn(law, seeds, less))
-        case FromFile() as file:
-            return _pool(_events(recipe, file), recipe)
-        case UserFunction(name=name):
+        case Made("file", file):
+            return _pool(_events(recipe, **file), recipe)
+        case Made("function", {"name": name}):
             return _Calls(load_function(name, ARGUMENTS), name, recipe, drawn(law, seeds, less))
         case made:
             return payload.fill(_make(recipe, made), law, seeds, less)
 
 
-def _make(recipe: Recipe, content: BodyKind | ConstantPayload | RandomPayload) -> Make:
+def _make(recipe: Recipe, content: Content) -> Make:
     """How the bodies of a pool are made."""
     match content:
-        case ConstantPayload(text=text):
+        case Made("constant", {"text": text}):
             return lambda _index, size: payload.repeated(text, size)
-        case RandomPayload(padding=padding):
+        case Made("random", {"padding": padding}):
             return lambda index, size: payload.padded(recipe.seed, recipe.producer, index, size, padding)
-        case kind:
+        case str(kind):
             return partial(payload.body, kind, recipe.seed, recipe.producer)
+        case unknown:
+            raise ValueError(f"unknown content: {unknown}")
 
 
 def _pool(bodies: Sequence[Body], recipe: Recipe) -> PayloadSource:
@@ -132,26 +118,28 @@ def _pool(bodies: Sequence[Body], recipe: Recipe) -> PayloadSource:
 
 def keys_of(recipe: Recipe) -> KeysOf | None:
     """Which keys the messages of a producer have; None for none."""
-    match recipe.keys if isinstance(recipe.keys, str) else recipe.keys.chosen[1]:
+    match recipe.keys:
         case "none":
             return None
         case "sequential":
             return sequential_keys
-        case ConstantKey(text=text):
+        case Made("constant", {"text": text}):
             return constant_keys(text)
-        case UniformKeys(keys=keys):
+        case Made("uniform", {"keys": keys}):
             return drawn_keys(uniform(keys), keys, recipe.seed, recipe.producer)
-        case ZipfKeys(keys=keys, exponent=exponent):
+        case Made("zipf", {"keys": keys, "exponent": exponent}):
             return drawn_keys(zipf(keys, exponent), keys, recipe.seed, recipe.producer)
-        case file:
-            return listed_keys(_events(recipe, file))
+        case Made("file", file):
+            return listed_keys(_events(recipe, **file))
+        case unknown:
+            raise ValueError(f"unknown keys: {unknown}")
 
 
-def _events(recipe: Recipe, file: FromFile) -> Sequence[Body]:
+def _events(recipe: Recipe, path: str, column: str | None) -> Sequence[Body]:
     """What a file holds for one producer."""
     if recipe.read_events is None:
-        raise WorkerError(f"{file.path}: no file reader is available")
-    return payload.share_of(_read(recipe.read_events, file.path, file.column), recipe.producer, recipe.producers)
+        raise WorkerError(f"{path}: no file reader is available")
+    return payload.share_of(_read(recipe.read_events, path, column), recipe.producer, recipe.producers)
 
 
 @lru_cache
@@ -167,7 +155,7 @@ class _Calls:
     function: UserCall
     name: str
     recipe: Recipe
-    sizes: Draws
+    sizes: Sizes
 
     def one(self, seq: int) -> tuple[Body, int]:
         """Body and checksum of a message; raises WorkerError where the function does not give one."""

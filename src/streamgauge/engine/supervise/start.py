@@ -1,10 +1,12 @@
 """How the workers of a plan are started: those that carry the load, then those that watch them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from streamgauge.control.credit import Credits
+from streamgauge.control.hysteresis import LagHysteresis
 from streamgauge.domain.text.numbers import listed
 from streamgauge.engine.control import Controlled
 from streamgauge.engine.observe.lag import Sampled
@@ -14,6 +16,7 @@ from streamgauge.engine.supervise.plan import LagPlan, Plan
 from streamgauge.engine.supervise.workers import Worker, Workers, name_of, places_of
 from streamgauge.engine.worker.observers import ControllerJob, LagJob, SamplerJob
 from streamgauge.engine.worker.roles import ConsumerJob, ProducerJob
+from streamgauge.scenario.model.backpressure import Backpressure
 
 SUPERVISOR: Final = "supervisor"
 
@@ -36,8 +39,8 @@ class Starter:
         if plan.lag:
             self._start("lag", self._lag_job(plan.lag, groups, query))
         if plan.backpressure:
-            controlled = Controlled(plan.backpressure, producer_rows(plan), (query,) if query else groups)
-            self._start("controller", ControllerJob(controlled))
+            controlled = controlled_by(plan.backpressure, producer_rows(plan), (query,) if query else groups)
+            self._start("controller", ControllerJob(plan.backpressure.chosen[0], controlled))
         watched = [Watched(each.name, each.role, each.process.pid, each.rows) for each in workers.each]
         watched.append(Watched(SUPERVISOR, SUPERVISOR, os.getpid()))
         self._start("sampler", SamplerJob((*watched, *others)))
@@ -58,6 +61,19 @@ class Starter:
             groups, reads = (*groups, query), (*reads, tuple(places_of(self.plan.query)))
         sampled = Sampled(groups, reads, len(asked.groups), asked.partitions, asked.every_ns)
         return LagJob(asked.open_offsets, asked.client, asked.groups, sampled, asked.timeout_seconds)
+
+
+def controlled_by(
+    policy: Backpressure, producers: Mapping[int, int], groups: tuple[tuple[int, ...], ...]
+) -> Controlled:
+    """Whom a policy holds back, and by whose progress; rows of producers by their numbers, of consumers by group."""
+    state: LagHysteresis | Credits
+    if policy.hysteresis:
+        state = LagHysteresis(policy.hysteresis.max_lag, policy.hysteresis.resume)
+    else:
+        assert policy.credit
+        state = Credits.none(policy.credit.limit, len(producers))
+    return Controlled(state, policy.poll_ns, producers, groups)
 
 
 def load_jobs(plan: Plan) -> list[tuple[str, Job]]:

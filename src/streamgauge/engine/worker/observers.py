@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.blocks import ClientSpec, Work
 from streamgauge.domain.query import QuerySpec
 from streamgauge.engine.connect import Connector
 from streamgauge.engine.control import Controlled, Controller, policy_of
@@ -19,7 +19,6 @@ from streamgauge.engine.ports.clients import (
 from streamgauge.engine.ports.query import OpenQuery, TableReader
 from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
 from streamgauge.engine.worker.context import Context
-from streamgauge.scenario.model.connections import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +83,15 @@ class LagJob:
 class ControllerJob:
     """Hold producers back."""
 
+    policy: str
+    """Its name in a scenario."""
     controlled: Controlled
 
     def run(self, context: Context) -> None:
         """Decide until the run is over."""
-        policy = self.controlled.policy
-        with context.sink("decisions", {"policy": policy.chosen[0]}) as sink:
-            controller = Controller(policy_of(self.controlled, context.board), policy.poll_ns, sink, context.order)
+        controlled = self.controlled
+        with context.sink("decisions", {"policy": self.policy}) as sink:
+            controller = Controller(policy_of(controlled, context.board), controlled.poll_ns, sink, context.order)
             controller.begin()
             context.ready()
             controller.run()

@@ -12,7 +12,7 @@ import confluent_kafka as ck
 import confluent_kafka.admin
 from confluent_kafka import KafkaException, TopicPartition
 
-from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.blocks import TIMEOUT_SECONDS, ClientSpec, ConnectionKind, Settings
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.openers import (
@@ -28,9 +28,7 @@ from streamgauge.kafka.clients.openers import (
     opener_of,
     seconds_until,
 )
-from streamgauge.kafka.clients.settings import Settings
 from streamgauge.processes.patience import let_go
-from streamgauge.scenario.model.connections import TIMEOUT_SECONDS, ConnectionKind
 
 _AT_END: Final = "_PARTITION_EOF"
 

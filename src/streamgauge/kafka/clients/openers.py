@@ -10,11 +10,9 @@ from typing import Any, Final
 import confluent_kafka.admin
 from confluent_kafka import KafkaError
 
-from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.blocks import TIMEOUT_SECONDS, ClientSpec, ConnectionKind, Settings
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
-from streamgauge.kafka.clients.settings import Settings
-from streamgauge.scenario.model.connections import TIMEOUT_SECONDS, ConnectionKind
 
 REACH_SECONDS: Final = 15.0
 

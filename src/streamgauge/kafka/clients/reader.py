@@ -8,14 +8,13 @@ from typing import Any
 import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Place
+from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Place, Settings
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.domain.latency.arrivals import Arrivals
 from streamgauge.kafka.clients.commits import KafkaCommits
 from streamgauge.kafka.clients.decode import Decoder
 from streamgauge.kafka.clients.messages import log, note_error, words_of
-from streamgauge.kafka.clients.settings import Settings
 from streamgauge.kafka.clients.statistics import Statistics
 from streamgauge.kafka.clients.stock import Left, Stock
 from streamgauge.processes.cpu.waiting import ThreadDelay

@@ -7,6 +7,7 @@ from typing import Any, Final
 import confluent_kafka as ck
 from confluent_kafka import KafkaException
 
+from streamgauge.domain.blocks import Settings as Settings
 from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.secrets import without_secrets
 from streamgauge.domain.text.shown import shown
@@ -54,7 +55,6 @@ JAVA_NAMES: Final[Mapping[str, str]] = {
 _quiet: Final = logging.getLogger("streamgauge.kafka.clients.settings")
 _quiet.setLevel(logging.CRITICAL)
 
-Settings = Mapping[str, str | int | float | bool]
 NO_SETTINGS: Final[Settings] = {}
 
 

@@ -12,7 +12,7 @@ from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED
 from streamgauge.pipeline.audit.source import LOSS
 from streamgauge.pipeline.columns import CLASS, GROUP, IS_MEASURED, MESSAGE, OFFSET, PARTITION, STAMP
-from streamgauge.pipeline.metrics.sums import Sums
+from streamgauge.pipeline.metrics.aggregates.sums import Sums
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import (

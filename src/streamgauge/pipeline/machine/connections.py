@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamgauge.domain.blocks import ConnectionKind
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.pipeline.metrics.spans import figures
 from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.pipeline.read.silver import Span
-from streamgauge.scenario.model.connections import ConnectionKind
 from streamgauge.scenario.profile.model import ConnectionsProfile
 
 EXHAUSTED: Final = frozenset({"EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM", "_CRIT_SYS_RESOURCE"})

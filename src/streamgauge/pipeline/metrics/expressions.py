@@ -1,14 +1,15 @@
 """The SQL of what Spark measures: every latency that is a difference of columns, ages, and by which time each counts.
 
-`domain.tables.latency` says the same in words.
+`domain.tables.latency` says in words what is no plain difference.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.tables.latency import DIFFERENCES
 from streamgauge.pipeline.columns import SELECTED, SENT_TICK
-from streamgauge.pipeline.metrics.histogram import Value
+from streamgauge.pipeline.metrics.aggregates.histogram import Value
 
 ACK: Final = ("ack_response", "ack_service")
 END_TO_END: Final = ("end_to_end_response", "end_to_end_service")
@@ -20,20 +21,13 @@ OF_SENDING: Final = (SCHEDULE_DELAY, *THROTTLE)
 SINCE_RECORD_TIME: Final = "since_record_time"
 
 SQL: Final[Mapping[str, str]] = {
-    "ack_response": "acked_ns - due_ns",
-    "ack_service": "acked_ns - sent_ns",
-    "end_to_end_response": "received_ns - due_ns",
-    "end_to_end_service": "received_ns - sent_ns",
-    "processing_response": "processed_ns - due_ns",
-    "processing_service": "processed_ns - sent_ns",
-    "schedule_delay": "sent_ns - due_ns",
+    **{name: f"{end} - {start}" for name, (end, start) in DIFFERENCES.items()},
     "throttle": "let_go_ns - due_ns",
     "own_schedule_delay": "sent_ns - let_go_ns",
     "since_record_time": "received_ns - recorded_ns",
 }
 AGES: Final[Mapping[str, str]] = {
-    name: f"ended_ns - {'due_ns' if name.endswith('response') else 'sent_ns'}"
-    for name in (*ACK, *END_TO_END, *PROCESSING)
+    name: f"ended_ns - {DIFFERENCES[name][1]}" for name in (*ACK, *END_TO_END, *PROCESSING)
 }
 """The age that a message which never came had at the end of the drain."""
 _ACK_END: Final = "if(polled_ns is null, null, acked_ns - greatest(polled_ns, sent_ns))"

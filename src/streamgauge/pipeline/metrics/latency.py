@@ -14,9 +14,9 @@ from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, 
 from streamgauge.domain.latency.sampling import BLOCK_SECONDS, intervals
 from streamgauge.domain.tables.latency import BOUNDS, DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
 from streamgauge.pipeline.columns import SELECTED
+from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
+from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS, Sums
 from streamgauge.pipeline.metrics.expressions import SCHEDULE_DELAY
-from streamgauge.pipeline.metrics.histogram import By, Counts
-from streamgauge.pipeline.metrics.sums import NO_MOMENTS, Sums
 from streamgauge.pipeline.read.rows import Row, shaped
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import SHIFT_SECONDS, is_measured, place_of

@@ -14,8 +14,8 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import Buckets, Moments, summarise
 from streamgauge.pipeline.audit import judging
 from streamgauge.pipeline.columns import CONSUMER
-from streamgauge.pipeline.metrics.buckets import bucket
-from streamgauge.pipeline.metrics.sums import Sums
+from streamgauge.pipeline.metrics.aggregates.buckets import bucket
+from streamgauge.pipeline.metrics.aggregates.sums import Sums
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row, share

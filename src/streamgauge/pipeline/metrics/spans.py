@@ -8,8 +8,8 @@ import pyarrow as pa
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.latency.buckets import Int64s, bucket_of
 from streamgauge.domain.latency.percentiles import Buckets, Moments, summarise
-from streamgauge.pipeline.metrics.histogram import By, packed
-from streamgauge.pipeline.metrics.sums import NOWHERE, Sums
+from streamgauge.pipeline.metrics.aggregates.histogram import By, packed
+from streamgauge.pipeline.metrics.aggregates.sums import NOWHERE, Sums
 from streamgauge.pipeline.read.rows import numbers
 from streamgauge.pipeline.read.silver import ticks
 
@@ -23,12 +23,12 @@ class Spans:
     tick: Int64s
 
     def histogram(self) -> pa.Table:
-        """Columns key and count, as `pipeline.metrics.histogram` gives them."""
+        """Columns key and count, as `pipeline.metrics.aggregates.histogram` gives them."""
         key, count = np.unique(packed(self.metric, By.TICK, self.tick, bucket_of(self.took_ns)), return_counts=True)
         return pa.table({"key": key, "count": count})
 
     def sums(self) -> Sums:
-        """Moments, as `pipeline.metrics.sums` gives them: each thing is a row of its own."""
+        """Moments, as `pipeline.metrics.aggregates.sums` gives them: each thing is a row of its own."""
         took = self.took_ns
         real = took.astype(np.float64)
         columns = {"count": np.ones_like(took), "min": took, "max": took, "sum": real, "squares": real * real}

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.columns import DELIVERY_TICKS, GROUP, MESSAGE_TICKS, PRODUCER, SENT_TICK, TOPIC
-from streamgauge.pipeline.metrics.sums import Sums, sums
+from streamgauge.pipeline.metrics.aggregates.sums import Sums, sums
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row, share
 from streamgauge.pipeline.read.silver import (

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from streamgauge.domain.tables.latency import METRICS
 from streamgauge.pipeline.columns import SENT_TICK
+from streamgauge.pipeline.metrics.aggregates.sums import Sums
 from streamgauge.pipeline.metrics.expressions import (
     ACK,
     END_TO_END,
@@ -17,7 +18,6 @@ from streamgauge.pipeline.metrics.expressions import (
 from streamgauge.pipeline.metrics.latency import Metric
 from streamgauge.pipeline.metrics.polls import POLL
 from streamgauge.pipeline.metrics.spans import Spans
-from streamgauge.pipeline.metrics.sums import Sums
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.stream import waterfall

@@ -27,15 +27,7 @@ SPARK_TYPES: Mapping[Type, DataType] = MappingProxyType(
     }
 )
 
-ARROW_TYPES: Mapping[Type, pa.DataType] = MappingProxyType(
-    {
-        Type.INT32: pa.int32(),
-        Type.INT64: pa.int64(),
-        Type.FLOAT64: pa.float64(),
-        Type.BOOL: pa.bool_(),
-        Type.STRING: pa.string(),
-    }
-)
+ARROW_TYPES: Mapping[Type, pa.DataType] = MappingProxyType({each: pa.type_for_alias(each) for each in Type})
 
 
 def spark_schema(schema: Schema) -> StructType:

@@ -15,7 +15,7 @@ from streamgauge.pipeline.machine.connections import connection_rows
 from streamgauge.pipeline.machine.gc import pauses
 from streamgauge.pipeline.machine.resources import resources
 from streamgauge.pipeline.metrics import latency, polls, shapes, throughput, which
-from streamgauge.pipeline.metrics.histogram import Counts, widths_of
+from streamgauge.pipeline.metrics.aggregates.histogram import Counts, widths_of
 from streamgauge.pipeline.metrics.latency import Histograms, Metric
 from streamgauge.pipeline.metrics.spans import of_batches
 from streamgauge.pipeline.pressure import backpressure, lag, outstanding, recovery

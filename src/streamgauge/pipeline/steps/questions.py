@@ -12,9 +12,9 @@ from streamgauge.pipeline.audit import accounts, judging, repeats, source, trans
 from streamgauge.pipeline.audit.audit import Findings
 from streamgauge.pipeline.columns import CLASS, DELIVERY, GROUP, SELECTED, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics import expressions, processing, throughput, which
+from streamgauge.pipeline.metrics.aggregates.histogram import Value, histogram
+from streamgauge.pipeline.metrics.aggregates.sums import Sums
 from streamgauge.pipeline.metrics.doubt import Doubts, doubts
-from streamgauge.pipeline.metrics.histogram import Value, histogram
-from streamgauge.pipeline.metrics.sums import Sums
 from streamgauge.pipeline.pressure import backpressure, lives
 from streamgauge.pipeline.pressure.outstanding import OutstandingReplay
 from streamgauge.pipeline.read import silver

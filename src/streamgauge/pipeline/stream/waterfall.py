@@ -14,10 +14,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import Buckets, summarise
 from streamgauge.pipeline.columns import IS_MEASURED, IS_STAMPED, PRODUCER, SELECTED, SEQ
+from streamgauge.pipeline.metrics.aggregates.histogram import Counts, Value, histogram
+from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS, Sums, sums
 from streamgauge.pipeline.metrics.expressions import stage_width
-from streamgauge.pipeline.metrics.histogram import Counts, Value, histogram
 from streamgauge.pipeline.metrics.latency import of_phase
-from streamgauge.pipeline.metrics.sums import NO_MOMENTS, Sums, sums
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row

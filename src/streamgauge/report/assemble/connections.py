@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from streamgauge.domain.blocks import ConnectionKind
 from streamgauge.report.assemble.nulls import made
 from streamgauge.result.model.clients import ConnectionsOfKind, ConnectionsSection
-from streamgauge.scenario.model.connections import ConnectionKind
 from streamgauge.verdict.evidence import Evidence, Row
 
 NOT_ASKED: Final = "the scenario has none"

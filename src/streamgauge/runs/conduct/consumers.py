@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
+from streamgauge.engine.consume.commit import CommitEvery
 from streamgauge.engine.consume.loop import Consuming, Reading
 from streamgauge.engine.ports.clients import OpenReader
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember
@@ -12,8 +13,9 @@ from streamgauge.record.table import TableConsumer
 from streamgauge.runs.conduct.identity import Identity, dealt
 from streamgauge.runs.conduct.query import table_folder
 from streamgauge.scenario import Consume, Scenario
-from streamgauge.scenario.model.consume import consumer_settings
+from streamgauge.scenario.model.consume import Commit, CommitWay, consumer_settings
 from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED
+from streamgauge.workload.processing import handling_of
 
 FETCH_BACKOFF: Final = {"fetch.queue.backoff.ms": 10}
 """librdkafka's second makes a fast consumer stand still whenever its queue was full."""
@@ -55,9 +57,9 @@ def consumers_of(
                 consuming=Consuming(
                     topics=scenario.topic_names,
                     partitions=scenario.topic.partitions,
-                    processing=consume.processing,
+                    handling=handling_of(consume.processing) if consume.processing else None,
                     buffer=consume.buffer,
-                    commit=consume.commit,
+                    commit=_commit(consume.commit),
                     per_second=consume.rate_per_consumer,
                     seed=scenario.seed,
                     who=(group, place),
@@ -73,6 +75,10 @@ def consumers_of(
     return [
         ConsumerJob(TableConsumer if table else opens, part, hold=load is None, tells_progress=tells) for part in parts
     ]
+
+
+def _commit(asked: CommitWay | Commit) -> str | CommitEvery:
+    return CommitEvery(asked.messages, asked.interval, asked.asynchronous) if isinstance(asked, Commit) else asked
 
 
 def _verify_every(scenario: Scenario) -> int | None:

@@ -14,6 +14,7 @@ from streamgauge.scenario import Load, Scenario, Setting
 from streamgauge.scenario.model import load as loads
 from streamgauge.workload.pacing import Int64s
 from streamgauge.workload.pacing.build import pacer_of
+from streamgauge.workload.payload.build import content_of, keys_of, law_of
 
 
 def producers_of(
@@ -51,12 +52,12 @@ def recipe_of(scenario: Scenario, load: Load, tag: int, number: int) -> Recipe:
     return Recipe(
         producer=number,
         tag=tag,
-        payload=load.payload,
-        size=load.size,
+        payload=content_of(load.payload),
+        size=law_of(load.size),
         seed=scenario.seed,
         in_headers=load.stamped_in_headers,
         scheduled=load.has_schedule,
-        keys=load.keys,
+        keys=keys_of(load.keys),
         topics=topics_of(number, load.producers, len(scenario.sent_topics)),
         partition=load.partition,
         partitions=scenario.topic.partitions,

@@ -4,7 +4,7 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
@@ -19,10 +19,24 @@ from streamgauge.kafka.prime import PRIME_SECONDS, prime
 from streamgauge.modelled.broker import ModelledBroker
 from streamgauge.processes.jvm.java import Java
 from streamgauge.runs.conduct.waiting import IN_VAIN, Waiting
-from streamgauge.runs.request.request import Request
 from streamgauge.scenario import Setting
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedCluster:
+    """The cluster that is to be measured, as the user named it."""
+
+    java: Java
+    """Of an embedded broker."""
+    bootstrap: str | None = None
+    """Addresses of the user's cluster; None for an embedded broker."""
+    connection: Mapping[str, Setting] = field(default_factory=dict)
+    """Settings of all clients of the user's cluster."""
+    broker: EmbeddedBroker | None = None
+    """An embedded broker that serves other runs, too; None for one that ends with the run."""
+    keep_broker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +69,21 @@ class MeasuredCluster:
 
 @contextlib.contextmanager
 def target_of(
-    request: Request, folder: RunFolder, interrupts: Interrupts, progress: Progress
+    wanted: WantedCluster, folder: RunFolder, interrupts: Interrupts, progress: Progress
 ) -> Iterator[MeasuredCluster]:
-    """The cluster of a request. An embedded broker that is not shared ends with the block."""
-    if request.bootstrap:
-        yield _given(request.bootstrap, request.connection, interrupts)
-    elif request.broker:
-        request.broker.check()
-        yield _embedded(request.broker, _asked(request.broker, interrupts), is_shared=True)
+    """The cluster that is wanted, ready to be measured. An embedded broker that is not shared ends with the block."""
+    if wanted.bootstrap:
+        yield _given(wanted.bootstrap, wanted.connection, interrupts)
+    elif wanted.broker:
+        wanted.broker.check()
+        yield _embedded(wanted.broker, _asked(wanted.broker, interrupts), is_shared=True)
     else:
         # Beside the rows, on a disk: the system's temporary folder may be memory, and would make a broker look fast.
         with start_broker(
             data=folder.root / "broker",
             logs=folder.logs,
-            java=request.java,
-            detached=request.keep_broker,
+            java=wanted.java,
+            detached=wanted.keep_broker,
             progress=progress,
             check=Waiting(interrupts),
         ) as broker:
@@ -81,7 +95,7 @@ def target_of(
                 # Before the load there is nothing on it that anybody could want.
                 if not interrupts.load_began:
                     broker.stop()
-                elif request.keep_broker and broker.alive:
+                elif wanted.keep_broker and broker.alive:
                     progress(f"broker kept at {broker.bootstrap}; stop it with `streamgauge broker stop`")
 
 

@@ -3,7 +3,8 @@
 import errno
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from streamgauge.runs.request.scenario_file import read_scenario
 from streamgauge.runs.request.trust import Trust, check_trust, trust_of, wrong_folders
 from streamgauge.scenario import Scenario, Setting, document
 from streamgauge.scenario.model.values import epoch_ns
+from streamgauge.workload.pacing import Int64s
 
 READY_SECONDS: Final = 10
 """From the command to the begin of the load, on a cluster that is there. Measured on two cores that others used, too:
@@ -74,77 +76,90 @@ def checked_scenario(name: str, settings: Sequence[str] = ()) -> Scenario:
     return resolved
 
 
-def request_of(
-    scenario: str | Mapping[str, Any],
-    settings: Sequence[str],
-    out: Path,
-    *,
-    command: Sequence[str],
-    bootstrap: str | None,
-    client_config: Path | None,
-    keep_broker: bool,
-    allow_reset: bool,
-    allow_code: bool = False,
-    trust: Sequence[Path] = (),
-    broker: EmbeddedBroker | None = None,
-) -> Request:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of a run, as they were given on the command line or to the Python API."""
+
+    settings: Sequence[str] = ()
+    """Those of `--set`, and of `--job` as settings."""
+    out: Path = Path("runs")
+    """Folder for new run folders."""
+    command: Sequence[str]
+    """The command line that does the same."""
+    bootstrap: str | None = None
+    client_config: Path | None = None
+    broker: EmbeddedBroker | None = None
+    """An embedded broker that serves other runs, too."""
+    keep_broker: bool = False
+    allow_reset: bool = False
+    allow_code: bool = False
+    trust: Sequence[Path] = ()
+
+
+def request_of(scenario: str | Mapping[str, Any], options: RunOptions) -> Request:
     """The request that the options make; raises BadInput with all faults of all options.
 
-    `scenario` is the name of a shipped scenario, the path of a YAML file, or what such a file would say. `broker` is an
-    embedded broker that serves other runs, too.
+    `scenario` is the name of a shipped scenario, the path of a YAML file, or what such a file would say.
     """
     faults = Faults()
-    resolved, wrong = read_scenario(scenario, settings)
+    resolved, wrong = read_scenario(scenario, options.settings)
     faults += wrong
-    known = faults.of(read_client_config, client_config) if client_config else {}
-    connection = dict(known or {})
-    address = _cluster(
-        bootstrap, client_config, connection.pop(_BOOTSTRAP, None), faults, file_is_read=known is not None
+    address, connection = _named_cluster(options.bootstrap, options.client_config, faults)
+    faults += wrong_folders(options.trust)
+    granted = trust_of(
+        scenario,
+        options.settings,
+        allow_code=options.allow_code,
+        folders=options.trust,
+        has_secrets=options.client_config is not None,
     )
-    arrivals = None
-    faults += wrong_folders(trust)
-    has_secrets = client_config is not None
-    granted = trust_of(scenario, settings, allow_code=allow_code, folders=trust, has_secrets=has_secrets)
-    if resolved:
-        untrusted = _untrusted(resolved, granted)
-        faults += untrusted
-        _check_clients(resolved, connection, untrusted, faults)
-        arrivals = faults.of(read_materials, resolved) if not faults else None
-        faults += _stated(resolved, embedded=address is None)
-        if address is None and resolved.topic.replication > 1:
-            what = f"{resolved.topic.replication}: the embedded broker is a single broker"
-            faults.append(Fault("topic.replication", what, "Write 1, or name a cluster with --bootstrap"))
-    if broker and address:
-        faults.append(Fault("broker", "cannot be combined with an existing cluster", "Leave one of them out"))
-    if keep_broker and address:
-        faults.append(Fault("--keep-broker", "cannot be combined with --bootstrap", "Leave one of them out"))
-    faults += _unwritable(out)
-    faults += scratch_faults()
+    arrivals = _examined(resolved, address, connection, granted, faults) if resolved else None
+    faults += [*_contradictions(options, address), *_unwritable(options.out), *scratch_faults()]
     java = faults.of(checked_java)
     if faults or resolved is None or java is None:
         raise BadInput(faults)
     return Request(
         scenario=resolved,
-        out=out,
-        command=mask_command(command),
+        out=options.out,
+        command=mask_command(options.command),
         java=java,
         bootstrap=address,
-        broker=broker,
+        broker=options.broker,
         connection=connection,
-        keep_broker=keep_broker,
-        allow_reset=allow_reset,
+        keep_broker=options.keep_broker,
+        allow_reset=options.allow_reset,
         trust=granted,
         arrivals=arrivals,
     )
 
 
+def _examined(
+    resolved: Scenario, address: str | None, connection: Mapping[str, Setting], granted: Trust, faults: Faults
+) -> Int64s | None:
+    """Look at all that a scenario asks for: the arrivals of a replay, and the faults of everything else."""
+    untrusted = _untrusted(resolved, granted)
+    faults += untrusted
+    _check_clients(resolved, connection, untrusted, faults)
+    arrivals = faults.of(read_materials, resolved) if not faults else None
+    faults += _stated(resolved, embedded=address is None)
+    if address is None and resolved.topic.replication > 1:
+        what = f"{resolved.topic.replication}: the embedded broker is a single broker"
+        faults.append(Fault("topic.replication", what, "Write 1, or name a cluster with --bootstrap"))
+    return arrivals
+
+
+def _contradictions(options: RunOptions, address: str | None) -> Iterator[Fault]:
+    """Options of an embedded broker beside the `address` of a cluster."""
+    for where, is_given in (("broker", options.broker is not None), ("--keep-broker", options.keep_broker)):
+        if is_given and address:
+            beside = "an existing cluster" if where == "broker" else "--bootstrap"
+            yield Fault(where, f"cannot be combined with {beside}", "Leave one of them out")
+
+
 def cluster_of(bootstrap: str | None, client_config: Path | None) -> tuple[str, Mapping[str, Setting]]:
     """Address and connection settings of a cluster that must be named; raises BadInput with all faults."""
     faults = Faults()
-    known = faults.of(read_client_config, client_config) if client_config else {}
-    connection = dict(known or {})
-    in_file = connection.pop(_BOOTSTRAP, None)
-    address = _cluster(bootstrap, client_config, in_file, faults, file_is_read=known is not None)
+    address, connection = _named_cluster(bootstrap, client_config, faults)
     if address is None:
         faults.append(Fault("--bootstrap", "no cluster is given", "Use --bootstrap HOST:PORT"))
     if faults or address is None:
@@ -223,6 +238,17 @@ def ready_seconds(scenario: Scenario, *, embedded: bool) -> tuple[int, str]:
     if scenario.pipeline and not scenario.pipeline.engine.client:
         seconds, who = seconds + SPARK_READY_SECONDS, [*who, "Spark"]
     return seconds, listed([*who, "workers"])
+
+
+def _named_cluster(
+    bootstrap: str | None, client_config: Path | None, faults: Faults
+) -> tuple[str | None, dict[str, Setting]]:
+    """Address of the cluster that is named, None for none, and the settings of its clients."""
+    known = faults.of(read_client_config, client_config) if client_config else {}
+    connection: dict[str, Setting] = dict(known or {})
+    connection.pop(_BOOTSTRAP, None)
+    in_file = (known or {}).get(_BOOTSTRAP)
+    return _cluster(bootstrap, client_config, in_file, faults, file_is_read=known is not None), connection
 
 
 def _cluster(

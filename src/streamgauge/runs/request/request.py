@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamgauge.cluster.embedded import EmbeddedBroker
-from streamgauge.domain.text.secrets import without_secrets
 from streamgauge.processes.disk import free_bytes
 from streamgauge.processes.jvm.java import Java
 from streamgauge.runs.request.trust import Trust
-from streamgauge.scenario import Scenario, Setting, advice, document, room_advice
+from streamgauge.scenario import Scenario, Setting, advice, room_advice
 from streamgauge.workload.pacing import Int64s
 
 
@@ -43,7 +42,3 @@ class Request:
         """What to know before it begins: what is allowed and hardly ever meant, and a disk that may become full."""
         embedded, free = self.bootstrap is None, free_bytes(self.out)
         return [*advice(self.scenario), *room_advice(self.scenario, str(self.out), free, embedded=embedded)]
-
-    def without_secrets(self, text: str) -> str:
-        """What somebody said of this run, fit to be written down."""
-        return without_secrets(text, {"scenario": document(self.scenario), "connection": self.connection})

@@ -1,14 +1,12 @@
 """Connections besides the load, or alone: held open, or opened and closed at a rate."""
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Annotated, Final, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
+from streamgauge.domain.blocks import ConnectionKind, Work
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_rate, fraction
@@ -17,42 +15,6 @@ from streamgauge.scenario.model.values import SLOWEST, Duration, ScenarioPart, r
 FASTEST: Final = 10_000
 """Limit of operations per second: one process starts no more."""
 MOST_HELD: Final = 1_000
-FEWEST_AT_ONCE: Final = 4
-MOST_AT_ONCE: Final = 32
-
-
-class ConnectionKind(StrEnum):
-    """What is done with a connection."""
-
-    OPEN = "open"
-    """Opened, answered and closed."""
-    METADATA = "metadata"
-    """A client is made, fetches metadata and is closed."""
-    HOLD_PRODUCER = "hold-producer"
-    HOLD_CONSUMER = "hold-consumer"
-    HOLD_METADATA = "hold-metadata"
-
-
-TIMEOUT_SECONDS: Final[Mapping[ConnectionKind, float]] = {
-    kind: 0.5 if kind is ConnectionKind.OPEN else 5.0 for kind in ConnectionKind
-}
-"""Timeout of an operation, after which it has failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The work of one kind: operations a second, and over how many held connections they rotate."""
-
-    kind: ConnectionKind
-    per_second: Fraction
-    held: int = 0
-    """0 if every operation creates its own connection."""
-
-    @property
-    def at_once(self) -> int:
-        """Limit of concurrent operations: as many as are due until the timeout of one."""
-        waiting = math.ceil(self.per_second * Fraction(TIMEOUT_SECONDS[self.kind]))
-        return min(max(FEWEST_AT_ONCE, waiting), MOST_AT_ONCE, self.held or MOST_AT_ONCE)
 
 
 def _per_second(value: object) -> float | None:

@@ -6,8 +6,9 @@ from typing import Annotated, Final, Literal, NamedTuple, get_args
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Tag, WithJsonSchema, model_validator
 
 from streamgauge.domain import stamp
+from streamgauge.domain.blocks import MAX_SIZE_BYTES
 from streamgauge.domain.errors import BadValue, Fault
-from streamgauge.scenario.model.values import EITHER, MADE, MAX_SIZE_BYTES, PLAIN, OneOf, ScenarioPart, Size
+from streamgauge.scenario.model.values import EITHER, MADE, PLAIN, OneOf, ScenarioPart, Size
 
 BodyKind = Literal["random", "zeros", "text", "json", "logline", "mixed"]
 PayloadKind = Literal[BodyKind, "sequential", "tombstone"]

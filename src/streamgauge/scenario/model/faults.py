@@ -7,11 +7,11 @@ from pydantic import AfterValidator, Field, model_serializer, model_validator
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadValue
+from streamgauge.domain.query import DRIVER as DRIVER
 from streamgauge.scenario.model.values import Duration, ScenarioPart
 
 BROKER: Final = "broker"
 CONTROLLER: Final = "controller"
-DRIVER: Final = "driver"
 EXECUTOR: Final = "executor"
 EXECUTORS: Final = 4
 """Executors of a query that can be told apart."""

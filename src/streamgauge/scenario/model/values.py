@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from streamgauge.domain.blocks import MAX_SIZE_BYTES
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import (
@@ -28,7 +29,6 @@ from streamgauge.domain.text.quantities import (
 
 SLOWEST, FASTEST = 0.001, 100_000_000
 """Rates that can be asked for, in messages a second."""
-MAX_SIZE_BYTES = 100 << 20
 _MOMENT = "Write one with a time zone, like 2026-11-21T18:00:00Z"
 
 

@@ -43,6 +43,7 @@ def _whole(rate: pace.Pace, seed: int, warmup_ns: int) -> Whole:
                 seed,
                 messages=shape.messages,
                 deviation=shape.deviation,
+                most=shape.most,
                 hold=shape.hold,
                 window_ns=shape.window,
                 spread=shape.spread,

@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.scenario.model.shapes import MOST_DEVIATIONS
 from streamgauge.workload.pacing.pacer import Int64s
 
 CHUNK: Final = 8_192
@@ -72,12 +71,13 @@ class PoissonPacer(_Sums):
 class WindowPacer(_Sums):
     """Windows of equal length, in each of which so many messages are due.
 
-    How many is drawn from a normal distribution, rounded, at least 1 and at most `MOST_DEVIATIONS` deviations above the
-    mean, and again after `hold` windows. They are due together at the begin of their window, or spread over it evenly.
+    How many is drawn from a normal distribution, rounded, at least 1 and at most `most`, and again after `hold`
+    windows. They are due together at the begin of their window, or spread over it evenly.
     """
 
     messages: int
     deviation: float
+    most: float
     hold: int
     window_ns: int
     spread: bool
@@ -119,5 +119,4 @@ class WindowPacer(_Sums):
     def _draw(self, number: int) -> Int64s:
         draws = np.random.default_rng([self.seed, _WINDOWS, number])
         drawn = np.rint(draws.normal(self.messages, self.deviation, CHUNK))
-        most = self.messages + MOST_DEVIATIONS * self.deviation
-        return np.cumsum(np.clip(drawn, 1, most).astype(np.int64) * self.hold)
+        return np.cumsum(np.clip(drawn, 1, self.most).astype(np.int64) * self.hold)

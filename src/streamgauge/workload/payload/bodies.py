@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from streamgauge.scenario.model.content import BodyKind
+if TYPE_CHECKING:
+    from streamgauge.scenario.model.content import BodyKind
 
-MIXED: tuple[BodyKind, ...] = ("text", "json", "logline", "random", "zeros")
+MIXED: "tuple[BodyKind, ...]" = ("text", "json", "logline", "random", "zeros")
 """The kinds that `mixed` takes in turn, by `(producer << 32 | index) mod 5`."""
 
 _TAILS: Final = 0x7461_696C
@@ -25,7 +26,7 @@ _EVENTS = ("reading", "alarm", "calibrate", "heartbeat", "offline", "online")
 _REGIONS = ("north", "south", "east", "west")
 
 
-def body(kind: BodyKind, seed: int, producer: int, index: int, body_bytes: int) -> bytes:
+def body(kind: "BodyKind | str", seed: int, producer: int, index: int, body_bytes: int) -> bytes:
     """Body `index` of a producer, exactly `body_bytes` long."""
     actual = MIXED[((producer << 32) | index) % len(MIXED)] if kind == "mixed" else kind
     return _MAKERS[actual](np.random.default_rng([seed, producer, index]), index, body_bytes)

@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.scenario.model import content as scenario
 from streamgauge.workload.pacing import Int64s
 
 Float64s = NDArray[np.float64]
@@ -55,18 +54,6 @@ class Gaussian:
 
 
 Law = Uniform | Gaussian
-
-
-def law_of(size: scenario.Sizes) -> Law:
-    """By which law the sizes of a scenario are drawn; a fixed size is a range of one."""
-    if isinstance(size, int):
-        return Uniform(size, size)
-    extent = scenario.extent_of(size)
-    match size.chosen:
-        case _, scenario.GaussianSize() as gaussian:
-            return Gaussian(gaussian.mean, gaussian.deviation, extent.least, extent.most, gaussian.hold)
-        case _:
-            return Uniform(extent.least, extent.most)
 
 
 def draw(law: Law, seeds: Sequence[int], count: int) -> Int64s:

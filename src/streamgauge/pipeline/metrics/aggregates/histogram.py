@@ -21,7 +21,7 @@ from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.latency.percentiles import Buckets
 from streamgauge.domain.tables.latency import METRICS
 from streamgauge.pipeline.columns import SELECTED
-from streamgauge.pipeline.metrics.buckets import bucket, microseconds, width_class
+from streamgauge.pipeline.metrics.aggregates.buckets import bucket, microseconds, width_class
 from streamgauge.pipeline.read.rows import numbers
 
 BUCKET_BITS = 14

@@ -1,0 +1,43 @@
+"""From the content that a scenario asks for to plain values.
+
+Apart from the content itself, so that workers, which need only that, start without a validation library.
+"""
+
+from streamgauge.scenario.model import content as scenario
+from streamgauge.workload.payload.made import Content, Made, Portion
+from streamgauge.workload.payload.sizes import Gaussian, Law, Uniform
+
+
+def law_of(size: scenario.Sizes) -> Law:
+    """By which law sizes are random; a fixed size is a range of one."""
+    if isinstance(size, int):
+        return Uniform(size, size)
+    extent = scenario.extent_of(size)
+    match size.chosen:
+        case _, scenario.GaussianSize() as gaussian:
+            return Gaussian(gaussian.mean, gaussian.deviation, extent.least, extent.most, gaussian.hold)
+        case _:
+            return Uniform(extent.least, extent.most)
+
+
+def content_of(payload: scenario.Content) -> Content | tuple[Portion, ...]:
+    """The content of values: of one kind, or of several with their shares."""
+    if isinstance(payload, scenario.MadePayload) and payload.weighted:
+        return tuple(
+            Portion(each.percent, _content(each.payload), None if each.size is None else law_of(each.size))
+            for each in payload.weighted
+        )
+    return _content(payload)
+
+
+def keys_of(keys: scenario.Keys) -> Content:
+    """Which keys messages have."""
+    return _content(keys)
+
+
+def _content(given: scenario.SingleContent | scenario.Keys) -> Content:
+    if isinstance(given, str):
+        return given
+    name, options = given.chosen
+    # Options may have a field `keys`, which `dict` would take for the method.
+    return Made(name, dict(iter(options)))

@@ -1,0 +1,78 @@
+"""The Python API hands every option of a run on, as the command line does."""
+
+from inspect import signature
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import pytest
+import typer
+
+import streamgauge
+from streamgauge.cli.main import app
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.runs import api
+from streamgauge.runs.request import options
+
+OF_THE_TERMINAL: Final = {"as_json", "quiet", "dry_run"}
+"""Options that say how the command line answers, and nothing about the run."""
+OTHERWISE_NAMED: Final = {"settings": "set"}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
+    """What a run was called with, which is not carried out."""
+    calls: dict[str, Any] = {}
+
+    def run(request: object, _display: object, **more: object) -> SimpleNamespace:
+        calls.update(more, request=request)
+        return SimpleNamespace(folder=RunFolder(tmp_path / "run"))
+
+    monkeypatch.setattr(api, "run_request", run)
+    monkeypatch.setattr(options, "find_java", lambda _: SimpleNamespace(path=tmp_path / "bin" / "java"))
+    monkeypatch.setenv("JAVA_HOME", "")
+    monkeypatch.chdir(tmp_path)
+    return calls
+
+
+def test_every_option_of_a_run_is_an_argument() -> None:
+    command: Any = typer.main.get_command(app)
+    known = {each.name for each in command.commands["run"].params if each.name != "help"}
+
+    assert {OTHERWISE_NAMED.get(name, name) for name in known - OF_THE_TERMINAL} <= {
+        *signature(streamgauge.run).parameters
+    }
+
+
+def test_options_reach_the_run(asked: dict[str, Any]) -> None:
+    run = streamgauge.run(
+        "baseline", set={"load.rate": "1k/s"}, keep_broker=True, figures=True, percentiles="p50,p99.9",
+        metrics_port=0, metrics_address="127.0.0.2", prepare=True,
+    )  # fmt: skip
+
+    assert run.folder.root.name == "run"
+    request, metrics = asked["request"], asked["metrics"]
+    assert (request.keep_broker, request.target_per_second) == (True, 1000)
+    assert (asked["figures"], asked["percentiles"], asked["prepare"]) == (True, ("p50", "p99_9"), True)
+    assert (metrics.address, metrics.port) == ("127.0.0.2", 0)
+
+
+def test_nothing_more_is_done_than_was_asked_for(asked: dict[str, Any]) -> None:
+    streamgauge.run("baseline")
+
+    assert [asked[name] for name in ("figures", "percentiles", "metrics", "prepare")] == [False, None, None, False]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [({"percentiles": "p42"}, "--percentiles"), ({"keep_broker": True, "bootstrap": "h:1"}, "--keep-broker")],
+)
+def test_a_wrong_option_is_refused_before_anything_starts(
+    wrong: dict[str, Any], where: str, asked: dict[str, Any]
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        streamgauge.run("baseline", **wrong)
+
+    assert [fault.where for fault in caught.value.faults] == [where]
+    assert not asked

@@ -1,0 +1,39 @@
+"""Limits that DESIGN.md sets for the source code, so that it stays easy to find one's way in it."""
+
+from pathlib import Path
+from typing import Final
+
+import streamgauge
+
+SOURCE: Final = Path(streamgauge.__file__).parent
+MOST_ENTRIES: Final = 12
+"""Modules and packages of a package, besides `__init__.py`."""
+MOST_DOMAIN_LINES: Final = 3_500
+LONG_LINES: Final = 300
+MOST_LONG_FILES: Final = 8
+
+
+def entries(folder: Path) -> list[str]:
+    """Names of the modules and packages in a folder; folders of data are none."""
+    found = [path for path in folder.iterdir() if path.suffix == ".py" or (path.is_dir() and any(path.rglob("*.py")))]
+    return [path.name for path in found if path.name not in {"__init__.py", "__pycache__"}]
+
+
+def test_no_package_has_more_than_twelve_entries() -> None:
+    """The packages themselves are in the layers of DESIGN.md, and may be more."""
+    folders = [path for path in SOURCE.rglob("*") if path.is_dir()]
+    crowded = {str(path.relative_to(SOURCE)): found for path in folders if len(found := entries(path)) > MOST_ENTRIES}
+
+    assert crowded == {}
+
+
+def test_the_domain_stays_small() -> None:
+    """Everything may import it: what only one package needs belongs there."""
+    assert sum(len(path.read_text().splitlines()) for path in (SOURCE / "domain").rglob("*.py")) <= MOST_DOMAIN_LINES
+
+
+def test_few_files_are_long() -> None:
+    """Loops whose parts are measured together, and lists."""
+    long = [path.name for path in SOURCE.rglob("*.py") if len(path.read_text().splitlines()) > LONG_LINES]
+
+    assert len(long) <= MOST_LONG_FILES, long
