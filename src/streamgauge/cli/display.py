@@ -12,7 +12,7 @@ from streamgauge.domain.text.bars import signs_of
 from streamgauge.result import Result
 from streamgauge.runs.request.request import Request
 from streamgauge.watch.display import Display, Lines, Quiet, Unfailing
-from streamgauge.watch.metrics import Metrics
+from streamgauge.watch.metrics.endpoint import Metrics
 from streamgauge.watch.view import View
 
 

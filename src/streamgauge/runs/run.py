@@ -17,7 +17,7 @@ from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display, Quiet
-from streamgauge.watch.metrics import Metrics
+from streamgauge.watch.metrics.endpoint import Metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,9 @@ def run(
 
     for line in request.advice():
         progress(line)
-    with _interruptible(interrupts, display), ExitStack() as owned:
-        with metrics or nullcontext(), display:
+    # Metrics are served to the end, so that the last scrape sees final counts.
+    with _interruptible(interrupts, display), metrics or nullcontext(), ExitStack() as owned:
+        with display:
             if metrics:
                 progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
             folder = owned.enter_context(conducted(request, interrupts, progress, watch, _start_spark))
