@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark, pytest.mark
 
 SETTINGS = (
     "phases.warmup=1s", "phases.measure=5s", "load.rate=2k/s", "load.flush=20", "backpressure.credit.limit=5000",
-    "load.client.enable.idempotence=true", f"topic.name=metrics-{os.getpid()}",
+    "load.client.enable.idempotence=true", "load.client.acks=all", f"topic.name=metrics-{os.getpid()}",
 )  # fmt: skip
 NOT_IN_THIS_RUN = {"Producers paused"}
 """Hysteresis pauses producers; here credit limits them."""

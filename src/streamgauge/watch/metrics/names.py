@@ -66,7 +66,7 @@ QUEUE_FULL: Final = _counter("queue_full_seconds", "Time that a producer was blo
 
 UP: Final = _gauge("worker_up", "1 while a worker runs or after it exited normally, 0 after it died.", WORKER_LABELS)
 CLIENTS: Final = _gauge("worker_clients", "Producers or consumers in a worker process.", WORKER_LABELS)
-DONE: Final = _gauge("worker_clients_done", "Producers or consumers in it that have finished their work.", WORKER_LABELS)
+DONE: Final = _gauge("worker_clients_done", "Producers or consumers in it that have finished.", WORKER_LABELS)
 DROPPED: Final = _counter("dropped_rows", "Rows that a worker could not write: the recording is incomplete.")
 CPU: Final = _counter("worker_cpu_seconds", "CPU time of a worker or broker process.")
 CORES: Final = _gauge("machine_cores", "CPU cores of the machine.")
