@@ -40,35 +40,34 @@ def sections() -> tuple[Section, ...]:
 
 
 def _overview() -> Section:
-    totals = {"Sent": names.SENT, "Received": names.RECEIVED, "Failed": names.FAILED}
-    numbers = [
-        number(
-            f"{title}, total", name.about, "short", final(name, CHOSEN), red_from=1 if name is names.FAILED else None
-        )
-        for title, name in totals.items()
-    ]
+    totals = {"Sent": names.SENT, "Received": names.RECEIVED}
+    numbers = [number(f"{title}, total", name.about, "short", final(name, CHOSEN)) for title, name in totals.items()]
+    numbers.append(number("Failed, total", names.FAILED.about, "short", final(names.FAILED, CHOSEN), red_from=1))
     numbers.append(number("Target rate", names.TARGET.about, "cps", final(names.TARGET, CHOSEN)))
     for title, role in {"Producers done": "producer", "Consumers done": "consumer"}.items():
         select = f'{CHOSEN}, role="{role}"'
         done = share(final(names.DONE, select), final(names.CLIENTS, select))
-        numbers.append(number(title, f"Share of the {role}s that have finished their work.", "percentunit", done))
-    for title, name in {"Send rate": names.SENT, "Receive rate": names.RECEIVED}.items():
-        by_minute = rate(name, MINUTE, CHOSEN)
-        figures = {
-            "highest": ("Highest rate over one minute.", over_range("max_over_time", by_minute)),
-            "average": ("Mean of the rates over one minute.", over_range("avg_over_time", by_minute)),
-            "95 % quantile": (
-                "95 % of the rates over one minute are at most this.",
-                quantile_over_range(0.95, by_minute),
-            ),
-        }
-        numbers += [number(f"{title}, {shown}", about, "cps", query) for shown, (about, query) in figures.items()]
+        numbers.append(number(title, f"Share of the {role}s that have finished.", "percentunit", done))
+    numbers += _figures("Send rate", names.SENT) + _figures("Receive rate", names.RECEIVED)
     for title, name in LATENCIES.items():
         highest = over_range("max_over_time", quantile(0.95, name, MINUTE, CHOSEN))
         about = f"Highest p95 over one minute. {name.about}"
         numbers.append(number(f"{title}, highest p95", about, "s", highest, width=8, red_from=BAD_SECONDS))
     stage = Query(f"max by ({BY_RUN}, stage) ({series(names.STAGE, CHOSEN)}) == 1", f"{RUN} {{{{stage}}}}")
     return Section("Overview", (*numbers, Panel("Stage", names.STAGE.about, "short", "states", (stage,), 24)))
+
+
+def _figures(title: str, name: Name) -> list[Panel]:
+    """What the rate of a run comes to, over the time range of the dashboard."""
+    by_minute = rate(name, MINUTE, CHOSEN)
+    most = "95 % of the rates over one minute are at most this."
+    return [
+        number(f"{title}, highest", "Highest rate over one minute.", "cps", over_range("max_over_time", by_minute)),
+        number(
+            f"{title}, average", "Mean of the rates over one minute.", "cps", over_range("avg_over_time", by_minute)
+        ),
+        number(f"{title}, 95 % quantile", most, "cps", quantile_over_range(0.95, by_minute)),
+    ]
 
 
 def _rates() -> Section:
