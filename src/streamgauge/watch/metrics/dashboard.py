@@ -155,7 +155,14 @@ def _steps() -> Any:
 
 
 def _heatmap() -> Any:
-    colors = heatmap.HeatmapColorOptions().mode(HeatmapColorMode.SCHEME).scheme("Viridis").steps(64)
+    colors = (
+        heatmap.HeatmapColorOptions()
+        .mode(HeatmapColorMode.SCHEME)
+        .scheme("Viridis")
+        .fill("dark-orange")
+        .exponent(0.5)
+        .steps(64)
+    )
     # Cells without a message stay empty.
     return (
         heatmap.Panel()
