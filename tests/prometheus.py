@@ -66,10 +66,6 @@ class Prometheus:
         numbers = [float(value) for series in found for _, value in series["values"]]
         return [number for number in numbers if math.isfinite(number)]
 
-    def samples(self) -> int:
-        """How many samples it has taken of all targets."""
-        return round(sum(self.values("scrape_samples_scraped")))
-
     def _is_ready(self) -> bool:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=5):
