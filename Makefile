@@ -7,36 +7,47 @@ PROFILE := few
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check browser docs bench soak lock clean
+.PHONY: help demo test check browser prometheus docs bench soak lock clean
 
 help: ## list these commands
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
 
 demo: $(READY) ## run the scenario `baseline`, shortened, on an embedded broker
 	$(BIN)/streamgauge run baseline --set phases.warmup=3s --set phases.measure=10s
 
 test: PROFILE := steady
-test: check browser ## run all tests: `make check`, then every test except the soak tests
+test: check browser prometheus ## run all tests: `make check`, then every test except the soak tests
 	$(BIN)/pytest -m "timing and not soak"
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 \
-		-m "(kafka or spark or e2e or mock or slow) and not timing and not soak"
+		-m "(kafka or spark or e2e or prometheus or mock or slow) and not timing and not soak"
 
 check: $(READY) ## run the fast checks: format, lint, types, imports, and tests without broker and Spark
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) -m "not kafka and not spark and not e2e and not mock and not slow and not soak"
+	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) -m "not kafka and not spark and not e2e and not prometheus and not mock and not slow and not soak"
 
-browser: ## find the browser that report tests need; install it if possible
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+# $(call program,names,package,what for): find one of these programs, or install it with the package of Debian. The unit
+# and the init script of the package are left out, so that no service is started, now or at the next boot.
+define program
+	@for name in $(1); do \
 		command -v $$name >/dev/null && exit 0; \
 	done; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends \
+			-o 'DPkg::Options::=--path-exclude=*/systemd/system/$(2)*' \
+			-o 'DPkg::Options::=--path-exclude=/etc/init.d/$(2)*' $(2) >/dev/null; \
 	else \
-		echo "The report tests need a browser. On Debian or Ubuntu: sudo apt-get install chromium"; exit 1; \
+		echo "The tests of $(3) need $(firstword $(1)). On Debian or Ubuntu: sudo apt-get install $(2)"; exit 1; \
 	fi
+endef
+
+browser: ## find the browser that report tests need; install it if possible
+	$(call program,chromium chromium-browser google-chrome google-chrome-stable,chromium,reports)
+
+prometheus: ## find Prometheus, which tests of metrics need; install it if possible
+	$(call program,promtool,prometheus,metrics)
 
 docs: $(READY) ## generate docs/reference from the code, and a site of all documents in build/site
 	$(BIN)/python -m tools.reference

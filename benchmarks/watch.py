@@ -13,7 +13,7 @@ from benchmarks.common import Int64s, Ran, broker, heading, idle_share, run, spr
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.look import Look
 from streamgauge.engine.board import Cells, Latencies
-from streamgauge.watch.metrics import Metrics
+from streamgauge.watch.metrics.endpoint import Metrics
 from streamgauge.watch.view import View
 
 RATE = 10_000

@@ -23,7 +23,7 @@ DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)
 ENDS = frozenset({"|", "||", "&&", "&", ";"})
-OTHERS = frozenset({"cat", "cd", "cp", "curl", "docker", "duckdb", "git", "jq", "ls", "mkdir"})
+OTHERS = frozenset({"cat", "cd", "cp", "curl", "docker", "duckdb", "git", "jq", "ls", "mkdir", "promtool"})
 """Programs of others; how they are called is not looked at."""
 
 Words = Sequence[str]
@@ -178,6 +178,8 @@ QUICK = {
     "streamgauge scenarios baseline": "name: baseline",
     "streamgauge scenarios baseline --set load.rate=20k/s": "rate: 20k/s",
     "streamgauge scenarios --schema": '"properties"',
+    "streamgauge dashboard": '"uid": "streamgauge"',
+    "streamgauge dashboard --rules": "run:streamgauge_sent_messages:rate1m",
     **{f"{name} --help": "Usage:" for name, _ in commands()},
 }
 """What can be run at once, and what it says."""

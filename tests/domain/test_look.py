@@ -9,6 +9,7 @@ from streamgauge.domain.look import (
     BUCKETS,
     Look,
     WorkerLook,
+    live_bucket,
     live_buckets,
     live_edges_ns,
     live_percentile_ms,
@@ -29,6 +30,12 @@ def test_a_latency_lies_in_its_bucket(values: list[int]) -> None:
         else:
             assert (EDGES[bucket - 1] if bucket else LOWEST) <= value < EDGES[bucket]
             assert EDGES[bucket] <= value * 1.125 + 1
+
+
+@given(st.integers(-(1 << 40), 1 << 40))
+def test_one_latency_lies_where_it_lies_among_others(value: int) -> None:
+    """Counted alone or in an array."""
+    assert live_bucket(value) == live_buckets(np.array([value], np.int64)).item()
 
 
 def test_edges_rise_to_the_highest() -> None:

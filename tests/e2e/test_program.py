@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import psutil
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e.conftest import Call
 from tests.waiting import until
 
@@ -127,9 +128,14 @@ def test_ctrl_c_stops_drains_analyses_and_says_so(
     assert process.returncode == 130, err
     assert "again to stop at once" in err
     assert f"metrics at http://127.0.0.1:{port}/metrics" in err
-    assert 'streamgauge_stage{stage="measure"} 1.0' in metrics
-    received = next(line for line in metrics.splitlines() if line.startswith('streamgauge_messages_total{stage="rec'))
-    assert float(received.split()[-1]) > 1_000
+    samples = {
+        (sample.name, sample.labels.get("stage")): sample
+        for family in text_string_to_metric_families(metrics)
+        for sample in family.samples
+    }
+    assert samples["streamgauge_stage", "measure"].value == 1
+    assert samples["streamgauge_stage", "measure"].labels["run"] == next(tmp_path.iterdir()).name
+    assert samples["streamgauge_received_messages_total", None].value > 500
     result = json.loads(out)
     folder = RunFolder(next(tmp_path.iterdir()))
     assert read_facts(folder).ending == "interrupted"

@@ -11,6 +11,7 @@ import pytest
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import Block, ClientSpec, Outgoing, Refused
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.look import BUCKETS, live_buckets
 from streamgauge.engine.board import Cells, Latencies, Order, Slot, State
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.produce.compose import Composer
@@ -70,6 +71,7 @@ class Story:
     transactions: "Rows" = field(init=False)
     attempts: "Rows" = field(init=False)
     slot: Any = field(init=False)
+    board: Cells = field(init=False)
     ended_ns: int = 0
 
     def run(self) -> Rows:
@@ -90,7 +92,7 @@ class Story:
             Composer(recipe, LARGEST_BLOCK),
             ProducerSinks(rows, self.batches, self.transactions, self.attempts),
             self.slot,
-            Latencies(self.board.latencies[0], START),
+            Latencies(self.board.latencies[0], START, self.board.batches[0]),
             lambda: self.order(time.at_ns),
             replace(self.sending, pacer=pacer),
             time.now_ns,
@@ -265,6 +267,8 @@ def test_a_closed_loop_sends_a_batch_when_the_last_one_is_acknowledged() -> None
     assert [row["first_seq"] for row in batches] == list(range(0, 10 * len(batches), 10))
     assert all(row["began_ns"] <= row["waited_ns"] <= row["ended_ns"] for row in batches)
     assert all(one["ended_ns"] <= other["began_ns"] for one, other in pairwise(batches))
+    took = np.array([row["ended_ns"] - row["began_ns"] for row in batches])
+    assert story.board.batches[0].tolist() == np.bincount(live_buckets(took), minlength=BUCKETS).tolist()
     acked = {row["seq"]: row["acked_ns"] for row in rows.rows}
     assert all(max(acked[seq] for seq in range(b["first_seq"], b["first_seq"] + 10)) <= b["ended_ns"] for b in batches)
     assert {row["due_ns"] for row in rows.rows} == {-(1 << 63)}

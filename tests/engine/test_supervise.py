@@ -12,7 +12,7 @@ import pytest
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.look import live_buckets
-from streamgauge.engine.board import Cell, Cells, Latencies, Order, PollGap, Slot, gap_of_last_second
+from streamgauge.engine.board import Cell, Cells, Latencies, Order, PollGap, Slot, State, gap_of_last_second
 from streamgauge.engine.fake import FakeOffsets
 from streamgauge.engine.observe.looks import Observed, Observer
 from streamgauge.engine.supervise.drain import STILL_NS
@@ -116,8 +116,10 @@ def test_a_look_sees_counters_latencies_and_processes() -> None:
     """Of every role what it has; a process that is gone uses nothing, and is told if it did not end in order."""
     board = Cells.new(2, 3)
     board.slots[0, [Slot.MESSAGES, Slot.KNOWN, Slot.FAILED, Slot.BYTES, Slot.BLOCKED_NS]] = [10, 8, 1, 700, 5]
-    board.slots[1, Slot.MESSAGES] = 6
+    board.slots[1, [Slot.MESSAGES, Slot.BUFFERED, Slot.DROPPED]] = [6, 2, 9]
+    board.slots[:, Slot.STATE] = State.FLUSHED
     board.latencies[:, 3] = [4, 2]
+    board.batches[0, 5] = 3
     ended = [subprocess.Popen([sys.executable, "-c", f"raise SystemExit({code})"]) for code in (0, 3)]
     for process in ended:
         process.wait()
@@ -126,7 +128,7 @@ def test_a_look_sees_counters_latencies_and_processes() -> None:
         Observed("consumer-0", "consumer", ended[1].pid, (1,), ended[1].poll()),
         Observed("broker-1", "broker", os.getpid()),
     ]
-    observer = Observer(board, 5 * SECOND)
+    observer = Observer(board, 5 * SECOND, run="20260101-120000-baseline")
     before = observer.look("starting", observed, 7)
     board.control[[1, 2]] = [100, 20 * SECOND]
     look = observer.look("measure", observed, 8)
@@ -135,6 +137,9 @@ def test_a_look_sees_counters_latencies_and_processes() -> None:
     assert (look.start_ns, look.measure_ns, look.end_ns) == (100, 100 + 5 * SECOND, 20 * SECOND)
     assert (look.sent, look.acked, look.failed, look.received, look.outstanding) == (10, 7, 1, 6, 3)
     assert (look.ack[3], look.end_to_end[3]) == (4, 2)
+    assert (look.batch[5], look.batch.sum(), look.run) == (3, 3, "20260101-120000-baseline")
+    assert [(worker.clients, worker.done) for worker in look.workers] == [(1, 1), (1, 0), (0, 0)]
+    assert [(worker.buffered, worker.dropped) for worker in look.workers] == [(None, 0), (2, 9), (None, 0)]
     assert [worker.alive for worker in look.workers] == [True, False, True]
     assert [worker.cpu_ns is None for worker in look.workers] == [True, True, False]
     assert (look.workers[0].message_bytes, look.workers[0].blocked_ns) == (700, 5)

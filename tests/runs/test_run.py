@@ -1,6 +1,7 @@
 """One run as a whole: what it says of its scenario before it begins, and what it does when the user has had enough."""
 
 import contextlib
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from streamgauge.runs.request.request import Request
 from streamgauge.scenario import parse
 from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display, Quiet
+from streamgauge.watch.metrics.endpoint import Metrics
 
 
 class Told(Quiet):
@@ -66,6 +68,31 @@ def test_impatience_that_comes_when_the_run_is_just_over_is_heeded(
     request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
     with pytest.raises(Interrupted, match=f"^stopped at once; recorded events are kept: .* {tmp_path}$"):
         running.run(request, show=lambda *_: pytest.fail("analysed"))
+
+
+def test_metrics_are_served_until_the_report_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the last scrape sees final counts; nobody listens afterwards."""
+    metrics = Metrics("x", None, scheduled=False)
+    served: list[bool] = []
+
+    @contextlib.contextmanager
+    def conducted(*_: object) -> Iterator[RunFolder]:
+        yield RunFolder(tmp_path)
+
+    def analyse(*_: object, **__: object) -> Exit:
+        with socket.create_connection(("127.0.0.1", metrics.port), timeout=5):
+            served.append(True)
+        return Exit.DONE
+
+    monkeypatch.setattr(running, "conducted", conducted)
+    monkeypatch.setattr(running, "analyse", analyse)
+    scenario = parse({"name": "x", "topic": {"name": "x"}, "load": {"rate": "1/s", "size": 512}})
+    request = Request(scenario, Path("runs"), [], Java(Path("/jdk/bin/java"), "17", 17), bootstrap="there:9092")
+    running.run(request, metrics=metrics)
+
+    assert served
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", metrics.port), timeout=5)
 
 
 def test_a_run_keeps_its_folder_until_its_report_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,35 +1,24 @@
 """The metrics endpoint, scraped as Prometheus would."""
 
+import platform
 import socket
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from tests.prometheus import promtool
+from tests.watch.looks import EVIL, look
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.look import BUCKETS, Held, Look, WorkerLook, live_buckets
-from streamgauge.watch.metrics import Metrics
+from streamgauge.domain.look import Held
+from streamgauge.watch.metrics.endpoint import Metrics
+from streamgauge.watch.metrics.names import NAMES
 
-SECOND = 1_000_000_000
-EVIL = 'a"b\\c\nd'
+RUN = {"test": EVIL, "run": "20260101-120000-baseline", "host": platform.node()}
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
-
-
-def look() -> Look:
-    latencies = np.bincount(live_buckets(np.array([2_000_000] * 90 + [40_000_000] * 9 + [10**12])), minlength=BUCKETS)
-    return Look(
-        7 * SECOND, "measure", 0, 5 * SECOND, 15 * SECOND,
-        [
-            WorkerLook("producer-0", "producer", True, 100, 98, 3, 9_500, blocked_ns=SECOND // 2, cpu_ns=2 * SECOND),
-            WorkerLook("consumer-0", "consumer", False, 90, message_bytes=9_000),
-            WorkerLook(EVIL, "broker", True),
-        ],
-        latencies, np.zeros(BUCKETS, np.int64),
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -38,35 +27,77 @@ def metrics() -> Iterator[Metrics]:
         yield served
 
 
-def scraped(metrics: Metrics) -> Samples:
+def text_of(metrics: Metrics) -> str:
     with urllib.request.urlopen(f"http://127.0.0.1:{metrics.port}/metrics", timeout=5) as answer:
-        text = answer.read().decode()
+        text: str = answer.read().decode()
+        return text
+
+
+def scraped(metrics: Metrics) -> Samples:
+    """What is served, without the labels that all samples of the run have."""
     return {
-        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
-        for family in text_string_to_metric_families(text)
+        (sample.name, tuple(sorted(sample.labels.items() - RUN.items()))): sample.value
+        for family in text_string_to_metric_families(text_of(metrics))
         for sample in family.samples
     }
 
 
-def test_before_the_first_look_only_the_run_is_told(metrics: Metrics) -> None:
-    assert scraped(metrics) == {("streamgauge_run_info", (("scenario", EVIL),)): 1.0}
+def test_before_the_first_look_nothing_is_told(metrics: Metrics) -> None:
+    """The name of the run is not known."""
+    assert text_of(metrics) == ""
 
 
 def test_everything_is_counted(metrics: Metrics) -> None:
     """Names in the manner of Prometheus: seconds, bytes, totals; strange names of workers survive."""
-    metrics.show(look())
+    metrics.show(look(second=1))
     found = scraped(metrics)
-    for stage, count in {"sent": 100, "acked": 95, "failed": 3, "received": 90}.items():
-        assert found["streamgauge_messages_total", (("stage", stage),)] == count
-    assert found["streamgauge_value_bytes_total", (("stage", "received"),)] == 9_000
+    producer, consumer = (
+        (("role", "producer"), ("worker", "producer-0")),
+        (("role", "consumer"), ("worker", "consumer-0")),
+    )
+    for step, count in {"sent": 100, "acked": 95, "failed": 3}.items():
+        assert found[f"streamgauge_{step}_messages_total", producer] == count
+    assert found["streamgauge_received_messages_total", consumer] == 90
+    assert found["streamgauge_received_bytes_total", consumer] == 9_000
     assert found["streamgauge_outstanding_messages", ()] == 7
     assert found["streamgauge_target_messages_per_second", ()] == 10_000
     assert found["streamgauge_stage", (("stage", "measure"),)] == 1
     assert found["streamgauge_stage", (("stage", "drain"),)] == 0
-    assert found["streamgauge_worker_up", (("role", "consumer"), ("worker", "consumer-0"))] == 0
+    assert found["streamgauge_worker_up", consumer] == 0
     assert found["streamgauge_worker_up", (("role", "broker"), ("worker", EVIL))] == 1
-    assert found["streamgauge_worker_cpu_seconds_total", (("role", "producer"), ("worker", "producer-0"))] == 2.0
-    assert found["streamgauge_queue_full_seconds_total", (("role", "producer"), ("worker", "producer-0"))] == 0.5
+    assert found["streamgauge_worker_cpu_seconds_total", producer] == 2.0
+    assert found["streamgauge_queue_full_seconds_total", producer] == 0.5
+    assert (found["streamgauge_worker_clients", producer], found["streamgauge_worker_clients_done", producer]) == (2, 1)
+    assert (found["streamgauge_buffered_messages", consumer], found["streamgauge_dropped_rows_total", producer]) == (
+        5,
+        4,
+    )
+    assert (found["streamgauge_machine_cores", ()], found["streamgauge_machine_idle_seconds_total", ()]) == (2, 1)
+
+
+def test_every_sample_has_the_labels_of_its_run(metrics: Metrics) -> None:
+    """Scenario, run folder and machine, so that runs can be told apart and compared."""
+    metrics.show(look(held=Held(5, paused=True, in_use=3), lag=2, batches=True))
+    samples = [sample for family in text_string_to_metric_families(text_of(metrics)) for sample in family.samples]
+    assert all(sample.labels.items() >= RUN.items() for sample in samples)
+
+
+def test_every_name_is_served_with_its_labels(metrics: Metrics) -> None:
+    """What is in the list of names, and nothing else."""
+    metrics.show(look(held=Held(5, paused=True, in_use=3), lag=2, batches=True))
+    served = {}
+    for family in text_string_to_metric_families(text_of(metrics)):
+        suffix = "_total" if family.type == "counter" else ""
+        labels = {label for sample in family.samples for label in sample.labels} - RUN.keys() - {"le"}
+        served[family.name + suffix] = labels
+    assert served == {name.name: set(name.labels) for name in NAMES}
+
+
+@pytest.mark.prometheus
+def test_promtool_finds_nothing_to_say(metrics: Metrics) -> None:
+    """Of names, types, units and help."""
+    metrics.show(look(held=Held(5, paused=True, in_use=3), lag=2, batches=True))
+    assert promtool("check", "metrics", text=text_of(metrics)) == ""
 
 
 def test_lag_and_backpressure_are_gauges_where_there_are_any(metrics: Metrics) -> None:
@@ -74,7 +105,7 @@ def test_lag_and_backpressure_are_gauges_where_there_are_any(metrics: Metrics) -
     names = ["committed_lag_messages", "backpressure_limit_messages", "producers_paused", "credit_in_use_messages"]
 
     def gauges(lag: int | None, held: Held | None) -> list[float | None]:
-        metrics.show(replace(look(), lag=lag, held=held))
+        metrics.show(look(lag=lag, held=held))
         found = scraped(metrics)
         return [found.get((f"streamgauge_{name}", ())) for name in names]
 
@@ -87,21 +118,28 @@ def test_lag_and_backpressure_are_gauges_where_there_are_any(metrics: Metrics) -
 
 def test_histograms_are_fine_below_50_ms(metrics: Metrics) -> None:
     """Cumulative; no bucket more than a fifth wider than the last; what is slower than all is in +Inf."""
-    metrics.show(look())
+    metrics.show(look(second=1))
     found = scraped(metrics)
-    name = "streamgauge_ack_latency_seconds"
+    name, labels = "streamgauge_ack_latency_seconds", (("kind", "response"), ("role", "producer"))
     buckets = sorted(
-        (float(dict(labels)["le"]), value) for (each, labels), value in found.items() if each == f"{name}_bucket"
+        (float(dict(other)["le"]), value) for (each, other), value in found.items() if each == f"{name}_bucket"
     )
     edges, counts = zip(*buckets, strict=True)
     assert sum(edge <= 0.05 for edge in edges) > 30
     assert all(above / below <= 1.26 for below, above in pairwise(edges[:-1]))
     assert list(counts) == sorted(counts)
-    assert counts[-1] == found[f"{name}_count", (("kind", "response"),)] == 100
+    assert counts[-1] == found[f"{name}_count", labels] == 100
     assert counts[-2] == 99
     assert next(edge for edge, count in buckets if count >= 90) == pytest.approx(0.002, rel=0.2)
-    assert found[f"{name}_sum", (("kind", "response"),)] > 90 * 0.002
-    assert not any(each.startswith("streamgauge_end_to_end") for each, _ in found)
+    assert found[f"{name}_sum", labels] > 90 * 0.002
+    assert not any(each.startswith(("streamgauge_end_to_end", "streamgauge_send_batch")) for each, _ in found)
+
+
+def test_batches_are_timed_where_there_are_any(metrics: Metrics) -> None:
+    """From the send: a batch has no due time, whatever messages have."""
+    metrics.show(look(second=1, batches=True))
+    labels = (("kind", "service"), ("role", "producer"))
+    assert scraped(metrics)["streamgauge_send_batch_latency_seconds_count", labels] == 100
 
 
 def test_a_load_without_a_schedule_has_service_times(metrics: Metrics) -> None:
@@ -109,9 +147,11 @@ def test_a_load_without_a_schedule_has_service_times(metrics: Metrics) -> None:
     with Metrics("saturate", None, scheduled=False) as unscheduled:
         unscheduled.show(replace(look(), workers=look().workers[1:2]))
         found = scraped(unscheduled)
-    assert ("streamgauge_ack_latency_seconds_count", (("kind", "service"),)) in found
-    assert not any(name.startswith("streamgauge_asked") for name, _ in found)
-    assert [labels for name, labels in found if name == "streamgauge_messages_total"] == [(("stage", "received"),)]
+    kinds = {dict(labels)["kind"] for name, labels in found if name == "streamgauge_ack_latency_seconds_count"}
+    assert kinds == {"service"}
+    names = {name for name, _ in found}
+    assert "streamgauge_received_messages_total" in names
+    assert not names & {"streamgauge_target_messages_per_second", "streamgauge_sent_messages_total"}
 
 
 def test_it_listens_on_loopback_and_stops(metrics: Metrics) -> None:

@@ -112,7 +112,7 @@ def run(
             metavar="PORT",
             min=0,
             max=65535,
-            help="Serve Prometheus metrics during the run; 0 for any free port.",
+            help="Serve Prometheus metrics until the report is written; 0 for any free port.",
             rich_help_panel=METRICS,
         ),
     ] = None,
@@ -332,6 +332,29 @@ def compression(
         kind, every=every, size=size, batch=batch, settings=settings or [], allow_code=allow_code, trust=trust or [],
         as_json=as_json, out=print_out,
     )  # fmt: skip
+
+
+@app.command(cls=PlainCommand, rich_help_panel=MEASURE)
+def dashboard(
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Print recording rules and alerts for Prometheus, as YAML.")
+    ] = False,
+) -> None:
+    """Print a Grafana dashboard for runs with metrics.
+
+    Prometheus scrapes a run that has `--metrics-port`; the dashboard shows it live, and compares it with earlier runs.
+    It works without the rules.
+
+    Example: `streamgauge dashboard > streamgauge.json`
+    """
+    if rules:
+        from streamgauge.watch.metrics.rules import rules as rules_text
+
+        print_out(rules_text().rstrip())
+    else:
+        from streamgauge.watch.metrics.dashboard import dashboard as dashboard_text
+
+        print_out(dashboard_text())
 
 
 @app.command(cls=PlainCommand, rich_help_panel=MEASURE)

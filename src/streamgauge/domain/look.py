@@ -4,7 +4,7 @@ What is seen here is for whoever waits. Results come from the recorded rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
@@ -32,6 +32,15 @@ def live_buckets(latencies_ns: Int64s) -> Int64s:
     bits = np.maximum(latencies_ns, 1).astype(np.float64).view(np.int64)
     places: Int64s = np.clip((bits >> (_MANTISSA_BITS - _STEP_BITS)) - _FIRST, 0, BUCKETS - 1)
     return places
+
+
+def live_bucket(latency_ns: int) -> int:
+    """The bucket of one latency, as `live_buckets` gives it; for few of them, where arrays would cost more."""
+    bit = max(1, latency_ns).bit_length() - 1
+    if bit < _LOWEST_BIT:
+        return 0
+    step = (latency_ns >> (bit - _STEP_BITS)) - STEPS_PER_DOUBLING
+    return min((bit - _LOWEST_BIT) * STEPS_PER_DOUBLING + step, BUCKETS - 1)
 
 
 def live_edges_ns() -> Int64s:
@@ -69,6 +78,14 @@ class WorkerLook:
     message_bytes: int = 0
     blocked_ns: int | None = None
     cpu_ns: int | None = None
+    clients: int = 0
+    """Producers, consumers or others that share its process."""
+    done: int = 0
+    """Those of them whose work is over."""
+    buffered: int | None = None
+    """Consumer: messages polled and not yet processed."""
+    dropped: int = 0
+    """Rows that could not be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +99,13 @@ class Held:
     """Credit that is not free to be taken at once."""
 
 
+def _nothing() -> Int64s:
+    return np.zeros(BUCKETS, np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The whole run at some moment. Times are monotonic; `ack` and `end_to_end` are counts by live bucket."""
+    """The whole run at some moment. Times are monotonic; `ack`, `end_to_end`, `batch` are counts by live bucket."""
 
     at_ns: int
     stage: Stage
@@ -102,6 +123,10 @@ class Look:
     """Committed lag of the group that is furthest behind, as it was last sampled; None until then."""
     held: Held | None = None
     """None where nothing holds producers back."""
+    batch: Int64s = field(default_factory=_nothing)
+    """From the first send of a batch to the report of all its messages; all zero without batches."""
+    run: str = ""
+    """Name of the run folder."""
 
     def total(self, role: str, name: str) -> int:
         """Sum of a count over the workers of a role; what is None counts nothing."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from streamgauge.domain.blocks import NULL_INT64, Values
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.look import BUCKETS, live_buckets
+from streamgauge.domain.look import BUCKETS, live_bucket, live_buckets
 
 
 class Order(IntEnum):
@@ -120,11 +120,13 @@ class Cells:
     def __init__(self, memory: Any, clients: int, partitions: int, groups: int = 1) -> None:
         numbers = np.frombuffer(memory, np.int64, _numbers(clients, partitions, groups))
         grid = clients * partitions
-        widths = np.cumsum([_CELLS, clients * _SLOTS, clients * BUCKETS, grid, grid, groups * partitions])
-        control, slots, latencies, positions, frontiers, foreign, foreign_ends = np.split(numbers, widths)
+        counts = clients * BUCKETS
+        widths = np.cumsum([_CELLS, clients * _SLOTS, counts, counts, grid, grid, groups * partitions])
+        control, slots, latencies, batches, positions, frontiers, foreign, foreign_ends = np.split(numbers, widths)
         self.control: NDArray[np.int64] = control
         self.slots: NDArray[np.int64] = slots.reshape(clients, _SLOTS)
         self.latencies: NDArray[np.int64] = latencies.reshape(clients, BUCKETS)
+        self.batches: NDArray[np.int64] = batches.reshape(clients, BUCKETS)
         self.positions: NDArray[np.int64] = positions.reshape(clients, partitions)
         self.frontiers: NDArray[np.int64] = frontiers.reshape(clients, partitions)
         self.foreign: NDArray[np.int64] = foreign.reshape(groups, partitions)
@@ -192,7 +194,7 @@ def place_of(row: int, slot: Slot) -> int:
 
 
 def _numbers(clients: int, partitions: int, groups: int) -> int:
-    return _CELLS + clients * (_SLOTS + BUCKETS + 2 * partitions) + 2 * groups * partitions
+    return _CELLS + clients * (_SLOTS + 2 * BUCKETS + 2 * partitions) + 2 * groups * partitions
 
 
 ALIVE_AT: Final = 8 * Cell.ALIVE_NS
@@ -200,10 +202,14 @@ ALIVE_AT: Final = 8 * Cell.ALIVE_NS
 
 
 class Latencies:
-    """Counts latencies in a worker's cells, some hundred messages at a time: counting a few costs as much."""
+    """Counts latencies in a worker's cells, some hundred messages at a time: counting a few costs as much.
 
-    def __init__(self, cells: NDArray[np.int64], now_ns: int) -> None:
+    Batches are few and counted one by one, in cells of their own.
+    """
+
+    def __init__(self, cells: NDArray[np.int64], now_ns: int, batches: NDArray[np.int64] | None = None) -> None:
         self._cells = cells
+        self._batches = batches
         self._waiting: list[tuple[Values, NDArray[Any], int]] = []
         self._counted_ns = now_ns
 
@@ -218,6 +224,11 @@ class Latencies:
         if now_ns - self._counted_ns >= COUNT_EVERY_NS:
             self._counted_ns = now_ns
             self.count()
+
+    def take_batch(self, took_ns: int) -> None:
+        """Count how long a batch took."""
+        if self._batches is not None:
+            self._batches[live_bucket(took_ns)] += 1
 
     def count(self) -> None:
         """Count what was taken."""

@@ -19,7 +19,7 @@ from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display, Quiet
-from streamgauge.watch.metrics import Metrics
+from streamgauge.watch.metrics.endpoint import Metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,9 @@ def run(
     prepared = prepare_run(request)
     for line in request.advice():
         progress(line)
-    with _interruptible(interrupts, display), ExitStack() as owned:
-        with metrics or nullcontext(), display:
+    # Metrics are served to the end, so that the last scrape sees final counts.
+    with _interruptible(interrupts, display), metrics or nullcontext(), ExitStack() as owned:
+        with display:
             if metrics:
                 progress(f"metrics at http://{metrics.address}:{metrics.port}/metrics")
             folder = owned.enter_context(conducted(prepared, interrupts, progress, watch, _start_spark))

@@ -9,7 +9,7 @@ from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.look import Held, Look, Stage, WorkerLook
-from streamgauge.engine.board import Cell, Slot
+from streamgauge.engine.board import Cell, Slot, State
 from streamgauge.engine.ports.workers import Board
 from streamgauge.engine.produce.throttle import SHUT
 from streamgauge.scenario.model.backpressure import Backpressure
@@ -41,6 +41,8 @@ class Observer:
     """How long after its start a run measures."""
     backpressure: Backpressure | None = None
     """What holds producers back; None for nothing."""
+    run: str = ""
+    """Name of the run folder."""
     _processes: dict[int, psutil.Process] = field(default_factory=dict)
 
     def look(self, stage: Stage, observed: Sequence[Observed], now_ns: int) -> Look:
@@ -55,12 +57,14 @@ class Observer:
             measure_ns=start_ns + self.measure_ns if start_ns else None,
             end_ns=int(self.board.control[Cell.LOAD_END_NS]) or None,
             workers=[self._worker(each) for each in observed],
-            ack=self._latencies(observed, "producer"),
-            end_to_end=self._latencies(observed, "consumer"),
+            ack=_counted(self.board.latencies, observed, "producer"),
+            end_to_end=_counted(self.board.latencies, observed, "consumer"),
             idle_ns=round(idle * NS_PER_SECOND),
             cores=psutil.cpu_count() or 1,
             lag=None if (lag := self.board.control.item(Cell.LAG)) == NULL_INT64 else lag,
             held=self._held(observed),
+            batch=_counted(self.board.batches, observed, "producer"),
+            run=self.run,
         )
 
     def _held(self, observed: Sequence[Observed]) -> Held | None:
@@ -83,6 +87,7 @@ class Observer:
         slots = self.board.slots[list(each.rows)]
         slot = slots.sum(axis=0).tolist()
         sends = each.role == "producer"
+        over = State.FLUSHED if sends else State.DONE
         return WorkerLook(
             each.name,
             each.role,
@@ -93,6 +98,10 @@ class Observer:
             message_bytes=slot[Slot.BYTES],
             blocked_ns=int(slots[:, Slot.BLOCKED_NS].max()) if sends else None,
             cpu_ns=look.cpu_ns,
+            clients=len(each.rows),
+            done=int((slots[:, Slot.STATE] >= over).sum()),
+            buffered=slot[Slot.BUFFERED] if each.role == "consumer" else None,
+            dropped=slot[Slot.DROPPED],
         )
 
     def _cpu_ns(self, pid: int) -> int | None:
@@ -103,7 +112,9 @@ class Observer:
             return None
         return round((times.user + times.system) * NS_PER_SECOND)
 
-    def _latencies(self, observed: Sequence[Observed], role: str) -> Int64s:
-        rows = [row for each in observed if each.role == role for row in each.rows]
-        counts: Int64s = self.board.latencies[rows].sum(axis=0)
-        return counts
+
+def _counted(cells: Int64s, observed: Sequence[Observed], role: str) -> Int64s:
+    """How many fell into each live bucket, over all clients of a role."""
+    rows = [row for each in observed if each.role == role for row in each.rows]
+    counts: Int64s = cells[rows].sum(axis=0)
+    return counts

@@ -25,6 +25,8 @@ class Board(Protocol):
     """What each client tells (`Slot`)."""
     latencies: Int64s
     """How many latencies of each client fell into each live bucket: of acknowledgement, or end to end."""
+    batches: Int64s
+    """How many batches of each producer took how long, by live bucket."""
     positions: Int64s
     """Next offset that each client would read in each place; 0 for never read."""
     frontiers: Int64s

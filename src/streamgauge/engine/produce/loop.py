@@ -361,9 +361,10 @@ class Producer:
 
     def _end_batch(self, batches: Batches, waited_ns: int) -> None:
         """Record a batch whose reports have all come; one that was given up leaves no row."""
-        row = batches.end(self._seq, waited_ns, self.now_ns())
+        row, took_ns = batches.end(self._seq, waited_ns, self.now_ns())
         if self.sinks.batches and not self.client.in_flight():
             self.sinks.batches.append(row, 1)
+            self.latencies.take_batch(took_ns)
 
     def _is_awaited(self) -> bool:
         """Whether there are messages without a report, those that are to be sent again included."""

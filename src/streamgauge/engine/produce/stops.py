@@ -66,19 +66,20 @@ class Batches:
         if self._began_ns is None:
             self._began_ns = now_ns
 
-    def end(self, seq: int, waited_ns: int, now_ns: int) -> Block:
-        """All reports are there, before message `seq`: the row of `batches`, but for the producer."""
-        row = {
+    def end(self, seq: int, waited_ns: int, now_ns: int) -> tuple[Block, int]:
+        """All reports are there, before message `seq`: the row of `batches`, but for the producer; what it took, ns."""
+        began_ns = waited_ns if self._began_ns is None else self._began_ns
+        row: Block = {
             "batch": self._number,
             "first_seq": self._first_seq,
             "messages": seq - self._first_seq,
-            "began_ns": waited_ns if self._began_ns is None else self._began_ns,
+            "began_ns": began_ns,
             "waited_ns": waited_ns,
             "ended_ns": now_ns,
         }
         self._number += 1
         self._first_seq, self._size, self._began_ns = seq, self._draw(), None
-        return row
+        return row, now_ns - began_ns
 
     def _draw(self) -> int:
         mean, deviation = self.flush.mean, self.flush.deviation

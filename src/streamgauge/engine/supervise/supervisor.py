@@ -78,7 +78,7 @@ class Supervisor:
         plan, board = self.plan, self._board
         # Until it was sampled, lag is not known.
         board.control[Cell.LAG] = NULL_INT64
-        self._observer = Observer(board, plan.warmup_ns, plan.backpressure) if self.watch else None
+        self._observer = Observer(board, plan.warmup_ns, plan.backpressure, plan.run.name) if self.watch else None
         with contextlib.closing(self.launcher):
             try:
                 self._start()

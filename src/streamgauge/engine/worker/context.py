@@ -49,7 +49,8 @@ class Context:
 
     def latencies(self, place: int = 0) -> Latencies:
         """The cells for latencies of one of its clients."""
-        return Latencies(self.board.latencies[self.rows[place]], clock.monotonic_ns())
+        row = self.rows[place]
+        return Latencies(self.board.latencies[row], clock.monotonic_ns(), self.board.batches[row])
 
     def times(self) -> Times:
         """When the load begins, is measured and ends; all zero where the run ends before its load began."""

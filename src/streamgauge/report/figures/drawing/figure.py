@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import altair as alt
 
@@ -10,6 +10,8 @@ from streamgauge.report.figures.drawing.theme import COLORS
 from streamgauge.result import Result
 
 Row = Mapping[str, Any]
+Section = Literal["overview", "latency", "lag", "delivery", "pipeline", "diagnostics"]
+"""The part of the report in which a figure stands."""
 
 TIMELINE: Final = "timeline"
 PHASES: Final = "phases"
@@ -53,6 +55,9 @@ class Figure:
     chart: alt.TopLevelMixin | None = None
     data: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     missing: str | None = None
+    section: Section = "diagnostics"
+    nothing_new: str | None = None
+    """Why the figure is folded: what it shows in a sentence, where it is a flat zero or repeats another figure."""
 
     def spec(self) -> dict[str, Any]:
         """The Vega-Lite specification, without data."""
