@@ -7,7 +7,7 @@ from streamgauge.workload.payload.sizes import Law
 
 
 class Described(NamedTuple):
-    """PlainContent or keys with options, both by the names that a scenario gives them."""
+    """Content or keys with options, both by the names that a scenario gives them."""
 
     name: str
     options: Mapping[str, Any]
