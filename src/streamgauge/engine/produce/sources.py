@@ -12,6 +12,7 @@ from streamgauge.processes.functions import load_function
 from streamgauge.workload import payload
 from streamgauge.workload.pacing import Int64s
 from streamgauge.workload.payload import PayloadSource
+from streamgauge.workload.payload.described import Described, PlainContent, Portion
 from streamgauge.workload.payload.keys import (
     KeysOf,
     constant_keys,
@@ -21,7 +22,6 @@ from streamgauge.workload.payload.keys import (
     uniform,
     zipf,
 )
-from streamgauge.workload.payload.made import Content, Made, Portion
 from streamgauge.workload.payload.pool import Body, Crcs, Make
 from streamgauge.workload.payload.sizes import Law, Sizes, Uniform, drawn
 from streamgauge.workload.payload.sources import one_by_one
@@ -46,12 +46,12 @@ class Recipe:
 
     producer: int
     tag: int
-    payload: Content | tuple[Portion, ...]
+    payload: PlainContent | tuple[Portion, ...]
     size: Law | int
     seed: int
     in_headers: bool
     scheduled: bool
-    keys: Content = "none"
+    keys: PlainContent = "none"
     topics: tuple[int, ...] = (0,)
     """Numbers of the topics that the messages go to in turn."""
     partition: int | Literal["client", "round-robin"] = "client"
@@ -66,7 +66,7 @@ class Recipe:
 def source_of(recipe: Recipe) -> PayloadSource:
     """Where the bodies of a producer come from."""
     content = recipe.payload
-    if isinstance(content, str | Made):
+    if isinstance(content, str | Described):
         return _single(recipe, content, recipe.size, 0)
     components = [
         _single(recipe, portion.content, recipe.size if portion.size is None else portion.size, number)
@@ -76,7 +76,7 @@ def source_of(recipe: Recipe) -> PayloadSource:
     return payload.Weighted(components, payload.turns_of(percents, [recipe.seed, _TURNS, recipe.producer]))
 
 
-def _single(recipe: Recipe, content: Content, size: Law | int, component: int) -> PayloadSource:
+def _single(recipe: Recipe, content: PlainContent, size: Law | int, component: int) -> PayloadSource:
     """Where the bodies of one kind come from; `component` is the number of the kind."""
     law = Uniform(size, size) if isinstance(size, int) else size
     less = 0 if recipe.in_headers else stamp.SIZE
@@ -86,22 +86,22 @@ def _single(recipe: Recipe, content: Content, size: Law | int, component: int) -
             return _pool([None], recipe)
         case "sequential":
             return payload.Sequential(0, drawn(law, seeds, less))
-        case Made("sequential", {"offset": offset}):
+        case Described("sequential", {"offset": offset}):
             return payload.Sequential(offset, drawn(law, seeds, less))
-        case Made("file", file):
+        case Described("file", file):
             return _pool(_events(recipe, **file), recipe)
-        case Made("function", {"name": name}):
+        case Described("function", {"name": name}):
             return _Calls(load_function(name, ARGUMENTS), name, recipe, drawn(law, seeds, less))
         case made:
             return payload.fill(_make(recipe, made), law, seeds, less)
 
 
-def _make(recipe: Recipe, content: Content) -> Make:
+def _make(recipe: Recipe, content: PlainContent) -> Make:
     """How the bodies of a pool are made."""
     match content:
-        case Made("constant", {"text": text}):
+        case Described("constant", {"text": text}):
             return lambda _index, size: payload.repeated(text, size)
-        case Made("random", {"padding": padding}):
+        case Described("random", {"padding": padding}):
             return lambda index, size: payload.padded(recipe.seed, recipe.producer, index, size, padding)
         case str(kind):
             return partial(payload.body, kind, recipe.seed, recipe.producer)
@@ -123,13 +123,13 @@ def keys_of(recipe: Recipe) -> KeysOf | None:
             return None
         case "sequential":
             return sequential_keys
-        case Made("constant", {"text": text}):
+        case Described("constant", {"text": text}):
             return constant_keys(text)
-        case Made("uniform", {"keys": keys}):
+        case Described("uniform", {"keys": keys}):
             return drawn_keys(uniform(keys), keys, recipe.seed, recipe.producer)
-        case Made("zipf", {"keys": keys, "exponent": exponent}):
+        case Described("zipf", {"keys": keys, "exponent": exponent}):
             return drawn_keys(zipf(keys, exponent), keys, recipe.seed, recipe.producer)
-        case Made("file", file):
+        case Described("file", file):
             return listed_keys(_events(recipe, **file))
         case unknown:
             raise ValueError(f"unknown keys: {unknown}")

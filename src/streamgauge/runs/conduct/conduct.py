@@ -30,7 +30,7 @@ from streamgauge.runs.rows.settle import settle, sources_of_jobs
 
 Progress = Callable[[str], None]
 Watch = Callable[[Look], None]
-Over = Callable[[RunFolder, int], None]
+AfterLoad = Callable[[RunFolder, int], None]
 OpenTarget = Callable[
     [WantedCluster, RunFolder, Interrupts, Progress], contextlib.AbstractContextManager[MeasuredCluster]
 ]
@@ -41,7 +41,7 @@ def conduct(
     interrupts: Interrupts,
     progress: Progress,
     watch: Watch | None = None,
-    over: Over = lambda *_: None,
+    over: AfterLoad = lambda *_: None,
     open_target: OpenTarget = target_of,
 ) -> RunFolder:
     """As `conducted`, of a run that is prepared here; from then on anybody may analyse it."""
@@ -55,7 +55,7 @@ def conducted(
     interrupts: Interrupts,
     progress: Progress,
     watch: Watch | None = None,
-    over: Over = lambda *_: None,
+    over: AfterLoad = lambda *_: None,
     open_target: OpenTarget = target_of,
 ) -> Iterator[RunFolder]:
     """Carry a scenario out; yields the folder with its rows and run.json. Raises BadInput before the load starts.

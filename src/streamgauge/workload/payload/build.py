@@ -4,7 +4,7 @@ Apart from the content itself, so that workers, which need only that, start with
 """
 
 from streamgauge.scenario.model import content as scenario
-from streamgauge.workload.payload.made import Content, Made, Portion
+from streamgauge.workload.payload.described import Described, PlainContent, Portion
 from streamgauge.workload.payload.sizes import Gaussian, Law, Uniform
 
 
@@ -20,7 +20,7 @@ def law_of(size: scenario.Sizes) -> Law:
             return Uniform(extent.least, extent.most)
 
 
-def content_of(payload: scenario.Content) -> Content | tuple[Portion, ...]:
+def content_of(payload: scenario.Content) -> PlainContent | tuple[Portion, ...]:
     """The content of values: of one kind, or of several with their shares."""
     if isinstance(payload, scenario.MadePayload) and payload.weighted:
         return tuple(
@@ -30,14 +30,14 @@ def content_of(payload: scenario.Content) -> Content | tuple[Portion, ...]:
     return _content(payload)
 
 
-def keys_of(keys: scenario.Keys) -> Content:
+def keys_of(keys: scenario.Keys) -> PlainContent:
     """Which keys messages have."""
     return _content(keys)
 
 
-def _content(given: scenario.SingleContent | scenario.Keys) -> Content:
+def _content(given: scenario.SingleContent | scenario.Keys) -> PlainContent:
     if isinstance(given, str):
         return given
     name, options = given.chosen
     # Options may have a field `keys`, which `dict` would take for the method.
-    return Made(name, dict(iter(options)))
+    return Described(name, dict(iter(options)))

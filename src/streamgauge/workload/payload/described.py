@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 from streamgauge.workload.payload.sizes import Law
 
 
-class Made(NamedTuple):
+class Described(NamedTuple):
     """Content or keys with options, both by the names that a scenario gives them."""
 
     name: str
     options: Mapping[str, Any]
 
 
-Content = str | Made
+PlainContent = str | Described
 """Values or keys of one kind; those without options by their name alone."""
 
 
@@ -21,6 +21,6 @@ class Portion(NamedTuple):
     """A share of the messages, and their content."""
 
     percent: float
-    content: Content
+    content: PlainContent
     size: Law | None
     """None for that of all messages."""
