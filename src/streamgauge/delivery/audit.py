@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from streamgauge.delivery.ends import Reached, reached, remains
 from streamgauge.delivery.order import reordered
-from streamgauge.delivery.rows import Lag, MeasureSpan, Outcomes, Passage, Place, Received, Sent, Stamp, Stood
+from streamgauge.delivery.rows import Lag, MeasureSpan, Outcomes, Passage, Position, Received, Sent, Stamp, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNSENT
 
 DUPLICATED = "duplicate_producer"
@@ -199,7 +199,7 @@ def names_of(message: Sent, name: str | None, oracle: Oracle, *, was_received: b
         yield "fate_unknown_received" if was_received else "unknown"
 
 
-def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Place, Sent] | None) -> Sent | None:
+def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Position, Sent] | None) -> Sent | None:
     """The message that a row is a delivery of; None when it is nobody's.
 
     A sound stamp says it. Without one (checksum wrong, stamp unreadable) the message acknowledged at that offset does;

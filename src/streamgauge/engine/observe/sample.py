@@ -26,7 +26,7 @@ _NUMBERS: Final = (
     "cpu_pressure_ns", "io_pressure_ns", "memory_pressure_ns",
 )  # fmt: skip
 
-Row = tuple[str, str, dict[str, int | None]]
+ProcessRow = tuple[str, str, dict[str, int | None]]
 """Process, role, and those numbers of a row of `resources` that are known."""
 
 
@@ -77,7 +77,7 @@ class Sampler:
         rows.append(host_row(self.clocks(), self.throttling(), self.pressure()))
         self.sink.append(columns_of(rows), len(rows))
 
-    def _process_row(self, watched: Watched) -> Row | None:
+    def _process_row(self, watched: Watched) -> ProcessRow | None:
         if watched.role == "broker":
             watched = self._living(watched)
         try:
@@ -118,7 +118,7 @@ def process_row(process: psutil.Process, now_ns: Callable[[], int]) -> dict[str,
     }
 
 
-def host_row(now: ClockPair, throttled: Throttling | None, waits: Pressure) -> Row:
+def host_row(now: ClockPair, throttled: Throttling | None, waits: Pressure) -> ProcessRow:
     """What the whole machine has used so far; steal is null where the system does not tell it."""
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
@@ -141,7 +141,7 @@ def host_row(now: ClockPair, throttled: Throttling | None, waits: Pressure) -> R
     return "host", "host", numbers
 
 
-def columns_of(rows: Sequence[Row]) -> Block:
+def columns_of(rows: Sequence[ProcessRow]) -> Block:
     """The rows as columns of `resources`."""
     columns: dict[str, Values] = {
         "process": [process for process, _, _ in rows],

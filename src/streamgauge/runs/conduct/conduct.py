@@ -22,6 +22,7 @@ from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.local import LocalLauncher, memory_folder
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.supervisor import Supervisor
+from streamgauge.processes.patience import Progress
 from streamgauge.record.calibrations import read_calibrations
 from streamgauge.record.facts import give_back, machine, read_facts, versions, write_facts
 from streamgauge.record.parts import close_left_open, hold
@@ -41,7 +42,6 @@ from streamgauge.scenario.model.faults import BROKER
 from streamgauge.scenario.profile import profile_of
 from streamgauge.verdict.calibration import Calibration, nearest
 
-Progress = Callable[[str], None]
 OpenTarget = Callable[[Request, RunFolder, Interrupts, Progress], contextlib.AbstractContextManager[MeasuredCluster]]
 
 
