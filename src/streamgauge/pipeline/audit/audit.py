@@ -34,6 +34,7 @@ from streamgauge.pipeline.audit.words import (
 )
 from streamgauge.pipeline.columns import (
     DELIVERY,
+    DUE_NS,
     FINDING,
     GROUP,
     IS_STAMPED,
@@ -43,6 +44,7 @@ from streamgauge.pipeline.columns import (
     PARTITION,
     PLACE,
     PRODUCER,
+    SENT_NS,
     SEQ,
     STAMP,
     TOPIC,
@@ -56,7 +58,7 @@ UNREPORTED, UNREPORTED_RECEIVED = "unreported", "fate_unknown_received"
 """Classes of messages of unknown fate: of those that did not come, which are unknown and not censored, and of those
 that came."""
 FIRST = "received_ns, consumer, poll, partition, offset"
-OF_DELIVERY = (*MESSAGE, PARTITION, OFFSET, "due_ns", "sent_ns", "cast(null as string) as error")
+OF_DELIVERY = (*MESSAGE, PARTITION, OFFSET, DUE_NS, SENT_NS, "cast(null as string) as error")
 
 
 @dataclass(frozen=True, slots=True)
