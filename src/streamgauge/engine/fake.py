@@ -49,7 +49,7 @@ class FakeTime:
         return self.at_ns
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass; refuses to go back."""
+        """Let time pass. Raises ValueError for less than nothing."""
         if seconds < 0:
             raise ValueError("time does not go back")
         self._move(round(seconds * NS_PER_SECOND))

@@ -153,11 +153,11 @@ class ModelledProducer:
         """Nothing lingers here."""
 
     def begin(self) -> None:
-        """There are no transactions."""
+        """Raises BrokerError: there are no transactions."""
         raise BrokerError("the modelled broker has no transactions")
 
     def end(self, *, commit: bool) -> Outcome:
-        """There are no transactions."""
+        """Raises BrokerError: there are no transactions."""
         raise BrokerError(f"the modelled broker has no transactions to {'commit' if commit else 'abort'}")
 
     def in_flight(self) -> int:

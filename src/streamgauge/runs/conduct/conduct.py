@@ -234,8 +234,11 @@ def _check_faults(request: Request) -> None:
 
 
 def make_folder(out: Path, run_id: str) -> RunFolder:
-    """A new run folder below `out`; a second run within the same second gets a number."""
-    for attempt in range(1, 1000):
+    """A new run folder below `out`; a second run within the same second gets a number.
+
+    Raises BadInput if it cannot be created, or if there are 1,000 already.
+    """
+    for attempt in range(1, 1001):
         root = out / (run_id if attempt == 1 else f"{run_id}-{attempt}")
         try:
             root.mkdir(parents=True)
@@ -249,7 +252,7 @@ def make_folder(out: Path, run_id: str) -> RunFolder:
         folder.logs.mkdir()
         folder.events.mkdir()
         return folder
-    raise BadInput.single(f"--out {out}", "already has 1,000 runs of this second", "Name another folder")
+    raise BadInput.single(f"--out {out}", "contains 1,000 runs with this timestamp", "Name another folder")
 
 
 def left_in_vain(folder: RunFolder) -> str:
