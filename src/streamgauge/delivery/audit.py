@@ -104,10 +104,7 @@ def audit(
         return of_outputs(deliveries, counts, passage)
     by_place = {place: message for message in sent if message.error is None and (place := message.place)}
     owners = {row: owner(row, by_stamp, by_place if passage is None else None) for row in deliveries}
-    of_message: dict[Stamp, list[Received]] = defaultdict(list)
-    for row, message in owners.items():
-        if message:
-            of_message[message.stamp].append(row)
+    of_message = _by_message(owners)
     says = oracles(sent, appended, passage)
     unwanted = {each.stamp: why for each in sent if (why := why_unwanted(each, outcomes, reads, says[each.stamp]))}
     judge = Judge.of_run(lag, received, group, dead, passage)
@@ -125,6 +122,15 @@ def audit(
         counts.add("reordered", selected_ns(row))
     timed = (row for row in first_timed(owners) if row.stamp is None or unwanted.get(row.stamp) != ABORTED)
     return Audit(classes, counts.all, counts.measured, as_received(timed, passage))
+
+
+def _by_message(owners: Mapping[Received, Sent | None]) -> defaultdict[Stamp, list[Received]]:
+    """The deliveries of each message, in their order."""
+    found: defaultdict[Stamp, list[Received]] = defaultdict(list)
+    for row, message in owners.items():
+        if message:
+            found[message.stamp].append(row)
+    return found
 
 
 def of_outputs(deliveries: Sequence[Received], counts: AuditCounts, passage: Passage) -> Audit:

@@ -127,14 +127,17 @@ def findings(
     out = untimed(every, sent if transactional else None)
     if passage is None:
         return Findings(keep(reduce(DataFrame.union, [classes, *of_deliveries])), keep(out))
-    classes = keep(classes)
-    found = [
-        classes,
-        *([] if stood is None else [source.split(classes, stood)]),
-        *(source.at_sink(each, passage) for each in of_deliveries),
-    ]
+    through = _through(keep(classes), of_deliveries, passage, stood)
     dropped = source.dropped(messages) if drops and stood is not None else None
-    return Findings(keep(reduce(DataFrame.union, found)), keep(out.withColumn(TOPIC, F.lit(passage.sink))), dropped)
+    return Findings(keep(through), keep(out.withColumn(TOPIC, F.lit(passage.sink))), dropped)
+
+
+def _through(
+    classes: DataFrame, of_deliveries: Sequence[DataFrame], passage: Passage, stood: DataFrame | None
+) -> DataFrame:
+    """All findings behind a pipeline: by the source where it was read, and deliveries where they were read."""
+    by_source = [] if stood is None else [source.split(classes, stood)]
+    return reduce(DataFrame.union, [classes, *by_source, *(source.at_sink(each, passage) for each in of_deliveries)])
 
 
 def _of_outputs(

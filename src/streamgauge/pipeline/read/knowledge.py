@@ -111,11 +111,9 @@ class Knowledge:
 
 def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
     """What run.json and the footers tell."""
-    intact = bronze.extent("received", "intact")
     profile = recorded_profile(facts.profile, facts.scenario)
     load, consume, piped = profile.load, profile.consume, profile.pipeline
     processing = profile.processing
-    says_nothing = piped is not None and not piped.keeps_content
     groups = sorted(group.id for group in facts.groups)
     passage = _passage(facts, piped, groups)
     consumes = consume is not None or bronze.rows("received") > 0
@@ -137,17 +135,11 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         transactional=not bronze.extent("sent", "transaction").unknown,
         read_committed=consume is None or consume.read_committed,
         cycle_ns=max(sum(each.for_ns for each in load.pace.then) if load else 0, (piped.every_ns or 0) if piped else 0),
-        tells_bounds=not bronze.extent("sent", HANDED_NS).unknown
-        or not bronze.extent("received", EMPTY_NS).unknown
-        or knows_gaps(bronze),
+        tells_bounds=_tells_bounds(bronze),
         leaves_in_client=processing is not None or (consume is not None and consume.per_second is not None),
-        all_sound=(
-            bronze.extent("received", "producer").nulls == 0
-            and bronze.extent("received", "seq").nulls == 0
-            and (intact.unknown or intact.low is True or says_nothing)
-        ),
+        all_sound=_all_sound(bronze, piped),
         dead=frozenset(
-            number for worker in facts.workers if worker.role == "consumer" and worker.died for number in worker.numbers
+            number for each in facts.workers if each.role == "consumer" and each.died for number in each.numbers
         ),
         policy=profile.backpressure is not None,
         every_ns=profile.lag_every_ns or NS_PER_SECOND,
@@ -167,6 +159,19 @@ def _passage(facts: RunFacts, piped: PipelineProfile | None, groups: Sequence[in
         return None
     topics = sorted(topic.id for topic in facts.topics) or [0]
     return Passage(topics[0], topics[-1], groups[-1], piped.does)
+
+
+def _tells_bounds(bronze: Bronze) -> bool:
+    """Whether rows tell when messages were handed over and polls were empty, or samples tell gaps between polls."""
+    by_row = not bronze.extent("sent", HANDED_NS).unknown or not bronze.extent("received", EMPTY_NS).unknown
+    return by_row or knows_gaps(bronze)
+
+
+def _all_sound(bronze: Bronze, piped: PipelineProfile | None) -> bool:
+    """Whether every delivery has a stamp, and content that is intact, or of which a job leaves nothing to be said."""
+    intact = bronze.extent("received", "intact")
+    has_stamp = bronze.extent("received", "producer").nulls == 0 and bronze.extent("received", "seq").nulls == 0
+    return has_stamp and (intact.unknown or intact.low is True or (piped is not None and not piped.keeps_content))
 
 
 def _may_be_unsettled(bronze: Bronze) -> bool:
