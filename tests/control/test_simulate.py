@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.control.simulate import Simulated, simulate
-from streamgauge.control.simulation import FASTEST, TICK_NS, Held, Model, Sticky, model_of
+from streamgauge.control.simulation import FASTEST, TICK_NS, LagModel, Overdue, Sticky, model_of
 from streamgauge.control.theory import laws
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
@@ -27,7 +27,7 @@ PLAIN: dict[str, Any] = {
 FEW = settings(max_examples=min(15, settings().max_examples))
 
 
-def model(**parts: Any) -> Model:
+def model(**parts: Any) -> LagModel:
     """The plain workload with some parts changed, key by key."""
     changed = {
         name: {**PLAIN.get(name, {}), **part} if isinstance(part, Mapping) and name != "backpressure" else part
@@ -36,17 +36,17 @@ def model(**parts: Any) -> Model:
     return model_of(parse({**PLAIN, **changed}))
 
 
-def credit(limit: int, **parts: Any) -> Model:
+def credit(limit: int, **parts: Any) -> LagModel:
     return model(backpressure={"credit": {"limit": limit}}, **parts)
 
 
-def hysteresis(max_lag: int, resume_lag: int, poll: str = "100ms", **parts: Any) -> Model:
+def hysteresis(max_lag: int, resume_lag: int, poll: str = "100ms", **parts: Any) -> LagModel:
     policy = {"max_lag": max_lag, "resume_lag": resume_lag, "poll": poll}
     return replace(model(backpressure={"hysteresis": policy}, **parts), held="drop")
 
 
 @st.composite
-def models(draw: st.DrawFn) -> Model:
+def models(draw: st.DrawFn) -> LagModel:
     """Small workloads of every kind, without a policy."""
     order: dict[str, Any] = draw(
         st.sampled_from([{"order": "partitions"}, {"order": "loop"}, {"order": "slots", "slots": 3}])
@@ -71,7 +71,7 @@ def models(draw: st.DrawFn) -> Model:
         seed=draw(st.integers(0, 99)),
     )
     sticky = draw(st.sampled_from([None, Sticky(lasts_ns=0), Sticky(lasts_ns=10 * NS_PER_MS), Sticky(messages=7)]))
-    held: Held = draw(st.sampled_from(get_args(Held)))
+    held: Overdue = draw(st.sampled_from(get_args(Overdue)))
     return replace(found, sticky=sticky, held=held, transit_ns=draw(st.integers(0, 20)) * NS_PER_MS)
 
 
@@ -86,11 +86,11 @@ POLICIES = st.one_of(
 )
 
 
-def under(found: Model, policy: dict[str, Any] | None) -> Model:
+def under(found: LagModel, policy: dict[str, Any] | None) -> LagModel:
     return replace(found, policy=parse({**PLAIN, "backpressure": policy or "off"}).backpressure)
 
 
-def conserved(found: Model, done: Simulated) -> None:
+def conserved(found: LagModel, done: Simulated) -> None:
     """Every message that was due is held, dropped, waiting, in a slot or finished: counted apart, these add up."""
     last = done.rows[-1]
     assert last.at_ns == found.measure_ns
@@ -106,7 +106,7 @@ def conserved(found: Model, done: Simulated) -> None:
 
 @FEW
 @given(models(), POLICIES)
-def test_no_message_is_lost_or_made(found: Model, policy: dict[str, Any] | None) -> None:
+def test_no_message_is_lost_or_made(found: LagModel, policy: dict[str, Any] | None) -> None:
     """And offsets are in their order at any time: committed, processed, sent, due."""
     found = under(found, policy)
     done = simulate(found, 100 * NS_PER_MS)
@@ -124,7 +124,7 @@ def test_no_message_is_lost_or_made(found: Model, policy: dict[str, Any] | None)
 
 @FEW
 @given(models(), st.integers(8, 500))
-def test_credit_is_never_exceeded(found: Model, limit: int) -> None:
+def test_credit_is_never_exceeded(found: LagModel, limit: int) -> None:
     """In no tick, whatever consumers and partitions do; and what is granted is never less than what was sent."""
     done = simulate(under(found, {"credit": {"limit": limit}}), TICK_NS)
 
@@ -197,7 +197,7 @@ def test_how_much_hysteresis_starves_consumers_is_known(max_lag: int, resume_lag
 def test_what_may_not_be_sent_is_dropped_or_kept() -> None:
     """Of 40,000 messages that are due, more than half cannot be sent under either policy."""
     for found in (hysteresis(5_000, 1_000, phases={"measure": "4s"}), credit(5_000, phases={"measure": "4s"})):
-        dropping, keeping = (simulate(replace(found, held=held)) for held in get_args(Held)[::-1])
+        dropping, keeping = (simulate(replace(found, held=held)) for held in get_args(Overdue)[::-1])
         conserved(found, dropping)
         conserved(found, keeping)
         assert (dropping.summary.held, keeping.summary.dropped) == (0, 0)

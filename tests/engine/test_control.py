@@ -14,7 +14,7 @@ from streamgauge.engine.board import Cell, Cells, Order, Slot
 from streamgauge.engine.consume.loop import Consuming, ProgressCells
 from streamgauge.engine.control import Controller, policy_of
 from streamgauge.engine.fake import FakeTime
-from streamgauge.engine.observe.lag import LagSampler, Sampled
+from streamgauge.engine.observe.lag import LagSampler, SampledGroups
 from streamgauge.engine.ports.workers import Target
 from streamgauge.engine.produce.throttle import OPEN, SHUT
 from streamgauge.engine.supervise.inject import FaultRow, Injector
@@ -61,7 +61,7 @@ class Sampling:
     until_ns: int = 0
 
     def sampler(self, every_ms: int = 200, groups: tuple[tuple[int, ...], ...] = ((0, 1), (2,))) -> LagSampler:
-        sampled = Sampled(groups, ((0, 1, 2, 3),) * len(groups), len(groups), 2, every_ms * MS)
+        sampled = SampledGroups(groups, ((0, 1, 2, 3),) * len(groups), len(groups), 2, every_ms * MS)
         order = lambda: Order.GO if self.time.at_ns < self.until_ns else Order.FINISH  # noqa: E731 - one line says it
         return LagSampler(self.cluster, sampled, self.board, self.rows, order, self.time.now_ns, self.time.sleep)
 

@@ -11,7 +11,7 @@ import pytest
 from streamgauge.domain.blocks import Block, ClientSpec
 from streamgauge.domain.errors import BrokerError, RecordError
 from streamgauge.domain.look import Look
-from streamgauge.engine.board import Cell, Cells, Order, Slot, State
+from streamgauge.engine.board import Cells, Order, Slot, State, broker_cell
 from streamgauge.engine.consume.loop import Consuming, Reading
 from streamgauge.engine.fake import FakeOffsets
 from streamgauge.engine.ports.workers import Broker
@@ -392,7 +392,7 @@ def test_a_broker_that_was_killed_comes_back_also_when_the_load_ends_before(
     ground.conduct()
 
     assert sent == [(77, SIGKILL)]
-    assert (broker.starts, ground.launcher.cells.control[Cell.BROKER]) == (2, 78)
+    assert (broker.starts, ground.launcher.cells.control[broker_cell(0)]) == (2, 78)
     assert [row[1:4] for row in ground.sink.rows] == [("kill", "broker-1", "begin"), ("kill", "broker-1", "end")]
     assert ground.sink.rows[-1][0] == pytest.approx(START + 6 * SECOND, abs=3 * TICK)
     assert {worker.name for look in ground.looks for worker in look.workers if worker.role == "broker"} == {"broker-1"}

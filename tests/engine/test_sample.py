@@ -6,14 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psutil
+import pytest
 
 from streamgauge.domain.blocks import NULL_INT64, Block
 from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
-from streamgauge.engine.board import Cells, Order, Slot
+from streamgauge.engine.board import MOST_BROKERS, Cell, Cells, Order, Slot, broker_cell
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.observe.sample import INTERVAL_NS, Sampler, Watched
+from streamgauge.engine.supervise import targets
+from streamgauge.engine.supervise.workers import Workers
 from streamgauge.processes.cpu.quotas import Throttling
 from streamgauge.processes.cpu.waiting import Pressure, Threads, Waited
+from streamgauge.scenario.model.faults import KILL
 
 
 @dataclass
@@ -115,3 +119,48 @@ def test_it_looks_every_half_second_until_the_end() -> None:
 
     moments = [int(row["at_ns"]) for row in looks.of("host")]
     assert [round(at / INTERVAL_NS) for at in moments] == [0, 1, 2, 3, 4]
+
+
+@dataclass
+class KilledBroker:
+    """A broker that comes back as the process of this number."""
+
+    name: str
+    pid: int
+    returns_as: int
+
+    def restart(self) -> None:
+        self.pid = self.returns_as
+
+
+def test_of_several_brokers_only_the_one_that_was_killed_is_another_process() -> None:
+    """Each life of a broker has a name of its own; the other broker keeps its name and its process."""
+    board, looks, here = Cells.new(1, 1), Looks(), os.getpid()
+    with psutil.Popen(["sleep", "60"]) as other:
+        brokers = [KilledBroker("broker-1", here, here), KilledBroker("broker-2", here, other.pid)]
+        watched = targets.watched_brokers(brokers)
+        kill = targets.targets_of(Workers(board), brokers)[1].actions[KILL]
+        sampled: list[int] = []
+
+        def threads(pid: int, with_switches: bool) -> Threads:
+            sampled.append(pid)
+            return Threads(pid, with_switches)
+
+        sampler = Sampler(watched, board, looks, lambda: Order.GO, threads=threads)
+        sampler.look()
+        kill.end()
+        sampler.look()
+        other.kill()
+
+    assert [len(looks.of(name)) for name in ("broker-1", "broker-2", "broker-1.2", "broker-2.2")] == [2, 1, 0, 1]
+    assert sampled == [here, here, other.pid]
+
+
+def test_a_board_has_cells_for_a_number_of_brokers_only() -> None:
+    """What lies behind them belongs to workers."""
+    cells = [broker_cell(place) for place in range(MOST_BROKERS)]
+
+    assert min(cells) > max(Cell)
+    assert len(set(cells)) == MOST_BROKERS
+    with pytest.raises(ValueError, match="at most"):
+        broker_cell(MOST_BROKERS)

@@ -7,7 +7,7 @@ import pytest
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.kafka.client_config import read_client_config
-from streamgauge.kafka.clients.settings import JAVA_NAMES, producer_faults, refusal
+from streamgauge.kafka.clients.settings import JAVA_NAMES, consumer_faults, producer_faults, refusal
 
 GOOD = """\
 # a cluster somewhere
@@ -88,3 +88,24 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
 
     assert "binary: cannot be read" in faults_of(tmp_path / "binary")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("bufferMemory", "is a setting of the Java client. Write `queue.buffering.max.kbytes` instead"),
+        ("max_block_ms", "is a setting of the Java client. Leave it out"),
+        ("lingerMs", "Did you mean `linger.ms`?"),
+        ("socketTimeoutMs", "Did you mean `socket.timeout.ms`?"),
+        ("nopeNope", "Names and values are those of librdkafka"),
+    ],
+)
+def test_a_name_in_another_spelling_leads_to_the_setting(name: str, said: str) -> None:
+    (fault,) = producer_faults("load.client", {name: 1000})
+
+    assert said in str(fault)
+
+
+def test_what_the_run_decides_is_left_to_the_scenario() -> None:
+    """Its rules refuse the setting whatever its value is; a second fault would say nothing new."""
+    assert consumer_faults("consume.client", {"auto.offset.reset": 7}) == []

@@ -14,8 +14,8 @@ from streamgauge.modelled.model import (
     PERIOD,
     Carry,
     Fate,
-    Line,
     Model,
+    Releaser,
     Releases,
     Server,
     in_order,
@@ -91,7 +91,7 @@ def test_block_by_block_is_all_at_once(gaps: list[int], cuts: list[int]) -> None
 def test_one_by_one_is_all_at_once(gaps: list[int]) -> None:
     """What the producer computes is what is compared with."""
     at_ns, seqs = arrivals(gaps)
-    line = Line(MODEL)
+    line = Releaser(MODEL)
     one_by_one = [(*line.take(at, seq), line.lane(seq)) for at, seq in zip(at_ns.tolist(), seqs.tolist(), strict=True)]
     assert [list(column) for column in zip(*one_by_one, strict=True)] == columns(releases(at_ns, seqs, MODEL))
 

@@ -534,3 +534,11 @@ def test_one_engine_is_compared_with_nothing(run: Run) -> None:
     alone = [piped(run, "a", "10k/s", {"client": {}}, 2.0), piped(run, "b", "1k/s", {"client": {}}, 2.0), run("c")]
     assert engines(alone).missing
     assert "engines" not in compare(alone)
+
+
+def test_every_figure_says_that_brokers_were_not_started_alike(run: Run) -> None:
+    warned = [but(run("a"), {"run.broker.class_archive": True}), but(run("b"), {"run.broker.class_archive": False})]
+    unknown = [warned[0], run("b")]
+
+    assert all("without one in b." in figure.about for figure in compare(warned).values())
+    assert not any("not started alike" in figure.about for figure in compare(unknown).values())

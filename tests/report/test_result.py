@@ -24,11 +24,12 @@ from tests.report.conftest import (
 )
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.folder.facts import BrokerFacts, RunFolder
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.report.assemble.result import TABLES, assemble, write_result
 from streamgauge.report.assemble.sections import OF_LAG
+from streamgauge.result.model.run import MeasuredBroker
 from streamgauge.result.schema import json_schema
 from streamgauge.scenario.profile import CLOSED_LOOP
 
@@ -534,7 +535,7 @@ OPTIONAL = {
         for figure in ("batch_messages", "batch_bytes", "queue_ms")
     ),
     ("connections", "hold_producer", "held"),
-    ("run", "ended_wall_ns"), ("run", "ended_monotonic_ns"),
+    ("run", "ended_wall_ns"), ("run", "ended_monotonic_ns"), ("run", "broker", "class_archive"),
     ("resources", "host", "throttled_share"), ("resources", "host", "throttled_periods_share"),
 }  # fmt: skip
 """Keys that came later, so that what an older version left lacks them; and those that only some have."""
@@ -611,3 +612,7 @@ def test_what_an_older_version_did_not_count_is_null_with_that_reason() -> None:
         assert result["delivery"]["reasons"][count] == "the run was analysed by an older version"
     assert result["latency"]["reasons"]["batch"] == "the run was analysed by an older version"
     assert (result["delivery"]["aborted"], result["delivery"]["lost"]) == (0, 0)
+
+
+def test_all_that_is_known_of_the_measured_cluster_stands_in_the_result() -> None:
+    assert BrokerFacts.model_fields.keys() == MeasuredBroker.model_fields.keys()

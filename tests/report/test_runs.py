@@ -301,3 +301,17 @@ def test_colour_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert green in runs_table(ROWS, colour=True)
     monkeypatch.setenv("NO_COLOR", "1")
     assert green not in runs_table(ROWS, colour=True)
+
+
+def test_below_the_runs_stands_that_brokers_were_not_started_alike() -> None:
+    """Of the same archive, or where it is not known, nothing is said."""
+    with_archive, without = replace(HEALTHY, id="a", class_archive=True), replace(HEALTHY, id="b", class_archive=False)
+
+    assert "not started alike" in runs_table([with_archive, without], colour=False)
+    assert "not started alike" not in runs_table([with_archive, HEALTHY], colour=False)
+
+
+def test_a_row_tells_whether_the_broker_used_an_archive(contents: Contents) -> None:
+    facts, result = contents
+
+    assert run_row(ID, changed(facts, "broker.class_archive", True), result).class_archive is True

@@ -8,21 +8,21 @@ import pytest
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.modelled.model import NEVER, Fate, Model, Server, releases
 from streamgauge.result.model.trust import FigureTrust
-from streamgauge.runs.calibrate.compared import INVENTED, Compared, Figures, Load, planted
+from streamgauge.runs.calibrate.compared import INVENTED, Compared, Figures, PlantedLoad, planted
 from streamgauge.runs.calibrate.planned import MODEL, PRODUCERS, SERVERS, STALL_NS, Planned
 from streamgauge.runs.calibrate.round_trip import ROUND_TRIPS_MS, shifts_ms
 
 FLAT = Model((Server(1.0, (NS_PER_MS,), (3 * NS_PER_MS,)),), service_ns=(0, 0))
 
 
-def due(count: int, every_ns: int = NS_PER_MS) -> Load:
-    return Load(np.arange(count, dtype=np.int64) * every_ns, FLAT)
+def due(count: int, every_ns: int = NS_PER_MS) -> PlantedLoad:
+    return PlantedLoad(np.arange(count, dtype=np.int64) * every_ns, FLAT)
 
 
 def test_planted_figures_are_those_of_what_is_due_in_the_measure_phase() -> None:
     """By nearest rank; response and service time are one, as nobody is late in what is planted."""
     stalled = replace(FLAT, stalls=((50, 100 * NS_PER_MS),))
-    found = planted([Load(due(100).due_ns, stalled)], 10 * NS_PER_MS, 60 * NS_PER_MS, NS_PER_SECOND)
+    found = planted([PlantedLoad(due(100).due_ns, stalled)], 10 * NS_PER_MS, 60 * NS_PER_MS, NS_PER_SECOND)
 
     assert found.latencies_ms["ack.response.p50"] == found.latencies_ms["ack.service.p50"] == 1.0
     assert found.latencies_ms["end_to_end.response.p50"] == 3.0
@@ -33,7 +33,7 @@ def test_planted_figures_are_those_of_what_is_due_in_the_measure_phase() -> None
 def test_a_lost_message_counts_with_its_age() -> None:
     """In percentiles, as it does in a result, and not in the maximum. Counts are those of all messages."""
     lossy = replace(FLAT, fates=(Fate.LOST,) * 100)
-    found = planted([Load(due(2_048).due_ns, lossy)], 0, NS_PER_SECOND, 60 * NS_PER_SECOND)
+    found = planted([PlantedLoad(due(2_048).due_ns, lossy)], 0, NS_PER_SECOND, 60 * NS_PER_SECOND)
 
     assert found.counts["lost"] == 100
     assert (found.latencies_ms["end_to_end.response.p99"] or 0) > 59_000
@@ -82,7 +82,7 @@ def test_what_is_planted_shows_in_every_percentile(rate: int) -> None:
     plan = Planned(rate, 8, 1)
     count = rate // PRODUCERS * 9
     loads = [
-        Load((np.arange(count) * PRODUCERS + producer) * NS_PER_SECOND // rate, model)
+        PlantedLoad((np.arange(count) * PRODUCERS + producer) * NS_PER_SECOND // rate, model)
         for producer, model in enumerate(plan.models)
     ]
     found = planted(loads, NS_PER_SECOND, 9 * NS_PER_SECOND, 10 * NS_PER_SECOND)

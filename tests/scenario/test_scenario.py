@@ -110,6 +110,7 @@ def test_a_wrong_scenario_says_where_what_and_how_to_mend_it(change: dict[str, A
 
     assert len(found) == 1
     assert expected in found[0]
+    assert not found[0].endswith(".")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from streamgauge.domain.look import BUCKETS, Look, WorkerLook, live_buckets
-from streamgauge.watch.progress import Progress, in_one_line, progress
+from streamgauge.watch.progress import RunProgress, in_one_line, progress
 
 SECOND = 1_000_000_000
 NOTHING = np.zeros(BUCKETS, np.int64)
@@ -106,7 +106,7 @@ def test_warnings_arise_at_their_bounds(asked: float | None, changes: dict[str, 
 def test_consumers_that_fall_behind_are_told_after_three_looks() -> None:
     """Each with more outstanding than the last, and more than they take in a second; catching up ends it."""
     outstanding = [0, 6_000, 12_000, 18_000, 24_000, 20_000]
-    said: Progress | None = None
+    said: RunProgress | None = None
     before: Look | None = None
     told = []
     for second, missing in enumerate(outstanding, start=6):

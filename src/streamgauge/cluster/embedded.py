@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from streamgauge.cluster import registry
 from streamgauge.cluster.data import check_data, check_room
-from streamgauge.cluster.jars import BROKER, KAFKA_VERSION, Progress, broker_jars, jar_folder
+from streamgauge.cluster.jars import BROKER, KAFKA_VERSION, broker_jars, jar_folder
 from streamgauge.cluster.node import OPTIONS, Node, is_full, launch, log_end, log_text, prepare
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError
@@ -23,7 +23,7 @@ from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.processes.identity import identify
 from streamgauge.processes.jvm.archive import Archive, archive_of
 from streamgauge.processes.jvm.java import Java
-from streamgauge.processes.patience import Check, no_check
+from streamgauge.processes.patience import Check, Progress, no_check
 from streamgauge.processes.places import archive_folder
 
 _KIND: Final = "broker"

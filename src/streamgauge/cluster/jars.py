@@ -10,7 +10,7 @@ so that nothing is resolved and nothing unknown is run on a user's machine. Afte
 import hashlib
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.domain.errors import BrokerError
-from streamgauge.processes.patience import Check, awaited, no_check, side_by_side
+from streamgauge.processes.patience import Check, Progress, awaited, no_check, side_by_side
 from streamgauge.processes.places import cache_folder
 
 KAFKA_VERSION: Final = "4.3.1"
@@ -28,8 +28,6 @@ _HEAD: Final = """\
 """
 _AT_ONCE: Final = 8
 _ATTEMPTS: Final = 3
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

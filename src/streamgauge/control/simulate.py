@@ -14,15 +14,15 @@ import numpy as np
 
 from streamgauge.control.credit import Credits, Seen
 from streamgauge.control.hysteresis import PAUSE, RESUME, LagHysteresis
-from streamgauge.control.simulation import TICK_NS, Model
-from streamgauge.control.stations import OPEN, Clock, Producers, Slots, Totals
+from streamgauge.control.simulation import TICK_NS, LagModel
+from streamgauge.control.stations import OPEN, Clock, Producers, SimulatedSlots, Totals
 from streamgauge.domain.clock import NS_PER_SECOND
 
 _DRAWS: Final = 41
 """What is drawn, in the seed: processing times have other numbers."""
 
 
-class Row(NamedTuple):
+class SimulatedMoment(NamedTuple):
     """One moment. Counts are messages since the begin of the load."""
 
     at_ns: int
@@ -83,7 +83,7 @@ class Summary(NamedTuple):
 class Simulated:
     """What a simulation found."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[SimulatedMoment, ...]
     summary: Summary
     waiting: int
     """Messages that were with no slot at the end, on their way to consumers included."""
@@ -93,7 +93,7 @@ class Simulated:
     """Messages whose processing was over, in whatever order."""
 
 
-def simulate(model: Model, every_ns: int = NS_PER_SECOND) -> Simulated:
+def simulate(model: LagModel, every_ns: int = NS_PER_SECOND) -> Simulated:
     """Carry out a model; a row at the begin of the measure phase and every `every_ns` from then on."""
     return _Run(model).carried_out(every_ns)
 
@@ -101,10 +101,10 @@ def simulate(model: Model, every_ns: int = NS_PER_SECOND) -> Simulated:
 class _Run:
     """The state of one simulation."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: LagModel) -> None:
         self.model = model
         random = np.random.default_rng([model.seed, _DRAWS])
-        self.slots, self.producers = Slots(model), Producers(model, random)
+        self.slots, self.producers = SimulatedSlots(model), Producers(model, random)
         self.due = model.due(TICK_NS).tolist()
         self.begin_ns = -model.warmup_ns
         poll_ns = model.policy.poll_ns if model.policy else None
@@ -175,10 +175,10 @@ class _Run:
                 self.totals.pauses += reason == PAUSE
                 self.totals.resumed |= reason == RESUME
 
-    def _row(self, now_ns: int, due: int) -> Row:
+    def _row(self, now_ns: int, due: int) -> SimulatedMoment:
         lags = [end - committed for end, committed in zip(self.ends, self.committed, strict=True)]
         worst_lag = max(lags)
-        return Row(
+        return SimulatedMoment(
             now_ns,
             due,
             self.end,

@@ -28,7 +28,7 @@ _LINGER_MS: Final = 5.0
 _AUTO_COMMIT_MS: Final = 5000.0
 """librdkafka's own."""
 
-Held = Literal["keep", "drop"]
+Overdue = Literal["keep", "drop"]
 """What becomes of messages that are due and may not be sent: they are sent later, or never."""
 
 
@@ -43,7 +43,7 @@ class Sticky:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class LagModel:
     """A load, consumers and a policy. Times are in ns; those of the run begin with the measure phase."""
 
     schedule: Pacer
@@ -65,7 +65,7 @@ class Model:
     """Between two commits of what was processed; None for none."""
     transit_ns: int = 5 * NS_PER_MS
     """From the send of a message until a consumer has it: linger, broker and fetch."""
-    held: Held = "keep"
+    held: Overdue = "keep"
     fastest: float = FASTEST
     seed: int = 42
 
@@ -103,7 +103,7 @@ def _mean_ns(stretch: Stretch) -> float:
     return stretch.delay_ns + stretch.jitter_ns / 2
 
 
-def model_of(scenario: Scenario) -> Model:
+def model_of(scenario: Scenario) -> LagModel:
     """What a scenario says, as a model; raises BadInput with everything in it that the model does not know."""
     faults = list(_unknown(scenario))
     if faults or scenario.load is None or scenario.consume is None:
@@ -114,7 +114,7 @@ def model_of(scenario: Scenario) -> Model:
     rate = FASTEST if load.rate == "max" else load.rate
     schedule = pacer_of(rate, producer=0, producers=1, seed=scenario.seed, warmup_ns=phases.warmup)
     assert schedule is not None
-    return Model(
+    return LagModel(
         schedule=schedule,
         processing=processing,
         measure_ns=phases.measure_ns,

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from streamgauge.control.simulation import TICK_NS, Model, Sticky
+from streamgauge.control.simulation import TICK_NS, LagModel, Sticky
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.workload.processing import Delays, handling_of
 
@@ -18,10 +18,10 @@ OPEN: Final = 1 << 62
 
 
 @dataclass(slots=True)
-class Slots:
+class SimulatedSlots:
     """Consumers: queues of messages, and slots that take them in order."""
 
-    model: Model
+    model: LagModel
     frontiers: list[int] = field(init=False)
     processed: int = 0
     finished: int = 0
@@ -95,7 +95,7 @@ class Slots:
 class Producers:
     """Producers: message j of the schedule is the business of producer j modulo their number."""
 
-    model: Model
+    model: LagModel
     random: np.random.Generator
     claimed: list[int] = field(init=False)
     dropped: list[int] = field(init=False)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from streamgauge.control.simulation import TICK_NS, Model
+from streamgauge.control.simulation import TICK_NS, LagModel
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.scenario.model.backpressure import Hysteresis
@@ -136,7 +136,7 @@ class _Slice:
     capacity: float
 
 
-def laws(model: Model) -> list[Law]:
+def laws(model: LagModel) -> list[Law]:
     """What theory says of a model."""
     slices = _slices(model)
     if model.policy is None:
@@ -147,7 +147,7 @@ def laws(model: Model) -> list[Law]:
     return _with_credit(model, model.policy.credit.limit, slices)
 
 
-def _slices(model: Model) -> list[_Slice]:
+def _slices(model: LagModel) -> list[_Slice]:
     due = model.due(_SLICE_NS).tolist()
     seconds = _SLICE_NS / NS_PER_SECOND
     begins = range(-model.warmup_ns, model.measure_ns, _SLICE_NS)
@@ -157,14 +157,14 @@ def _slices(model: Model) -> list[_Slice]:
     ]
 
 
-def _without_policy(model: Model, slices: Sequence[_Slice]) -> list[Law]:
+def _without_policy(model: LagModel, slices: Sequence[_Slice]) -> list[Law]:
     first = model.warmup_ns // _SLICE_NS
     peak = max(backlog((each.seconds, each.rate, each.capacity) for each in slices)[first:])
     says = "messages beyond the capacity accumulate"
     return [Law("peak_outstanding", "about", peak, says)]
 
 
-def _with_hysteresis(model: Model, policy: Hysteresis, slices: Sequence[_Slice]) -> list[Law]:
+def _with_hysteresis(model: LagModel, policy: Hysteresis, slices: Sequence[_Slice]) -> list[Law]:
     poll, sampling, commit = (each / NS_PER_SECOND for each in (policy.poll, model.sampling_ns or 0, _commit(model)))
     reaction = sampling + poll + TICK_NS / NS_PER_SECOND
     worst = max(slices, key=lambda each: each.rate - each.capacity)
@@ -202,7 +202,7 @@ def _bounds(which: str, max_lag: int, rate: float, capacity: float, reaction: fl
     ]
 
 
-def _with_credit(model: Model, limit: int, slices: Sequence[_Slice]) -> list[Law]:
+def _with_credit(model: LagModel, limit: int, slices: Sequence[_Slice]) -> list[Law]:
     assert model.policy
     bound = Law("peak_outstanding", "at most", limit, "the limit, exactly")
     if min(each.rate - each.capacity for each in slices) <= 0:
@@ -219,7 +219,7 @@ def _with_credit(model: Model, limit: int, slices: Sequence[_Slice]) -> list[Law
     return [bound, Law("utilisation", "at least", share, f"{significant(together)} messages per choice of partition")]
 
 
-def _together(model: Model, capacity: float) -> float:
+def _together(model: LagModel, capacity: float) -> float:
     """Messages of one draw of a producer that sends its share of what consumers can take."""
     assert model.sticky
     if model.sticky.messages:
@@ -228,5 +228,5 @@ def _together(model: Model, capacity: float) -> float:
     return max(1.0, share)
 
 
-def _commit(model: Model) -> int:
+def _commit(model: LagModel) -> int:
     return model.measure_ns if model.commit_ns is None else model.commit_ns

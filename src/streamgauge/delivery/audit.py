@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from streamgauge.delivery.ends import Reached, reached, remains
 from streamgauge.delivery.order import reordered
-from streamgauge.delivery.rows import Lag, MeasureSpan, Outcomes, Passage, Place, Received, Sent, Stamp, Stood
+from streamgauge.delivery.rows import Lag, MeasureSpan, Outcomes, Passage, Position, Received, Sent, Stamp, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNSENT
 
 DUPLICATED = "duplicate_producer"
@@ -104,10 +104,7 @@ def audit(
         return of_outputs(deliveries, counts, passage)
     by_place = {place: message for message in sent if message.error is None and (place := message.place)}
     owners = {row: owner(row, by_stamp, by_place if passage is None else None) for row in deliveries}
-    of_message: dict[Stamp, list[Received]] = defaultdict(list)
-    for row, message in owners.items():
-        if message:
-            of_message[message.stamp].append(row)
+    of_message = _by_message(owners)
     says = oracles(sent, appended, passage)
     unwanted = {each.stamp: why for each in sent if (why := why_unwanted(each, outcomes, reads, says[each.stamp]))}
     judge = Judge.of_run(lag, received, group, dead, passage)
@@ -125,6 +122,15 @@ def audit(
         counts.add("reordered", selected_ns(row))
     timed = (row for row in first_timed(owners) if row.stamp is None or unwanted.get(row.stamp) != ABORTED)
     return Audit(classes, counts.all, counts.measured, as_received(timed, passage))
+
+
+def _by_message(owners: Mapping[Received, Sent | None]) -> defaultdict[Stamp, list[Received]]:
+    """The deliveries of each message, in their order."""
+    found: defaultdict[Stamp, list[Received]] = defaultdict(list)
+    for row, message in owners.items():
+        if message:
+            found[message.stamp].append(row)
+    return found
 
 
 def of_outputs(deliveries: Sequence[Received], counts: AuditCounts, passage: Passage) -> Audit:
@@ -199,7 +205,7 @@ def names_of(message: Sent, name: str | None, oracle: Oracle, *, was_received: b
         yield "fate_unknown_received" if was_received else "unknown"
 
 
-def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Place, Sent] | None) -> Sent | None:
+def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Position, Sent] | None) -> Sent | None:
     """The message that a row is a delivery of; None when it is nobody's.
 
     A sound stamp says it. Without one (checksum wrong, stamp unreadable) the message acknowledged at that offset does;

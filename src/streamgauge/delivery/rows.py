@@ -15,7 +15,7 @@ from streamgauge.scenario.model.pipeline import AGGREGATE, SAME, SUBSET, Does
 
 Stamp = tuple[int, int, int]
 """Topic, producer, sequence."""
-Place = tuple[int, int, int]
+Position = tuple[int, int, int]
 """Topic, partition, offset."""
 Lane = tuple[int, int, int]
 """Group, topic, partition."""
@@ -42,7 +42,7 @@ class Sent(NamedTuple):
         return (self.topic, self.producer, self.seq)
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> Position | None:
         """Where it was acknowledged, if that is known."""
         return None if self.partition is None or self.offset is None else (self.topic, self.partition, self.offset)
 
@@ -80,7 +80,7 @@ class Received(NamedTuple):
         return self.stamp is not None and self.intact is not False
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Position:
         """Where it was read."""
         return (self.topic, self.partition, self.offset)
 

@@ -41,11 +41,9 @@ class Cell(IntEnum):
     """Committed lag of the group that is furthest behind, by the last sample; written by the worker that samples it."""
     STOP_QUERY = 6
     """Whether the query has read all that there is, and is to end."""
-    BROKER = 7
-    """Process id of a broker that was started again after it was killed; 0 for none."""
-    TIMES_SUM = 8
+    TIMES_SUM = 7
     """The sum of the four times, written last: who reads another sum has not seen all of them yet."""
-    ALIVE_NS = 9
+    ALIVE_NS = 8
     """When the supervisor was last seen alive, by itself."""
 
 
@@ -108,6 +106,8 @@ PROCESSES: Final = ("driver", "executor-0", "executor-1", "executor-2", "executo
 _ORDERS: Final = tuple(Order)
 _TIMES: Final = (Cell.START_NS, Cell.MEASURE_NS, Cell.LOAD_END_NS, Cell.DRAIN_NS)
 _CELLS: Final = 16
+MOST_BROKERS: Final = _CELLS - len(Cell)
+"""Brokers of our own that a run can have: each has one of the supervisor's cells, behind the others."""
 _SLOTS: Final = 24
 _REASON_BYTES: Final = 512
 COUNT_EVERY_NS: Final = NS_PER_SECOND // 10
@@ -181,6 +181,16 @@ class Cells:
         """The reason that a worker left, if any."""
         at = row * _REASON_BYTES
         return bytes(self._reasons[at : at + _REASON_BYTES]).rstrip(b"\0").decode(errors="replace") or None
+
+
+def broker_cell(place: int) -> int:
+    """The cell with the process id of a broker, by its place among them; 0 in it unless it was started again.
+
+    Raises ValueError for more than `MOST_BROKERS`.
+    """
+    if not 0 <= place < MOST_BROKERS:
+        raise ValueError(f"a run can have at most {MOST_BROKERS} brokers of its own")
+    return len(Cell) + place
 
 
 def size_of(clients: int, partitions: int, groups: int) -> int:

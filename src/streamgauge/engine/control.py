@@ -25,7 +25,7 @@ RECORD_NS: Final = NS_PER_SECOND // 10
 GRANT: Final = "grant"
 
 _NUMBERS: Final = ("at_ns", "processed", "granted", "outstanding", "lag")
-Row = tuple[int, int | None, int | None, int | None, int | None, int | None, str]
+DecisionRow = tuple[int, int | None, int | None, int | None, int | None, int | None, str]
 """Time, producer (None for all), the other numbers, and the reason."""
 
 
@@ -44,11 +44,11 @@ class Controlled:
 
 
 class _Policy(Protocol):
-    def begin(self, _now_ns: int, /) -> list[Row]:
+    def begin(self, _now_ns: int, /) -> list[DecisionRow]:
         """Publish what holds before anything was seen."""
         ...
 
-    def turn(self, now_ns: int, /) -> list[Row]:
+    def turn(self, now_ns: int, /) -> list[DecisionRow]:
         """Look, decide, publish; the decisions."""
         ...
 
@@ -61,12 +61,12 @@ class ByLag:
     board: Board
     rows: Sequence[int]
 
-    def begin(self, _now_ns: int) -> list[Row]:
+    def begin(self, _now_ns: int) -> list[DecisionRow]:
         """Nothing holds producers back before lag is known."""
         self._publish()
         return []
 
-    def turn(self, now_ns: int) -> list[Row]:
+    def turn(self, now_ns: int) -> list[DecisionRow]:
         """Decide by the last sample."""
         sampled = self.board.control.item(Cell.LAG)
         lag = None if sampled == NULL_INT64 else sampled
@@ -88,17 +88,17 @@ class ByCredit:
     board: Board
     controlled: Controlled
 
-    def begin(self, now_ns: int) -> list[Row]:
+    def begin(self, now_ns: int) -> list[DecisionRow]:
         """Grant the whole limit."""
         return self.turn(now_ns)
 
-    def turn(self, now_ns: int) -> list[Row]:
+    def turn(self, now_ns: int) -> list[DecisionRow]:
         """Grant what is free by now."""
         seen = self._look()
         later = self.credits.decide(seen)
         if later == self.credits:
             return []
-        rows: list[Row] = []
+        rows: list[DecisionRow] = []
         cells = self.controlled.producers
         for (number, row), before, after in zip(cells.items(), self.credits.granted, later.granted, strict=True):
             if before != after:
@@ -138,7 +138,7 @@ class Controller:
     order: Callable[[], Order]
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
-    _waiting: list[Row] = field(default_factory=list)
+    _waiting: list[DecisionRow] = field(default_factory=list)
     _recorded_ns: int = 0
 
     def begin(self) -> None:
@@ -156,7 +156,7 @@ class Controller:
             self.sleep(max(0, min(next_ns - self.now_ns(), 50 * NS_PER_MS)) / NS_PER_SECOND)
         self._record()
 
-    def _note(self, rows: list[Row]) -> None:
+    def _note(self, rows: list[DecisionRow]) -> None:
         self._waiting += rows
         now_ns = self.now_ns()
         if len(self._waiting) >= ROWS or now_ns - self._recorded_ns >= RECORD_NS:

@@ -28,7 +28,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.stamp import Stamps
 
 _EMPTY_HEAD = bytes(stamp.SIZE)
-Record = tuple[bytes, bytes]
+Appended = tuple[bytes, bytes]
 """Value, and stamp in the header (blank where there is none)."""
 
 
@@ -49,7 +49,7 @@ class FakeTime:
         return self.at_ns
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass; refuses to go back."""
+        """Let time pass. Raises ValueError for less than nothing."""
         if seconds < 0:
             raise ValueError("time does not go back")
         self._move(round(seconds * NS_PER_SECOND))
@@ -65,7 +65,7 @@ class FakeLog:
     """The partitions of one topic."""
 
     partitions: int = 1
-    records: list[list[Record]] = field(init=False)
+    records: list[list[Appended]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the partitions, empty."""
@@ -371,7 +371,7 @@ class FakeReader:
         self.held = True
 
 
-def _fetched(topic: int, partition: int, begin: int, records: list[Record], empty_ns: int | None) -> Fetched:
+def _fetched(topic: int, partition: int, begin: int, records: list[Appended], empty_ns: int | None) -> Fetched:
     values = [value for value, _ in records]
     in_values = stamp.decode(b"".join(value[: stamp.SIZE].ljust(stamp.SIZE, b"\0") for value in values))
     in_headers = stamp.decode(b"".join(head for _, head in records))

@@ -18,7 +18,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import Happened, Looked, News, QueryProgress
 from streamgauge.engine.board import PROCESSES, Cell, Order, Slot, State
-from streamgauge.engine.observe.sample import INTERVAL_NS, Row, columns_of, process_row
+from streamgauge.engine.observe.sample import INTERVAL_NS, ProcessRow, columns_of, process_row
 from streamgauge.engine.ports.query import Query
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.ports.workers import Board
@@ -245,7 +245,7 @@ class QueryHost:
         if rows:
             self.sinks.resources.append(columns_of(rows), len(rows))
 
-    def _row(self, name: str, pid: int) -> Row | None:
+    def _row(self, name: str, pid: int) -> ProcessRow | None:
         role = name.partition("-")[0]
         try:
             process = self._processes.setdefault(pid, psutil.Process(pid))

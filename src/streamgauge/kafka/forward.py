@@ -3,6 +3,7 @@
 At least once: offsets are committed when everything read below them is acknowledged. It runs in a process of its own.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -17,9 +18,11 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaException, TopicPartition
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
+from streamgauge.domain.errors import StreamgaugeError
 from streamgauge.domain.query import DRIVER, Advance, Happened, News, QueryProgress, QuerySpec
+from streamgauge.kafka.asking import Asker
 from streamgauge.kafka.clients.messages import log, words_of
-from streamgauge.kafka.patience import patiently
+from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.processes.linux import when_orphaned
 from streamgauge.processes.patience import let_go
 from streamgauge.processes.talk.lines import Child, Orders, Told
@@ -85,14 +88,15 @@ class Forwarder:
         self._batch = self._next(0 if self.left is None else self.left.batch + 1)
 
     def _begin(self) -> list[int]:
-        """Where it goes on: at what it has committed, or at what it was given."""
-        places = [TopicPartition(self._spec.source, number) for number in range(self._spec.partitions)]
-        committed = patiently(lambda: self._consumer.committed(places, timeout=_ASK_SECONDS), _ASK_SECONDS)
-        begins = [
-            found.offset if found.offset >= 0 else start
-            for found, start in zip(committed, self._spec.starts, strict=True)
-        ]
-        self._consumer.assign([TopicPartition(self._spec.source, n, offset) for n, offset in enumerate(begins)])
+        """Where it goes on: at what it has committed, or at what it was given.
+
+        Raises BrokerError if that is not known: who took it for nothing would pass messages on twice.
+        """
+        spec, asker = self._spec, Asker(self._spec.connection, _ASK_SECONDS, _ASK_SECONDS)
+        with contextlib.closing(KafkaOffsets(asker, [spec.source], spec.partitions, [spec.name])) as offsets:
+            committed = offsets.committed(0)
+        begins = [start if at is None else at for at, start in zip(committed, spec.starts, strict=True)]
+        self._consumer.assign([TopicPartition(spec.source, n, offset) for n, offset in enumerate(begins)])
         return begins
 
     def turn(self) -> list[ForwardedBatch]:
@@ -189,7 +193,7 @@ def main() -> None:
             _tell(told, forwarder.turn())
         _tell(told, forwarder.finish())
         forwarder.close()
-    except (KafkaException, RuntimeError) as error:
+    except (KafkaException, StreamgaugeError, RuntimeError) as error:
         what = words_of(error) if isinstance(error, KafkaException) else str(error)
         told.tell(Happened(monotonic_ns(), "failed", what))
         os._exit(1)

@@ -166,7 +166,7 @@ def in_order(found: Releases) -> Int64s:
 
 
 @dataclass(slots=True)
-class Line:
+class Releaser:
     """The same as `releases`, one message at a time: numpy's cost per call would hold up a producer of few."""
 
     model: Model

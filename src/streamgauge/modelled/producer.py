@@ -11,7 +11,7 @@ from streamgauge.domain.blocks import ALL_TAKEN, NULL_INT32, NULL_INT64, Block, 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
 from streamgauge.modelled.memory import APART, CELLS, HEAD, LOST, TAKEN, Memory, Shape
-from streamgauge.modelled.model import Fate, Line
+from streamgauge.modelled.model import Fate, Releaser
 
 QUEUE_LIMIT: Final = 100_000
 _Pending = tuple[int, int, bytes, int, int, int]
@@ -32,7 +32,7 @@ class ModelledProducer:
         number = int(spec.worker.rpartition("-")[2])
         self.queue_limit = queue_limit
         self._memory, self._now_ns, self._sleep = Memory(shape), now_ns, sleep
-        self._line, self._first = Line(shape.models[number]), shape.first_lane(number)
+        self._line, self._first = Releaser(shape.models[number]), shape.first_lane(number)
         self._apart = bool(spec.stamp_in_header)
         self._slots, self._slot_bytes = shape.slots, shape.slot_bytes
         # Single numbers are written faster through these views than through arrays.
@@ -153,11 +153,11 @@ class ModelledProducer:
         """Nothing lingers here."""
 
     def begin(self) -> None:
-        """There are no transactions."""
+        """Raises BrokerError: there are no transactions."""
         raise BrokerError("the modelled broker has no transactions")
 
     def end(self, *, commit: bool) -> Outcome:
-        """There are no transactions."""
+        """Raises BrokerError: there are no transactions."""
         raise BrokerError(f"the modelled broker has no transactions to {'commit' if commit else 'abort'}")
 
     def in_flight(self) -> int:

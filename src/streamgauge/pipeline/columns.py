@@ -31,9 +31,20 @@ DOUBTED: Final = (GROUP, TOPIC, PRODUCER, WORD)
 """64 sequences of a producer, as a group sees them."""
 MESSAGE_TICKS: Final = (SELECTED, SENT_TICK, "settled_tick")
 DELIVERY_TICKS: Final = (SELECTED, "received_tick", "done_tick")
+DUE_NS: Final = "due_ns"
+SENT_NS: Final = "sent_ns"
+HANDED_NS: Final = "handed_ns"
+ACKED_NS: Final = "acked_ns"
+RECEIVED_NS: Final = "received_ns"
+PROCESSED_NS: Final = "processed_ns"
+DONE_NS: Final = "done_ns"
+EMPTY_NS: Final = "empty_ns"
+RETURNED_NS: Final = "returned_ns"
+"""Times on the monotonic clock."""
+
 IS_MEASURED: Final = f"({SELECTED} & 1) = 1"
 """SQL for whether a row counts in the measure phase."""
 IS_STAMPED: Final = f"{PRODUCER} is not null and {SEQ} is not null"
 """SQL for whether a delivery says of which message it is."""
-FINDING: Final = (CLASS, *MESSAGE, PARTITION, OFFSET, "due_ns", "sent_ns", "error", "measured")
+FINDING: Final = (CLASS, *MESSAGE, PARTITION, OFFSET, DUE_NS, SENT_NS, "error", "measured")
 """A finding: one message or delivery and the class it is in. A message may be in several."""

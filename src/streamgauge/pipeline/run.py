@@ -1,7 +1,7 @@
 """From a run folder to its tables: the only place of the pipeline that reads and writes files."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ from streamgauge.pipeline.spark.settings import Sizing, sizing
 from streamgauge.pipeline.steps.plan import STEPS
 from streamgauge.pipeline.steps.step import Inputs, Tables, carry_out, keeping
 from streamgauge.pipeline.writing import write_tables
+from streamgauge.processes.patience import Progress
 from streamgauge.verdict import checks
 
-Progress = Callable[[str], None]
 _MANY = {"latency_buckets", "percentiles", "heat", "outstanding", "verdict"}
 JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in _MANY)
 """Tables that the verdict looks at; buckets may be millions, and their percentiles stand in `latency`."""

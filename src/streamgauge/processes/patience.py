@@ -18,6 +18,8 @@ CLOSE_SECONDS: Final = 5.0
 
 Check = Callable[[], None]
 """Asked while something is waited for; what it raises ends the waiting."""
+Progress = Callable[[str], None]
+"""Takes a line of text that says what is being done; a user may be waiting for it."""
 _T = TypeVar("_T")
 
 

@@ -8,12 +8,11 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.latency.buckets import Int64s
 
-Int64s = NDArray[np.int64]
 _T = TypeVar("_T")
 
 

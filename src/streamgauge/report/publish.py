@@ -1,10 +1,11 @@
 """All that a run folder has for people and their programs, written from result and tables; no broker, no Spark."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.processes.patience import Progress
 from streamgauge.report.assemble.result import assemble, keep_result
 from streamgauge.report.csv_files import write_csv
 from streamgauge.report.figures import catalogue
@@ -16,8 +17,6 @@ from streamgauge.report.pages.markdown import write_markdown
 from streamgauge.report.pages.words import FIGURES
 from streamgauge.result import Result
 from streamgauge.result.reading import NotAResultError, TooNewError, parse_result
-
-Progress = Callable[[str], None]
 
 
 def result_of(folder: RunFolder, progress: Progress) -> Result:

@@ -15,6 +15,7 @@ from streamgauge.domain.text.numbers import UNKNOWN, listed, moment, per_second,
 from streamgauge.report.pages.belief import cell, judgement
 from streamgauge.report.pages.page import Unbroken, page, plain, struck
 from streamgauge.result import FORMAT, Result
+from streamgauge.result.comparing import archives_differ
 from streamgauge.result.model.delivery import DeliverySection
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.reading import NotAResultError, result_of
@@ -60,6 +61,8 @@ class RunRow:
     """Messages that were lost or undelivered."""
     held: int | None = None
     expectations: int | None = None
+    class_archive: bool | None = None
+    """Whether its broker started from an archive of its classes; runs that are compared should agree."""
     faults: tuple[str, ...] = ()
     """Why something of it cannot be read."""
 
@@ -123,7 +126,13 @@ def _result(content: bytes) -> Result:
 
 
 def _with_facts(row: RunRow, facts: RunFacts) -> RunRow:
-    return replace(row, scenario=facts.name, created=facts.created, ending=facts.ending)
+    return replace(
+        row,
+        scenario=facts.name,
+        created=facts.created,
+        ending=facts.ending,
+        class_archive=facts.broker.class_archive,
+    )
 
 
 def _with_result(row: RunRow, result: Result, percentiles: Sequence[str]) -> RunRow:
@@ -156,7 +165,10 @@ def _missing(delivery: DeliverySection) -> int | None:
 
 
 def runs_table(rows: Sequence[RunRow], *, colour: bool | None = None, width: int | None = None) -> str:
-    """The rows as text of at most 100 columns: two lines for each run, and one more for what cannot be read of it."""
+    """The rows as text of at most 100 columns: two lines for each run, and one more for what cannot be read of it.
+
+    Below them stands a warning where brokers were not started alike.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     names = list(dict.fromkeys(name for row in rows for name in row.figures))
     latency = f"{' / '.join(name.replace('_', '.') for name in names)}, ms"
@@ -164,7 +176,9 @@ def runs_table(rows: Sequence[RunRow], *, colour: bool | None = None, width: int
         table.add_column(head, overflow="fold", no_wrap=head not in {"Run", latency})
     for row in rows:
         table.add_row(*_cells(row))
-    return page(table, colour=colour, width=width)
+    warning = archives_differ({row.id: row.class_archive for row in rows})
+    shown = Group(table, Text(f"\n{plain(warning)}", style="yellow")) if warning else table
+    return page(shown, colour=colour, width=width)
 
 
 def _cells(row: RunRow) -> list[RenderableType]:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from streamgauge.domain.errors import CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.processes.patience import Progress
 from streamgauge.result import Result
 from streamgauge.runs.rows.recover import alone, completed
 from streamgauge.verdict import exit_code
 from streamgauge.verdict.exits import Exit
 
-Progress = Callable[[str], None]
 Show = Callable[[RunFolder, Result], None]
 
 

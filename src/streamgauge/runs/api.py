@@ -1,7 +1,7 @@
 """The Python API: what `import streamgauge` offers to scripts and notebooks."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.domain.text.address import LOOPBACK
+from streamgauge.processes.patience import Progress
 from streamgauge.record.facts import read_facts
 from streamgauge.result import Result
 from streamgauge.runs import analysis
@@ -26,8 +27,6 @@ from streamgauge.watch.display import Display, Lines, Quiet
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-
-Progress = Callable[[str], None]
 
 
 class Run:

@@ -6,7 +6,7 @@ Whoever makes them holds their folder, and gives way to any run: nothing may use
 import contextlib
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,7 @@ from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.prime import prime
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.lock import FolderLock
+from streamgauge.processes.patience import Progress
 from streamgauge.processes.places import archive_folder
 from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.request.request import Request
@@ -35,8 +36,6 @@ _GIVE_WAY_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.1
 _WANTED: Final = ".wanted"
 """A file that is there while a run wants the machine for itself."""
-
-Progress = Callable[[str], None]
 
 
 def are_made(java: Java) -> bool:

@@ -155,4 +155,6 @@ def _allowed(path: list[str]) -> str:
     field = fields(model_at(path)).get(path[-1] if path else "")
     if path and path[-1] == "payload":
         return f"Write one of {', '.join(KINDS)}"
-    return f"Its meaning: {' '.join(field.description.split())}" if field and field.description else "Correct the value"
+    if field is None or not field.description:
+        return "Correct the value"
+    return f"Its meaning: {' '.join(field.description.split()).removesuffix('.')}"

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Protocol, Self
 
 from streamgauge.domain.look import Look
-from streamgauge.watch.progress import Progress, in_one_line, progress
+from streamgauge.watch.progress import RunProgress, in_one_line, progress
 
 LINE_SECONDS = 10.0
 """Between two lines of a log; a warning comes at once."""
@@ -47,7 +47,7 @@ class Lines:
         self._write = write
         self._every_ns = round(every * 1e9)
         self._look: Look | None = None
-        self._said: Progress | None = None
+        self._said: RunProgress | None = None
         self._line_ns: int | None = None
         self._warned: set[str] = set()
 

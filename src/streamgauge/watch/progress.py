@@ -10,7 +10,7 @@ from streamgauge.domain.text.numbers import milliseconds, per_second, percent, w
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """What happened between two looks, and how far the run is. Rates are messages a second, None where unknown."""
 
     stage: Stage
@@ -45,7 +45,7 @@ IDLE_SHARE: Final = 0.05
 RISING_LOOKS: Final = 3
 
 
-def progress(target_rate: float | None, before: Look | None, now: Look, last: Progress | None) -> Progress:
+def progress(target_rate: float | None, before: Look | None, now: Look, last: RunProgress | None) -> RunProgress:
     """How the run goes: `before` is the look before this one, `last` what was said then."""
     seconds = (now.at_ns - before.at_ns) / NS_PER_SECOND if before else 0.0
     earlier = before if before and seconds > 0 else None
@@ -62,7 +62,7 @@ def progress(target_rate: float | None, before: Look | None, now: Look, last: Pr
             return None
         return float(getattr(now, name) - getattr(earlier, name)) / seconds
 
-    said = Progress(
+    said = RunProgress(
         stage=now.stage,
         seconds=0.0 if begun_ns is None else max(0.0, (now.at_ns - begun_ns) / NS_PER_SECOND),
         seconds_of=None if begun_ns is None or until_ns is None else (until_ns - begun_ns) / NS_PER_SECOND,
@@ -112,8 +112,8 @@ def _cores(before: Look | None, now: Look, seconds: float) -> dict[str, float]:
 
 
 def _with_warnings(
-    said: Progress, target_rate: float | None, before: Look | None, now: Look, seconds: float
-) -> Progress:
+    said: RunProgress, target_rate: float | None, before: Look | None, now: Look, seconds: float
+) -> RunProgress:
     """The same with what somebody who waits should know now."""
     found = [f"{worker.name} has died" for worker in now.workers if not worker.alive and now.stage != "ending"]
     if now.failed:
@@ -138,19 +138,19 @@ def _of_producers(target_rate: float | None, before: Look, now: Look, seconds: f
     return found
 
 
-def _of_consumers(said: Progress) -> list[str]:
+def _of_consumers(said: RunProgress) -> list[str]:
     if said.rising < RISING_LOOKS or not said.outstanding or said.outstanding < (said.received or 0):
         return []
     return [f"consumers fall behind: {whole(said.outstanding)} messages outstanding"]
 
 
-def _of_machine(said: Progress) -> list[str]:
+def _of_machine(said: RunProgress) -> list[str]:
     if said.idle is None or said.idle >= IDLE_SHARE or said.target_rate is None:
         return []
     return [f"the machine is {percent(max(0.0, said.idle))} idle: CPU may be the bottleneck"]
 
 
-def in_one_line(said: Progress) -> str:
+def in_one_line(said: RunProgress) -> str:
     """The progress as a line of a log."""
     parts = [_how_far(said)]
     rates = {"sent": said.sent, "acked": said.acked, "received": said.received}
@@ -176,7 +176,7 @@ def held_in_words(held: Held) -> str:
     return f"producers {'paused' if held.paused else 'not paused'}, pause above {whole(held.limit)}"
 
 
-def _how_far(said: Progress) -> str:
+def _how_far(said: RunProgress) -> str:
     if said.seconds_of is None:
         return f"{said.stage} {said.seconds:.0f} s" if said.seconds else said.stage
     return f"{said.stage} {min(said.seconds, said.seconds_of):.0f}/{said.seconds_of:.0f} s"

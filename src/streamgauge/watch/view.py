@@ -11,7 +11,7 @@ from rich.text import Text
 
 from streamgauge.domain.look import Look
 from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, per_second, percent, significant, whole
-from streamgauge.watch.progress import Progress, held_in_words, progress
+from streamgauge.watch.progress import RunProgress, held_in_words, progress
 
 CURVE_SECONDS: Final = 60
 """How many looks back the curve reaches."""
@@ -31,7 +31,7 @@ class View:
         # Drawn when there is something new, never by a thread of its own.
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._look: Look | None = None
-        self._said: Progress | None = None
+        self._said: RunProgress | None = None
         self._rates: deque[float] = deque(maxlen=CURVE_SECONDS)
         self._shown = False
 
@@ -62,7 +62,7 @@ class View:
             self._live.stop()
 
 
-def table(said: Progress, rates: list[float], *, ascii_only: bool = False) -> RenderableType:
+def table(said: RunProgress, rates: list[float], *, ascii_only: bool = False) -> RenderableType:
     """The progress as a table of at most 80 columns."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, style="bold", width=_LABEL)
@@ -87,7 +87,7 @@ def table(said: Progress, rates: list[float], *, ascii_only: bool = False) -> Re
     return Group(grid, *(Text(f"  ! {warning}", style="yellow") for warning in said.warnings))
 
 
-def _how_far(said: Progress) -> RenderableType:
+def _how_far(said: RunProgress) -> RenderableType:
     """A bar and the time left, where the end is known."""
     if not said.seconds_of:
         return Text(f"{said.seconds:.0f} s")
@@ -100,7 +100,7 @@ def _how_far(said: Progress) -> RenderableType:
     return row
 
 
-def _latencies(said: Progress) -> list[str]:
+def _latencies(said: RunProgress) -> list[str]:
     paths = {"ack": said.ack_ms, "end-to-end": said.end_to_end_ms}
     return [f"{path} {significant(p50)}, {milliseconds(p99)}" for path, (p50, p99) in paths.items() if p99 is not None]
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from streamgauge.cli.simulate.loads import changes_of, processing, rates
 from streamgauge.cli.simulate.options import Asked, Options, part_of
-from streamgauge.control.simulation import TICK_NS, Model, Sticky, model_of
+from streamgauge.control.simulation import TICK_NS, LagModel, Sticky, model_of
 from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.quantities import (
     format_duration,
@@ -56,7 +56,7 @@ _OPTIONS: Final = {
 """What a key of a scenario is called on the command line."""
 
 
-def checked(asked: Asked) -> tuple[Scenario, Model, int]:
+def checked(asked: Asked) -> tuple[Scenario, LagModel, int]:
     """The scenario and the model that the options say, and the time between two lines; BadInput with all faults."""
     faults = Options()
     scenario = _scenario(asked, faults)

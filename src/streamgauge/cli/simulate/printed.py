@@ -8,8 +8,8 @@ from rich.table import Table
 
 from streamgauge.cli.simulate.asked import checked
 from streamgauge.cli.simulate.options import Asked
-from streamgauge.control.simulate import Row, Simulated, Summary, simulate
-from streamgauge.control.simulation import TICK_NS, Model
+from streamgauge.control.simulate import Simulated, SimulatedMoment, Summary, simulate
+from streamgauge.control.simulation import TICK_NS, LagModel
 from streamgauge.control.theory import Law, laws
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.text.numbers import UNKNOWN, per_second, percent, whole
@@ -34,7 +34,7 @@ def simulate_lag(asked: Asked, *, as_json: bool, out: Callable[[str], None]) -> 
     out(json.dumps(_told(scenario, model, found, theory), indent=2) if as_json else _shown(model, found, theory))
 
 
-def _told(scenario: Scenario, model: Model, found: Simulated, theory: Sequence[Law]) -> dict[str, Any]:
+def _told(scenario: Scenario, model: LagModel, found: Simulated, theory: Sequence[Law]) -> dict[str, Any]:
     """The result in JSON."""
     summary = found.summary._asdict()
     return {
@@ -57,7 +57,7 @@ def _told(scenario: Scenario, model: Model, found: Simulated, theory: Sequence[L
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: SimulatedMoment) -> dict[str, Any]:
     return {
         "second": row.at_ns / NS_PER_SECOND,
         "due": row.due,
@@ -73,12 +73,12 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _shown(model: Model, found: Simulated, theory: Sequence[Law]) -> str:
+def _shown(model: LagModel, found: Simulated, theory: Sequence[Law]) -> str:
     paused = ["", "A bar of = : producers are paused."] if any(row.paused for row in found.rows) else []
     return page(_lines(found.rows), *paused, "", *_summed(model, found.summary), "", _beside(found.summary, theory))
 
 
-def _lines(rows: Sequence[Row]) -> Table:
+def _lines(rows: Sequence[SimulatedMoment]) -> Table:
     """One line for each moment, with a bar for its lag."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for name in ("Second", "End", "Committed", "Lag", "Outstanding", "Worst"):
@@ -95,7 +95,7 @@ def _lines(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _summed(model: Model, summary: Summary) -> Iterator[str]:
+def _summed(model: LagModel, summary: Summary) -> Iterator[str]:
     """The summary, a few words for each line."""
     sticky = "round robin" if model.sticky is None else "random partitions"
     yield (

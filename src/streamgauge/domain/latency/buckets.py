@@ -8,6 +8,7 @@ The same index in Spark SQL is `pipeline.metrics.aggregates.buckets`; a test hol
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 
 SUB_BITS = 8

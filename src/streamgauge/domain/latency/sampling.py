@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from streamgauge.domain.latency.buckets import Int64s, upper_edge_ns
+from streamgauge.domain.latency.buckets import Floats, Int64s, upper_edge_ns
 from streamgauge.domain.latency.percentiles import Buckets, percentile_ns
 
-Floats = NDArray[np.float64]
 BLOCK_SECONDS: Final = 3
 """Length of a block, where no cycle of the run is longer."""
 WINDOWS_NEEDED: Final = 10

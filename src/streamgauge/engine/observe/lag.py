@@ -23,7 +23,7 @@ NAP_NS: Final = 50 * clock.NS_PER_MS
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SampledGroups:
     """Who is sampled."""
 
     groups: tuple[tuple[int, ...], ...]
@@ -42,7 +42,7 @@ class LagSampler:
     """Samples on an absolute schedule until the run is over; what was missed meanwhile is not made up for."""
 
     offsets: Offsets
-    sampled: Sampled
+    sampled: SampledGroups
     board: Board
     sink: Sink
     order: Callable[[], Order]

@@ -10,7 +10,7 @@ import psutil
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, Block, Values
 from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
-from streamgauge.engine.board import Cell, Order, Slot, gap_of_last_second
+from streamgauge.engine.board import Order, Slot, gap_of_last_second
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.ports.workers import Board
 from streamgauge.processes.cpu.groups import Groups
@@ -26,7 +26,7 @@ _NUMBERS: Final = (
     "cpu_pressure_ns", "io_pressure_ns", "memory_pressure_ns",
 )  # fmt: skip
 
-Row = tuple[str, str, dict[str, int | None]]
+ProcessRow = tuple[str, str, dict[str, int | None]]
 """Process, role, and those numbers of a row of `resources` that are known."""
 
 
@@ -38,6 +38,8 @@ class Watched:
     role: str
     pid: int
     rows: tuple[int, ...] = ()
+    cell: int | None = None
+    """The supervisor's cell with its process id once it was started again; None for a process that never is."""
 
 
 @dataclass(slots=True)
@@ -58,8 +60,8 @@ class Sampler:
     """Those of a process, and whether their context switches are looked at."""
     _processes: dict[str, psutil.Process] = field(default_factory=dict)
     _threads: dict[str, Threads] = field(default_factory=dict)
-    _lives: list[int] = field(default_factory=list)
-    """Process ids of a broker that was started again."""
+    _lives: dict[int, list[int]] = field(default_factory=dict)
+    """Process ids of each broker that was started again, by its cell."""
 
     def run(self) -> None:
         """Sample on an absolute schedule until the supervisor wants the end."""
@@ -77,9 +79,9 @@ class Sampler:
         rows.append(host_row(self.clocks(), self.throttling(), self.pressure()))
         self.sink.append(columns_of(rows), len(rows))
 
-    def _process_row(self, watched: Watched) -> Row | None:
-        if watched.role == "broker":
-            watched = self._living(watched)
+    def _process_row(self, watched: Watched) -> ProcessRow | None:
+        if watched.cell is not None:
+            watched = self._living(watched, watched.cell)
         try:
             numbers = process_row(self._processes.setdefault(watched.name, psutil.Process(watched.pid)), self.now_ns)
         except psutil.Error:
@@ -97,14 +99,15 @@ class Sampler:
             numbers["poll_gap_ns"] = max(gap_of_last_second(slot, numbers["at_ns"] or 0) for slot in slots)
         return watched.name, watched.role, numbers
 
-    def _living(self, watched: Watched) -> Watched:
+    def _living(self, watched: Watched, cell: int) -> Watched:
         """The process that a broker is now: each of its lives has a name of its own."""
-        pid = self.board.control.item(Cell.BROKER)
+        pid = self.board.control.item(cell)
         if pid == 0:
             return watched
-        if pid not in self._lives:
-            self._lives.append(pid)
-        return Watched(f"{watched.name}.{self._lives.index(pid) + 2}", watched.role, pid)
+        lives = self._lives.setdefault(cell, [])
+        if pid not in lives:
+            lives.append(pid)
+        return Watched(f"{watched.name}.{lives.index(pid) + 2}", watched.role, pid)
 
 
 def process_row(process: psutil.Process, now_ns: Callable[[], int]) -> dict[str, int | None]:
@@ -118,7 +121,7 @@ def process_row(process: psutil.Process, now_ns: Callable[[], int]) -> dict[str,
     }
 
 
-def host_row(now: ClockPair, throttled: Throttling | None, waits: Pressure) -> Row:
+def host_row(now: ClockPair, throttled: Throttling | None, waits: Pressure) -> ProcessRow:
     """What the whole machine has used so far; steal is null where the system does not tell it."""
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
@@ -141,7 +144,7 @@ def host_row(now: ClockPair, throttled: Throttling | None, waits: Pressure) -> R
     return "host", "host", numbers
 
 
-def columns_of(rows: Sequence[Row]) -> Block:
+def columns_of(rows: Sequence[ProcessRow]) -> Block:
     """The rows as columns of `resources`."""
     columns: dict[str, Values] = {
         "process": [process for process, _, _ in rows],

@@ -65,7 +65,7 @@ class Wait(NamedTuple):
 NOW: Final = Wait(0)
 """A chance for others that share the process."""
 Steps = Generator[Wait]
-Counted = Generator[Wait, None, int]
+CountedSend = Generator[Wait, None, int]
 
 
 class Times(NamedTuple):
@@ -265,7 +265,7 @@ class Producer:
             self._serve()
             yield NOW
 
-    def _send(self, due_ns: Int64s | None, asked: int) -> Counted:
+    def _send(self, due_ns: Int64s | None, asked: int) -> CountedSend:
         """Hand over the next messages, or as many of them as there is room for; returns how many."""
         room = self.client.room()
         if room < asked:
@@ -304,7 +304,7 @@ class Producer:
                     self._rows.never(seqs, due_ns, [UNSENT] * len(seqs))
                 return
 
-    def _await_room(self, wanted: int) -> Counted:
+    def _await_room(self, wanted: int) -> CountedSend:
         """Wait, at most 50 ms, until the queue has room for so many; returns the room, 0 when the load is stopped.
 
         The time counts as blocked.

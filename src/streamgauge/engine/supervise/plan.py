@@ -10,6 +10,7 @@ from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.ports.clients import OpenOffsets
 from streamgauge.engine.ports.rows import OpenSink
 from streamgauge.engine.ports.workers import Broker
+from streamgauge.engine.supervise.targets import watched_brokers
 from streamgauge.engine.worker.observers import ConnectorJob, LookupJob, QueryJob
 from streamgauge.engine.worker.roles import ConsumerJob, ProducerJob
 from streamgauge.scenario.model.backpressure import Backpressure
@@ -69,7 +70,7 @@ class Plan:
     @property
     def others(self) -> list[Watched]:
         """Processes to look at that are no workers of this run."""
-        return [Watched(each.name, "broker", each.pid) for each in self.brokers]
+        return watched_brokers(self.brokers)
 
     @property
     def is_counted(self) -> bool:

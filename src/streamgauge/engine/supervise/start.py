@@ -9,7 +9,7 @@ from streamgauge.control.credit import Credits
 from streamgauge.control.hysteresis import LagHysteresis
 from streamgauge.domain.text.numbers import listed
 from streamgauge.engine.control import Controlled
-from streamgauge.engine.observe.lag import Sampled
+from streamgauge.engine.observe.lag import SampledGroups
 from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.ports.workers import BoardSpec, Job, Launcher, WorkerSpec
 from streamgauge.engine.supervise.plan import LagPlan, Plan
@@ -59,7 +59,7 @@ class Starter:
         reads = (tuple(self.plan.read_places),) * len(groups)
         if self.plan.query:
             groups, reads = (*groups, query), (*reads, tuple(places_of(self.plan.query)))
-        sampled = Sampled(groups, reads, len(asked.groups), asked.partitions, asked.every_ns)
+        sampled = SampledGroups(groups, reads, len(asked.groups), asked.partitions, asked.every_ns)
         return LagJob(asked.open_offsets, asked.client, asked.groups, sampled, asked.timeout_seconds)
 
 

@@ -5,10 +5,11 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from streamgauge.engine.board import PROCESSES, Cell, Slot
+from streamgauge.engine.board import PROCESSES, Slot, broker_cell
+from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.ports.workers import Action, Board, Broker, Target
 from streamgauge.engine.supervise.workers import Worker, Workers
-from streamgauge.scenario.model.faults import KILL, PAUSE
+from streamgauge.scenario.model.faults import BROKER, KILL, PAUSE
 
 Send = Callable[[int], None]
 """Sends a signal; OSError where that is not possible."""
@@ -39,6 +40,7 @@ class Restarted:
     send: Send
     broker: Broker
     board: Board
+    cell: int
 
     def begin(self) -> None:
         """Kill it."""
@@ -47,7 +49,7 @@ class Restarted:
     def end(self) -> None:
         """Start it again, and tell who looks at processes which one it is now."""
         self.broker.restart()
-        self.board.control[Cell.BROKER] = self.broker.pid
+        self.board.control[self.cell] = self.broker.pid
 
 
 def by_signals(send: Send) -> dict[str, Action]:
@@ -64,7 +66,7 @@ def targets_of(workers: Workers, brokers: Sequence[Broker]) -> list[Target]:
     """All that faults can be done to in a run."""
     return [
         *(target_of_worker(worker) for worker in workers.each),
-        *(target_of_broker(broker, workers.board) for broker in brokers),
+        *(target_of_broker(broker, workers.board, broker_cell(place)) for place, broker in enumerate(brokers)),
         *(target for row in workers.rows("query") for target in targets_of_query(workers.board, row)),
     ]
 
@@ -75,14 +77,19 @@ def target_of_worker(worker: Worker) -> Target:
     return Target(worker.name, meant_by, by_signals(worker.process.signal), worker.is_over)
 
 
-def target_of_broker(broker: Broker, board: Board) -> Target:
-    """A broker of our own, which may be another process after it was started again."""
+def watched_brokers(brokers: Sequence[Broker]) -> list[Watched]:
+    """Brokers of our own as processes to look at, each with the cell that tells which process it has become."""
+    return [Watched(broker.name, BROKER, broker.pid, cell=broker_cell(place)) for place, broker in enumerate(brokers)]
+
+
+def target_of_broker(broker: Broker, board: Board, cell: int) -> Target:
+    """A broker of our own, which may be another process after it was started again: its cell tells which."""
 
     def send(number: int) -> None:
         os.kill(broker.pid, number)
 
-    actions = {**by_signals(send), KILL: Restarted(send, broker, board)}
-    return Target(broker.name, meaning("broker", ()) | {broker.name}, actions)
+    actions = {**by_signals(send), KILL: Restarted(send, broker, board, cell)}
+    return Target(broker.name, meaning(BROKER, ()) | {broker.name}, actions)
 
 
 def targets_of_query(board: Board, row: int) -> list[Target]:

@@ -9,7 +9,7 @@ from streamgauge.domain.blocks import ClientSpec, Work
 from streamgauge.domain.query import QuerySpec
 from streamgauge.engine.connect import Connector
 from streamgauge.engine.control import Controlled, Controller, policy_of
-from streamgauge.engine.observe.lag import LagSampler, Sampled
+from streamgauge.engine.observe.lag import LagSampler, SampledGroups
 from streamgauge.engine.observe.lookup import Lookups
 from streamgauge.engine.observe.sample import Sampler, Watched
 from streamgauge.engine.ports.clients import (
@@ -63,7 +63,7 @@ class LagJob:
     open_offsets: OpenOffsets
     client: ClientSpec
     groups: tuple[str, ...]
-    sampled: Sampled
+    sampled: SampledGroups
     timeout_seconds: float
 
     def run(self, context: Context) -> None:

@@ -18,8 +18,8 @@ from streamgauge.jobs.shipped.pass_through import pass_through
 from streamgauge.scenario.model.pipeline import REAL_TIME
 
 OutputMode = Literal["append", "update"]
-Job = Callable[[DataFrame, Mapping[str, Any]], DataFrame]
-JOBS: Final[Mapping[str, Job]] = MappingProxyType(
+ShippedJob = Callable[[DataFrame, Mapping[str, Any]], DataFrame]
+JOBS: Final[Mapping[str, ShippedJob]] = MappingProxyType(
     {
         "pass": pass_through,
         "filter": keep,

@@ -104,6 +104,8 @@ class KafkaReader:
             return []
         known = self._sought | self._known(self._client.position(self._partitions(places)))
         try:
+            # Asked of this client, which is in the group, and once: it is asked while messages are read, and where
+            # nobody answers, a position is not known. Whoever asks about other groups has `KafkaOffsets`.
             unread = self._partitions([place for place in places if place not in known])
             known |= self._known(self._client.committed(unread, timeout=5.0) if unread else [])
         except KafkaException as error:

@@ -1,6 +1,7 @@
 """What librdkafka has against client settings, asked before anything starts; it opens no connection to tell."""
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.secrets import without_secrets
 from streamgauge.domain.text.shown import shown
 from streamgauge.kafka.clients.messages import words_of
+from streamgauge.scenario.contradictions import OWNED_SETTINGS
 from streamgauge.scenario.misplaced.places import close_setting
 
 SEE_CONFIGURATION: Final = "Names and values are those of librdkafka's CONFIGURATION.md"
@@ -78,13 +80,22 @@ def objection(
     name: str, value: str | int | float | bool, kind: type[Any] = ck.Producer, needed: Settings = NO_SETTINGS
 ) -> tuple[str, str] | None:
     """What is wrong with one setting by itself, and what mends it. Producers know the names of consumers, too."""
-    if name in JAVA_NAMES:
-        return JAVAS, JAVA_NAMES[name]
+    dotted = _dotted(name)
+    if (java := JAVA_NAMES.get(name) or JAVA_NAMES.get(dotted)) is not None:
+        return JAVAS, java
     text = refusal({**needed, name: value}, kind)
     if text is None or text.startswith(_TOGETHER):
         return None
-    near = close_setting(name) if text.startswith(_NO_SUCH) else None
+    near = None
+    if text.startswith(_NO_SUCH):
+        is_known = not (refusal({**needed, dotted: value}, kind) or "").startswith(_NO_SUCH)
+        near = dotted if is_known else close_setting(name)
     return text, f"Did you mean `{near}`? {SEE_CONFIGURATION}" if near else SEE_CONFIGURATION
+
+
+def _dotted(name: str) -> str:
+    """A name as librdkafka writes it: `bufferMemory` and `buffer_memory` as `buffer.memory`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-_]", ".", name).lower()
 
 
 def refusal(settings: Settings, kind: type[Any] = ck.Producer) -> str | None:
@@ -100,10 +111,14 @@ def refusal(settings: Settings, kind: type[Any] = ck.Producer) -> str | None:
 
 
 def _faults(where: str, settings: Settings, kind: type[Any], needed: Settings) -> list[Fault]:
-    """Each setting alone, then those that are right all together, for what contradicts each other."""
+    """Each setting alone, then those that are right all together, for what contradicts each other.
+
+    Settings that the run decides are left out: the scenario has refused them already, whatever their value is.
+    """
     faults = []
-    right = dict(settings)
-    for name, value in settings.items():
+    given = {name: value for name, value in settings.items() if name not in OWNED_SETTINGS}
+    right = dict(given)
+    for name, value in given.items():
         if wrong := objection(name, value, kind, needed):
             what, mend = wrong
             told = what if what.startswith((_NO_SUCH, JAVAS)) else f"{shown(name, value)}: {what}"

@@ -11,7 +11,7 @@ from streamgauge.delivery.audit import MESSAGE_CLASSES
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED
 from streamgauge.pipeline.audit.source import LOSS
-from streamgauge.pipeline.columns import CLASS, GROUP, IS_MEASURED, MESSAGE, OFFSET, PARTITION, STAMP
+from streamgauge.pipeline.columns import CLASS, DUE_NS, GROUP, IS_MEASURED, MESSAGE, OFFSET, PARTITION, SENT_NS, STAMP
 from streamgauge.pipeline.metrics.aggregates.sums import Sums
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row
@@ -52,7 +52,7 @@ def problems(classes: DataFrame) -> DataFrame:
         .selectExpr("*", f"row_number() over (partition by {CLASS} order by {order}) as turn")
         .where(f"turn <= {PROBLEMS_PER_CLASS}")
         .orderBy(CLASS, "turn")
-        .select(CLASS, *MESSAGE, PARTITION, OFFSET, "due_ns", "error")
+        .select(CLASS, *MESSAGE, PARTITION, OFFSET, DUE_NS, "error")
     )
 
 
@@ -60,7 +60,7 @@ def never_settled(messages: DataFrame) -> DataFrame:
     """Findings for messages that failed, were never sent or are of unknown fate, which are nobody's deliveries."""
     name = f"case fate when {NEVER_SENT} then 'unsent' when {UNSETTLED} then 'fate_unknown' else 'failed' end"
     return messages.where("error is not null").selectExpr(
-        f"{name} as {CLASS}", f"cast(null as int) as {GROUP}", *STAMP, PARTITION, OFFSET, "due_ns", "sent_ns", "error",
+        f"{name} as {CLASS}", f"cast(null as int) as {GROUP}", *STAMP, PARTITION, OFFSET, DUE_NS, SENT_NS, "error",
         f"{IS_MEASURED} as measured",
     )  # fmt: skip
 

@@ -34,6 +34,7 @@ from streamgauge.pipeline.audit.words import (
 )
 from streamgauge.pipeline.columns import (
     DELIVERY,
+    DUE_NS,
     FINDING,
     GROUP,
     IS_STAMPED,
@@ -43,6 +44,7 @@ from streamgauge.pipeline.columns import (
     PARTITION,
     PLACE,
     PRODUCER,
+    SENT_NS,
     SEQ,
     STAMP,
     TOPIC,
@@ -56,7 +58,7 @@ UNREPORTED, UNREPORTED_RECEIVED = "unreported", "fate_unknown_received"
 """Classes of messages of unknown fate: of those that did not come, which are unknown and not censored, and of those
 that came."""
 FIRST = "received_ns, consumer, poll, partition, offset"
-OF_DELIVERY = (*MESSAGE, PARTITION, OFFSET, "due_ns", "sent_ns", "cast(null as string) as error")
+OF_DELIVERY = (*MESSAGE, PARTITION, OFFSET, DUE_NS, SENT_NS, "cast(null as string) as error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +127,17 @@ def findings(
     out = untimed(every, sent if transactional else None)
     if passage is None:
         return Findings(keep(reduce(DataFrame.union, [classes, *of_deliveries])), keep(out))
-    classes = keep(classes)
-    found = [
-        classes,
-        *([] if stood is None else [source.split(classes, stood)]),
-        *(source.at_sink(each, passage) for each in of_deliveries),
-    ]
+    through = _through(keep(classes), of_deliveries, passage, stood)
     dropped = source.dropped(messages) if drops and stood is not None else None
-    return Findings(keep(reduce(DataFrame.union, found)), keep(out.withColumn(TOPIC, F.lit(passage.sink))), dropped)
+    return Findings(keep(through), keep(out.withColumn(TOPIC, F.lit(passage.sink))), dropped)
+
+
+def _through(
+    classes: DataFrame, of_deliveries: Sequence[DataFrame], passage: Passage, stood: DataFrame | None
+) -> DataFrame:
+    """All findings behind a pipeline: by the source where it was read, and deliveries where they were read."""
+    by_source = [] if stood is None else [source.split(classes, stood)]
+    return reduce(DataFrame.union, [classes, *by_source, *(source.at_sink(each, passage) for each in of_deliveries)])
 
 
 def _of_outputs(

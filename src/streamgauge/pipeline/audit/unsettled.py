@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.pipeline.audit.audit import Keep
 from streamgauge.pipeline.audit.words import bit, word
-from streamgauge.pipeline.columns import PRODUCER, SEQ, STAMP, WORD
+from streamgauge.pipeline.columns import PRODUCER, SENT_NS, SEQ, STAMP, WORD
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.scenario.model.pipeline import AGGREGATE
 
@@ -38,7 +38,7 @@ def shown(sent: DataFrame, deliveries: DataFrame, keep: Keep, *, sized: bool) ->
         .groupBy(*STAMP)
         .agg(F.expr("min(sent_ns) as shown_ns"), F.expr("min(size_bytes) as shown_bytes"))
     )
-    known = {"sent_ns": "coalesce(sent_ns, shown_ns)"}
+    known = {SENT_NS: "coalesce(sent_ns, shown_ns)"}
     if sized:
         known["size_bytes"] = "coalesce(size_bytes, shown_bytes)"
     columns = (f"{known.get(name, f'`{name}`')} as `{name}`" for name in sent.columns)

@@ -5,7 +5,18 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.pipeline.columns import DOUBTED, GROUP, IS_MEASURED, LANE, MESSAGE, PRODUCER, TOPIC, WORD
+from streamgauge.pipeline.columns import (
+    DOUBTED,
+    DUE_NS,
+    GROUP,
+    IS_MEASURED,
+    LANE,
+    MESSAGE,
+    PRODUCER,
+    SENT_NS,
+    TOPIC,
+    WORD,
+)
 from streamgauge.pipeline.read.silver import UNSETTLED
 
 EARLIER = "rows between unbounded preceding and 1 preceding"
@@ -100,7 +111,7 @@ def of_words(messages: DataFrame, words: DataFrame, expected: str) -> DataFrame:
     return (
         messages.withColumn(WORD, F.expr(word("seq")))
         .join(words.select(*DOUBTED), [TOPIC, PRODUCER, WORD])
-        .selectExpr(*MESSAGE, "partition", "offset", "due_ns", "sent_ns", "error", "fate", MEASURED, expected)
+        .selectExpr(*MESSAGE, "partition", "offset", DUE_NS, SENT_NS, "error", "fate", MEASURED, expected)
     )
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from streamgauge.domain.blocks import ConnectionKind
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.pipeline.columns import DUE_NS
 from streamgauge.pipeline.metrics.spans import figures
 from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.pipeline.read.silver import Span
@@ -55,7 +56,7 @@ def _of_kind(rows: pa.Table, work: ConnectionsProfile | None, span: Span) -> Ite
 def _row(rows: pa.Table, work: ConnectionsProfile | None, duration_ns: int) -> Row:
     answered = rows.filter(pc.is_null(rows.column("error")))
     errors = {each["values"]: each["counts"] for each in rows.column("error").drop_null().value_counts().to_pylist()}
-    late = pc.subtract(rows.column("at_ns"), rows.column("due_ns")).drop_null()
+    late = pc.subtract(rows.column("at_ns"), rows.column(DUE_NS)).drop_null()
     delays = figures(late.to_numpy().astype(np.int64), *_FIGURES)
     return {
         "duration_ns": duration_ns,

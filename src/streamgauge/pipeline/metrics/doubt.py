@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.pipeline.columns import ACKED_NS, RECEIVED_NS, RETURNED_NS, SENT_NS
 from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.knowledge import Knowledge
@@ -79,7 +80,7 @@ class Doubt:
 
     def beside(self, rows: DataFrame) -> DataFrame:
         """The rows with `delayed_ns` and `handing_ns`, by their `sent_ns` and `place`; null if they were not sent."""
-        cell = F.expr(f"if(sent_ns is null, null, {_cell(self.bins.sql('sent_ns'), 'place')})")
+        cell = F.expr(f"if(sent_ns is null, null, {_cell(self.bins.sql(SENT_NS), 'place')})")
         return rows.withColumn("cell", cell).join(F.broadcast(self.frame), ["cell"], "left").drop("cell")
 
 
@@ -97,7 +98,7 @@ def doubts(
     """What the rows of `sent`, and of deliveries, show of the generator."""
     bins = Bins.over(span, _places(bronze))
     rows = sent.where("sent_ns is not null").selectExpr(
-        f"{bins.sql('sent_ns')} as bin",
+        f"{bins.sql(SENT_NS)} as bin",
         f"coalesce({PLACE}, -1L) as place",
         f"{_OWN} as own_ns",
         "handed_ns - sent_ns as handing_ns",
@@ -116,7 +117,7 @@ def doubts(
         return Doubts(acked, None)
     # What is processed is over only then; a second delivery of a message is later than the first.
     timed = deliveries.where(f"sound and sent_ns is not null and `group` = {knows.timed_group}").selectExpr(
-        f"{bins.sql('sent_ns')} as bin", "place", "greatest(received_ns, processed_ns) - sent_ns as service_ns"
+        f"{bins.sql(SENT_NS)} as bin", "place", "greatest(received_ns, processed_ns) - sent_ns as service_ns"
     )
     ended = timed.groupBy("bin", "place").agg(F.expr("min(service_ns) as service_ns")).toArrow().sort_by("bin")
     return Doubts(acked, _doubt(spark, bins, ended, own_ns, handing_ns, idle))
@@ -177,14 +178,14 @@ def _in_flight(
 ) -> tuple[Int64s, Int64s]:
     """How many messages were sent and had ended, by the end of each bin; of those that ended, where others did not."""
     if not knows.consumes:
-        acked = _binned(bins, sent.where("acked_ns is not null"), "sent_ns", "acked_ns")
+        acked = _binned(bins, sent.where("acked_ns is not null"), SENT_NS, ACKED_NS)
         return (begun, begun) if acked is None else acked
-    polls = bronze.columns("polls", ("returned_ns", "count"))
-    polled = bins.counted(bins.of(numbers(polls, "returned_ns")), numbers(polls, "count"))
+    polls = bronze.columns("polls", (RETURNED_NS, "count"))
+    polled = bins.counted(bins.of(numbers(polls, RETURNED_NS)), numbers(polls, "count"))
     if len(knows.groups) == 1 and knows.passage is None and polled[-1] == begun[-1]:
         return begun, polled
     timed = deliveries.where(f"sound and sent_ns is not null and `group` = {knows.timed_group}")
-    return _binned(bins, timed, "sent_ns", "received_ns") or (begun, begun)
+    return _binned(bins, timed, SENT_NS, RECEIVED_NS) or (begun, begun)
 
 
 def _binned(bins: Bins, rows: DataFrame, began: str, ended: str) -> tuple[Int64s, Int64s] | None:

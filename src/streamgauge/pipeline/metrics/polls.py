@@ -12,6 +12,7 @@ import pyarrow as pa
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.pipeline.columns import RETURNED_NS
 from streamgauge.pipeline.metrics.spans import Spans
 from streamgauge.pipeline.read.rows import Row, numbers, share
 from streamgauge.pipeline.read.silver import is_measured, ticks
@@ -42,7 +43,7 @@ class Polls:
 def read(rows: pa.Table, measure: MeasureSpan) -> Polls:
     """The polls from the rows of the event of that name."""
     rows = rows.sort_by([("consumer", "ascending"), ("poll", "ascending")])
-    names = ("consumer", "started_ns", "returned_ns", "count")
+    names = ("consumer", "started_ns", RETURNED_NS, "count")
     consumer, started_ns, returned_ns, count = (numbers(rows, name) for name in names)
     return Polls(consumer, started_ns, returned_ns, count, ticks(returned_ns, measure))
 

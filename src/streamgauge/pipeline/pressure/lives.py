@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.domain.fates import CERTAINLY_NOT_WRITTEN
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.audit.words import EARLIER, for_each
-from streamgauge.pipeline.columns import GROUP, LANE, MESSAGE, OFFSET, PRODUCER, SEQ, STAMP
+from streamgauge.pipeline.columns import DONE_NS, DUE_NS, GROUP, LANE, MESSAGE, OFFSET, PRODUCER, SENT_NS, SEQ, STAMP
 from streamgauge.pipeline.read.rows import numbers
 from streamgauge.pipeline.read.silver import ABORTED, UNSETTLED, Span
 
@@ -27,7 +27,7 @@ _NULL: Final = (1 << _BITS) - 1
 """In place of a null; larger than any interval or group."""
 BLOCK_BITS = 16
 """Offsets are put in order in blocks of so many bits each: or else one task would sort all of a partition."""
-_OUT: Final = (GROUP, "sent_ns", "done_ns", "frontier_ns")
+_OUT: Final = (GROUP, SENT_NS, DONE_NS, "frontier_ns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def passages(messages: DataFrame, grid: Grid, counted: str, *, policy: bool) -> 
     nobody: it was claimed at some time, as good as when it was due.
     """
     handed = f"if(sent_ns is null and fate = {UNSETTLED}, due_ns, sent_ns)"
-    times = ("due_ns", *(["let_go_ns"] if policy else []), handed)
+    times = (DUE_NS, *(["let_go_ns"] if policy else []), handed)
     key = packed(f"cast({counted} as bigint)", *map(grid.sql, times))
     return messages.selectExpr(f"{key} as key").groupBy("key").count()
 
@@ -116,10 +116,10 @@ def doubted_lives(
     Of several deliveries of a message, or of an offset, what was processed first counts; deliveries of what is no
     message of this run are nobody's, but hold up the frontier as others do.
     """
-    firsts = (F.expr(f"min({name}) as {name}") for name in (PRODUCER, SEQ, "done_ns"))
+    firsts = (F.expr(f"min({name}) as {name}") for name in (PRODUCER, SEQ, DONE_NS))
     at = _passed(deliveries.groupBy(*LANE, OFFSET).agg(*firsts), wanted=with_frontier)
-    done = at.groupBy(*MESSAGE).agg(*(F.expr(f"min({name}) as {name}") for name in ("done_ns", "frontier_ns")))
-    each = for_each(messages.where(counted).select(*STAMP, "sent_ns"), groups)
+    done = at.groupBy(*MESSAGE).agg(*(F.expr(f"min({name}) as {name}") for name in (DONE_NS, "frontier_ns")))
+    each = for_each(messages.where(counted).select(*STAMP, SENT_NS), groups)
     return each.join(done, [*MESSAGE], "left").select(*_OUT)
 
 
@@ -143,9 +143,9 @@ def _passed(offsets: DataFrame, *, wanted: bool) -> DataFrame:
 
 def waits(lived: DataFrame, grid: Grid) -> DataFrame:
     """Columns key (group, and the intervals of sent and done), count, and first_ns, when the earliest was sent."""
-    key = packed(f"cast({GROUP} as bigint)", grid.sql("sent_ns"), grid.sql("done_ns"))
+    key = packed(f"cast({GROUP} as bigint)", grid.sql(SENT_NS), grid.sql(DONE_NS))
     return (
-        lived.selectExpr(f"{key} as key", "sent_ns")
+        lived.selectExpr(f"{key} as key", SENT_NS)
         .groupBy("key")
         .agg(F.expr("count(*) as count"), F.expr("min(sent_ns) as first_ns"))
     )

@@ -19,7 +19,7 @@ from streamgauge.pipeline.read.rows import numbers, shaped
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 
-Counted = Mapping[str, Int64s]
+CountColumns = Mapping[str, Int64s]
 """Columns of equal length."""
 
 
@@ -28,9 +28,9 @@ class OutstandingReplay:
     """What Spark counted, in memory: `passages`, `waits` and, where exact, `peaks`; intervals are -1 for never."""
 
     grid: Grid
-    passages: Counted
-    waits: Counted
-    peaks: Counted | None
+    passages: CountColumns
+    waits: CountColumns
+    peaks: CountColumns | None
 
     @classmethod
     def of(
@@ -46,7 +46,7 @@ class OutstandingReplay:
         )
 
 
-def _columns_of(counts: pa.Table, *names: str) -> Counted:
+def _columns_of(counts: pa.Table, *names: str) -> CountColumns:
     return {name: numbers(counts, name) for name in names}
 
 
@@ -89,12 +89,12 @@ def _of_group(replay: OutstandingReplay, group: int, sent: Int64s) -> Outstandin
     return Outstanding(sent, processed, most["outstanding"], most["credits_used"], oldest(waited, replay.grid))
 
 
-def _where(counted: Counted, name: str, value: int) -> Counted:
+def _where(counted: CountColumns, name: str, value: int) -> CountColumns:
     chosen = counted[name] == value
     return {each: values[chosen] for each, values in counted.items()}
 
 
-def _per_interval(counted: Counted, name: str, grid: Grid, count: str = "count") -> Int64s:
+def _per_interval(counted: CountColumns, name: str, grid: Grid, count: str = "count") -> Int64s:
     """The sum of counts of each interval; what has no interval belongs to none."""
     at = counted[name]
     total = np.zeros(grid.count, np.int64)
@@ -102,7 +102,7 @@ def _per_interval(counted: Counted, name: str, grid: Grid, count: str = "count")
     return total
 
 
-def oldest(waited: Counted, grid: Grid) -> Int64s:
+def oldest(waited: CountColumns, grid: Grid) -> Int64s:
     """When the oldest message that waits at the end of each interval was sent; NEVER where none waits.
 
     A message waits at the ends of the intervals from the one that it was sent in up to the one before it was done. The

@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.domain.latency.buckets import Floats
+
 HELD: Final = 3
 """A value has to be back for so many samples; so many make a floor, too."""
 MADS: Final = 3.0
@@ -22,7 +24,6 @@ TOGETHER: Final = 0.5
 """What is done to several targets at once takes place within so many seconds, and is no cause after another."""
 
 ROUNDING: Final = 1e-9
-Floats = NDArray[np.float64]
 
 
 class Mark(NamedTuple):

@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.pipeline.columns import ACKED_NS, EMPTY_NS, HANDED_NS, RECEIVED_NS, SENT_NS
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.rows import numbers
 
 _ROLES: Final = {"sent": "producer", "received": "consumer"}
-_TOLD_BY: Final = {"sent": "handed_ns", "received": "empty_ns"}
+_TOLD_BY: Final = {"sent": HANDED_NS, "received": EMPTY_NS}
 
 
 def with_gaps(rows: DataFrame, kind: str, bronze: Bronze) -> DataFrame:
@@ -37,11 +38,11 @@ def with_gaps(rows: DataFrame, kind: str, bronze: Bronze) -> DataFrame:
         return f"greatest({found[0]}, coalesce({found[1]}, 0L))"
 
     if kind == "received":
-        filled = {"empty_ns": f"received_ns - ({gap('received_ns', -1)})"}
+        filled = {EMPTY_NS: f"received_ns - ({gap(RECEIVED_NS, -1)})"}
     else:
         filled = {
-            "handed_ns": f"sent_ns + ({gap('sent_ns', 1)})",
-            "polled_ns": f"acked_ns - ({gap('acked_ns', -1)})",
+            HANDED_NS: f"sent_ns + ({gap(SENT_NS, 1)})",
+            "polled_ns": f"acked_ns - ({gap(ACKED_NS, -1)})",
         }
     return rows.withColumns({name: F.expr(each) for name, each in filled.items()}).drop("gaps")
 

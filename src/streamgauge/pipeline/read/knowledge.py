@@ -7,6 +7,16 @@ from streamgauge.delivery.rows import MeasureSpan, Passage
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.pipeline.columns import (
+    ACKED_NS,
+    DUE_NS,
+    EMPTY_NS,
+    HANDED_NS,
+    PROCESSED_NS,
+    RECEIVED_NS,
+    RETURNED_NS,
+    SENT_NS,
+)
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.gaps import knows_gaps
 from streamgauge.pipeline.read.silver import Span
@@ -15,8 +25,8 @@ from streamgauge.scenario.profile.model import CLOSED, Delay, PipelineProfile
 
 _CLOCKS = {"append": "append_ms", "create": "created_ms"}
 _TIMES = (
-    ("sent", "sent_ns"), ("sent", "acked_ns"), ("received", "received_ns"), ("received", "processed_ns"),
-    ("polls", "returned_ns"), ("lag", "at_ns"), ("resources", "at_ns"),
+    ("sent", SENT_NS), ("sent", ACKED_NS), ("received", RECEIVED_NS), ("received", PROCESSED_NS),
+    ("polls", RETURNED_NS), ("lag", "at_ns"), ("resources", "at_ns"),
 )  # fmt: skip
 
 
@@ -101,43 +111,35 @@ class Knowledge:
 
 def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
     """What run.json and the footers tell."""
-    intact = bronze.extent("received", "intact")
     profile = recorded_profile(facts.profile, facts.scenario)
     load, consume, piped = profile.load, profile.consume, profile.pipeline
     processing = profile.processing
-    says_nothing = piped is not None and not piped.keeps_content
     groups = sorted(group.id for group in facts.groups)
     passage = _passage(facts, piped, groups)
     consumes = consume is not None or bronze.rows("received") > 0
     unsettled = _may_be_unsettled(bronze)
-    acked = bronze.extent("sent", "error").nulls + bronze.extent("sent", "sent_ns").nulls == bronze.rows("sent")
+    acked = bronze.extent("sent", "error").nulls + bronze.extent("sent", SENT_NS).nulls == bronze.rows("sent")
     return Knowledge(
         loads=load is not None or bronze.rows("sent") > 0,
         groups=tuple(group for group in groups if passage is None or group != passage.query)
         or ((0,) if consumes and not groups else ()),
-        scheduled=not bronze.extent("sent", "due_ns").unknown,
+        scheduled=not bronze.extent("sent", DUE_NS).unknown,
         closed=load is not None and load.pace.kind == CLOSED,
-        processing=processing is not None or not bronze.extent("received", "processed_ns").unknown,
+        processing=processing is not None or not bronze.extent("received", PROCESSED_NS).unknown,
         drops=processing is not None and processing.drops,
         delays=processing.delays if processing else (),
         slots=processing.slots if processing else 1,
         reads=frozenset(consume.partitions) if consume and consume.partitions else None,
-        acks=not bronze.extent("sent", "acked_ns").unknown,
+        acks=not bronze.extent("sent", ACKED_NS).unknown,
         acks_0=load is not None and load.acks == "0",
         transactional=not bronze.extent("sent", "transaction").unknown,
         read_committed=consume is None or consume.read_committed,
         cycle_ns=max(sum(each.for_ns for each in load.pace.then) if load else 0, (piped.every_ns or 0) if piped else 0),
-        tells_bounds=not bronze.extent("sent", "handed_ns").unknown
-        or not bronze.extent("received", "empty_ns").unknown
-        or knows_gaps(bronze),
+        tells_bounds=_tells_bounds(bronze),
         leaves_in_client=processing is not None or (consume is not None and consume.per_second is not None),
-        all_sound=(
-            bronze.extent("received", "producer").nulls == 0
-            and bronze.extent("received", "seq").nulls == 0
-            and (intact.unknown or intact.low is True or says_nothing)
-        ),
+        all_sound=_all_sound(bronze, piped),
         dead=frozenset(
-            number for worker in facts.workers if worker.role == "consumer" and worker.died for number in worker.numbers
+            number for each in facts.workers if each.role == "consumer" and each.died for number in each.numbers
         ),
         policy=profile.backpressure is not None,
         every_ns=profile.lag_every_ns or NS_PER_SECOND,
@@ -157,6 +159,19 @@ def _passage(facts: RunFacts, piped: PipelineProfile | None, groups: Sequence[in
         return None
     topics = sorted(topic.id for topic in facts.topics) or [0]
     return Passage(topics[0], topics[-1], groups[-1], piped.does)
+
+
+def _tells_bounds(bronze: Bronze) -> bool:
+    """Whether rows tell when messages were handed over and polls were empty, or samples tell gaps between polls."""
+    by_row = not bronze.extent("sent", HANDED_NS).unknown or not bronze.extent("received", EMPTY_NS).unknown
+    return by_row or knows_gaps(bronze)
+
+
+def _all_sound(bronze: Bronze, piped: PipelineProfile | None) -> bool:
+    """Whether every delivery has a stamp, and content that is intact, or of which a job leaves nothing to be said."""
+    intact = bronze.extent("received", "intact")
+    has_stamp = bronze.extent("received", "producer").nulls == 0 and bronze.extent("received", "seq").nulls == 0
+    return has_stamp and (intact.unknown or intact.low is True or (piped is not None and not piped.keeps_content))
 
 
 def _may_be_unsettled(bronze: Bronze) -> bool:
@@ -183,7 +198,7 @@ def span_of(facts: RunFacts, bronze: Bronze) -> Span:
     of what lies after its last row.
     """
     extents = [bronze.extent(kind, column) for kind, column in _TIMES]
-    dues = bronze.extent("sent", "due_ns")
+    dues = bronze.extent("sent", DUE_NS)
     seen = [each.high for each in extents if each.high is not None]
     begun = [each.low for each in (*extents, dues) if each.low is not None]
     first = min((phase.from_ns for phase in facts.phases), default=min(begun, default=facts.monotonic_ns))

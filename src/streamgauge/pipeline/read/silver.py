@@ -20,7 +20,7 @@ from streamgauge.domain import events
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.latency.buckets import Int64s
-from streamgauge.pipeline.columns import IS_STAMPED
+from streamgauge.pipeline.columns import DUE_NS, EMPTY_NS, HANDED_NS, IS_STAMPED, PROCESSED_NS, RECEIVED_NS, SENT_NS
 from streamgauge.pipeline.read.rows import Row, Rows
 from streamgauge.scenario.profile.model import PipelineProfile
 
@@ -75,15 +75,15 @@ def messages(sent: DataFrame, measure: MeasureSpan, outcomes: DataFrame | None =
         acked = f"""case when transaction is null or outcome = '{events.COMMITTED}' then {ACKED}
             when outcome = '{events.ABORTED}' then {ABORTED} else {UNDECIDED} end"""
     return sent.selectExpr(
-        "topic", "producer", "seq", "partition", "offset", "due_ns", "sent_ns", "size_bytes", "error",
-        "handed_ns", "polled_ns",
+        "topic", "producer", "seq", "partition", "offset", DUE_NS, SENT_NS, "size_bytes", "error",
+        HANDED_NS, "polled_ns",
         "if(error is null, acked_ns, null) as acked_ns",
         "if(admitted_ns is null, null, greatest(admitted_ns, due_ns)) as let_go_ns",
         f"""case when error is null then {acked} when error = '{UNSENT}' then {NEVER_SENT}
             when error = '{FATE_UNKNOWN}' then {UNSETTLED} else {FAILED} end as fate""",
         f"{PLACE} as place",
         f"{tick('coalesce(due_ns, sent_ns)', measure)} as selected",
-        f"{tick('sent_ns', measure)} as sent_tick",
+        f"{tick(SENT_NS, measure)} as sent_tick",
         f"{tick('coalesce(acked_ns, sent_ns)', measure)} as settled_tick",
     )  # fmt: skip
 
@@ -105,25 +105,25 @@ def deliveries(
     are then selected by when they were received, and `recorded_ns` is what the record says of its own time.
     Of what was `piped`, `append_ms` is in the rows, too; where the content is another, its checksum says nothing.
     """
-    done = "processed_ns" if processing else "received_ns"
+    done = PROCESSED_NS if processing else RECEIVED_NS
     done = f"coalesce({done}, if(started_ns is null, received_ns, null))" if drops else done
     processed = "processed_ns is not null" if processing else "true"
     selected, recorded = "coalesce(due_ns, sent_ns, received_ns)", "cast(null as bigint)"
     if ahead_ns is not None:
-        selected, recorded = "received_ns", f"coalesce(append_ms, created_ms) * {NS_PER_MS} - {ahead_ns}L"
+        selected, recorded = RECEIVED_NS, f"coalesce(append_ms, created_ms) * {NS_PER_MS} - {ahead_ns}L"
     if piped is not None and not piped.keeps_content:
         received = received.withColumn("intact", F.expr("cast(null as boolean)"))
     return received.selectExpr(
         *(["append_ms"] if piped is not None else []),
-        "topic", "group", "consumer", "poll", "producer", "seq", "partition", "offset", "due_ns", "sent_ns",
-        "received_ns", "started_ns", "processed_ns", "size_bytes", "intact", "empty_ns", f"{recorded} as recorded_ns",
+        "topic", "group", "consumer", "poll", "producer", "seq", "partition", "offset", DUE_NS, SENT_NS,
+        RECEIVED_NS, "started_ns", PROCESSED_NS, "size_bytes", "intact", EMPTY_NS, f"{recorded} as recorded_ns",
         f"{processed} as processed",
         f"{IS_STAMPED} and coalesce(intact, true) as sound",
         f"{PLACE} as place",
         f"{done} as done_ns",
         f"{tick(selected, measure)} as selected",
-        f"{tick('sent_ns', measure)} as sent_tick",
-        f"{tick('received_ns', measure)} as received_tick",
+        f"{tick(SENT_NS, measure)} as sent_tick",
+        f"{tick(RECEIVED_NS, measure)} as received_tick",
         f"{tick(done, measure)} as done_tick",
     )  # fmt: skip
 

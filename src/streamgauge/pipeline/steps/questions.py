@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.pipeline.audit import accounts, judging, repeats, source, transactions, unsettled
 from streamgauge.pipeline.audit.audit import Findings
-from streamgauge.pipeline.columns import CLASS, DELIVERY, GROUP, SELECTED, SENT_TICK, TOPIC
+from streamgauge.pipeline.columns import CLASS, DELIVERY, GROUP, SELECTED, SENT_NS, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics import expressions, processing, throughput, which
 from streamgauge.pipeline.metrics.aggregates.histogram import Value, histogram
 from streamgauge.pipeline.metrics.aggregates.sums import Sums
@@ -173,7 +173,7 @@ def _ages_of_undelivered(run: Inputs, classes: DataFrame) -> pa.Table | None:
         "*",
         f"{silver.PLACE} as place",
         f"{silver.tick('coalesce(due_ns, sent_ns)', measure)} as {SELECTED}",
-        f"{silver.tick('sent_ns', measure)} as {SENT_TICK}",
+        f"{silver.tick(SENT_NS, measure)} as {SENT_TICK}",
     )
     return _ages(run, never, [name for name in which.censored_metrics(knows) if name not in expressions.ACK])
 

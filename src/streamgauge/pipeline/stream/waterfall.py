@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import Buckets, summarise
-from streamgauge.pipeline.columns import IS_MEASURED, IS_STAMPED, PRODUCER, SELECTED, SEQ
+from streamgauge.pipeline.columns import DUE_NS, IS_MEASURED, IS_STAMPED, PRODUCER, RECEIVED_NS, SELECTED, SENT_NS, SEQ
 from streamgauge.pipeline.metrics.aggregates.histogram import Counts, Value, histogram
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS, Sums, sums
 from streamgauge.pipeline.metrics.expressions import stage_width
@@ -42,7 +42,7 @@ from streamgauge.pipeline.stream.stages import (
 
 METRICS: Final = (*STAGES, WHOLE)
 _COLUMNS: Final = {
-    DUE: "due_ns", SENT: "sent_ns", SOURCE: "source_ns", BATCH: "batch_ns", SINK: "sink_ns", RECEIVED: "received_ns"
+    DUE: DUE_NS, SENT: SENT_NS, SOURCE: "source_ns", BATCH: "batch_ns", SINK: "sink_ns", RECEIVED: RECEIVED_NS
 }  # fmt: skip
 """The column of each edge."""
 _WHY_NULL: Final[Mapping[str, str]] = {

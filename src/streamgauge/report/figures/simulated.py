@@ -7,8 +7,8 @@ from typing import Any, Final
 import altair as alt
 import vl_convert
 
-from streamgauge.control.simulate import Row, Simulated
-from streamgauge.control.simulation import Model
+from streamgauge.control.simulate import Simulated, SimulatedMoment
+from streamgauge.control.simulation import LagModel
 from streamgauge.control.theory import Law
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.figures.catalogue import FILE_WIDTH, PNG_SCALE
@@ -22,7 +22,7 @@ _PAUSES: Final = "pauses"
 _COLORS: Final = {"committed lag": COLORS["blue"], "outstanding": COLORS["violet"], "worst partition": COLORS["teal"]}
 
 
-def simulated(found: Simulated, model: Model, theory: Sequence[Law]) -> Figure:
+def simulated(found: Simulated, model: LagModel, theory: Sequence[Law]) -> Figure:
     """Committed lag, what is outstanding, and the lag of the worst partition; pauses are shaded."""
     about = "Committed lag of all partitions and of the worst one, and messages sent and not processed. "
     about += "Dashed: limits of the policy, and the theoretical peak. Shaded: producers are paused."
@@ -41,7 +41,7 @@ def simulated(found: Simulated, model: Model, theory: Sequence[Law]) -> Figure:
     return Figure("simulated-lag", "Lag, simulated", about, chart, {name: rows for name, rows in data.items() if rows})
 
 
-def _points(row: Row) -> list[dict[str, Any]]:
+def _points(row: SimulatedMoment) -> list[dict[str, Any]]:
     values = (row.lag, row.outstanding, row.worst_lag)
     return [
         {"s": row.at_ns / NS_PER_SECOND, "series": series, "messages": value}
@@ -49,7 +49,7 @@ def _points(row: Row) -> list[dict[str, Any]]:
     ]
 
 
-def _limits(model: Model, theory: Sequence[Law]) -> list[dict[str, Any]]:
+def _limits(model: LagModel, theory: Sequence[Law]) -> list[dict[str, Any]]:
     """Lines across, with their names."""
     found: dict[str, float] = {}
     if model.policy and model.policy.hysteresis:
@@ -66,7 +66,7 @@ def _limits(model: Model, theory: Sequence[Law]) -> list[dict[str, Any]]:
     return [{"name": name, "messages": round(value)} for name, value in found.items()]
 
 
-def _pauses(rows: Sequence[Row]) -> list[dict[str, float]]:
+def _pauses(rows: Sequence[SimulatedMoment]) -> list[dict[str, float]]:
     """From when to when producers are paused."""
     spans: list[dict[str, float]] = []
     paused = False
@@ -93,7 +93,7 @@ def _rules() -> tuple[alt.Chart, alt.Chart]:
     return limits.mark_rule(color=COLORS["red"], strokeDash=[5, 4]), names
 
 
-def save_simulated(path: Path, found: Simulated, model: Model, theory: Sequence[Law]) -> None:
+def save_simulated(path: Path, found: Simulated, model: LagModel, theory: Sequence[Law]) -> None:
     """Draw a simulation into a file: SVG, PNG or PDF, as its name ends. Raises AnalysisError where that fails."""
     figure = simulated(found, model, theory)
     spec: Mapping[str, Any] = sized(figure.whole_spec(), width=FILE_WIDTH, config=file_config())

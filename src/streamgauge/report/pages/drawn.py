@@ -21,7 +21,7 @@ _PATHS: Final = {"end_to_end": "end-to-end", "ack": "ack"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Bar:
     """One bar: up to which latency, how long, and for which share of the messages."""
 
     upto: str
@@ -45,14 +45,14 @@ def rate_line(result: Result, signs: Signs) -> str:
     return ""
 
 
-def histogram(result: Result, signs: Signs) -> list[Row]:
+def histogram(result: Result, signs: Signs) -> list[Bar]:
     """A bar for each range of the latency that counts most, under a head; empty where none can be drawn."""
     for path, words in _PATHS.items():
         for kind, figures in getattr(result.latency, path).kinds.items():
             if figures and figures.cdf:
                 trust = result.trust.get(f"latency.{path}.{kind}.p50_ms")
                 doubt = ", not believed" if trust and trust.trust == "not_believed" else ""
-                head = Row("ms", f"{words} {kind} time{doubt}", "messages")
+                head = Bar("ms", f"{words} {kind} time{doubt}", "messages")
                 return [head, *_rows(_shares(figures), signs)]
     return []
 
@@ -82,6 +82,6 @@ def _fewer(shares: list[tuple[str, float]]) -> list[tuple[str, float]]:
     return [(joined[-1][0], sum(share for _, share in joined)), *rest]
 
 
-def _rows(shares: Sequence[tuple[str, float]], signs: Signs) -> list[Row]:
+def _rows(shares: Sequence[tuple[str, float]], signs: Signs) -> list[Bar]:
     most = max((share for _, share in shares), default=0.0)
-    return [Row(upto, bar(share / most, BAR_CELLS, signs), percent(share)) for upto, share in shares]
+    return [Bar(upto, bar(share / most, BAR_CELLS, signs), percent(share)) for upto, share in shares]

@@ -167,7 +167,7 @@ class _Latency:
         return table
 
 
-def _histogram(rows: Sequence[drawn.Row]) -> RenderableType:
+def _histogram(rows: Sequence[drawn.Bar]) -> RenderableType:
     table = Table.grid(padding=(0, GAP))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)

@@ -35,6 +35,9 @@ class MeasuredBroker(Section):
     """Names of the embedded brokers' processes, as in `resources`."""
     modelled: bool = False
     """Whether it was the model of a calibration, and no Kafka."""
+    class_archive: bool | None = None
+    """Whether the embedded broker started from an archive of its classes (Java's class data sharing); null if that is
+    not known. Runs that are compared should agree."""
 
 
 class UsedCalibration(Section):

@@ -29,7 +29,7 @@ INVENTED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class PlantedLoad:
     """What one producer sent, had it been punctual."""
 
     due_ns: Int64s
@@ -97,7 +97,7 @@ class Compared:
 NAMES: Final = tuple(f"{kind}.{figure}" for kind in KINDS for figure in FIGURES)
 
 
-def planted(loads: Sequence[Load], from_ns: int, to_ns: int, ended_ns: int) -> Figures:
+def planted(loads: Sequence[PlantedLoad], from_ns: int, to_ns: int, ended_ns: int) -> Figures:
     """What is to be measured of messages that are due in `[from_ns, to_ns)`, and counted of all.
 
     A message that is lost counts with its age when the drain ended, `ended_ns`, as it does in a result.

@@ -16,11 +16,12 @@ from streamgauge.modelled.broker import ModelledBroker
 from streamgauge.modelled.memory import Shape
 from streamgauge.processes.disk import reserve
 from streamgauge.processes.jvm.java import Java
+from streamgauge.processes.patience import Progress
 from streamgauge.processes.scratch import CALIBRATION, Scratch
 from streamgauge.record.facts import machine, read_facts, versions
 from streamgauge.runs import archives
 from streamgauge.runs.analysis import answered
-from streamgauge.runs.calibrate.compared import Compared, Load, measured, planted
+from streamgauge.runs.calibrate.compared import Compared, PlantedLoad, measured, planted
 from streamgauge.runs.calibrate.planned import SIZE_BYTES, Planned
 from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.conduct.producers import sending_of
@@ -30,7 +31,6 @@ from streamgauge.runs.request.request import Request
 from streamgauge.runs.rows.recover import alone
 from streamgauge.verdict.calibration import Calibration, machine_of
 
-Progress = Callable[[str], None]
 Beside = Callable[[Path], contextlib.AbstractContextManager[object]]
 """What happens beside one run; it is given a folder on the disk that takes the rows."""
 
@@ -126,7 +126,7 @@ def _compared(plan: Planned, folder: RunFolder, taken: Sequence[int], progress: 
     for producer, (count, model) in enumerate(zip(taken, plan.models, strict=True)):
         pacer = sending_of(scenario, load, producer, None).pacer
         assert pacer
-        loads.append(Load(facts.phases[0].from_ns + pacer.due_ns(0, count), model))
+        loads.append(PlantedLoad(facts.phases[0].from_ns + pacer.due_ns(0, count), model))
     truth = planted(loads, measure.from_ns, measure.to_ns, facts.drain_ended_ns)
     checks = (each for each in result.verdict.checks if each.about == "instrument" and each.status == "fail")
     failed = tuple(check.name for check in checks)

@@ -13,6 +13,7 @@ from streamgauge.domain.look import Look
 from streamgauge.engine.supervise.local import LocalLauncher, memory_folder
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.supervisor import Supervisor
+from streamgauge.processes.patience import Progress
 from streamgauge.record.facts import write_facts
 from streamgauge.record.parts import close_left_open, hold
 from streamgauge.runs.conduct import facts as run_facts
@@ -28,7 +29,6 @@ from streamgauge.runs.rows.parent import Stands, ask_stands, record_changes, rec
 from streamgauge.runs.rows.recover import own, sweep
 from streamgauge.runs.rows.settle import settle, sources_of_jobs
 
-Progress = Callable[[str], None]
 Watch = Callable[[Look], None]
 AfterLoad = Callable[[RunFolder, int], None]
 OpenTarget = Callable[

@@ -25,56 +25,57 @@ def consumers_of(
     scenario: Scenario, consume: Consume, identity: Identity, connection: Settings, run: Path, opens: OpenReader
 ) -> list[ConsumerJob]:
     """The jobs of all processes that consume; `run` is the run folder, where a pipeline may write a table."""
-    load, table = scenario.load, table_folder(scenario, run)
+    table = table_folder(scenario, run)
     # A table is read where it is.
     topics = (*scenario.sent_topics, str(table)) if table else scenario.topic_names
     settings = {**FETCH_BACKOFF, **connection, **consumer_settings(consume)}
-    members = []
-    for number in range(consume.consumers * consume.groups):
-        group, place = divmod(number, consume.consumers)
-        dealt_out = consume.partitions_of(place)
-        members.append(
-            ConsumerMember(
-                client=ClientSpec(
-                    worker=f"consumer-{number}",
-                    topics=topics,
-                    settings={
-                        **settings,
-                        "group.id": identity.groups(scenario)[group],
-                        # Every partition has a committed offset; without one something is wrong and must not be hidden.
-                        "auto.offset.reset": "error",
-                        "client.id": f"{identity.id}-consumer-{number}",
-                    },
-                    stamp_in_header=_stamp_in_header(scenario),
-                    assigned=None
-                    if dealt_out is None
-                    else tuple((topic, each) for topic in scenario.read_topics for each in dealt_out),
-                    reads=scenario.read_topics,
-                    # What somebody else sends may be transactions, whose ends lie where no message is.
-                    sees_ends=load is None or load.transactions is not None,
-                ),
-                reading=Reading(tag=identity.tag if load else None, verify_every=_verify_every(scenario)),
-                consuming=Consuming(
-                    topics=scenario.topic_names,
-                    partitions=scenario.topic.partitions,
-                    handling=handling_of(consume.processing) if consume.processing else None,
-                    buffer=consume.buffer,
-                    commit=_commit(consume.commit),
-                    per_second=consume.rate_per_consumer,
-                    seed=scenario.seed,
-                    who=(group, place),
-                ),
-                group=group,
-                number=number,
-            )
-        )
+    members = [
+        _member(scenario, consume, identity, number, topics, settings)
+        for number in range(consume.consumers * consume.groups)
+    ]
     credit = scenario.backpressure.credit if scenario.backpressure else None
     # Behind a pipeline it is the query that says what is done with.
     tells = credit is not None and scenario.pipeline is None
-    parts = dealt(members, consume.processes)
-    return [
-        ConsumerJob(TableConsumer if table else opens, part, hold=load is None, tells_progress=tells) for part in parts
-    ]
+    opened, hold = TableConsumer if table else opens, scenario.load is None
+    return [ConsumerJob(opened, part, hold, tells) for part in dealt(members, consume.processes)]
+
+
+def _member(
+    scenario: Scenario, consume: Consume, identity: Identity, number: int, topics: tuple[str, ...], settings: Settings
+) -> ConsumerMember:
+    """One consumer: its client, what it reads, and what it does with messages."""
+    group, place = divmod(number, consume.consumers)
+    load, dealt_out = scenario.load, consume.partitions_of(place)
+    own = {
+        "group.id": identity.groups(scenario)[group],
+        # Every partition has a committed offset; without one something is wrong and must not be hidden.
+        "auto.offset.reset": "error",
+        "client.id": f"{identity.id}-consumer-{number}",
+    }
+    client = ClientSpec(
+        worker=f"consumer-{number}",
+        topics=topics,
+        settings={**settings, **own},
+        stamp_in_header=_stamp_in_header(scenario),
+        assigned=None
+        if dealt_out is None
+        else tuple((topic, each) for topic in scenario.read_topics for each in dealt_out),
+        reads=scenario.read_topics,
+        # What somebody else sends may be transactions, whose ends lie where no message is.
+        sees_ends=load is None or load.transactions is not None,
+    )
+    consuming = Consuming(
+        topics=scenario.topic_names,
+        partitions=scenario.topic.partitions,
+        handling=handling_of(consume.processing) if consume.processing else None,
+        buffer=consume.buffer,
+        commit=_commit(consume.commit),
+        per_second=consume.rate_per_consumer,
+        seed=scenario.seed,
+        who=(group, place),
+    )
+    reading = Reading(tag=identity.tag if load else None, verify_every=_verify_every(scenario))
+    return ConsumerMember(client=client, reading=reading, consuming=consuming, group=group, number=number)
 
 
 def _commit(asked: CommitWay | Commit) -> str | CommitEvery:

@@ -29,7 +29,7 @@ def make_folder(out: Path, run_id: str) -> RunFolder:
         folder.logs.mkdir()
         folder.events.mkdir()
         return folder
-    raise BadInput.single(f"--out {out}", "already has 1,000 runs of this second", "Name another folder")
+    raise BadInput.single(f"--out {out}", "contains 1,000 runs with this timestamp", "Name another folder")
 
 
 def left_in_vain(folder: RunFolder) -> str:

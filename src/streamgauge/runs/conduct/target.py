@@ -18,10 +18,9 @@ from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.prime import PRIME_SECONDS, prime
 from streamgauge.modelled.broker import ModelledBroker
 from streamgauge.processes.jvm.java import Java
+from streamgauge.processes.patience import Progress
 from streamgauge.runs.conduct.waiting import IN_VAIN, Waiting
 from streamgauge.scenario import Setting
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KeyPlace:
     """Where a key belongs: a path of the scenario, or what else to do."""
 
     path: str = ""
@@ -73,20 +73,20 @@ def option_fault(option: str, value: str | None) -> Fault | None:
     return Fault(option, "no such option", f"Use {listed(ways, 'or')}" if ways else found[0].instead)
 
 
-def places_of(above: Path, name: str) -> tuple[Place, ...]:
+def places_of(above: Path, name: str) -> tuple[KeyPlace, ...]:
     """Where a key that was written below `above` belongs; several where that is not clear, none where nobody knows."""
     plain = _plain(name)
     if "." in name and is_path((*above, *name.split("."))):
-        return (Place(instead=f"Write it as `{_nested(name.split('.'))}`"),)
+        return (KeyPlace(instead=f"Write it as `{_nested(name.split('.'))}`"),)
     if place := _others().get(_plain("".join((*above[-1:], name)))) or _others().get(plain):
         return (place,)
     if owned := _owned().get(plain):
-        return (Place(instead=owned),)
+        return (KeyPlace(instead=owned),)
     if name.startswith(SECURITY):
-        return (Place(instead=CLIENT_CONFIG),)
+        return (KeyPlace(instead=CLIENT_CONFIG),)
     if setting := _client_setting(above, name):
-        return (Place(setting),)
-    return tuple(Place(".".join(each)) for each in _in_model(above, plain))
+        return (KeyPlace(setting),)
+    return tuple(KeyPlace(".".join(each)) for each in _in_model(above, plain))
 
 
 def is_path(keys: Sequence[str]) -> bool:
@@ -119,7 +119,7 @@ def _fault(path: Sequence[str], mend: str) -> Fault:
     return Fault(".".join(path), "no such key", mend)
 
 
-def _place(places: Sequence[Place], value: object) -> str:
+def _place(places: Sequence[KeyPlace], value: object) -> str:
     """What mends a key that belongs elsewhere."""
     if places[0].instead:
         return places[0].instead
@@ -192,12 +192,12 @@ def _leaves(value: object) -> Iterator[Path]:
             yield (str(key), *tail)
 
 
-def _setting(place: Place, value: str | None) -> str:
+def _setting(place: KeyPlace, value: str | None) -> str:
     """`load.rate=20k/s`, fit for a shell."""
     return shlex.quote(one_line(mask_setting(f"{place.path}={_given(place, value)}")))
 
 
-def _given(place: Place, value: str | None) -> str:
+def _given(place: KeyPlace, value: str | None) -> str:
     if value is None:
         return "..."
     return f"{value}{place.unit}" if re.fullmatch(r"\d+(\.\d+)?", value) else value
@@ -249,11 +249,11 @@ def _index() -> Mapping[str, list[Path]]:
 
 
 @cache
-def _others() -> Mapping[str, Place]:
-    found: dict[str, Place] = {}
+def _others() -> Mapping[str, KeyPlace]:
+    found: dict[str, KeyPlace] = {}
     for place, names in OTHER_NAMES.items():
         path, _, unit = place.partition("=")
-        meant = Place(instead=place) if place.startswith(("Use ", "Write ")) else Place(path, unit)
+        meant = KeyPlace(instead=place) if place.startswith(("Use ", "Write ")) else KeyPlace(path, unit)
         found |= {_plain(name): meant for name in names.split()}
     return found
 

@@ -8,7 +8,7 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.values import Count, Duration, OneOf, ScenarioPart
 
-Between = Annotated[Duration, Field(ge=NS_PER_MS, le=60 * NS_PER_SECOND)]
+PollInterval = Annotated[Duration, Field(ge=NS_PER_MS, le=60 * NS_PER_SECOND)]
 
 
 class Hysteresis(ScenarioPart):
@@ -18,7 +18,7 @@ class Hysteresis(ScenarioPart):
     """Committed lag above which all producers pause."""
     resume_lag: Count | None = Field(default=None, ge=1)
     """Committed lag below which they resume; half of `max_lag` by default."""
-    poll: Between = Field(default="200ms", validate_default=True)
+    poll: PollInterval = Field(default="200ms", validate_default=True)
     """Interval of decisions, 1ms to 60s."""
     held: Literal["keep", "drop"] = "keep"
     """Messages due while producers are paused: `keep` sends them afterwards, with their original due times; `drop`
@@ -41,7 +41,7 @@ class Credit(ScenarioPart):
 
     limit: Count = Field(ge=1)
     """Maximum of outstanding messages."""
-    poll: Between = Field(default="1ms", validate_default=True)
+    poll: PollInterval = Field(default="1ms", validate_default=True)
     """Interval of decisions, 1ms to 60s."""
 
 

@@ -87,14 +87,14 @@ Limit = Annotated[
         }
     ),
 ]
-Start = Annotated[
+StartPosition = Annotated[
     str,
     BeforeValidator(_start),
     WithJsonSchema({"type": "string", "x-form": "start", "examples": [*_STARTS, "2026-11-21T10:00:00Z"]}),
 ]
 Partition = Annotated[int, Field(ge=0, lt=10_000, strict=True)]
 Partitions = Annotated[tuple[Partition, ...], BeforeValidator(_listed), AfterValidator(_dealt)]
-Order = Literal["loop", "partitions", "slots"]
+ProcessingOrder = Literal["loop", "partitions", "slots"]
 
 
 class Change(ScenarioPart):
@@ -124,7 +124,7 @@ class Processing(ScenarioPart):
     function: str | None = Field(default=None, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
     """Your own function, called with value and key of each message in the poll loop, like `package.module:name`;
     needs `--trust FOLDER` or `--allow-code`."""
-    order: Order = "loop"
+    order: ProcessingOrder = "loop"
     """Concurrency: `loop`, one message after another; `partitions`, one message of each assigned partition at a time;
     `slots`, up to `slots` messages of any partition."""
     slots: int = Field(default=1, ge=1, le=MAX_SLOTS, strict=True)
@@ -201,7 +201,7 @@ class Consume(ScenarioPart):
     commit: Annotated[Annotated[CommitWay, Tag(PLAIN)] | Annotated[Commit, Tag(MADE)], EITHER] = "auto"
     """When offsets of processed messages are committed: `auto`, at the client's interval; `batch`, after the
     messages of each poll; `never`; `{messages: 1000}` or `{interval: 1s}`, optionally with `asynchronous: true`."""
-    start: Start = "auto"
+    start: StartPosition = "auto"
     """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
     or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
     partitions: Partitions | None = None

@@ -218,7 +218,7 @@ class SizeExtent(NamedTuple):
 
 
 def extent_of(size: Sizes) -> SizeExtent:
-    """Between which bounds sizes lie; a fixed size is a range of one."""
+    """Between which bounds sizes lie; a fixed size is a range of one. TypeError for an unknown distribution."""
     if isinstance(size, int):
         return SizeExtent(size, size, size)
     match size.chosen:

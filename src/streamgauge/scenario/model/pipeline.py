@@ -25,7 +25,7 @@ AVAILABLE_NOW: Final = "available-now"
 REAL_TIME: Final = "real-time"
 CLIENT: Final = "client"
 
-Between = Annotated[Duration, Field(ge=100 * NS_PER_MS)]
+Period = Annotated[Duration, Field(ge=100 * NS_PER_MS)]
 
 
 def _named(value: object) -> object:
@@ -52,7 +52,7 @@ class Filter(ScenarioPart):
 class Count_(ScenarioPart):  # noqa: N801 - `Count` is a number here
     """Counts by key in windows of event time, output at every change."""
 
-    window: Between = Field(default="10s", validate_default=True)
+    window: Period = Field(default="10s", validate_default=True)
     """Duration of a window, at least 100ms."""
     watermark: Duration = Field(default="5s", validate_default=True)
     """Watermark delay: how late a message may be and still be counted."""
@@ -75,7 +75,7 @@ class Dedup(ScenarioPart):
 class LogAlert(ScenarioPart):
     """Alerts from access log lines: the share of errors in a closed window, if it is too high."""
 
-    window: Between = Field(default="10s", validate_default=True)
+    window: Period = Field(default="10s", validate_default=True)
     """Duration of a window, at least 100ms."""
     watermark: Duration = Field(default="5s", validate_default=True)
     """Watermark delay: how late a line may be and still be counted."""
@@ -86,7 +86,7 @@ class LogAlert(ScenarioPart):
 class FeatureStore(ScenarioPart):
     """Aggregates by key of closed windows: count, sum and mean of sizes, first and last time."""
 
-    window: Between = Field(default="10s", validate_default=True)
+    window: Period = Field(default="10s", validate_default=True)
     """Duration of a window, at least 100ms."""
     watermark: Duration = Field(default="5s", validate_default=True)
     """Watermark delay: how late a message may be and still be counted."""
@@ -162,7 +162,7 @@ DOES: Final[Mapping[str, Does]] = {
 class MicroBatch(ScenarioPart):
     """Spark's micro-batches."""
 
-    every: Between | None = None
+    every: Period | None = None
     """Trigger interval, at least 100ms; as fast as possible by default."""
 
 
@@ -224,7 +224,7 @@ def _master(value: str) -> str:
 class BatchTime(ScenarioPart):
     """A batch limit that is adjusted to a target duration while the query runs."""
 
-    batch: Between
+    batch: Period
     """Target duration of a batch, at least 100ms."""
     begin: Annotated[Count, Field(ge=1)] = Field(default=1_000, validate_default=True)
     """Initial limit of messages in a batch."""

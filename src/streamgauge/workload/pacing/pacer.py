@@ -3,10 +3,7 @@
 from bisect import bisect_left
 from typing import Final, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Int64s = NDArray[np.int64]
+from streamgauge.domain.latency.buckets import Int64s as Int64s
 
 NEVER: Final = 1 << 62
 """Due time of the messages beyond the end of a schedule: 146 years."""

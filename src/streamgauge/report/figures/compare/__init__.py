@@ -1,6 +1,7 @@
 """Figures that compare runs: pure functions from results, each with a label, to charts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from streamgauge.report.figures.compare.engines import engines
 from streamgauge.report.figures.compare.over_time import baseline_timeline, burst_summary, burst_timeline
@@ -14,6 +15,7 @@ from streamgauge.report.figures.compare.recoveries import cdfs, recoveries
 from streamgauge.report.figures.compare.runs import LabelledRun, bursts, by_policy, checked, differing
 from streamgauge.report.figures.compare.settings import acks, codecs, compression, payloads, ratios, sizes
 from streamgauge.report.figures.drawing.figure import Figure, Row
+from streamgauge.result.comparing import archives_differ
 
 __all__ = [
     "LabelledRun",
@@ -44,7 +46,8 @@ def compare(results: Sequence[LabelledRun], offline: Sequence[Row] = ()) -> dict
     sets are among them, that with the most different values is shown; so are runs that differ in their backpressure.
     Runs with bursts have figures of their own; all others have the timeline. Runs that had to recover have theirs, with
     the latency of all, and pipelines with several engines theirs. `offline` are rows as `compression` takes them.
-    ValueError where there is no result, or two have the same label.
+    Where the brokers were not started alike, each figure says so. ValueError where there is no result, or two have the
+    same label.
     """
     runs = checked(results)
     bursty = [run for run in runs if bursts(run)]
@@ -58,7 +61,9 @@ def compare(results: Sequence[LabelledRun], offline: Sequence[Row] = ()) -> dict
         *(draw(found) for draw in (burst_timeline, burst_summary) for found in (bursty,) if found),
         *(compression(found) for found in (offline,) if found),
     ]
-    return {figure.name: figure for figure in drawn if figure.missing is None}
+    warning = archives_differ({run.label: run.result.run.broker.class_archive for run in runs})
+    said = [replace(figure, about=f"{figure.about} {warning}") if warning else figure for figure in drawn]
+    return {figure.name: figure for figure in said if figure.missing is None}
 
 
 _SETTINGS = {"codec": codecs, "payload": payloads, "acks": acks, "size": sizes}

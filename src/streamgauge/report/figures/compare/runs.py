@@ -1,11 +1,10 @@
 """Runs to be compared: results with labels, which of them differ in one setting only, what figures take from them."""
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.text.numbers import listed, significant
@@ -13,19 +12,8 @@ from streamgauge.report.figures.drawing.figure import Row, rounded
 from streamgauge.report.figures.drawing.timeline import KINDS
 from streamgauge.result import Result
 from streamgauge.result.model.latency import LatencyFigures, LatencyPair
+from streamgauge.scenario.comparing import apart, apart_from_policy
 from streamgauge.scenario.profile.model import BURST, LoadProfile
-
-SETTINGS: Final[Mapping[str, Sequence[str]]] = {
-    "codec": ("compression.type", "compression.codec", "compression.level"),
-    "payload": ("payload",),
-    "acks": ("acks", "request.required.acks"),
-    "size": ("size",),
-}
-"""What runs are compared by: keys of `load`, or of its client."""
-_WORDS: Final = ("name", "about", "seed", "expect")
-"""What scenarios may say differently and be the same."""
-_POLICY: Final = ("backpressure", "lag")
-"""What scenarios say of what holds producers back, and of how it is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +60,12 @@ def checked(results: Sequence[LabelledRun]) -> Sequence[LabelledRun]:
 
 def differing(results: Sequence[LabelledRun], setting: str) -> list[LabelledRun]:
     """The runs whose scenarios differ in this setting and in nothing else; none where all have the same."""
-    return _most_different([(*_apart(run.scenario, SETTINGS[setting]), run) for run in results if run.load])
+    return _most_different([(*apart(run.scenario, setting), run) for run in results if run.load])
 
 
 def by_policy(results: Sequence[LabelledRun]) -> list[LabelledRun]:
     """The runs whose scenarios differ in their backpressure and in nothing else; none where all have the same."""
-    keyed = []
-    for run in results:
-        rest = _without(run.scenario, (*_WORDS, *_POLICY)) | {
-            "topic": _without(run.scenario.get("topic", {}), ("name",))
-        }
-        policy = run.scenario.get("backpressure")
-        keyed.append((json.dumps(rest, sort_keys=True), json.dumps(policy, sort_keys=True), run))
-    return _most_different(keyed)
+    return _most_different([(*apart_from_policy(run.scenario), run) for run in results])
 
 
 def _most_different(keyed: Sequence[tuple[str, str, LabelledRun]]) -> list[LabelledRun]:
@@ -98,23 +79,6 @@ def _most_different(keyed: Sequence[tuple[str, str, LabelledRun]]) -> list[Label
 
 def _values(runs: Sequence[tuple[str, LabelledRun]]) -> int:
     return len({value for value, _ in runs})
-
-
-def _apart(scenario: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, str]:
-    """A scenario without some keys of its load and its client, and these alone, both as text that can be compared."""
-    load, topic = scenario["load"], scenario.get("topic", {})
-    client = load.get("client", {})
-    rest = {
-        **_without(scenario, _WORDS),
-        "topic": _without(topic, ("name",)),
-        "load": {**_without(load, keys), "client": _without(client, keys)},
-    }
-    given = {**load, **client}
-    return json.dumps(rest, sort_keys=True), json.dumps([given.get(key) for key in keys])
-
-
-def _without(part: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    return {key: value for key, value in part.items() if key not in keys}
 
 
 def kind_of(results: Sequence[LabelledRun], *paths: str) -> str:

@@ -1,0 +1,45 @@
+"""Which scenarios differ in one setting only: each is split into the value of that setting and all the rest."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+COMPARED: Final[Mapping[str, Sequence[str]]] = {
+    "codec": ("compression.type", "compression.codec", "compression.level"),
+    "payload": ("payload",),
+    "acks": ("acks", "request.required.acks"),
+    "size": ("size",),
+}
+"""What runs are compared by: keys of `load`, or of its client, each with the other names that librdkafka has for it."""
+_WORDS: Final = ("name", "about", "seed", "expect")
+"""What scenarios may say differently and be the same."""
+_POLICY: Final = ("backpressure", "lag")
+"""What scenarios say of what holds producers back, and of how it is looked at."""
+
+
+def apart(scenario: Mapping[str, Any], setting: str) -> tuple[str, str]:
+    """A scenario with a load without one setting of `COMPARED`, and the value of that alone, as comparable text."""
+    keys = COMPARED[setting]
+    load = scenario["load"]
+    client = load.get("client", {})
+    rest = {**_nameless(scenario), "load": {**_without(load, keys), "client": _without(client, keys)}}
+    given = {**load, **client}
+    return _text(rest), json.dumps([given.get(key) for key in keys])
+
+
+def apart_from_policy(scenario: Mapping[str, Any]) -> tuple[str, str]:
+    """A scenario without what holds producers back and how that is looked at, and its policy, as comparable text."""
+    return _text(_without(_nameless(scenario), _POLICY)), _text(scenario.get("backpressure"))
+
+
+def _nameless(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario without what it may say differently and be the same."""
+    return {**_without(scenario, _WORDS), "topic": _without(scenario.get("topic", {}), ("name",))}
+
+
+def _without(part: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if key not in keys}
+
+
+def _text(part: object) -> str:
+    return json.dumps(part, sort_keys=True)
