@@ -13,9 +13,9 @@ from streamgauge.runs.conduct.waiting import IN_VAIN
 def make_folder(out: Path, run_id: str) -> RunFolder:
     """A new run folder below `out`; a second run within the same second gets a number.
 
-    Raises BadInput if it cannot be made.
+    Raises BadInput if it cannot be created, or if there are 1,000 already.
     """
-    for attempt in range(1, 1000):
+    for attempt in range(1, 1001):
         root = out / (run_id if attempt == 1 else f"{run_id}-{attempt}")
         try:
             root.mkdir(parents=True)
