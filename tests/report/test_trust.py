@@ -8,6 +8,8 @@ from tests.report.conftest import Make, bounds
 
 from streamgauge.report.assemble.result import assemble
 from streamgauge.result.model.trust import FigureTrust, Trust
+from streamgauge.verdict import exit_code
+from streamgauge.verdict.exits import Exit
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -177,3 +179,23 @@ def test_without_bounds_no_latency_is_believed(make: Make, change: Any, because:
 
     assert because in found[P50].because[0]
     assert (found[P50].trust, found[SENT].trust) == ("not_believed", "believed")
+
+
+def stressing(facts: Row, tables: Tables) -> None:
+    """Nothing is sent or received; connections are opened 50 times a second, and 40 were."""
+    facts["scenario"] = {"topic": {"partitions": 12}, "load": "off", "consume": "off", "connections": {"open": "50/s"}}
+    tables["latency"] = tables["bounds"] = tables["schedule_delay"] = tables["delivery"] = []
+    row = {"kind": "open", "duration_ns": 10**10, "target_per_second": 50.0, "made": 400, "failed": 0, "exhausted": 0}
+    row |= {"per_second": 40.0, "p50_ms": 2.0, "p99_ms": 4.0, "max_ms": 9.0, "under_way": 0.1, "at_once": 8}
+    row |= {f"schedule_delay_{name}_ms": 2_000.0 for name in ("p50", "p99", "max")}
+    tables["connections"] = [row | {"scope": scope} for scope in ("run", "measure")]
+
+
+def test_connections_that_fall_behind_make_their_run_not_valid(make: Make) -> None:
+    """It has nothing else to be judged by."""
+    behind = assemble(make(stressing))
+    kept = assemble(make(stressing, lambda _facts, tables: tables["connections"][1].update(made=500)))
+
+    assert (behind.verdict.state, kept.verdict.state) == ("not_valid", "valid")
+    assert behind.trust["connections.open.p99_ms"].trust == "not_believed"
+    assert exit_code("finished", valid=bool(behind.verdict.valid), expectations_passed=True) == Exit.NOT_VALID

@@ -8,8 +8,8 @@ from tests.verdict.test_verdict import Run
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.verdict.evidence import Evidence
-from streamgauge.verdict.trust import unbounded
-from streamgauge.verdict.trust.unbounded import Seconds
+from streamgauge.verdict.trust import place, unbounded
+from streamgauge.verdict.trust.seconds import Seconds
 
 SECONDS = 10
 
@@ -50,14 +50,14 @@ STARVED = look("broker", 3.0, run_delay_share=1.2, cpu_cores=0.7)
 def test_a_broker_without_a_core_makes_latencies_those_of_the_machine(
     looks: list[dict[str, Any]], share: float | None
 ) -> None:
-    found = unbounded.of_place(run(*looks))
+    found = place.of_seconds(run(*looks))
 
     assert [pytest.approx(each.share) for each in found] == ([] if share is None else [share])
     assert unbounded.of_latency(run(*looks)) == []
 
 
 def test_seconds_are_named_and_those_that_touch_are_one() -> None:
-    (found,) = unbounded.of_place(run(STARVED, STARVED | {"second": 4.0}, STARVED | {"second": 9.0}))
+    (found,) = place.of_seconds(run(STARVED, STARVED | {"second": 4.0}, STARVED | {"second": 9.0}))
 
     assert found.because.endswith("(second 2 to 4, 8 to 9; 30 % of the messages)")
 
@@ -65,9 +65,9 @@ def test_seconds_are_named_and_those_that_touch_are_one() -> None:
 def test_a_quota_stops_an_embedded_broker() -> None:
     throttled = look("host", 5.0, throttled_share=0.3)
 
-    assert [each.share for each in unbounded.of_place(run(throttled))] == [0.1]
+    assert [each.share for each in place.of_seconds(run(throttled))] == [0.1]
     elsewhere = {"embedded": False, "bootstrap": "b:1", "processes": []}
-    assert unbounded.of_place(run(throttled, broker=elsewhere)) == []
+    assert place.of_seconds(run(throttled, broker=elsewhere)) == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_gaps_beyond_a_timeout_put_counts_in_doubt(looks: list[dict[str, Any]], 
 
 def test_how_much_a_waiting_broker_can_explain_is_said() -> None:
     def waiting(share: float | None) -> str | None:
-        return unbounded.place(run({"scope": "measure", "role": "broker", "process": "b", "run_delay_share": share}))
+        return place.of_run(run({"scope": "measure", "role": "broker", "process": "b", "run_delay_share": share}))
 
     assert "the slowest 3.0 % of the messages" in (waiting(0.03) or "")
-    assert waiting(0.0005) is waiting(None) is unbounded.place(run()) is None
+    assert waiting(0.0005) is waiting(None) is place.of_run(run()) is None

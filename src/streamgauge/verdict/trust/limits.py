@@ -16,6 +16,17 @@ RATE_SHARE: Final = 0.01
 """A rate is believed if its interval is narrower than this share of it."""
 RATE_DOUBTED_SHARE: Final = 0.10
 """It is not believed if it is wider than this."""
+FEW_MESSAGES: Final = 100.0
+"""A lag is also believed if it is off by no more messages than this."""
+STARVED_SHARE: Final = 0.5
+"""A process is starved in a second in which its threads waited for a core for so much of the time, and longer than they
+ran."""
+FROZEN_MS: Final = 100.0
+"""All processes stood still if each producer stopped polling, and the sampler was late, by so much."""
+THROTTLED_SHARE: Final = 0.05
+"""A CPU quota stopped the broker if its cgroup was stopped for so much of a second."""
+TOLD_SHARE: Final = 0.001
+"""A process that waits for a core for less explains no p99.9."""
 
 
 def of_latency(value_ms: float, low_ms: float, high_ms: float) -> Trust:
@@ -37,3 +48,8 @@ def of_rate(value: float, low: float, high: float) -> Trust:
 def of_count(low: int, high: int) -> Trust:
     """The trust in a count: exact, or both ends are known."""
     return "believed" if low == high else "bounded"
+
+
+def of_lag(value: float, low: float, high: float) -> Trust:
+    """The trust in a lag that was sampled, in messages."""
+    return "believed" if max(value - low, high - value) <= FEW_MESSAGES else of_rate(value, low, high)
