@@ -200,10 +200,26 @@ PATH = "latency.p99_ms"
         pytest.param(figure("not_believed", 19, None, None), "<= 20", False, False, id="no bound is known"),
         pytest.param(figure("believed", 19, None, None), "<= 20", True, True, id="recorded before there were bounds"),
         pytest.param(None, "<= 20", True, True, id="no figure of the verdict"),
+        pytest.param(figure("bounded", 30, 30, None), ">= 20", True, True, id="at least so much is enough"),
+        pytest.param(figure("bounded", 30, 30, None), "> 30", False, False, id="it may be more"),
+        pytest.param(figure("bounded", 30, 30, None), "< 20", False, True, id="at least so much is too much"),
+        pytest.param(figure("bounded", 30, 30, None), "<= 40", False, False, id="it may be too much"),
+        pytest.param(figure("bounded", 30, None, 30), "<= 30", True, True, id="at most so much"),
+        pytest.param(figure("bounded", 30, 30, None), 20, False, True, id="at least more than one value"),
+        pytest.param(figure("bounded", 30, 30, None), 40, False, False, id="one of the values above"),
+        pytest.param(figure("bounded", 4, 3, 7), 5, False, False, id="the value lies within"),
+        pytest.param(figure("bounded", 4, 3, 7), 4, False, False, id="it may be another"),
+        pytest.param(figure("bounded", 4, 3, 7), 7, False, False, id="it is one end"),
+        pytest.param(figure("bounded", 4, 3, 7), 8, False, True, id="the value lies outside"),
+        pytest.param(figure("bounded", 4, 3, 7), "!= 5", False, False, id="it may be the forbidden value"),
+        pytest.param(figure("bounded", 4, 3, 7), "!= 8", True, True, id="it cannot be the forbidden value"),
+        pytest.param(figure("believed", 5, 5, 5), 5, True, True, id="exactly the value"),
+        pytest.param(figure("believed", 5, 5, 5), "!= 5", False, True, id="exactly the forbidden value"),
+        pytest.param(figure("bounded", 4, 3, 7), "few", False, True, id="a number is no text"),
     ],
 )
 def test_an_expectation_is_decided_by_the_interval(
-    figure: FigureTrust | None, wanted: str, passed: bool, decided: bool
+    figure: FigureTrust | None, wanted: str | int, passed: bool, decided: bool
 ) -> None:
     found = figure.value if figure else 19
     trust = {PATH: figure} if figure else {}
@@ -212,6 +228,16 @@ def test_an_expectation_is_decided_by_the_interval(
 
     assert (judged.passed, judged.decided) == (passed, decided)
     assert (judged.reason is None) is decided
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(15, 25, "lies between 15 and 25"), (15, None, "lies at 15 or above"), (None, 25, "lies at 25 or below")],
+)
+def test_what_cannot_be_decided_names_the_interval(low: float | None, high: float | None, said: str) -> None:
+    (judged,) = expectations({"latency": {"p99_ms": 20}}, {PATH: "< 20"}, {PATH: figure("bounded", 20, low, high)})
+
+    assert said in (judged.reason or "")
 
 
 def test_what_never_came_fails_an_expectation_whatever_the_instrument_did() -> None:
