@@ -263,11 +263,18 @@ def lagging(facts: Row, tables: Tables) -> None:
     seconds = [EVERY_S * step for step in range(-3, round(SECONDS / EVERY_S) + 1)]
     tables["lag"] = [
         {"second": second, "scope": "group", "group": 0, "end": 10_000, "error": None}
-        | {"committed_lag": 1_300 if second < 4 else 2_600, "position_lag": 130, "worst_committed_lag": 200}
+        | {
+            "committed_lag": 1_300 if second < 4 else 2_600,
+            "position_lag": 130,
+            "worst_committed_lag": 200,
+            "took_ms": 2.0,
+        }
         for second in seconds
     ]
     tables["lag"] += [row | {"scope": "partition", "topic": 0, "partition": 3} for row in tables["lag"]]
-    tables["lag"][4] |= dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag")) | {"error": "timed out"}
+    tables["lag"][4] |= dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag", "took_ms")) | {
+        "error": "timed out"
+    }
     tables["outstanding"] = [_replayed(second, RATE, None) for second in seconds]
 
 

@@ -194,16 +194,17 @@ def lags(result: Result) -> list[Sequence[str]]:
     if not lag:
         return []
     if not lag.groups:
-        return _lags_of("", lag, result.trust)
-    # What may be believed is told of the group that lags the most, and of the others not at all.
-    return [row for each in lag.groups for row in _lags_of(each.group, each, {})]
+        return _lags_of("", lag, result.trust, "lag")
+    groups = enumerate(lag.groups)
+    return [row for place, each in groups for row in _lags_of(each.group, each, result.trust, f"lag.groups.{place}")]
 
 
-def _lags_of(group: str, lags: Lags, trust: Mapping[str, FigureTrust]) -> list[Sequence[str]]:
+def _lags_of(group: str, lags: Lags, trust: Mapping[str, FigureTrust], path: str) -> list[Sequence[str]]:
     known = {key: each for key in _LAGS if (each := getattr(lags, key))}
-    rows = [_lag_row(group, _LAGS[key], each, trust, f"lag.{key}") for key, each in known.items()]
+    rows = [_lag_row(group, _LAGS[key], each, trust, f"{path}.{key}") for key, each in known.items()]
     if age := lags.time_lag:
-        figures = [_duration(each) for each in (age.max_ms, age.mean_ms, age.final_ms)]
+        names = ("max_ms", "mean_ms", "final_ms")
+        figures = [cell(getattr(age, name), trust.get(f"{path}.time_lag.{name}"), _duration) for name in names]
         rows.append((group, "time lag", figures[0], significant(age.max_second), *figures[1:]))
     return rows
 

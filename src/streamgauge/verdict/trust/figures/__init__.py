@@ -18,7 +18,7 @@ from streamgauge.verdict.checks.machine import FELL_BEHIND
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.trust import place, unbounded
 from streamgauge.verdict.trust.causes import LIMITED_RATES, SLOWED_LOAD, STARVED_CONSUMERS, Taken, taken
-from streamgauge.verdict.trust.figures import connected, counts, latencies, pressure
+from streamgauge.verdict.trust.figures import connected, counts, latencies, pressure, recovered
 from streamgauge.verdict.trust.figures.interval import disbelieved
 from streamgauge.verdict.trust.seconds import TIMES, Seconds
 
@@ -47,7 +47,7 @@ def figures(
         **dict(counts.counts(run, delivery)),
         **dict(connected.connections(connections)),
         **dict(pressure.lags(run, lag)),
-        **dict(pressure.recoveries(recovery)),
+        **dict(recovered.recoveries(recovery)),
     }
     bounded = tuple(latencies.bounded(run, latency, pipeline))
     causes = _causes(run, taken(checks, found, run.profile))
