@@ -64,14 +64,19 @@ def test_a_healthy_run_is_believed(make: Make) -> None:
     found = trust_of(make)
 
     assert {each.trust for each in found.values()} == {"believed"}
+    assert {each.place for each in found.values()} == {None}
     assert (found[SENT].low, found[SENT].high) == (10_000.0, 10_000.0)
 
 
 @pytest.mark.parametrize("rate", ["max", "closed"])
 def test_a_rate_that_follows_from_the_answers_is_a_least_one(make: Make, rate: str) -> None:
-    found = trust_of(make, pace(rate))[SENT]
+    """And latencies belong to this generator; they keep their trust."""
+    trust = trust_of(make, pace(rate))
+    found = trust[SENT]
 
     assert (found.low, found.high, found.trust) == (10_000.0, None, "bounded")
+    assert "another generator" in (trust[P99].place or "")
+    assert (trust[P99].trust, found.place) == ("believed", None)
 
 
 @pytest.mark.parametrize(("low", "trust"), [(5.9, "believed"), (4.0, "bounded"), (1.0, "not_believed")])

@@ -9,7 +9,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.trust import place, unbounded
-from streamgauge.verdict.trust.seconds import Seconds
+from streamgauge.verdict.trust.seconds import Seconds, seconds
 
 SECONDS = 10
 
@@ -75,7 +75,7 @@ def test_a_quota_stops_an_embedded_broker() -> None:
     [
         pytest.param(1.3, (300.0, 280.0), True, id="sampler and both producers"),
         pytest.param(1.3, (300.0, 2.0), False, id="one producer went on"),
-        pytest.param(1.3, (), False, id="nobody sends"),
+        pytest.param(1.3, (), False, id="nobody tells"),
         pytest.param(1.01, (300.0, 280.0), False, id="the sampler went on"),
     ],
 )
@@ -86,6 +86,37 @@ def test_processes_that_stand_still_together_are_noticed(
     looks += [look("producer", 8.2, process="producer-0", poll_gap_ms=500.0)]
 
     assert bool(unbounded.of_latency(run(look("host", 5.0, seconds=late_s), *looks))) is is_frozen
+
+
+OBSERVED = {"load": "off", "consume": {"consumers": 1}}
+SLOW = {"load": "off", "consume": {"consumers": 1, "rate": "10/s"}}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "gap_ms", "is_frozen"),
+    [
+        pytest.param(OBSERVED, 300.0, True, id="nobody sends"),
+        pytest.param(OBSERVED, 2.0, False, id="the consumer went on"),
+        pytest.param(SLOW, 300.0, False, id="a consumer that is slow on purpose"),
+        pytest.param({"load": {"rate": "1k/s"}, "consume": {}}, 300.0, False, id="a producer tells nothing"),
+    ],
+)
+def test_where_nobody_sends_consumers_show_that_all_stood_still(
+    scenario: dict[str, Any], gap_ms: float, *, is_frozen: bool
+) -> None:
+    looks = [look("host", 5.0, seconds=1.3), look("consumer", 5.2, poll_gap_ms=gap_ms)]
+
+    assert bool(unbounded.of_latency(run(*looks, scenario=scenario))) is is_frozen
+
+
+def test_where_nobody_sends_the_share_is_of_what_was_received() -> None:
+    windows = [
+        {"scope": "window", "second": second, "due": 0, "sent": 0, "received": 10 if second else 910}
+        for second in range(SECONDS)
+    ]
+    received = Evidence(run().facts, {"throughput": [run().tables["throughput"][0], *windows]})
+
+    assert seconds(received, "", [look("host", 5.0)]).share == 0.01
 
 
 @pytest.mark.parametrize(

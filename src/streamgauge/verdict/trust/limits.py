@@ -22,7 +22,8 @@ STARVED_SHARE: Final = 0.5
 """A process is starved in a second in which its threads waited for a core for so much of the time, and longer than they
 ran."""
 FROZEN_MS: Final = 100.0
-"""All processes stood still if each producer stopped polling, and the sampler was late, by so much."""
+"""All processes stood still if each producer (or consumer, where nothing is sent) stopped polling, and the sampler was
+late, by so much."""
 THROTTLED_SHARE: Final = 0.05
 """A CPU quota stopped the broker if its cgroup was stopped for so much of a second."""
 TOLD_SHARE: Final = 0.001

@@ -1,12 +1,22 @@
-"""What of a latency is this machine's, and not the system's: a broker beside the load had to wait for a core.
+"""What of a latency is this machine's or this generator's, and not the system's.
 
-It is known what this machine did, and not what the system does elsewhere. Such a figure is named, and keeps its trust.
+A broker beside the load had to wait for a core, or the load followed from the answers. It is known what happened here,
+and not what the system does elsewhere. Such a figure is named, and keeps its trust.
 """
+
+from typing import Final
 
 from streamgauge.domain.text.numbers import percent
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.seconds import Seconds, looks, seconds
+
+_OTHER_LOAD: Final = "another generator would have made another load, which follows from how fast messages are answered"
+
+
+def of_load(run: Evidence) -> str | None:
+    """Why all latencies are this generator's; None where a schedule alone says what is sent."""
+    return _OTHER_LOAD if run.follows_answers else None
 
 
 def of_seconds(run: Evidence) -> list[Seconds]:

@@ -19,7 +19,7 @@ class Seconds(NamedTuple):
 
     because: str
     share: float
-    """Share of the messages that were due in them."""
+    """Share of the messages that were due in them; sent without a schedule, received where nothing is sent."""
 
     def takes(self, figure: str) -> bool:
         """Whether a figure of a latency may be decided by these messages: they may all be among the slowest."""
@@ -30,7 +30,8 @@ def seconds(run: Evidence, because: str, rows: Iterable[Row]) -> Seconds:
     """The share of the messages in these intervals, and their seconds in words."""
     stretches = _merged(sorted((row["second"] - row["duration_ns"] / NS_PER_SECOND, row["second"]) for row in rows))
     windows = [row for row in run.matching("throughput", scope="window") if run.is_measured(row)]
-    of = "due" if any(row.get("due") for row in windows) else "sent"
+    # Without a schedule nothing is due, and where somebody else sends, nothing is sent.
+    of = next((name for name in ("due", "sent", "received") if any(row.get(name) for row in windows)), "due")
     counts = {int(row["second"]): float(row.get(of) or 0) for row in windows}
     inside = sum(
         count * max(0.0, min(end, second + 1) - max(begin, second))

@@ -46,15 +46,25 @@ def _longest_gap(run: Evidence, role: str) -> float:
 
 
 def _frozen(run: Evidence) -> list[Row]:
-    producers = looks(run, "producer")
     late = [row for row in looks(run, "host") if row["duration_ns"] >= NS_PER_SECOND + limits.FROZEN_MS * NS_PER_MS]
-    return [row for row in late if _is_frozen([each for each in producers if _meets(each, row)])]
+    polls = _pollers(run)
+    return [row for row in late if _is_frozen([each for each in polls if _meets(each, row)])]
 
 
-def _is_frozen(producers: Sequence[Row]) -> bool:
-    """Whether each producer has a long gap, in these samples of theirs."""
+def _pollers(run: Evidence) -> list[Row]:
+    """Samples of processes that poll all the time: producers, or consumers where nobody sends.
+
+    Consumers that are slow on purpose leave gaps that say nothing.
+    """
+    if run.sends:
+        return looks(run, "producer")
+    return [] if run.is_held_back else looks(run, "consumer")
+
+
+def _is_frozen(polls: Sequence[Row]) -> bool:
+    """Whether each process has a long gap, in these samples of theirs."""
     gaps: dict[str, float] = {}
-    for each in producers:
+    for each in polls:
         gaps[each["process"]] = max(gaps.get(each["process"], 0.0), each.get("poll_gap_ms") or 0.0)
     return bool(gaps) and min(gaps.values()) >= limits.FROZEN_MS
 

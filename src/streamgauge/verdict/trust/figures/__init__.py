@@ -51,9 +51,9 @@ def figures(
     }
     bounded = tuple(latencies.bounded(run, latency, pipeline))
     causes = _causes(run, taken(checks, found, run.profile))
-    seconds, here = unbounded.of_latency(run), place.of_seconds(run)
+    seconds, here, load = unbounded.of_latency(run), place.of_seconds(run), place.of_load(run)
     left = {path: _less(path, figure, causes, seconds, bounded) for path, figure in found.items()}
-    return {path: _placed(path, figure, here) for path, figure in left.items()}
+    return {path: _placed(path, figure, here, load) for path, figure in left.items()}
 
 
 def _causes(run: Evidence, taken: Sequence[tuple[Check, Taken]]) -> list[tuple[Check, Taken]]:
@@ -69,9 +69,11 @@ def _causes(run: Evidence, taken: Sequence[tuple[Check, Taken]]) -> list[tuple[C
     return [*taken, *more]
 
 
-def _placed(path: str, figure: FigureTrust, here: Sequence[Seconds]) -> FigureTrust:
-    """A latency that may be this machine's says so."""
-    because = [each.because for each in here if path.startswith(TIMES) and each.takes(path.rsplit(".", 1)[-1])]
+def _placed(path: str, figure: FigureTrust, here: Sequence[Seconds], load: str | None) -> FigureTrust:
+    """A latency that may be this machine's, or this generator's, says so."""
+    if not path.startswith(TIMES):
+        return figure
+    because = [each.because for each in here if each.takes(path.rsplit(".", 1)[-1])] + ([load] if load else [])
     return figure.model_copy(update={"place": "; ".join(because)}) if because else figure
 
 

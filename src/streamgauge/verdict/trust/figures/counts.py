@@ -22,7 +22,7 @@ def rates(run: Evidence, throughput: ThroughputSection) -> Iterator[tuple[str, F
     for name in names:
         if (value := getattr(throughput, name)) is None:
             continue
-        if run.sends and (run.is_throttled or not run.has_schedule):
+        if run.follows_answers:
             yield f"throughput.{name}", at_least(value, _FOLLOWS)
         else:
             yield f"throughput.{name}", exact(value)
