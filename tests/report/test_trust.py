@@ -153,6 +153,24 @@ def test_a_starved_broker_is_named_and_takes_nothing(make: Make) -> None:
     assert found[P99].trust == "believed"
 
 
+def test_a_client_without_a_core_takes_the_tail(make: Make) -> None:
+    """It had none in a tenth of the time; nobody knows what its messages would have been."""
+    found = trust_of(make, look("producer", client_run_delay_share=0.9, cpu_cores=0.4))
+
+    assert found[P50].trust == "believed"
+    assert (found[P99].trust, found[P99].low, found[P99].place) == ("not_believed", None, None)
+    assert "second 1 to 2; 10 % of the messages" in found[P99].because[0]
+
+
+def test_a_wide_interval_says_how_much_waiting_workers_can_explain(make: Make) -> None:
+    def waited(_facts: Row, tables: Tables) -> None:
+        next(row for row in tables["resources"] if row["role"] == "producer").update(client_run_delay_share=0.004)
+
+    because = trust_of(make, bounded(p99_ms=4.0), waited)[P99].because
+
+    assert "can explain the slowest 0.40 % of the messages" in because[-1]
+
+
 def test_what_stood_still_together_has_no_bound(make: Make) -> None:
     found = trust_of(make, look("host", duration_ns=1_300_000_000), look("producer", poll_gap_ms=280.0))
 

@@ -132,7 +132,8 @@ def test_where_nobody_sends_the_share_is_of_what_was_received() -> None:
     ],
 )
 def test_seconds_take_the_ranks_that_their_messages_may_have(share: float, figure: str, *, is_taken: bool) -> None:
-    assert Seconds("", share).takes(figure) is is_taken
+    assert Seconds("", share).takes(f"latency.ack.service.{figure}") is is_taken
+    assert not Seconds("", share, ("latency.end_to_end.",)).takes(f"latency.ack.service.{figure}")
 
 
 @pytest.mark.parametrize(

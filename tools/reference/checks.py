@@ -47,16 +47,19 @@ def _trust() -> Iterable[str]:
         ("lag", lag, f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
     ]
     yield table(("figure", "believed", "not believed"), [[cell.replace("%", " %") for cell in row] for row in rows])
-    told = f"{limits.TOLD_SHARE:.1%}".replace("%", " %")
-    yield f"Limits for single seconds of the measure phase. A wait for a core is told from {told} of the time on."
+    told = f"{limits.TOLD_SHARE:.1%} of the time on, of workers from {limits.TOLD_WORKERS_SHARE:.0%} on"
+    waits = f"Limits for single seconds of the measure phase. A wait for a core is told from {told}."
+    yield waits.replace("%", " %")
     yield table(("what", "in a second in which"), [[cell.replace("%", " %") for cell in row] for row in _seconds()])
     yield "What a check takes if it fails because of the instrument. A check that is not listed takes all figures."
     yield table(("check", "figures"), [(code(name), _taken(takes)) for name, takes in TAKES.items()])
 
 
 def _seconds() -> Iterable[tuple[str, str]]:
-    waited = f"threads waited for a core for at least {limits.STARVED_SHARE:.0%} of the time, and longer than they ran"
-    yield "a process had too little CPU", waited
+    waited = (
+        f"its threads waited for a core for at least {limits.STARVED_SHARE:.0%} of it, and longer than the process ran"
+    )
+    yield "a broker, a pipeline, or the Kafka client of a worker had too little CPU", waited
     yield "all processes stood still", f"no worker polled, and no sample was taken, for {limits.FROZEN_MS:g} ms"
     yield "a CPU quota stopped the broker", f"its threads were stopped for at least {limits.THROTTLED_SHARE:.0%}"
 

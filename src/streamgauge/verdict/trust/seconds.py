@@ -10,6 +10,8 @@ from streamgauge.verdict.evidence import Evidence, Row
 
 TIMES: Final = ("latency.", "pipeline.stages.")
 """How the paths of latencies begin."""
+RECEIVED: Final = ("latency.end_to_end.", "latency.processing.", "latency.since_record_time.", "pipeline.stages.")
+"""Those of latencies that end when a message is received, or later."""
 _NOT_OF_RANKS: Final = ("max_ms", "mean_ms", "stddev_ms")
 _RANKS: Final = {f"{name}_ms": rank / 10_000 for name, rank in PERCENTILES.items()} | {"mad_ms": 0.5}
 
@@ -21,18 +23,24 @@ class Seconds(NamedTuple):
     share: float
     """Share of the messages that were due in them; sent without a schedule, received where nothing is sent."""
 
-    def takes(self, figure: str) -> bool:
-        """Whether a figure of a latency may be decided by these messages: they may all be among the slowest."""
-        return figure in _NOT_OF_RANKS or _RANKS.get(figure, 0.0) > 1.0 - self.share
+    begins: tuple[str, ...] = TIMES
+    """How the paths of figures begin that it happened to."""
+
+    def takes(self, path: str) -> bool:
+        """Whether a latency may be decided by these messages: they may all be among the slowest."""
+        figure = path.rsplit(".", 1)[-1]
+        is_decided = figure in _NOT_OF_RANKS or _RANKS.get(figure, 0.0) > 1.0 - self.share
+        return is_decided and path.startswith(self.begins)
 
 
-def seconds(run: Evidence, because: str, rows: Iterable[Row]) -> Seconds:
-    """The share of the messages in these intervals, and their seconds in words."""
+def seconds(run: Evidence, because: str, rows: Iterable[Row], begins: tuple[str, ...] = TIMES) -> Seconds:
+    """The share of the messages in these intervals, or of the time if the run has none, and their seconds in words."""
     stretches = _merged(sorted((row["second"] - row["duration_ns"] / NS_PER_SECOND, row["second"]) for row in rows))
     windows = [row for row in run.matching("throughput", scope="window") if run.is_measured(row)]
     # Without a schedule nothing is due, and where somebody else sends, nothing is sent.
     of = next((name for name in ("due", "sent", "received") if any(row.get(name) for row in windows)), "due")
-    counts = {int(row["second"]): float(row.get(of) or 0) for row in windows}
+    has_messages = run.sends or run.consumes
+    counts = {int(row["second"]): float(row.get(of) or 0) if has_messages else 1.0 for row in windows}
     inside = sum(
         count * max(0.0, min(end, second + 1) - max(begin, second))
         for second, count in counts.items()
@@ -41,7 +49,8 @@ def seconds(run: Evidence, because: str, rows: Iterable[Row]) -> Seconds:
     share = min(1.0, inside / total) if (total := sum(counts.values())) else 1.0
     named = ", ".join(f"{max(0.0, begin):.0f} to {end:.0f}" for begin, end in stretches[:3])
     more = f" and {len(stretches) - 3} times more" if len(stretches) > 3 else ""
-    return Seconds(f"{because} (second {named}{more}; {percent(share)} of the messages)", share)
+    of_what = f"{percent(share)} of the {'messages' if has_messages else 'time'}"
+    return Seconds(f"{because} (second {named}{more}; {of_what})", share, begins)
 
 
 def looks(run: Evidence, role: str) -> list[Row]:

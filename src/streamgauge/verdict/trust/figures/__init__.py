@@ -16,7 +16,7 @@ from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict.check import Check
 from streamgauge.verdict.checks.machine import FELL_BEHIND
 from streamgauge.verdict.evidence import Evidence
-from streamgauge.verdict.trust import place, unbounded
+from streamgauge.verdict.trust import place, starvation, unbounded
 from streamgauge.verdict.trust.causes import LIMITED_RATES, SLOWED_LOAD, STARVED_CONSUMERS, Taken, taken
 from streamgauge.verdict.trust.figures import connected, counts, latencies, pressure, recovered
 from streamgauge.verdict.trust.figures.interval import disbelieved
@@ -51,7 +51,8 @@ def figures(
     }
     bounded = tuple(latencies.bounded(run, latency, pipeline))
     causes = _causes(run, taken(checks, found, run.profile))
-    seconds, here, load = unbounded.of_latency(run), place.of_seconds(run), place.of_load(run)
+    seconds = [*unbounded.of_latency(run), *starvation.of_clients(run)]
+    here, load = place.of_seconds(run), place.of_load(run)
     left = {path: _less(path, figure, causes, seconds, bounded) for path, figure in found.items()}
     return {path: _placed(path, figure, here, load) for path, figure in left.items()}
 
@@ -71,9 +72,8 @@ def _causes(run: Evidence, taken: Sequence[tuple[Check, Taken]]) -> list[tuple[C
 
 def _placed(path: str, figure: FigureTrust, here: Sequence[Seconds], load: str | None) -> FigureTrust:
     """A latency that may be this machine's, or this generator's, says so."""
-    if not path.startswith(TIMES):
-        return figure
-    because = [each.because for each in here if each.takes(path.rsplit(".", 1)[-1])] + ([load] if load else [])
+    because = [each.because for each in here if each.takes(path)]
+    because += [load] if load and path.startswith(TIMES) else []
     return figure.model_copy(update={"place": "; ".join(because)}) if because else figure
 
 
@@ -87,6 +87,5 @@ def _less(
     """A figure after what failing checks, and seconds without a bound, take from it."""
     has_bounds = path.startswith(bounded) if bounded else False
     causes = [check.evidence for check, takes in taken if takes.names(path) and not (takes.bounded and has_bounds)]
-    if path.startswith(TIMES):
-        causes += [each.because for each in seconds if each.takes(path.rsplit(".", 1)[-1])]
+    causes += [each.because for each in seconds if each.takes(path)]
     return disbelieved(figure, causes) if causes else figure

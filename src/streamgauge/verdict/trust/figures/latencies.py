@@ -12,6 +12,7 @@ from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.calibrated import floor_ms
 from streamgauge.verdict.trust.figures.interval import disbelieved, exact
+from streamgauge.verdict.trust.starvation import of_workers
 
 LATENCY_FIGURES: Final = (*PERCENTILES, "mean", "min", "max")
 STAGES: Final = "pipeline.stages."
@@ -123,6 +124,9 @@ def _why_wide(run: Evidence, width_ms: float) -> list[str]:
     gaps = [row["poll_gap_ms"] for row in run.matching("resources", scope="interval") if row.get("poll_gap_ms")]
     if gaps:
         found.append(f"longest gap between polls {milliseconds(max(gaps))}")
+    waited, said = of_workers(run)
+    if waited >= limits.TOLD_SHARE:
+        found.append(said)
     return found
 
 
