@@ -340,7 +340,9 @@ def recovered(quantity: str, took_s: float | None) -> Row:
     row |= {"tolerance": 60.0, "detected_s": 0.25, "peak": 20_123.0, "peak_second": 5.25, "at_end": 20_040.0}
     rate = None if took_s is None else 20_000 / took_s
     row |= {"time_to_drain_s": took_s, "drain_rate_per_second": rate, "peak_slope_per_second": 12_000.0}
-    return row | {"p99_before_ms": 6.0, "p99_during_ms": 1_990.0, "p99_after_ms": 7.0, "latency_debt_ms_s": 3_210.0}
+    row |= {"p99_before_ms": 6.0, "p99_during_ms": 1_990.0, "p99_after_ms": 7.0, "latency_debt_ms_s": 3_210.0}
+    row |= {"p99_before_low_ms": 5.9, "p99_during_low_ms": 1_989.0, "p99_after_low_ms": 6.9}
+    return row | {"latency_debt_low_ms_s": 3_200.0, "latency_debt_high_ms_s": 3_220.0}
 
 
 def observing(facts: Row, tables: Tables) -> None:

@@ -7,10 +7,13 @@ from tests.verdict.test_verdict import Run
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts
-from streamgauge.result.model.pressure import GroupLags, LagFigures, LagSection
+from streamgauge.result.model.latency import DeliveredPercentiles, LatencyFigures, LatencyPair, LatencySection
+from streamgauge.result.model.pressure import GroupLags, LagFigures, LagSection, RecoveryScore
 from streamgauge.result.model.trust import FigureTrust, Trust
 from streamgauge.verdict.evidence import Evidence
+from streamgauge.verdict.trust.figures.latencies import latencies
 from streamgauge.verdict.trust.figures.pressure import lags
+from streamgauge.verdict.trust.figures.recovered import recoveries
 
 Row = dict[str, Any]
 SECONDS = 10
@@ -158,3 +161,106 @@ def test_each_of_several_groups_has_its_own_lag() -> None:
 
     trusts = [found[f"lag{group}.committed.max"].trust for group in ("", ".groups.0", ".groups.1")]
     assert trusts == ["bounded", "believed", "bounded"]
+
+
+def recovered(quantity: str, **changes: Any) -> RecoveryScore:
+    """From 20,040 messages to 40 in 10 s, looked at every half second."""
+    row: Row = {"cause": "pause", "target": "c", "detail": None, "quantity": quantity, "group": None}
+    row |= {"began_second": 1.0, "ended_second": 2.0, "interval_ms": 500.0, "floor": 40.0, "tolerance": 60.0}
+    row |= {"detected_s": 0.25, "peak": 20_040.0, "peak_second": 2.0, "at_end": 20_040.0, "time_to_drain_s": 10.0}
+    row |= {"drain_rate_per_second": 2_000.0, "peak_slope_per_second": 12_000.0, "latency_debt_ms_s": 900.0}
+    row |= {f"p99_{name}_ms": 10.0 for name in ("before", "during", "after")}
+    return RecoveryScore.model_validate(row | changes | {"reasons": {}})
+
+
+EXACT, SAMPLED = "outstanding", "committed_lag"
+
+
+@pytest.mark.parametrize(
+    ("score", "took_ms", "figure", "expected"),
+    [
+        pytest.param(recovered(EXACT), None, "detected_s", (0.0, 0.25, "believed"), id="noticed within an interval"),
+        pytest.param(recovered(EXACT), None, "time_to_drain_s", (9.5, 10.0, "believed"), id="drained within one"),
+        pytest.param(recovered(EXACT), None, "peak", (20_040, 20_040, "believed"), id="counted"),
+        pytest.param(recovered(SAMPLED), 5, "peak", (19_990, 20_090, "believed"), id="sampled"),
+        pytest.param(recovered(SAMPLED), 5, "at_end", (19_990, 20_090, "believed"), id="at the end"),
+        pytest.param(recovered(SAMPLED), 5, "floor", (0, 90, "believed"), id="a few messages"),
+        pytest.param(recovered(SAMPLED), None, "peak", NOT_KNOWN, id="it is not known how long a sample took"),
+        pytest.param(recovered(SAMPLED), None, "drain_rate_per_second", NOT_KNOWN, id="nor how fast it drained"),
+        pytest.param(recovered(SAMPLED), None, "peak_slope_per_second", NOT_KNOWN, id="nor how fast at most"),
+        pytest.param(recovered(SAMPLED), None, "time_to_drain_s", (9.5, 10.0, "believed"), id="but for how long"),
+        pytest.param(
+            recovered(EXACT), None, "drain_rate_per_second", (2_000, 20_000 / 9.5, "bounded"), id="by the time it took"
+        ),
+        pytest.param(
+            recovered(SAMPLED), 5, "drain_rate_per_second", (1_990, 20_100 / 9.5, "bounded"), id="and by what drained"
+        ),
+        pytest.param(
+            recovered(EXACT, time_to_drain_s=0.5, drain_rate_per_second=40_000.0),
+            None,
+            "drain_rate_per_second",
+            (40_000, None, "bounded"),
+            id="between two samples",
+        ),
+        pytest.param(
+            recovered(EXACT), None, "peak_slope_per_second", (12_000, 12_000, "believed"), id="the fastest, counted"
+        ),
+        pytest.param(recovered(SAMPLED), 5, "peak_slope_per_second", (11_800, 12_200, "bounded"), id="of two samples"),
+        pytest.param(recovered(EXACT), None, "p99_before_ms", (9.5, 10.0, "believed"), id="narrow"),
+        pytest.param(recovered(EXACT), None, "p99_during_ms", (7.0, 10.0, "bounded"), id="wide"),
+        pytest.param(recovered(EXACT), None, "p99_after_ms", NOT_KNOWN, id="no bound"),
+        pytest.param(recovered(EXACT), None, "latency_debt_ms_s", (880.0, 910.0, "believed"), id="a debt"),
+    ],
+)
+def test_recovery_is_as_good_as_its_samples_and_bounds(
+    score: RecoveryScore, took_ms: float | None, figure: str, expected: tuple[float | None, float | None, Trust]
+) -> None:
+    low = {"p99_before_low_ms": 9.5, "p99_during_low_ms": 7.0, "p99_after_low_ms": None}
+    low |= {"latency_debt_low_ms_s": 880.0, "latency_debt_high_ms_s": 910.0}
+    run = evidence(lag=[sample(1, took_ms)], throughput=STEADY, recovery=[low])
+
+    found = dict(recoveries(run, [score]))
+
+    assert ends(found[f"recovery.0.{figure}"]) == pytest.approx(expected)
+    assert bool(found[f"recovery.0.{figure}"].because) is (expected[2] != "believed")
+
+
+def test_a_recovery_of_an_older_analysis_has_no_low_ends() -> None:
+    found = dict(recoveries(evidence(recovery=[{}]), [recovered(EXACT)]))
+
+    assert {found[f"recovery.0.p99_{name}_ms"].trust for name in ("before", "during", "after")} == {"not_believed"}
+    assert found["recovery.0.latency_debt_ms_s"].trust == "not_believed"
+
+
+def acks(bounds: Row, **figures: Any) -> dict[str, FigureTrust]:
+    """The companions of a service time of acknowledgements, all figures of which are 10 ms."""
+    names = [name for name in LatencyFigures.model_fields if name.endswith("_ms") and "_hi" not in name]
+    values = {**dict.fromkeys(names, 10.0), "variance_ms2": 100.0, **figures}
+    service = LatencyFigures(count=9, censored=1, selected_by="due", cdf=[], reasons={}, **values)
+    none = LatencyPair(response=None, service=None)
+    section = LatencySection(
+        ack=LatencyPair(response=None, service=service), end_to_end=none, processing=none, poll=None
+    )
+    row = {**dict.fromkeys(names, 9.9), "rms_width_ms": 0.5, "mad_low_ms": 10.0, "mad_high_ms": 10.0, **bounds}
+    run = evidence(bounds=[{"metric": "ack_service", "known": True, **row}])
+    return {path.removeprefix("latency.ack.service."): each for path, each in latencies(run, section)}
+
+
+def test_a_variance_is_the_square_of_a_standard_deviation() -> None:
+    found = acks({})
+
+    assert ends(found["stddev_ms"]) == (9.5, 10.5, "believed")
+    assert (found["variance_ms2"].value, *ends(found["variance_ms2"])) == (100, 9.5**2, 10.5**2, "believed")
+
+
+@pytest.mark.parametrize(
+    ("low", "expected"), [(9.5, (9.5, 10.0, "believed")), (6.0, (6.0, 10.0, "bounded")), (None, NOT_KNOWN)]
+)
+def test_percentiles_of_delivered_messages_have_low_ends_of_their_own(low: float | None, expected: Any) -> None:
+    delivered = DeliveredPercentiles(p50_ms=None, p95_ms=None, p99_ms=10.0, p99_9_ms=None)
+
+    assert ends(acks({"delivered_p99_ms": low}, delivered=delivered)["delivered.p99_ms"]) == expected
+
+
+def test_a_percentile_without_a_low_end_is_not_believed() -> None:
+    assert ends(acks({"p99_ms": None})["p99_ms"]) == NOT_KNOWN

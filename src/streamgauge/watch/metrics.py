@@ -1,4 +1,7 @@
-"""A Prometheus endpoint: what a run has done so far, as counters and as histograms that are fine below 50 ms."""
+"""A Prometheus endpoint: what a run has done so far, as counters and as histograms that are fine below 50 ms.
+
+It is live, and so never judged: what of the figures may be believed follows from the rows of the whole run.
+"""
 
 from collections.abc import Iterator
 from typing import Final, Self

@@ -1,12 +1,12 @@
 """The words of lag, backpressure, faults and recovery, which all reports share: from the result alone."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from streamgauge.domain.text.numbers import UNKNOWN, cores, milliseconds, per_second, percent, significant, whole
-from streamgauge.report.pages.belief import Doubted, cell
+from streamgauge.report.pages.belief import Doubted, cell, in_words
 from streamgauge.result import Result
 from streamgauge.result.model.pressure import (
     BackpressureSection,
@@ -57,7 +57,7 @@ def _lag_in_short(result: Result) -> str:
 
 def _lag(result: Result, name: str, figure: str) -> str:
     shown = cell(getattr(getattr(result.lag, name), figure), result.trust.get(f"lag.{name}.{figure}"), whole)
-    return f"({shown}, not believed)" if isinstance(shown, Doubted) else shown
+    return in_words(shown)
 
 
 def _policy_in_short(result: Result) -> str:
@@ -227,24 +227,25 @@ def sampling(result: Result) -> str:
 
 def recoveries(result: Result) -> list[Sequence[str]]:
     """Rows under RECOVERY_HEADS, one for each cause, quantity and group."""
-    return [
-        _recovery(row, result.trust.get(f"recovery.{place}.time_to_drain_s"))
-        for place, row in enumerate(result.recovery or [])
-    ]
+    return [_recovery(row, f"recovery.{place}", result.trust) for place, row in enumerate(result.recovery or [])]
 
 
-def _recovery(row: RecoveryScore, trust: FigureTrust | None) -> Sequence[str]:
+def _recovery(row: RecoveryScore, path: str, trust: Mapping[str, FigureTrust]) -> Sequence[str]:
+    def shown(name: str, words: Callable[[float | None], str]) -> str:
+        return cell(getattr(row, name), trust.get(f"{path}.{name}"), words)
+
     group = f" of {row.group}" if row.group is not None else ""
+    peak = shown("peak", whole)
     return (
         f"{row.cause} {row.detail or ''}".strip(),
         row.target,
         f"{_QUANTITIES.get(row.quantity, row.quantity)}{group}",
-        _seconds(row.detected_s),
-        UNKNOWN if row.peak is None else f"{whole(row.peak)} at {_seconds(row.peak_second)}",
-        "not drained" if row.time_to_drain_s is None else cell(row.time_to_drain_s, trust, _seconds),
-        per_second(row.drain_rate_per_second),
-        *(_duration(getattr(row, f"p99_{name}_ms")) for name in ("before", "during", "after")),
-        significant(row.latency_debt_ms_s),
+        shown("detected_s", _seconds),
+        peak if row.peak is None or isinstance(peak, Doubted) else f"{peak} at {_seconds(row.peak_second)}",
+        "not drained" if row.time_to_drain_s is None else shown("time_to_drain_s", _seconds),
+        shown("drain_rate_per_second", per_second),
+        *(shown(f"p99_{name}_ms", _duration) for name in ("before", "during", "after")),
+        shown("latency_debt_ms_s", significant),
     )
 
 

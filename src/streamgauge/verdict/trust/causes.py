@@ -6,7 +6,9 @@ from typing import Final, NamedTuple
 from streamgauge.scenario.profile import Profile
 from streamgauge.verdict.check import Check
 
-_TAIL: Final = tuple(f".{name}_ms" for name in ("p99", "p99_5", "p99_9", "p99_99", "max", "mean", "stddev"))
+_TAIL: Final = (
+    *(f".{name}_ms" for name in ("p99", "p99_5", "p99_9", "p99_99", "max", "mean", "stddev")), ".variance_ms2",
+)  # fmt: skip
 
 
 class Taken(NamedTuple):
@@ -49,7 +51,7 @@ TAKES: Final[Mapping[str, Taken]] = {
     "wall_clock": Taken(("latency.since_record_time.", "pipeline.stages.")),
     "connections": Taken(("connections.",)),
     "connection_rate": Taken(("connections.",)),
-    "controller": Taken(("backpressure.", "throughput.", "lag.")),
+    "controller": Taken(("throughput.", "lag.")),
     "lag_samples": Taken(("lag.committed", "lag.position", "recovery.")),
     "lag_sampler": Taken(("lag.committed", "lag.position", "recovery.")),
     "processing_delay": Taken(("latency.processing.", "lag.", "recovery.")),
@@ -61,7 +63,6 @@ TAKES: Final[Mapping[str, Taken]] = {
 }
 """What a check takes when it fails and the instrument is the cause."""
 _SUBJECTS: Final[Mapping[str, Callable[[Profile], bool]]] = {
-    "backpressure.": lambda profile: profile.backpressure is not None,
     "connections.": lambda profile: bool(profile.connections),
     "lag.": lambda profile: profile.lag_every_ns is not None,
     "latency.ack.": lambda profile: profile.load is not None,

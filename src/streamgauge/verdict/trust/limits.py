@@ -48,7 +48,7 @@ def of_rate(value: float, low: float, high: float) -> Trust:
     return "bounded" if width <= RATE_DOUBTED_SHARE * abs(value) else "not_believed"
 
 
-def of_count(low: int, high: int) -> Trust:
+def of_count(low: float, high: float) -> Trust:
     """The trust in a count: exact, or both ends are known."""
     return "believed" if low == high else "bounded"
 

@@ -12,7 +12,7 @@ TIMES: Final = ("latency.", "pipeline.stages.")
 """How the paths of latencies begin."""
 RECEIVED: Final = ("latency.end_to_end.", "latency.processing.", "latency.since_record_time.", "pipeline.stages.")
 """Those of latencies that end when a message is received, or later."""
-_NOT_OF_RANKS: Final = ("max_ms", "mean_ms", "stddev_ms")
+_NOT_OF_RANKS: Final = ("max_ms", "mean_ms", "stddev_ms", "variance_ms2")
 _RANKS: Final = {f"{name}_ms": rank / 10_000 for name, rank in PERCENTILES.items()} | {"mad_ms": 0.5}
 
 

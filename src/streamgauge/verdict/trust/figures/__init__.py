@@ -47,7 +47,7 @@ def figures(
         **dict(counts.counts(run, delivery)),
         **dict(connected.connections(connections)),
         **dict(pressure.lags(run, lag)),
-        **dict(recovered.recoveries(recovery)),
+        **dict(recovered.recoveries(run, recovery)),
     }
     bounded = tuple(latencies.bounded(run, latency, pipeline))
     causes = _causes(run, taken(checks, found, run.profile))

@@ -31,10 +31,11 @@ def rates(run: Evidence, throughput: ThroughputSection) -> Iterator[tuple[str, F
 def counts(run: Evidence, delivery: DeliverySection) -> Iterator[tuple[str, FigureTrust]]:
     """Counts of the delivery by their paths."""
     doubted = unbounded.of_counts(run)
-    for prefix, found in (("delivery", delivery), ("delivery.measure", delivery.measure)):
+    groups = {f"delivery.groups.{place}": group for place, group in enumerate(delivery.groups)}
+    for prefix, found in {"delivery": delivery, "delivery.measure": delivery.measure, **groups}.items():
         unknown = (found.unknown or 0) + (found.fate_unknown or 0)
         for name, value in found:
-            if not isinstance(value, int) or isinstance(value, bool):
+            if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             high = value + unknown if name in _MAY_BE_UNKNOWN else value
             because = [f"the fate of {whole(unknown)} messages is unknown"] if high > value else []

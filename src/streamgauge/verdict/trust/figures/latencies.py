@@ -21,6 +21,7 @@ _OWN: Final = ("poll", "batch", "flush_wait", "throttle", "own_schedule_delay")
 """Durations of what the load itself does: how long they took is not in doubt, only why."""
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
+_VARIANCE: Final = "variance_ms2"
 _ANALYSED_BEFORE: Final = "it was analysed by a version that knew no bounds; `streamgauge analyse` finds them"
 _NO_BOUND: Final = "it is not known of every message how much the instrument added"
 
@@ -59,11 +60,18 @@ def latencies(run: Evidence, latency: LatencySection) -> Iterator[tuple[str, Fig
     for path, metric in _metrics(latency):
         shown, bounds = _at(latency, path), run.one("bounds", metric=metric)
         if bounds is None or not bounds["known"]:
-            for name in (*LATENCY_FIGURES, "stddev", "mad"):
-                if (value := shown.ms(name)) is not None:
-                    yield f"{path}.{name}_ms", disbelieved(exact(value), [_no_bound(run)])
+            yield from ((name, disbelieved(exact(value), [_no_bound(run)])) for name, value in _values(path, shown))
             continue
         yield from _bounded(run, path, shown, bounds, _punctual(run, latency, path) or shown)
+
+
+def _values(path: str, shown: LatencyFigures) -> Iterator[tuple[str, float]]:
+    """All figures of a latency by their paths."""
+    names = (*(f"{name}_ms" for name in (*LATENCY_FIGURES, "stddev", "mad")), _VARIANCE)
+    yield from ((f"{path}.{name}", value) for name in names if (value := getattr(shown, name)) is not None)
+    for name, value in shown.delivered or ():
+        if value is not None:
+            yield f"{path}.delivered.{name}", value
 
 
 def _no_bound(run: Evidence) -> str:
@@ -87,20 +95,40 @@ def _bounded(
     sampled = {row["percentile"]: row for row in run.matching("sampling", metric=bounds["metric"])}
     for name in LATENCY_FIGURES:
         value, low, chance = shown.ms(name), bounds[f"{name}_ms"], sampled.get(name)
-        if value is None or low is None:
+        if value is None:
+            continue
+        if low is None:
+            yield f"{path}.{name}_ms", disbelieved(exact(value), [_no_bound(run)])
             continue
         figure = _of_latency(run, value, *_widened(run, f"{path}.{name}", value, low, most.ms(name) or value))
         ends = {"sample_low": chance["low_ms"], "sample_high": chance["high_ms"]} if chance else {}
         yield f"{path}.{name}_ms", figure.model_copy(update=ends)
+    yield from _delivered(run, path, shown, bounds, most)
     if (stddev := shown.stddev_ms) is not None:
         spread = bounds["rms_width_ms"]
-        yield f"{path}.stddev_ms", _of_latency(run, stddev, max(0.0, stddev - spread), stddev + spread)
+        figure = _of_latency(run, stddev, max(0.0, stddev - spread), stddev + spread)
+        yield f"{path}.stddev_ms", figure
+        if shown.variance_ms2 is not None:
+            squared = {name: value**2 for name in ("low", "high") if (value := getattr(figure, name)) is not None}
+            yield f"{path}.{_VARIANCE}", figure.model_copy(update={**squared, "value": shown.variance_ms2})
     if (mad := shown.mad_ms) is not None:
         punctual = (
             bounds if most is shown else run.one("bounds", metric=bounds["metric"].replace("service", "response"))
         )
         mads = [row[name] for row in (bounds, punctual or bounds) for name in ("mad_low_ms", "mad_high_ms")]
         yield f"{path}.mad_ms", _of_latency(run, mad, min(mads), max(mads))
+
+
+def _delivered(
+    run: Evidence, path: str, shown: LatencyFigures, bounds: Row, most: LatencyFigures
+) -> Iterator[tuple[str, FigureTrust]]:
+    """Percentiles of delivered messages only."""
+    for name, value in shown.delivered or ():
+        if value is None:
+            continue
+        low, high = bounds.get(f"delivered_{name}"), getattr(most.delivered, name, None) or value
+        figure = disbelieved(exact(value), [_no_bound(run)]) if low is None else _of_latency(run, value, low, high)
+        yield f"{path}.delivered.{name}", figure
 
 
 def _widened(run: Evidence, path: str, value: float, low: float, high: float) -> tuple[float, float]:
@@ -134,9 +162,8 @@ def own(latency: LatencySection, schedule_delay: ScheduleDelay | None) -> Iterat
     """Durations of the load's own calls, and its schedule delay, by their paths."""
     for name in _OWN:
         shown: LatencyFigures | None = getattr(latency, name)
-        for each in (*LATENCY_FIGURES, "stddev", "mad"):
-            if shown is not None and (value := shown.ms(each)) is not None:
-                yield f"latency.{name}.{each}_ms", exact(value)
+        if shown is not None:
+            yield from ((path, exact(value)) for path, value in _values(f"latency.{name}", shown))
     for each in ("p50", "p99", "p99_9", "max"):
         if schedule_delay is not None and (value := getattr(schedule_delay, f"{each}_ms")) is not None:
             yield f"schedule_delay.{each}_ms", exact(value)

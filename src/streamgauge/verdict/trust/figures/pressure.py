@@ -44,6 +44,10 @@ def _lags_of(
             if (value := getattr(outstanding, each)) is not None:
                 is_known = each != "max" or outstanding.exact
                 yield f"{path}.outstanding.{each}", exact(value) if is_known else _highest(run, value, replayed)
+    if (age := found.time_lag) is not None:
+        for each in _FIGURES:
+            if (value := getattr(age, f"{each}_ms")) is not None:
+                yield f"{path}.time_lag.{each}_ms", exact(value)
 
 
 def sampled(value: float, moved: float | None) -> FigureTrust:
