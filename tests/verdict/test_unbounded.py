@@ -62,6 +62,23 @@ def test_seconds_are_named_and_those_that_touch_are_one() -> None:
     assert found.because.endswith("(second 2 to 4, 8 to 9; 30 % of the messages)")
 
 
+@pytest.mark.parametrize(
+    ("second", "length", "named"),
+    [
+        (5.02, 1.0, "second 4 to 5;"),
+        (4.98, 1.0, "second 4 to 5;"),
+        (4.5, 1.0, "second 3 to 5;"),
+        (9.1, 0.5, "second 8 to 9;"),
+        (9.05, 0.02, "second 9 to 10;"),
+        (0.3, 1.0, "second 0 to 1;"),
+    ],
+)
+def test_seconds_are_whole_ones(second: float, length: float, named: str) -> None:
+    (found,) = place.of_seconds(run(STARVED | {"second": second, "duration_ns": int(length * NS_PER_SECOND)}))
+
+    assert named in found.because
+
+
 def test_a_quota_stops_an_embedded_broker() -> None:
     throttled = look("host", 5.0, throttled_share=0.3)
 

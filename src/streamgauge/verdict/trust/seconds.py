@@ -1,5 +1,6 @@
 """Seconds of the measure phase in which something happened to processes, and the share of the messages in them."""
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -12,6 +13,7 @@ TIMES: Final = ("latency.", "pipeline.stages.")
 """How the paths of latencies begin."""
 RECEIVED: Final = ("latency.end_to_end.", "latency.processing.", "latency.since_record_time.", "pipeline.stages.")
 """Those of latencies that end when a message is received, or later."""
+_BESIDE: Final = 0.1
 _NOT_OF_RANKS: Final = ("max_ms", "mean_ms", "stddev_ms", "variance_ms2")
 _RANKS: Final = {f"{name}_ms": rank / 10_000 for name, rank in PERCENTILES.items()} | {"mad_ms": 0.5}
 
@@ -47,10 +49,16 @@ def seconds(run: Evidence, because: str, rows: Iterable[Row], begins: tuple[str,
         for begin, end in stretches
     )
     share = min(1.0, inside / total) if (total := sum(counts.values())) else 1.0
-    named = ", ".join(f"{max(0.0, begin):.0f} to {end:.0f}" for begin, end in stretches[:3])
+    named = ", ".join(_named(*stretch) for stretch in stretches[:3])
     more = f" and {len(stretches) - 3} times more" if len(stretches) > 3 else ""
     of_what = f"{percent(share)} of the {'messages' if has_messages else 'time'}"
     return Seconds(f"{because} (second {named}{more}; {of_what})", share, begins)
+
+
+def _named(begin: float, end: float) -> str:
+    """A stretch in whole seconds, at least one; a sample begins and ends some milliseconds beside them."""
+    first = math.floor(max(0.0, begin) + _BESIDE)
+    return f"{first} to {max(first + 1, math.ceil(end - _BESIDE))}"
 
 
 def looks(run: Evidence, role: str) -> list[Row]:

@@ -44,7 +44,7 @@ def of_workers(run: Evidence) -> tuple[float, str]:
     Each message passes one worker of each role, so the workers of a role that waited for longest count.
     """
     roles = [run.processes(role) for role in ("producer", "consumer")]
-    own, client = (sum(largest(rows, name) or 0.0 for rows in roles) for name in (OWN, CLIENT))
+    own, client = (min(1.0, sum(largest(rows, name) or 0.0 for rows in roles)) for name in (OWN, CLIENT))
     share = min(1.0, own + client)
     whose = f"the workers' threads waited for a core for {percent(own)} of the time, those of their Kafka clients for"
     return share, explained(f"{whose} {percent(client)}", share)

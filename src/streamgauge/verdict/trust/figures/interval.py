@@ -1,8 +1,11 @@
 """Intervals of figures: what a figure can have been, as it stands in the result."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from streamgauge.result.model.trust import FigureTrust
+
+ANALYSED_BEFORE: Final = "it was analysed by a version that knew no bounds; `streamgauge analyse` finds them"
 
 
 def disbelieved(figure: FigureTrust, causes: Sequence[str]) -> FigureTrust:

@@ -11,7 +11,7 @@ from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.calibrated import floor_ms
-from streamgauge.verdict.trust.figures.interval import disbelieved, exact
+from streamgauge.verdict.trust.figures.interval import ANALYSED_BEFORE, disbelieved, exact
 from streamgauge.verdict.trust.starvation import of_workers
 
 LATENCY_FIGURES: Final = (*PERCENTILES, "mean", "min", "max")
@@ -22,7 +22,6 @@ _OWN: Final = ("poll", "batch", "flush_wait", "throttle", "own_schedule_delay")
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")
 _VARIANCE: Final = "variance_ms2"
-_ANALYSED_BEFORE: Final = "it was analysed by a version that knew no bounds; `streamgauge analyse` finds them"
 _NO_BOUND: Final = "it is not known of every message how much the instrument added"
 
 
@@ -75,7 +74,7 @@ def _values(path: str, shown: LatencyFigures) -> Iterator[tuple[str, float]]:
 
 
 def _no_bound(run: Evidence) -> str:
-    return _NO_BOUND if "bounds" in run.tables else _ANALYSED_BEFORE
+    return _NO_BOUND if "bounds" in run.tables else ANALYSED_BEFORE
 
 
 def _punctual(run: Evidence, latency: LatencySection, path: str) -> LatencyFigures | None:

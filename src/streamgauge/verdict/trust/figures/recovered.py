@@ -7,7 +7,7 @@ from streamgauge.result.model.pressure import RecoveryScore
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.figures.interval import at_least, disbelieved, exact
+from streamgauge.verdict.trust.figures.interval import ANALYSED_BEFORE, at_least, disbelieved, exact
 from streamgauge.verdict.trust.figures.pressure import moved_at_most, sampled
 
 _TIMES: Final = ("detected_s", "time_to_drain_s")
@@ -81,13 +81,14 @@ def _felt(score: RecoveryScore, row: Row) -> dict[str, FigureTrust]:
     """Latencies of the seconds before, during and after; high ends are the values."""
     ends = {f"p99_{name}_ms": (row.get(f"p99_{name}_low_ms"), getattr(score, f"p99_{name}_ms")) for name in _STRETCHES}
     ends["latency_debt_ms_s"] = (row.get("latency_debt_low_ms_s"), row.get("latency_debt_high_ms_s"))
+    missing = _NO_BOUND if "latency_debt_low_ms_s" in row else ANALYSED_BEFORE
     known = {name: value for name in ends if (value := getattr(score, name)) is not None}
-    return {name: _latency(value, *ends[name]) for name, value in known.items()}
+    return {name: _latency(value, *ends[name], missing) for name, value in known.items()}
 
 
-def _latency(value: float, low: float | None, high: float | None) -> FigureTrust:
+def _latency(value: float, low: float | None, high: float | None, missing: str) -> FigureTrust:
     if low is None or high is None:
-        return disbelieved(exact(value), [_NO_BOUND])
+        return disbelieved(exact(value), [missing])
     trust = limits.of_latency(value, low, high)
     because = [] if trust == "believed" else ["the instrument may have added the rest"]
     return FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because)
