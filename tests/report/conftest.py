@@ -263,11 +263,18 @@ def lagging(facts: Row, tables: Tables) -> None:
     seconds = [EVERY_S * step for step in range(-3, round(SECONDS / EVERY_S) + 1)]
     tables["lag"] = [
         {"second": second, "scope": "group", "group": 0, "end": 10_000, "error": None}
-        | {"committed_lag": 1_300 if second < 4 else 2_600, "position_lag": 130, "worst_committed_lag": 200}
+        | {
+            "committed_lag": 1_300 if second < 4 else 2_600,
+            "position_lag": 130,
+            "worst_committed_lag": 200,
+            "took_ms": 2.0,
+        }
         for second in seconds
     ]
     tables["lag"] += [row | {"scope": "partition", "topic": 0, "partition": 3} for row in tables["lag"]]
-    tables["lag"][4] |= dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag")) | {"error": "timed out"}
+    tables["lag"][4] |= dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag", "took_ms")) | {
+        "error": "timed out"
+    }
     tables["outstanding"] = [_replayed(second, RATE, None) for second in seconds]
 
 
@@ -333,7 +340,9 @@ def recovered(quantity: str, took_s: float | None) -> Row:
     row |= {"tolerance": 60.0, "detected_s": 0.25, "peak": 20_123.0, "peak_second": 5.25, "at_end": 20_040.0}
     rate = None if took_s is None else 20_000 / took_s
     row |= {"time_to_drain_s": took_s, "drain_rate_per_second": rate, "peak_slope_per_second": 12_000.0}
-    return row | {"p99_before_ms": 6.0, "p99_during_ms": 1_990.0, "p99_after_ms": 7.0, "latency_debt_ms_s": 3_210.0}
+    row |= {"p99_before_ms": 6.0, "p99_during_ms": 1_990.0, "p99_after_ms": 7.0, "latency_debt_ms_s": 3_210.0}
+    row |= {"p99_before_low_ms": 5.9, "p99_during_low_ms": 1_989.0, "p99_after_low_ms": 6.9}
+    return row | {"latency_debt_low_ms_s": 3_200.0, "latency_debt_high_ms_s": 3_220.0}
 
 
 def observing(facts: Row, tables: Tables) -> None:

@@ -1,6 +1,7 @@
 """What may be believed, in words."""
 
 import pytest
+from tests.verdict.test_companions import companions
 
 from streamgauge.report.pages import belief
 from streamgauge.result import Result
@@ -37,6 +38,15 @@ def test_percentiles_that_follow_each_other_are_a_range() -> None:
 def test_where_all_or_nothing_is_believed_there_are_no_parts() -> None:
     assert belief.parts(result({"delivery.lost": figure("bounded")})) == {}
     assert belief.parts(result({"delivery.lost": figure("not_believed", "rows were lost")})) == {}
+
+
+def test_whatever_is_not_believed_is_named() -> None:
+    """Every figure belongs to a family."""
+    believed = {"throughput.sent_per_second": figure("believed"), "delivery.lost": figure("believed")}
+
+    for path in sorted(companions()):
+        parts = belief.parts(result(believed | {path: figure("not_believed", "late")}))
+        assert parts["Not"], path
 
 
 def test_a_verdict_that_was_narrowed_says_so() -> None:

@@ -23,7 +23,7 @@ Make = Callable[..., RunFolder]
 
 TROUBLED = r"""## NOT VALID: baseline, interrupted
 
-- Believe: rates; delivery
+- Believe: rates; schedule delay; delivery
 - Not: end-to-end response; end-to-end service; ack service; polls
 - Because: 2 messages came too early
 

@@ -42,7 +42,7 @@ Files        runs/20260101-120000-baseline"""
 
 TROUBLED = """\
 NOT VALID  baseline, interrupted; checks: 29 passed, 2 failed, 1 warned
-  believe  rates; delivery
+  believe  rates; schedule delay; delivery
   not      end-to-end response; end-to-end service; ack response; ack service; polls
   because  2 of 120,000 messages were received before they were sent
 

@@ -8,6 +8,8 @@ from tests.report.conftest import Make, bounds
 
 from streamgauge.report.assemble.result import assemble
 from streamgauge.result.model.trust import FigureTrust, Trust
+from streamgauge.verdict import exit_code
+from streamgauge.verdict.exits import Exit
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -62,14 +64,19 @@ def test_a_healthy_run_is_believed(make: Make) -> None:
     found = trust_of(make)
 
     assert {each.trust for each in found.values()} == {"believed"}
+    assert {each.place for each in found.values()} == {None}
     assert (found[SENT].low, found[SENT].high) == (10_000.0, 10_000.0)
 
 
 @pytest.mark.parametrize("rate", ["max", "closed"])
 def test_a_rate_that_follows_from_the_answers_is_a_least_one(make: Make, rate: str) -> None:
-    found = trust_of(make, pace(rate))[SENT]
+    """And latencies belong to this generator; they keep their trust."""
+    trust = trust_of(make, pace(rate))
+    found = trust[SENT]
 
     assert (found.low, found.high, found.trust) == (10_000.0, None, "bounded")
+    assert "another generator" in (trust[P99].place or "")
+    assert (trust[P99].trust, found.place) == ("believed", None)
 
 
 @pytest.mark.parametrize(("low", "trust"), [(5.9, "believed"), (4.0, "bounded"), (1.0, "not_believed")])
@@ -146,6 +153,24 @@ def test_a_starved_broker_is_named_and_takes_nothing(make: Make) -> None:
     assert found[P99].trust == "believed"
 
 
+def test_a_client_without_a_core_takes_the_tail(make: Make) -> None:
+    """It had none in a tenth of the time; nobody knows what its messages would have been."""
+    found = trust_of(make, look("producer", client_run_delay_share=0.9, cpu_cores=0.4))
+
+    assert found[P50].trust == "believed"
+    assert (found[P99].trust, found[P99].low, found[P99].place) == ("not_believed", None, None)
+    assert "second 1 to 2; 10 % of the messages" in found[P99].because[0]
+
+
+def test_a_wide_interval_says_how_much_waiting_workers_can_explain(make: Make) -> None:
+    def waited(_facts: Row, tables: Tables) -> None:
+        next(row for row in tables["resources"] if row["role"] == "producer").update(client_run_delay_share=0.004)
+
+    because = trust_of(make, bounded(p99_ms=4.0), waited)[P99].because
+
+    assert "can explain the slowest 0.40 % of the messages" in because[-1]
+
+
 def test_what_stood_still_together_has_no_bound(make: Make) -> None:
     found = trust_of(make, look("host", duration_ns=1_300_000_000), look("producer", poll_gap_ms=280.0))
 
@@ -177,3 +202,23 @@ def test_without_bounds_no_latency_is_believed(make: Make, change: Any, because:
 
     assert because in found[P50].because[0]
     assert (found[P50].trust, found[SENT].trust) == ("not_believed", "believed")
+
+
+def stressing(facts: Row, tables: Tables) -> None:
+    """Nothing is sent or received; connections are opened 50 times a second, and 40 were."""
+    facts["scenario"] = {"topic": {"partitions": 12}, "load": "off", "consume": "off", "connections": {"open": "50/s"}}
+    tables["latency"] = tables["bounds"] = tables["schedule_delay"] = tables["delivery"] = []
+    row = {"kind": "open", "duration_ns": 10**10, "target_per_second": 50.0, "made": 400, "failed": 0, "exhausted": 0}
+    row |= {"per_second": 40.0, "p50_ms": 2.0, "p99_ms": 4.0, "max_ms": 9.0, "under_way": 0.1, "at_once": 8}
+    row |= {f"schedule_delay_{name}_ms": 2_000.0 for name in ("p50", "p99", "max")}
+    tables["connections"] = [row | {"scope": scope} for scope in ("run", "measure")]
+
+
+def test_connections_that_fall_behind_make_their_run_not_valid(make: Make) -> None:
+    """It has nothing else to be judged by."""
+    behind = assemble(make(stressing))
+    kept = assemble(make(stressing, lambda _facts, tables: tables["connections"][1].update(made=500)))
+
+    assert (behind.verdict.state, kept.verdict.state) == ("not_valid", "valid")
+    assert behind.trust["connections.open.p99_ms"].trust == "not_believed"
+    assert exit_code("finished", valid=bool(behind.verdict.valid), expectations_passed=True) == Exit.NOT_VALID

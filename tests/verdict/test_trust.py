@@ -3,13 +3,20 @@
 from typing import Any
 
 import pytest
+from tests.verdict.test_verdict import Run
 
+from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.result.model.trust import FigureTrust, Trust
+from streamgauge.scenario.profile import Profile
 from streamgauge.verdict import RULES, Check
+from streamgauge.verdict.evidence import Evidence
 from streamgauge.verdict.expectations import expectations
 from streamgauge.verdict.trust import limits
-from streamgauge.verdict.trust.causes import TAKES, failing
+from streamgauge.verdict.trust.causes import TAKES, taken
 from streamgauge.verdict.trust.parts import State, state, used
+
+Row = dict[str, Any]
+ALL = [""]
 
 
 @pytest.mark.parametrize(
@@ -48,29 +55,6 @@ def test_what_a_check_takes_belongs_to_a_check() -> None:
     assert set(TAKES) <= of_instrument
 
 
-def check(name: str, status: Any = "fail", about: Any = "instrument") -> Check:
-    return Check(name, about, status, f"{name} was bad", "")
-
-
-@pytest.mark.parametrize(
-    ("failed", "path", "is_taken"),
-    [
-        pytest.param(check("clock"), "latency.ack.service.p50_ms", True, id="clocks take latencies"),
-        pytest.param(check("clock"), "throughput.sent_per_second", False, id="and no rates"),
-        pytest.param(check("start_transient"), "latency.ack.service.p99_ms", True, id="a cold start takes the tail"),
-        pytest.param(check("start_transient"), "latency.ack.service.p50_ms", False, id="and no median"),
-        pytest.param(check("wall_clock"), "pipeline.stages.2.p50_ms", True, id="stages are told by wall clocks"),
-        pytest.param(check("wall_clock"), "latency.ack.service.p50_ms", False, id="and latencies of messages are not"),
-        pytest.param(check("dropped_rows"), "delivery.lost", True, id="lost rows take all"),
-        pytest.param(check("not heard of"), "lag.committed.max", True, id="as does what is not in the table"),
-        pytest.param(check("lost", about="system"), "delivery.lost", False, id="the system takes nothing"),
-        pytest.param(check("clock", "warn"), "latency.ack.service.p50_ms", False, id="nor does a warning"),
-    ],
-)
-def test_a_failing_check_takes_the_figures_that_it_names(failed: Check, path: str, is_taken: bool) -> None:
-    assert any(takes.names(path) for _, takes in failing([failed])) is is_taken
-
-
 def figure(trust: Trust = "believed", value: float = 5, low: float | None = 5, high: float | None = 5) -> FigureTrust:
     return FigureTrust(value=value, low=low, high=high, trust=trust, because=[])
 
@@ -98,6 +82,69 @@ MAIN = [
     "delivery.lost",
     "delivery.measure.lost",
 ]
+
+
+def profile(**scenario: Any) -> Profile:
+    facts = Run().facts
+    return Evidence(RunFacts.model_validate(facts | {"scenario": facts["scenario"] | scenario}), {}).profile
+
+
+def check(name: str, status: Any = "fail", about: Any = "instrument") -> Check:
+    return Check(name, about, status, f"{name} was bad", "")
+
+
+@pytest.mark.parametrize(
+    ("failed", "path", "is_taken"),
+    [
+        pytest.param(check("clock"), "latency.ack.service.p50_ms", True, id="clocks take latencies"),
+        pytest.param(check("clock"), "throughput.sent_per_second", False, id="and no rates"),
+        pytest.param(check("start_transient"), "latency.ack.service.p99_ms", True, id="a cold start takes the tail"),
+        pytest.param(check("start_transient"), "latency.ack.service.p50_ms", False, id="and no median"),
+        pytest.param(check("wall_clock"), "pipeline.stages.2.p50_ms", True, id="stages are told by wall clocks"),
+        pytest.param(check("wall_clock"), "latency.ack.service.p50_ms", False, id="and latencies of messages are not"),
+        pytest.param(check("dropped_rows"), "delivery.lost", True, id="lost rows take all"),
+        pytest.param(check("not heard of"), "lag.committed.max", True, id="as does what is not in the table"),
+        pytest.param(check("lost", about="system"), "delivery.lost", False, id="the system takes nothing"),
+        pytest.param(check("clock", "warn"), "latency.ack.service.p50_ms", False, id="nor does a warning"),
+    ],
+)
+def test_a_failing_check_takes_the_figures_that_it_names(failed: Check, path: str, is_taken: bool) -> None:
+    assert any(takes.names(path) for _, takes in taken([failed], PLAIN, profile())) is is_taken
+
+
+@pytest.mark.parametrize(
+    ("failed", "scenario", "expected"),
+    [
+        pytest.param("connection_rate", {"connections": {"open": "50/s"}}, ALL, id="connections that left no figure"),
+        pytest.param("connection_rate", {}, ["connections."], id="a run without connections"),
+        pytest.param("processing_delay", {}, ["latency.processing.", "lag.", "recovery."], id="lag has figures"),
+        pytest.param("source", {}, ["delivery."], id="as has the delivery"),
+        pytest.param("rate", {}, ["throughput."], id="and rates"),
+        pytest.param("record_clock", {"load": "off"}, ALL, id="records that left no figure"),
+        pytest.param("record_clock", {}, ["latency.since_record_time."], id="a run that sends them itself"),
+        pytest.param("ack_polls", {"load": "off"}, ["latency.ack."], id="a figure of another run"),
+        pytest.param("dropped_rows", {}, ALL, id="a check that names none"),
+    ],
+)
+def test_a_check_takes_all_if_nothing_is_left_of_its_subject(failed: str, scenario: Row, expected: list[str]) -> None:
+    ((_, takes),) = taken([check(failed)], PLAIN, profile(**scenario))
+
+    assert list(takes.begins) == expected
+
+
+def test_a_run_of_which_nothing_is_used_is_not_valid_if_a_check_fails() -> None:
+    assert (state({}, [], [check("ending")]), state({}, [], [])) == ("not_valid", "valid")
+
+
+def test_a_run_without_messages_is_judged_by_its_connections() -> None:
+    """And one with messages is not."""
+    names = ("per_second", "failed", "p50_ms", "p99_ms", "max_ms", "schedule_delay_p99_ms")
+    connected = {f"connections.open.{name}": figure() for name in names}
+
+    used_of = used(connected, (), ())
+
+    assert used_of == [f"connections.open.{name}" for name in names[:4]]
+    assert used(PLAIN | connected, (), ()) == MAIN
 
 
 def test_used_are_rates_delivery_the_main_latency_and_what_expectations_name() -> None:
@@ -128,8 +175,7 @@ def test_where_nobody_consumes_the_main_latency_is_that_of_acknowledgements() ->
         pytest.param({"lag.committed.max": figure("not_believed")}, [], "in_part", id="what is not used"),
         pytest.param({MAIN[3]: figure("not_believed")}, [], "not_valid", id="what is used"),
         pytest.param({}, [check("lost", about="system")], "valid", id="the system does not count"),
-        pytest.param({}, [check("dropped_rows")], "not_valid", id="a check that takes all"),
-        pytest.param({}, [check("lag_samples")], "valid", id="a check that takes nothing that there is"),
+        pytest.param({}, [check("lag_samples")], "valid", id="figures say what a check took"),
     ],
 )
 def test_a_run_is_valid_in_the_parts_that_are_used(
@@ -154,10 +200,26 @@ PATH = "latency.p99_ms"
         pytest.param(figure("not_believed", 19, None, None), "<= 20", False, False, id="no bound is known"),
         pytest.param(figure("believed", 19, None, None), "<= 20", True, True, id="recorded before there were bounds"),
         pytest.param(None, "<= 20", True, True, id="no figure of the verdict"),
+        pytest.param(figure("bounded", 30, 30, None), ">= 20", True, True, id="at least so much is enough"),
+        pytest.param(figure("bounded", 30, 30, None), "> 30", False, False, id="it may be more"),
+        pytest.param(figure("bounded", 30, 30, None), "< 20", False, True, id="at least so much is too much"),
+        pytest.param(figure("bounded", 30, 30, None), "<= 40", False, False, id="it may be too much"),
+        pytest.param(figure("bounded", 30, None, 30), "<= 30", True, True, id="at most so much"),
+        pytest.param(figure("bounded", 30, 30, None), 20, False, True, id="at least more than one value"),
+        pytest.param(figure("bounded", 30, 30, None), 40, False, False, id="one of the values above"),
+        pytest.param(figure("bounded", 4, 3, 7), 5, False, False, id="the value lies within"),
+        pytest.param(figure("bounded", 4, 3, 7), 4, False, False, id="it may be another"),
+        pytest.param(figure("bounded", 4, 3, 7), 7, False, False, id="it is one end"),
+        pytest.param(figure("bounded", 4, 3, 7), 8, False, True, id="the value lies outside"),
+        pytest.param(figure("bounded", 4, 3, 7), "!= 5", False, False, id="it may be the forbidden value"),
+        pytest.param(figure("bounded", 4, 3, 7), "!= 8", True, True, id="it cannot be the forbidden value"),
+        pytest.param(figure("believed", 5, 5, 5), 5, True, True, id="exactly the value"),
+        pytest.param(figure("believed", 5, 5, 5), "!= 5", False, True, id="exactly the forbidden value"),
+        pytest.param(figure("bounded", 4, 3, 7), "few", False, True, id="a number is no text"),
     ],
 )
 def test_an_expectation_is_decided_by_the_interval(
-    figure: FigureTrust | None, wanted: str, passed: bool, decided: bool
+    figure: FigureTrust | None, wanted: str | int, passed: bool, decided: bool
 ) -> None:
     found = figure.value if figure else 19
     trust = {PATH: figure} if figure else {}
@@ -166,6 +228,16 @@ def test_an_expectation_is_decided_by_the_interval(
 
     assert (judged.passed, judged.decided) == (passed, decided)
     assert (judged.reason is None) is decided
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(15, 25, "lies between 15 and 25"), (15, None, "lies at 15 or above"), (None, 25, "lies at 25 or below")],
+)
+def test_what_cannot_be_decided_names_the_interval(low: float | None, high: float | None, said: str) -> None:
+    (judged,) = expectations({"latency": {"p99_ms": 20}}, {PATH: "< 20"}, {PATH: figure("bounded", 20, low, high)})
+
+    assert said in (judged.reason or "")
 
 
 def test_what_never_came_fails_an_expectation_whatever_the_instrument_did() -> None:

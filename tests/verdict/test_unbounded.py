@@ -8,8 +8,8 @@ from tests.verdict.test_verdict import Run
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.verdict.evidence import Evidence
-from streamgauge.verdict.trust import unbounded
-from streamgauge.verdict.trust.unbounded import Seconds
+from streamgauge.verdict.trust import place, unbounded
+from streamgauge.verdict.trust.seconds import Seconds, seconds
 
 SECONDS = 10
 
@@ -50,24 +50,41 @@ STARVED = look("broker", 3.0, run_delay_share=1.2, cpu_cores=0.7)
 def test_a_broker_without_a_core_makes_latencies_those_of_the_machine(
     looks: list[dict[str, Any]], share: float | None
 ) -> None:
-    found = unbounded.of_place(run(*looks))
+    found = place.of_seconds(run(*looks))
 
     assert [pytest.approx(each.share) for each in found] == ([] if share is None else [share])
     assert unbounded.of_latency(run(*looks)) == []
 
 
 def test_seconds_are_named_and_those_that_touch_are_one() -> None:
-    (found,) = unbounded.of_place(run(STARVED, STARVED | {"second": 4.0}, STARVED | {"second": 9.0}))
+    (found,) = place.of_seconds(run(STARVED, STARVED | {"second": 4.0}, STARVED | {"second": 9.0}))
 
     assert found.because.endswith("(second 2 to 4, 8 to 9; 30 % of the messages)")
+
+
+@pytest.mark.parametrize(
+    ("second", "length", "named"),
+    [
+        (5.02, 1.0, "second 4 to 5;"),
+        (4.98, 1.0, "second 4 to 5;"),
+        (4.5, 1.0, "second 3 to 5;"),
+        (9.1, 0.5, "second 8 to 9;"),
+        (9.05, 0.02, "second 9 to 10;"),
+        (0.3, 1.0, "second 0 to 1;"),
+    ],
+)
+def test_seconds_are_whole_ones(second: float, length: float, named: str) -> None:
+    (found,) = place.of_seconds(run(STARVED | {"second": second, "duration_ns": int(length * NS_PER_SECOND)}))
+
+    assert named in found.because
 
 
 def test_a_quota_stops_an_embedded_broker() -> None:
     throttled = look("host", 5.0, throttled_share=0.3)
 
-    assert [each.share for each in unbounded.of_place(run(throttled))] == [0.1]
+    assert [each.share for each in place.of_seconds(run(throttled))] == [0.1]
     elsewhere = {"embedded": False, "bootstrap": "b:1", "processes": []}
-    assert unbounded.of_place(run(throttled, broker=elsewhere)) == []
+    assert place.of_seconds(run(throttled, broker=elsewhere)) == []
 
 
 @pytest.mark.parametrize(
@@ -75,7 +92,7 @@ def test_a_quota_stops_an_embedded_broker() -> None:
     [
         pytest.param(1.3, (300.0, 280.0), True, id="sampler and both producers"),
         pytest.param(1.3, (300.0, 2.0), False, id="one producer went on"),
-        pytest.param(1.3, (), False, id="nobody sends"),
+        pytest.param(1.3, (), False, id="nobody tells"),
         pytest.param(1.01, (300.0, 280.0), False, id="the sampler went on"),
     ],
 )
@@ -86,6 +103,37 @@ def test_processes_that_stand_still_together_are_noticed(
     looks += [look("producer", 8.2, process="producer-0", poll_gap_ms=500.0)]
 
     assert bool(unbounded.of_latency(run(look("host", 5.0, seconds=late_s), *looks))) is is_frozen
+
+
+OBSERVED = {"load": "off", "consume": {"consumers": 1}}
+SLOW = {"load": "off", "consume": {"consumers": 1, "rate": "10/s"}}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "gap_ms", "is_frozen"),
+    [
+        pytest.param(OBSERVED, 300.0, True, id="nobody sends"),
+        pytest.param(OBSERVED, 2.0, False, id="the consumer went on"),
+        pytest.param(SLOW, 300.0, False, id="a consumer that is slow on purpose"),
+        pytest.param({"load": {"rate": "1k/s"}, "consume": {}}, 300.0, False, id="a producer tells nothing"),
+    ],
+)
+def test_where_nobody_sends_consumers_show_that_all_stood_still(
+    scenario: dict[str, Any], gap_ms: float, *, is_frozen: bool
+) -> None:
+    looks = [look("host", 5.0, seconds=1.3), look("consumer", 5.2, poll_gap_ms=gap_ms)]
+
+    assert bool(unbounded.of_latency(run(*looks, scenario=scenario))) is is_frozen
+
+
+def test_where_nobody_sends_the_share_is_of_what_was_received() -> None:
+    windows = [
+        {"scope": "window", "second": second, "due": 0, "sent": 0, "received": 10 if second else 910}
+        for second in range(SECONDS)
+    ]
+    received = Evidence(run().facts, {"throughput": [run().tables["throughput"][0], *windows]})
+
+    assert seconds(received, "", [look("host", 5.0)]).share == 0.01
 
 
 @pytest.mark.parametrize(
@@ -101,7 +149,8 @@ def test_processes_that_stand_still_together_are_noticed(
     ],
 )
 def test_seconds_take_the_ranks_that_their_messages_may_have(share: float, figure: str, *, is_taken: bool) -> None:
-    assert Seconds("", share).takes(figure) is is_taken
+    assert Seconds("", share).takes(f"latency.ack.service.{figure}") is is_taken
+    assert not Seconds("", share, ("latency.end_to_end.",)).takes(f"latency.ack.service.{figure}")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +171,7 @@ def test_gaps_beyond_a_timeout_put_counts_in_doubt(looks: list[dict[str, Any]], 
 
 def test_how_much_a_waiting_broker_can_explain_is_said() -> None:
     def waiting(share: float | None) -> str | None:
-        return unbounded.place(run({"scope": "measure", "role": "broker", "process": "b", "run_delay_share": share}))
+        return place.of_run(run({"scope": "measure", "role": "broker", "process": "b", "run_delay_share": share}))
 
     assert "the slowest 3.0 % of the messages" in (waiting(0.03) or "")
-    assert waiting(0.0005) is waiting(None) is unbounded.place(run()) is None
+    assert waiting(0.0005) is waiting(None) is place.of_run(run()) is None

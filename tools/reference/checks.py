@@ -10,7 +10,6 @@ from streamgauge.verdict import RULES, evidence
 from streamgauge.verdict.rule import Rule
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.causes import TAKES, Taken
-from streamgauge.verdict.trust.figures import FEW
 from tools.reference.markdown import code, document, sentence, table
 
 INTRO = """\
@@ -40,15 +39,29 @@ def _trust() -> Iterable[str]:
     yield "Limits of the intervals of figures, see [which figures to believe](../explanation/trust.md)."
     latency = f"up to {limits.BELIEVED_SHARE:.0%} of the value, or {limits.BELIEVED_MS:g} ms"
     doubted = f"high end above {limits.DOUBTED_FACTOR:g} times the low end, and width above {limits.DOUBTED_MS:g} ms"
+    lag = f"up to {limits.FEW_MESSAGES:g} messages, or {limits.RATE_SHARE:.0%}"
     rows = [
         ("latency", latency, doubted),
         ("rate", f"up to {limits.RATE_SHARE:.0%}", f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
         ("count", "exact", "no bound is known"),
-        ("lag", f"up to {FEW:g} messages, or {limits.RATE_SHARE:.0%}", f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
+        ("lag", lag, f"above {limits.RATE_DOUBTED_SHARE:.0%}"),
     ]
     yield table(("figure", "believed", "not believed"), [[cell.replace("%", " %") for cell in row] for row in rows])
+    told = f"{limits.TOLD_SHARE:.1%} of the time on, of workers from {limits.TOLD_WORKERS_SHARE:.0%} on"
+    waits = f"Limits for single seconds of the measure phase. A wait for a core is told from {told}."
+    yield waits.replace("%", " %")
+    yield table(("what", "in a second in which"), [[cell.replace("%", " %") for cell in row] for row in _seconds()])
     yield "What a check takes if it fails because of the instrument. A check that is not listed takes all figures."
     yield table(("check", "figures"), [(code(name), _taken(takes)) for name, takes in TAKES.items()])
+
+
+def _seconds() -> Iterable[tuple[str, str]]:
+    waited = (
+        f"its threads waited for a core for at least {limits.STARVED_SHARE:.0%} of it, and longer than the process ran"
+    )
+    yield "a broker, a pipeline, or the Kafka client of a worker had too little CPU", waited
+    yield "all processes stood still", f"no worker polled, and no sample was taken, for {limits.FROZEN_MS:g} ms"
+    yield "a CPU quota stopped the broker", f"its threads were stopped for at least {limits.THROTTLED_SHARE:.0%}"
 
 
 def _taken(takes: Taken) -> str:

@@ -173,6 +173,11 @@ class Evidence:
         return waited or paused or (self.measured or {}).get("sent") == 0
 
     @property
+    def follows_answers(self) -> bool:
+        """Whether the load follows from how fast messages are answered, and not from a schedule alone."""
+        return self.sends and (self.is_throttled or not self.has_schedule)
+
+    @property
     def schedule_delay(self) -> Row | None:
         """How late messages were sent in the measure phase, after they were due and a policy had admitted them."""
         return (

@@ -20,8 +20,8 @@ def expectations(
 ) -> list[ExpectationResult]:
     """Every expectation, judged against a result; a path that leads nowhere or to null has failed.
 
-    A figure with an interval passes if both ends pass, and fails if neither does; otherwise it cannot be decided. A
-    scenario of an older version may name a path of format 1.
+    A figure with an interval passes if all of the interval does, and fails if nothing of it does; otherwise it cannot
+    be decided. A missing end is infinite. A scenario of an older version may name a path of format 1.
     """
     judged = [_judge(document, current_path(path), wanted) for path, wanted in expect.items()]
     return [_by_interval(each, figures[each.path]) if each.path in figures else each for each in judged]
@@ -32,14 +32,21 @@ def _by_interval(judged: ExpectationResult, figure: FigureTrust) -> ExpectationR
     if judged.reason is not None:
         # It failed for messages that never came, whatever the instrument did.
         return judged
-    bound = parse_bound(judged.wanted)
-    if figure.low is None or figure.high is None:
+    if figure.low is None and figure.high is None:
         # Believed although nothing bounds it: recorded before there were bounds.
         return judged if figure.trust == "believed" else _undecided(judged, "the figure is not believed")
-    if judged.passed == bound.holds(figure.low) == bound.holds(figure.high):
-        return judged
-    ends = f"without the instrument it lies between {closely(figure.low)} and {closely(figure.high)}"
-    return _undecided(judged, f"{ends}, on both sides of the bound")
+    passed = parse_bound(judged.wanted).decides(figure.low, figure.high)
+    if passed is None:
+        return _undecided(judged, f"without the instrument it lies {_between(figure)}: some of these values pass")
+    return judged.model_copy(update={"passed": passed})
+
+
+def _between(figure: FigureTrust) -> str:
+    if figure.high is None:
+        return f"at {closely(figure.low or 0.0)} or above"
+    if figure.low is None:
+        return f"at {closely(figure.high)} or below"
+    return f"between {closely(figure.low)} and {closely(figure.high)}"
 
 
 def _undecided(judged: ExpectationResult, reason: str) -> ExpectationResult:

@@ -116,3 +116,39 @@ def test_where_nothing_came_there_are_no_low_ends() -> None:
     nothing = np.zeros(0, np.int64)
 
     assert low_ends(Widths(nothing, nothing, nothing)) is None
+
+
+def test_a_part_of_the_messages_can_have_had_the_widest() -> None:
+    """Bucket by bucket: of 3 messages with widths of 1, 2 and 5 us, two can have had 5 and 2."""
+    widths = counted([(4, 1_000), (4, 5_000), (4, 2_000), (6, 9_000), (8, 7_000)])
+    part = Buckets.merged(bucket_of(np.array([4, 4, 8])), np.ones(3, np.int64))
+
+    found = widths.widest_in(part)
+
+    assert found is not None
+    assert (found.bucket.tolist(), found.count.tolist()) == (bucket_of(np.array([4, 4, 8])).tolist(), [1, 1, 1])
+    assert widest_ns(found.width).tolist() == [5_000, 2_000, 7_000]
+
+
+def test_nobody_knows_the_widths_of_a_part_with_more_messages_or_with_unknown_ones() -> None:
+    one = counted([(4, 1_000)])
+    part = Buckets.merged(bucket_of(np.array([4, 4])), np.ones(2, np.int64))
+
+    assert one.widest_in(part) is None
+    assert one.widest_in(Buckets.merged(bucket_of(np.array([5])), np.ones(1, np.int64))) is None
+    assert Widths(one.bucket, np.array([UNKNOWN]), one.count).widest_in(part) is None
+
+
+@given(st.data(), st.lists(st.tuples(VALUES, WIDTHS), min_size=1, max_size=30))
+def test_the_low_ends_of_a_part_are_at_least_those_of_its_widest(
+    data: st.DataObject, messages: list[tuple[int, int]]
+) -> None:
+    chosen = data.draw(st.lists(st.sampled_from(range(len(messages))), min_size=1, unique=True))
+    part = counted([messages[place] for place in chosen])
+
+    widest = counted(messages).widest_in(Buckets.merged(part.bucket, part.count))
+    low, known = low_ends(widest) if widest else None, low_ends(part)
+
+    assert low is not None
+    assert known is not None
+    assert all(low.percentiles_ns[name] <= known.percentiles_ns[name] for name in PERCENTILES)

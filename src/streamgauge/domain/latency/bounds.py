@@ -49,6 +49,26 @@ class Widths:
         """Whether the width of every message is known."""
         return not (self.width == UNKNOWN).any()
 
+    def widest_in(self, part: Buckets) -> "Widths | None":
+        """The widths that a part of the messages can have had at most; None where a width is not known.
+
+        Of each bucket, the messages of the part are taken to be the widest.
+        """
+        if not self.are_known:
+            return None
+        order = np.lexsort((-self.width, self.bucket))
+        bucket, width, count = self.bucket[order], self.width[order], self.count[order]
+        before = np.cumsum(count) - count
+        wider = before - before[np.searchsorted(bucket, bucket)]
+        if not len(part.index):
+            return Widths(bucket[:0], width[:0], count[:0])
+        place = np.minimum(np.searchsorted(part.index, bucket), len(part.index) - 1)
+        wanted = np.where(part.index[place] == bucket, part.count[place], 0)
+        taken = np.clip(wanted - wider, 0, count)
+        is_taken = taken > 0
+        found = Widths(bucket[is_taken], width[is_taken], taken[is_taken])
+        return found if int(taken.sum()) == part.total else None
+
 
 @dataclass(frozen=True, slots=True)
 class LowEnds:

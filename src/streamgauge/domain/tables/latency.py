@@ -124,6 +124,14 @@ BOUNDS = Schema(
         may("mean_ms", _F64, "low end of the mean"),
         may("max_ms", _F64, "low end of the maximum"),
         *(may(f"{name}_ms", _F64, f"low end of {percentile_words(name)}") for name in PERCENTILES),
+        *(
+            may(
+                f"delivered_{name}_ms",
+                _F64,
+                f"the same of delivered messages only: low end of {percentile_words(name)}; null if all arrived",
+            )
+            for name in DELIVERED_PERCENTILES
+        ),
         may(
             "min_high_ms", _F64, "stages of a pipeline: high end of the minimum; the high end of others is their value"
         ),

@@ -148,5 +148,11 @@ RECOVERY = Schema(
             _F64,
             "integral over time of the amount by which each second's p50 exceeds that before the cause",
         ),
+        *(
+            may(f"p99_{name}_low_ms", _F64, f"low end of p99_{name}_ms; null where a bound is not known")
+            for name in ("before", "during", "after")
+        ),
+        may("latency_debt_low_ms_s", _F64, "low end of latency_debt_ms_s; null where a bound is not known"),
+        may("latency_debt_high_ms_s", _F64, "high end of latency_debt_ms_s; null where a bound is not known"),
     ),
 )

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.latency.bounds import Widths, low_ends
 from streamgauge.domain.latency.percentiles import Buckets, Latency, summarise
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS
@@ -22,6 +23,7 @@ from streamgauge.pipeline.read.silver import SHIFT_SECONDS, Span
 
 OUTSTANDING: Final = "outstanding"
 COMMITTED_LAG: Final = "committed_lag"
+_DEBTS: Final = ("latency_debt_ms_s", "latency_debt_low_ms_s", "latency_debt_high_ms_s")
 
 
 def fault_rows(rows: pa.Table, span: Span) -> list[Row]:
@@ -61,6 +63,8 @@ class WindowLatencies:
 
     delivered: Counts
     censored: Counts
+    widths: Widths | None
+    """How much of the messages of the measure phase the instrument may have added; None where nobody tells."""
     medians: Mapping[int, float]
     """The p50 in ms of each second that has one, messages that never came at their age."""
     groups: frozenset[int | None]
@@ -70,19 +74,42 @@ class WindowLatencies:
 
     @classmethod
     def of(
-        cls, histograms: Histograms, rows: Iterable[Row], groups: frozenset[int | None], span: Span, *, scheduled: bool
+        cls,
+        histograms: Histograms,
+        widths: Mapping[str, Widths],
+        rows: Iterable[Row],
+        groups: frozenset[int | None],
+        span: Span,
+        *,
+        scheduled: bool,
     ) -> "WindowLatencies":
         """Response time, or service time where there is no schedule; `rows` are those of `latency`."""
         metric = END_TO_END[0 if scheduled else 1]
         delivered, censored = (each.metric_by(metric, By.TICK) for each in (histograms.delivered, histograms.censored))
         windows = (row for row in rows if row["metric"] == metric and row["scope"] == "window")
         medians = {row["second"]: row["p50_ms"] for row in windows if row["p50_ms"] is not None}
-        return cls(delivered, censored, medians, groups, span.second(span.measure.to_ns))
+        return cls(delivered, censored, widths.get(metric), medians, groups, span.second(span.measure.to_ns))
 
     def within(self, begin: float, end: float) -> Latency:
         """The latency of all seconds whose middle lies in [begin, end), their buckets merged."""
         delivered, censored = (_within(counts, begin, end) for counts in (self.delivered, self.censored))
         return summarise(delivered, NO_MOMENTS, "", censored)
+
+    def low_ms(self, name: str, begin: float, end: float) -> float | None:
+        """The low end of a percentile of these seconds; None where it is not known."""
+        delivered, censored = (_within(counts, begin, end) for counts in (self.delivered, self.censored))
+        widest = None if self.widths is None else self.widths.widest_in(delivered)
+        low = None if widest is None else low_ends(widest, censored)
+        return None if low is None else low.percentiles_ns[name] / NS_PER_MS
+
+    def debt(self, begin: float, end: float, usual: float) -> float:
+        """What the p50 of seconds exceeded `usual` by, added up, in ms times s."""
+        return debt(self.medians, usual, begin, end)
+
+    def low_debt(self, begin: float, end: float, usual: float) -> float:
+        """The low end of that, from the low end of each p50; one that is not known adds nothing."""
+        inside = [second for second in self.medians if begin - 1 < second < end]
+        return debt({each: self.low_ms("p50", each, each + 1) or 0.0 for each in inside}, usual, begin, end)
 
 
 def _within(counts: Counts, begin: float, end: float) -> Buckets:
@@ -139,11 +166,19 @@ def _felt(cause: Cause, latencies: WindowLatencies) -> Row:
     since = 0.0 if cause.since is None else max(0.0, cause.since)
     until = latencies.to_second if cause.until is None else min(cause.until, latencies.to_second)
     began = since if cause.began is None else cause.began
-    before = latencies.within(since, began)
-    usual = _ms(before, "p50")
-    return {
-        "p99_before_ms": _ms(before, "p99"),
-        "p99_during_ms": _ms(latencies.within(began, cause.ended), "p99"),
-        "p99_after_ms": _ms(latencies.within(cause.ended, until), "p99"),
-        "latency_debt_ms_s": None if usual is None else debt(latencies.medians, usual, began, until),
-    }
+    stretches = {"before": (since, began), "during": (began, cause.ended), "after": (cause.ended, until)}
+    found = {f"p99_{name}_ms": _ms(latencies.within(*each), "p99") for name, each in stretches.items()}
+    found |= {f"p99_{name}_low_ms": latencies.low_ms("p99", *each) for name, each in stretches.items()}
+    return found | _debt(latencies, began, until, _ms(latencies.within(since, began), "p50"), since)
+
+
+def _debt(latencies: WindowLatencies, began: float, until: float, usual: float | None, since: float) -> Row:
+    """How much longer than usual messages took, and how much that may have been more or less."""
+    low_usual = latencies.low_ms("p50", since, began)
+    if usual is None:
+        return dict.fromkeys(_DEBTS)
+    known = latencies.debt(began, until, usual)
+    if low_usual is None:
+        return dict(zip(_DEBTS, (known, None, None), strict=True))
+    ends = latencies.low_debt(began, until, usual), latencies.debt(began, until, low_usual)
+    return dict(zip(_DEBTS, (known, *ends), strict=True))

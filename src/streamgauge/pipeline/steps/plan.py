@@ -133,7 +133,10 @@ def _recovery(
         recovery.COMMITTED_LAG: recovery.committed_series(lag.together(sampled), span),
     }
     timed = frozenset({knows.timed_group, *([knows.passage.query] if knows.passage else [])})
-    felt = recovery.WindowLatencies.of(measured.histograms, shown["latency"], timed, span, scheduled=knows.scheduled)
+    widths = measured.widths if knows.tells_bounds else {}
+    felt = recovery.WindowLatencies.of(
+        measured.histograms, widths, shown["latency"], timed, span, scheduled=knows.scheduled
+    )
     rate = throughput.sent_rate(sent.sums, span)
     return {"faults": faults, "recovery": list(recovery.recovery_rows(faults, series, felt, rate))}
 

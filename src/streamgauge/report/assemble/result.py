@@ -18,7 +18,7 @@ from streamgauge.result.reading import misfit
 from streamgauge.verdict import TITLES, Check
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
-from streamgauge.verdict.trust import unbounded
+from streamgauge.verdict.trust import place
 from streamgauge.verdict.trust.calibrated import lacking
 from streamgauge.verdict.trust.figures import Figures, figures
 from streamgauge.verdict.trust.parts import state, used
@@ -106,6 +106,7 @@ def _figures(run: Evidence, checks: Sequence[Check], parts: Mapping[str, Any]) -
         throughput=parts["throughput"],
         latency=parts["latency"],
         delivery=parts["delivery"],
+        connections=parts["connections"],
         lag=parts["lag"],
         recovery=parts["recovery"] or (),
         pipeline=parts["pipeline"],
@@ -140,7 +141,7 @@ def verdict(run: Evidence, checks: Sequence[Check], trust: Figures) -> VerdictSe
         used=named,
         judge_by=list(judge_by),
         calibration=lacking(run.facts),
-        place=unbounded.place(run),
+        place=place.of_run(run),
         checks=shown,
     )
 

@@ -1,5 +1,6 @@
 """What of a result may be believed, in words: the verdict, and its parts."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Self
 
@@ -21,19 +22,23 @@ _FAMILIES: Final = {
     "latency.poll": "polls",
     "latency.batch": "batches",
     "latency.flush_wait": "flush waits",
+    "latency.throttle": "throttle delays",
+    "latency.own_schedule_delay": "own schedule delay",
+    "schedule_delay": "schedule delay",
     "pipeline.stages.0": "stage schedule",
     "pipeline.stages.1": "stage produce",
     "pipeline.stages.2": "stage wait for the batch",
     "pipeline.stages.3": "stage process",
     "pipeline.stages.4": "stage deliver",
     "pipeline.stages.5": "all stages together",
-    "delivery.measure": "",
     "delivery": "delivery",
+    "connections": "connections",
     "lag": "lag",
     "recovery": "recovery",
 }
-"""Figures that are told together, by how their paths begin; the first that fits counts. Those of the measure phase are
-told with those of the run."""
+"""Figures that are told together, by how their paths begin."""
+_PARTS: Final = re.compile(r"^(delivery|lag)\.(?:measure|groups\.\d+)\.")
+"""Figures of the measure phase and of groups are told with those of the run."""
 _TAIL: Final = ("p50", "p75", "p90", "p95", "p99", "p99_5", "p99_9", "p99_99", "max")
 
 
@@ -97,17 +102,22 @@ def cell(
     return mark + (f">= {shown(figure.low)}" if high is None else f"{shown(figure.low)} to {shown(high)}")
 
 
+def in_words(shown: str) -> str:
+    """A cell as part of a sentence, which cannot be struck out."""
+    return f"({shown}, not believed)" if isinstance(shown, Doubted) else shown
+
+
 def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[str, str]:
     """What of a family is believed, and what is not, in words."""
-    others = [each for each in _FAMILIES if each != name and each.startswith(f"{name}.")]
-    mine = {
-        path.removeprefix(f"{name}."): each
-        for path, each in trust.items()
-        if path.startswith(f"{name}.") and not any(path.startswith(f"{other}.") for other in others)
-    }
+    mine: dict[str, bool] = {}
+    for path, each in trust.items():
+        told = _PARTS.sub(r"\1.", path)
+        if told.startswith(f"{name}."):
+            short = told.removeprefix(f"{name}.")
+            mine[short] = mine.get(short, False) or each.trust == "not_believed"
     words = _FAMILIES[name]
-    bad = [path for path, each in mine.items() if each.trust == "not_believed"]
-    if not mine or not words:
+    bad = [path for path, is_bad in mine.items() if is_bad]
+    if not mine:
         return "", ""
     if not bad:
         return words, ""
@@ -119,11 +129,11 @@ def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[str, str]:
 
 def _short(paths: Sequence[str]) -> str:
     """Figures of one family; percentiles that follow each other as a range."""
-    names = [path.removesuffix("_ms") for path in paths]
+    names = [re.sub(r"_ms2?$", "", path) for path in paths]
     tail = [name for name in _TAIL if name in names]
     others = [name for name in names if name not in _TAIL]
     if not tail:
-        return listed([name.replace("_", " ") for name in others])
+        return listed([re.sub(r"[_.]", " ", name) for name in others])
     first, last = (name.replace("_", ".") for name in (tail[0], tail[-1]))
     places = [_TAIL.index(name) for name in tail]
     is_range = places == list(range(places[0], places[-1] + 1)) and len(tail) > 1

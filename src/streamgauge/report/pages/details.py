@@ -1,5 +1,6 @@
 """What few runs have, in words: messages that are missing, transactions, processing, connections, bytes on the wire."""
 
+from collections.abc import Callable
 from typing import Final
 
 from streamgauge.domain.text.numbers import (
@@ -10,6 +11,7 @@ from streamgauge.domain.text.numbers import (
     significant,
     whole,
 )
+from streamgauge.report.pages.belief import cell, in_words
 from streamgauge.result import Result
 from streamgauge.result.model.clients import ConnectionsOfKind
 
@@ -43,14 +45,19 @@ def missing(result: Result) -> str:
 
 def connections(result: Result) -> str:
     """What became of connections, kind by kind; empty where there were none."""
+
+    def shown(kind: str, name: str, words: Callable[[float | None], str]) -> str:
+        value = getattr(getattr(result.connections, kind), name)
+        return in_words(cell(value, result.trust.get(f"connections.{kind}.{name}"), words))
+
     told = []
     for kind, each in result.connections or ():
         if not isinstance(each, ConnectionsOfKind):
             continue
         asked = f" of {per_second(each.target_per_second)}" if each.target_per_second is not None else ""
         failed = f"{whole(each.failed)} failed" if each.failed else "none failed"
-        times = f"p50 {milliseconds(each.p50_ms)}, p99 {milliseconds(each.p99_ms)}"
-        told.append(f"{kind.replace('_', ' ')} {per_second(each.per_second)}{asked}, {times}, {failed}")
+        times = f"p50 {shown(kind, 'p50_ms', milliseconds)}, p99 {shown(kind, 'p99_ms', milliseconds)}"
+        told.append(f"{kind.replace('_', ' ')} {shown(kind, 'per_second', per_second)}{asked}, {times}, {failed}")
     return "; ".join(told)
 
 

@@ -1,12 +1,12 @@
 """The words of lag, backpressure, faults and recovery, which all reports share: from the result alone."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from streamgauge.domain.text.numbers import UNKNOWN, cores, milliseconds, per_second, percent, significant, whole
-from streamgauge.report.pages.belief import Doubted, cell
+from streamgauge.report.pages.belief import Doubted, cell, in_words
 from streamgauge.result import Result
 from streamgauge.result.model.pressure import (
     BackpressureSection,
@@ -57,7 +57,7 @@ def _lag_in_short(result: Result) -> str:
 
 def _lag(result: Result, name: str, figure: str) -> str:
     shown = cell(getattr(getattr(result.lag, name), figure), result.trust.get(f"lag.{name}.{figure}"), whole)
-    return f"({shown}, not believed)" if isinstance(shown, Doubted) else shown
+    return in_words(shown)
 
 
 def _policy_in_short(result: Result) -> str:
@@ -194,16 +194,17 @@ def lags(result: Result) -> list[Sequence[str]]:
     if not lag:
         return []
     if not lag.groups:
-        return _lags_of("", lag, result.trust)
-    # What may be believed is told of the group that lags the most, and of the others not at all.
-    return [row for each in lag.groups for row in _lags_of(each.group, each, {})]
+        return _lags_of("", lag, result.trust, "lag")
+    groups = enumerate(lag.groups)
+    return [row for place, each in groups for row in _lags_of(each.group, each, result.trust, f"lag.groups.{place}")]
 
 
-def _lags_of(group: str, lags: Lags, trust: Mapping[str, FigureTrust]) -> list[Sequence[str]]:
+def _lags_of(group: str, lags: Lags, trust: Mapping[str, FigureTrust], path: str) -> list[Sequence[str]]:
     known = {key: each for key in _LAGS if (each := getattr(lags, key))}
-    rows = [_lag_row(group, _LAGS[key], each, trust, f"lag.{key}") for key, each in known.items()]
+    rows = [_lag_row(group, _LAGS[key], each, trust, f"{path}.{key}") for key, each in known.items()]
     if age := lags.time_lag:
-        figures = [_duration(each) for each in (age.max_ms, age.mean_ms, age.final_ms)]
+        names = ("max_ms", "mean_ms", "final_ms")
+        figures = [cell(getattr(age, name), trust.get(f"{path}.time_lag.{name}"), _duration) for name in names]
         rows.append((group, "time lag", figures[0], significant(age.max_second), *figures[1:]))
     return rows
 
@@ -226,24 +227,25 @@ def sampling(result: Result) -> str:
 
 def recoveries(result: Result) -> list[Sequence[str]]:
     """Rows under RECOVERY_HEADS, one for each cause, quantity and group."""
-    return [
-        _recovery(row, result.trust.get(f"recovery.{place}.time_to_drain_s"))
-        for place, row in enumerate(result.recovery or [])
-    ]
+    return [_recovery(row, f"recovery.{place}", result.trust) for place, row in enumerate(result.recovery or [])]
 
 
-def _recovery(row: RecoveryScore, trust: FigureTrust | None) -> Sequence[str]:
+def _recovery(row: RecoveryScore, path: str, trust: Mapping[str, FigureTrust]) -> Sequence[str]:
+    def shown(name: str, words: Callable[[float | None], str]) -> str:
+        return cell(getattr(row, name), trust.get(f"{path}.{name}"), words)
+
     group = f" of {row.group}" if row.group is not None else ""
+    peak = shown("peak", whole)
     return (
         f"{row.cause} {row.detail or ''}".strip(),
         row.target,
         f"{_QUANTITIES.get(row.quantity, row.quantity)}{group}",
-        _seconds(row.detected_s),
-        UNKNOWN if row.peak is None else f"{whole(row.peak)} at {_seconds(row.peak_second)}",
-        "not drained" if row.time_to_drain_s is None else cell(row.time_to_drain_s, trust, _seconds),
-        per_second(row.drain_rate_per_second),
-        *(_duration(getattr(row, f"p99_{name}_ms")) for name in ("before", "during", "after")),
-        significant(row.latency_debt_ms_s),
+        shown("detected_s", _seconds),
+        peak if row.peak is None or isinstance(peak, Doubted) else f"{peak} at {_seconds(row.peak_second)}",
+        "not drained" if row.time_to_drain_s is None else shown("time_to_drain_s", _seconds),
+        shown("drain_rate_per_second", per_second),
+        *(shown(f"p99_{name}_ms", _duration) for name in ("before", "during", "after")),
+        shown("latency_debt_ms_s", significant),
     )
 
 

@@ -27,7 +27,7 @@ class FigureTrust(Section):
     """`believed`: the interval is narrow. `bounded`: it is not, but it is known. `not_believed`: it is too wide, or no
     bound is known."""
     place: Text | None = None
-    """Latencies: why it may be this machine's, and not the system's; null where it is not known to be. It does not
-    lower the trust."""
+    """Latencies: why it may be this machine's, or this generator's, and not the system's; null where it is not known to
+    be. It does not lower the trust."""
     because: list[Text]
     """Why it is not simply believed; empty where it is."""

@@ -46,8 +46,9 @@ class VerdictSection(Section):
     """Why it is not known how wrong the instrument is on this machine; null where a calibration of the last 30 days
     says it. `run.calibration` has its errors, and intervals are at least as wide."""
     place: Text | None = None
-    """How much of the tail a wait of the broker for a core, on the machine that produced the load, can explain: that is
-    this machine's, and not the system's. Null where there is nothing to say."""
+    """How much of the tail waits for a core can explain, on the machine that produced the load: those of broker and
+    pipeline are this machine's, and not the system's; those of the workers are the instrument's. Null where there is
+    nothing to say."""
     checks: list[CheckResult]
     """The checks that apply to the run, in display order."""
 

@@ -1,5 +1,6 @@
 """Bounds that a scenario may state of its result, and whether a value keeps to them."""
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -32,6 +33,19 @@ class Bound:
     def holds(self, found: Plain) -> bool:
         """Whether a value keeps to the bound; a value of another kind never does."""
         return kind_of(found) == kind_of(self.value) and _COMPARE[self.sign](found, self.value)
+
+    def decides(self, low: float | None, high: float | None) -> bool | None:
+        """Whether every value from `low` to `high` keeps to the bound, or none does; None where only some do.
+
+        An end that is None is infinite.
+        """
+        least, most = -math.inf if low is None else low, math.inf if high is None else high
+        ends = {self.holds(least), self.holds(most)}
+        is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        if self.sign in {"==", "!="} and is_number and least < most:
+            # Ends that differ from the value may have it between them.
+            return None if least <= float(self.value) <= most else self.sign == "!="
+        return ends.pop() if len(ends) == 1 else None
 
     @property
     def is_above(self) -> bool:

@@ -1,12 +1,14 @@
 """Which figures a failing check of the instrument takes away. A check that names none takes all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from streamgauge.scenario.profile import Profile
 from streamgauge.verdict.check import Check
 
-ALL: Final = ("",)
-_TAIL: Final = tuple(f".{name}_ms" for name in ("p99", "p99_5", "p99_9", "p99_99", "max", "mean", "stddev"))
+_TAIL: Final = (
+    *(f".{name}_ms" for name in ("p99", "p99_5", "p99_9", "p99_99", "max", "mean", "stddev")), ".variance_ms2",
+)  # fmt: skip
 
 
 class Taken(NamedTuple):
@@ -22,7 +24,7 @@ class Taken(NamedTuple):
         return path.startswith(self.begins) and path.endswith(self.ends)
 
 
-_EVERYTHING: Final = Taken(ALL)
+_EVERYTHING: Final = Taken(("",))
 TAKES: Final[Mapping[str, Taken]] = {
     "clock": Taken(
         (
@@ -42,14 +44,14 @@ TAKES: Final[Mapping[str, Taken]] = {
     "worker_cpu": Taken(("latency.", "pipeline.stages.", "lag."), bounded=True),
     "rate": Taken(("throughput.",)),
     "unsent": Taken(("throughput.", "delivery.unsent")),
-    "machine_cpu": Taken(("latency.", "pipeline.stages.", "lag.", "recovery.")),
-    "cpu_quota": Taken(("latency.", "pipeline.stages.", "lag.", "recovery."), bounded=True),
+    "machine_cpu": Taken(("latency.", "pipeline.stages.", "lag.", "recovery.", "connections.")),
+    "cpu_quota": Taken(("latency.", "pipeline.stages.", "lag.", "recovery.", "connections."), bounded=True),
     "start_transient": Taken(("latency.", "pipeline.stages."), _TAIL),
     "record_clock": Taken(("latency.since_record_time.",)),
     "wall_clock": Taken(("latency.since_record_time.", "pipeline.stages.")),
     "connections": Taken(("connections.",)),
     "connection_rate": Taken(("connections.",)),
-    "controller": Taken(("backpressure.", "throughput.", "lag.")),
+    "controller": Taken(("throughput.", "lag.")),
     "lag_samples": Taken(("lag.committed", "lag.position", "recovery.")),
     "lag_sampler": Taken(("lag.committed", "lag.position", "recovery.")),
     "processing_delay": Taken(("latency.processing.", "lag.", "recovery.")),
@@ -60,7 +62,17 @@ TAKES: Final[Mapping[str, Taken]] = {
     "source": Taken(("delivery.",)),
 }
 """What a check takes when it fails and the instrument is the cause."""
-
+_SUBJECTS: Final[Mapping[str, Callable[[Profile], bool]]] = {
+    "connections.": lambda profile: bool(profile.connections),
+    "lag.": lambda profile: profile.lag_every_ns is not None,
+    "latency.ack.": lambda profile: profile.load is not None,
+    "latency.end_to_end.": lambda profile: profile.load is not None and profile.consume is not None,
+    "latency.processing.": lambda profile: profile.processing is not None,
+    "latency.since_record_time.": lambda profile: profile.load is None and profile.consume is not None,
+    "pipeline.stages.": lambda profile: profile.pipeline is not None,
+    "recovery.": lambda profile: profile.fault_count > 0,
+}
+"""Which runs have figures whose paths begin so; every run has others."""
 
 STARVED_CONSUMERS: Final = Taken(("throughput.received", "throughput.processed"))
 """What `worker_cpu` takes besides, where consumers fell behind."""
@@ -70,7 +82,25 @@ SLOWED_LOAD: Final = Taken(("latency.poll.", "latency.batch.", "latency.flush_wa
 """What `worker_cpu` and `cpu_quota` take besides: how long the load's own calls took, had they had a core."""
 
 
-def failing(checks: Sequence[Check]) -> list[tuple[Check, Taken]]:
-    """The failing checks of the instrument, with what they take."""
-    failed = [check for check in checks if check.about == "instrument" and check.status == "fail"]
-    return [(check, TAKES.get(check.name, _EVERYTHING)) for check in failed]
+def failing(checks: Sequence[Check]) -> list[Check]:
+    """The failing checks of the instrument."""
+    return [check for check in checks if check.about == "instrument" and check.status == "fail"]
+
+
+def taken(checks: Sequence[Check], paths: Collection[str], profile: Profile) -> list[tuple[Check, Taken]]:
+    """The failing checks of the instrument, with what they take of the figures of a run.
+
+    A check takes all if none of the figures that it names is there, although the run should have them: what failed was
+    about something.
+    """
+    return [(check, _taken(TAKES.get(check.name, _EVERYTHING), paths, profile)) for check in failing(checks)]
+
+
+def _taken(takes: Taken, paths: Collection[str], profile: Profile) -> Taken:
+    has_figures = any(takes.names(path) for path in paths)
+    has_subject = any(_has(profile, begin) for begin in takes.begins)
+    return _EVERYTHING if has_subject and not has_figures else takes
+
+
+def _has(profile: Profile, begin: str) -> bool:
+    return all(has(profile) for subject, has in _SUBJECTS.items() if begin.startswith(subject))

@@ -16,6 +16,20 @@ RATE_SHARE: Final = 0.01
 """A rate is believed if its interval is narrower than this share of it."""
 RATE_DOUBTED_SHARE: Final = 0.10
 """It is not believed if it is wider than this."""
+FEW_MESSAGES: Final = 100.0
+"""A lag is also believed if it is off by no more messages than this."""
+STARVED_SHARE: Final = 0.5
+"""A process is starved in a second in which its threads waited for a core for so much of the time, and longer than the
+process ran."""
+FROZEN_MS: Final = 100.0
+"""All processes stood still if each producer (or consumer, where nothing is sent) stopped polling, and the sampler was
+late, by so much."""
+THROTTLED_SHARE: Final = 0.05
+"""A CPU quota stopped the broker if its cgroup was stopped for so much of a second."""
+TOLD_SHARE: Final = 0.001
+"""A broker or a pipeline that waits for a core for less explains no p99.9."""
+TOLD_WORKERS_SHARE: Final = 0.01
+"""Workers that wait for less explain no p99; what their own threads waited is in the bounds of each message."""
 
 
 def of_latency(value_ms: float, low_ms: float, high_ms: float) -> Trust:
@@ -34,6 +48,11 @@ def of_rate(value: float, low: float, high: float) -> Trust:
     return "bounded" if width <= RATE_DOUBTED_SHARE * abs(value) else "not_believed"
 
 
-def of_count(low: int, high: int) -> Trust:
+def of_count(low: float, high: float) -> Trust:
     """The trust in a count: exact, or both ends are known."""
     return "believed" if low == high else "bounded"
+
+
+def of_lag(value: float, low: float, high: float) -> Trust:
+    """The trust in a lag that was sampled, in messages."""
+    return "believed" if max(value - low, high - value) <= FEW_MESSAGES else of_rate(value, low, high)

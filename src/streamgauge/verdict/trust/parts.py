@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.verdict.check import Check
-from streamgauge.verdict.trust.causes import ALL, failing
+from streamgauge.verdict.trust.causes import failing
 
 State = Literal["valid", "in_part", "not_valid"]
 
@@ -16,25 +16,33 @@ MAIN: Final = (
 )  # fmt: skip
 """The latency that is used is the first of these that a run has."""
 MAIN_FIGURES: Final = ("p50_ms", "p99_ms")
+CONNECTIONS: Final = "connections."
+CONNECTION_FIGURES: Final = (".per_second", ".made", ".failed", ".p50_ms", ".p99_ms")
+"""What is used of connections in a run that has no latency of messages: nothing is sent there."""
 
 
 def used(figures: Mapping[str, FigureTrust], named: Iterable[str], judge_by: Sequence[str]) -> list[str]:
     """The paths of the figures that the verdict is about, in the order of the result.
 
-    Always rates, delivery, and p50 and p99 of the main latency, and what expectations name (`named`). Only `judge_by`
-    of the scenario narrows this: paths, or how they begin.
+    Always rates, delivery, and p50 and p99 of the main latency, or rates and latencies of connections where there is
+    none, and what expectations name (`named`). Only `judge_by` of the scenario narrows this: paths, or how they begin.
     """
     main = next((path for path in MAIN if any(each.startswith(f"{path}.") for each in figures)), None)
     wanted = {*ALWAYS, *named, *(f"{main}.{name}" for name in MAIN_FIGURES)}
     if judge_by:
         begins = tuple(f"{each}." for each in judge_by)
         return [path for path in figures if path in judge_by or path.startswith(begins)]
-    return [path for path in figures if path in wanted or path.startswith(DELIVERY)]
+    wanted |= {path for path in figures if path.startswith(DELIVERY)}
+    if main is None:
+        wanted |= {path for path in figures if path.startswith(CONNECTIONS) and path.endswith(CONNECTION_FIGURES)}
+    return [path for path in figures if path in wanted]
 
 
 def state(figures: Mapping[str, FigureTrust], used: Sequence[str], checks: Sequence[Check]) -> State:
-    """What may be believed of a run: all, all that is used, or not even that."""
-    takes_all = any(takes.begins == ALL for _, takes in failing(checks))
-    if takes_all or any(figures[path].trust == "not_believed" for path in used):
+    """What may be believed of a run: all, all that is used, or not even that.
+
+    Where nothing is there to be used, a failing check of the instrument is enough.
+    """
+    if any(figures[path].trust == "not_believed" for path in used) or (not used and failing(checks)):
         return "not_valid"
     return "in_part" if any(each.trust == "not_believed" for each in figures.values()) else "valid"

@@ -1,4 +1,7 @@
-"""A Prometheus endpoint: what a run has done so far, by the last look at it."""
+"""A Prometheus endpoint: what a run has done so far, by the last look at it.
+
+It is live, and so never judged: what of the figures may be believed follows from the rows of the whole run.
+"""
 
 import platform
 from collections.abc import Iterator

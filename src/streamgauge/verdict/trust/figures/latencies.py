@@ -1,0 +1,192 @@
+"""Latencies and stages of a pipeline, with intervals from bounds of each message (the table `bounds`)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.text.numbers import milliseconds
+from streamgauge.result.model.latency import LatencyFigures, LatencySection, ScheduleDelay
+from streamgauge.result.model.pipeline import PipelineSection, PipelineStage
+from streamgauge.result.model.trust import FigureTrust
+from streamgauge.verdict.evidence import Evidence, Row
+from streamgauge.verdict.trust import limits
+from streamgauge.verdict.trust.calibrated import floor_ms
+from streamgauge.verdict.trust.figures.interval import ANALYSED_BEFORE, disbelieved, exact
+from streamgauge.verdict.trust.starvation import of_workers
+
+LATENCY_FIGURES: Final = (*PERCENTILES, "mean", "min", "max")
+STAGES: Final = "pipeline.stages."
+_STAGE_FIGURES: Final = ("mean", "min", "p50", "p90", "p99", "max")
+_OWN: Final = ("poll", "batch", "flush_wait", "throttle", "own_schedule_delay")
+"""Durations of what the load itself does: how long they took is not in doubt, only why."""
+_PATHS: Final = ("ack", "end_to_end", "processing")
+_KINDS: Final = ("response", "service")
+_VARIANCE: Final = "variance_ms2"
+_NO_BOUND: Final = "it is not known of every message how much the instrument added"
+
+
+def _metrics(latency: LatencySection) -> Iterator[tuple[str, str]]:
+    """Paths of the latencies that a run has, and their metrics."""
+    for path in _PATHS:
+        for kind in _KINDS:
+            if getattr(getattr(latency, path), kind) is not None:
+                yield f"latency.{path}.{kind}", f"{path}_{kind}"
+    if latency.since_record_time is not None:
+        yield "latency.since_record_time", "since_record_time"
+
+
+def _at(latency: LatencySection, path: str) -> LatencyFigures:
+    found: LatencyFigures | LatencySection = latency
+    for name in path.split(".")[1:]:
+        found = getattr(found, name)
+    assert isinstance(found, LatencyFigures)
+    return found
+
+
+def _is_known(run: Evidence, metric: str) -> bool:
+    return bool((run.one("bounds", metric=metric) or {}).get("known"))
+
+
+def bounded(run: Evidence, latency: LatencySection, pipeline: PipelineSection | None) -> Iterator[str]:
+    """How the paths begin of figures whose bounds hold what late sends and polls did."""
+    yield from (f"{path}." for path, metric in _metrics(latency) if _is_known(run, metric))
+    yield from (f"latency.{name}." for name in _OWN)
+    yield from (f"{STAGES}{place}." for place, stage in _known_stages(pipeline) if _is_known(run, stage.stage))
+
+
+def latencies(run: Evidence, latency: LatencySection) -> Iterator[tuple[str, FigureTrust]]:
+    """Latencies of messages by their paths."""
+    for path, metric in _metrics(latency):
+        shown, bounds = _at(latency, path), run.one("bounds", metric=metric)
+        if bounds is None or not bounds["known"]:
+            yield from ((name, disbelieved(exact(value), [_no_bound(run)])) for name, value in _values(path, shown))
+            continue
+        yield from _bounded(run, path, shown, bounds, _punctual(run, latency, path) or shown)
+
+
+def _values(path: str, shown: LatencyFigures) -> Iterator[tuple[str, float]]:
+    """All figures of a latency by their paths."""
+    names = (*(f"{name}_ms" for name in (*LATENCY_FIGURES, "stddev", "mad")), _VARIANCE)
+    yield from ((f"{path}.{name}", value) for name in names if (value := getattr(shown, name)) is not None)
+    for name, value in shown.delivered or ():
+        if value is not None:
+            yield f"{path}.delivered.{name}", value
+
+
+def _no_bound(run: Evidence) -> str:
+    return _NO_BOUND if "bounds" in run.tables else ANALYSED_BEFORE
+
+
+def _punctual(run: Evidence, latency: LatencySection, path: str) -> LatencyFigures | None:
+    """What a service time would be at most, had each message been sent when it was due: the response time.
+
+    None for others, without a schedule, and where messages waited for the system or a policy before they were sent.
+    """
+    if not path.endswith(".service") or run.is_held_up or run.is_throttled:
+        return None
+    response: LatencyFigures | None = getattr(latency, path.split(".")[1]).response
+    return response
+
+
+def _bounded(
+    run: Evidence, path: str, shown: LatencyFigures, bounds: Row, most: LatencyFigures
+) -> Iterator[tuple[str, FigureTrust]]:
+    sampled = {row["percentile"]: row for row in run.matching("sampling", metric=bounds["metric"])}
+    for name in LATENCY_FIGURES:
+        value, low, chance = shown.ms(name), bounds[f"{name}_ms"], sampled.get(name)
+        if value is None:
+            continue
+        if low is None:
+            yield f"{path}.{name}_ms", disbelieved(exact(value), [_no_bound(run)])
+            continue
+        figure = _of_latency(run, value, *_widened(run, f"{path}.{name}", value, low, most.ms(name) or value))
+        ends = {"sample_low": chance["low_ms"], "sample_high": chance["high_ms"]} if chance else {}
+        yield f"{path}.{name}_ms", figure.model_copy(update=ends)
+    yield from _delivered(run, path, shown, bounds, most)
+    if (stddev := shown.stddev_ms) is not None:
+        spread = bounds["rms_width_ms"]
+        figure = _of_latency(run, stddev, max(0.0, stddev - spread), stddev + spread)
+        yield f"{path}.stddev_ms", figure
+        if shown.variance_ms2 is not None:
+            squared = {name: value**2 for name in ("low", "high") if (value := getattr(figure, name)) is not None}
+            yield f"{path}.{_VARIANCE}", figure.model_copy(update={**squared, "value": shown.variance_ms2})
+    if (mad := shown.mad_ms) is not None:
+        punctual = (
+            bounds if most is shown else run.one("bounds", metric=bounds["metric"].replace("service", "response"))
+        )
+        mads = [row[name] for row in (bounds, punctual or bounds) for name in ("mad_low_ms", "mad_high_ms")]
+        yield f"{path}.mad_ms", _of_latency(run, mad, min(mads), max(mads))
+
+
+def _delivered(
+    run: Evidence, path: str, shown: LatencyFigures, bounds: Row, most: LatencyFigures
+) -> Iterator[tuple[str, FigureTrust]]:
+    """Percentiles of delivered messages only."""
+    for name, value in shown.delivered or ():
+        if value is None:
+            continue
+        low, high = bounds.get(f"delivered_{name}"), getattr(most.delivered, name, None) or value
+        figure = disbelieved(exact(value), [_no_bound(run)]) if low is None else _of_latency(run, value, low, high)
+        yield f"{path}.delivered.{name}", figure
+
+
+def _widened(run: Evidence, path: str, value: float, low: float, high: float) -> tuple[float, float]:
+    """An interval that is at least as wide as the instrument was wrong when it was calibrated."""
+    error = floor_ms(run.facts.calibration, path.removeprefix("latency."))
+    return min(low, value - max(0.0, error)), max(high, value - min(0.0, error))
+
+
+def _of_latency(run: Evidence, value: float, low: float, high: float) -> FigureTrust:
+    trust = limits.of_latency(value, low, high)
+    because = [] if trust == "believed" else _why_wide(run, high - low)
+    return FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because)
+
+
+def _why_wide(run: Evidence, width_ms: float) -> list[str]:
+    """What made an interval wide, as far as that is known of the whole run."""
+    late = (run.schedule_delay or {}).get("p99_ms") if run.has_schedule else None
+    found = [f"without the instrument it may have been up to {milliseconds(width_ms)} less"]
+    if late is not None:
+        found.append(f"schedule delay p99 {milliseconds(late)}")
+    gaps = [row["poll_gap_ms"] for row in run.matching("resources", scope="interval") if row.get("poll_gap_ms")]
+    if gaps:
+        found.append(f"longest gap between polls {milliseconds(max(gaps))}")
+    waited, said = of_workers(run)
+    if waited >= limits.TOLD_SHARE:
+        found.append(said)
+    return found
+
+
+def own(latency: LatencySection, schedule_delay: ScheduleDelay | None) -> Iterator[tuple[str, FigureTrust]]:
+    """Durations of the load's own calls, and its schedule delay, by their paths."""
+    for name in _OWN:
+        shown: LatencyFigures | None = getattr(latency, name)
+        if shown is not None:
+            yield from ((path, exact(value)) for path, value in _values(f"latency.{name}", shown))
+    for each in ("p50", "p99", "p99_9", "max"):
+        if schedule_delay is not None and (value := getattr(schedule_delay, f"{each}_ms")) is not None:
+            yield f"schedule_delay.{each}_ms", exact(value)
+
+
+def _known_stages(pipeline: PipelineSection | None) -> Iterator[tuple[int, PipelineStage]]:
+    """The stages that have figures, with their places in the result."""
+    stages = pipeline.stages if pipeline else ()
+    return ((place, stage) for place, stage in enumerate(stages) if stage.p50_ms is not None)
+
+
+def stages(run: Evidence, pipeline: PipelineSection | None) -> Iterator[tuple[str, FigureTrust]]:
+    """Both ends of a stage are rounded, and may have been passed earlier: it may have been shorter, or longer."""
+    for place, stage in _known_stages(pipeline):
+        bounds = run.one("bounds", metric=stage.stage)
+        for name in _STAGE_FIGURES:
+            path, value = f"{STAGES}{place}.{name}_ms", getattr(stage, f"{name}_ms")
+            if bounds is None or not bounds["known"]:
+                yield path, disbelieved(exact(value), [_no_bound(run)])
+                continue
+            low, high = bounds[f"{name}_ms"], bounds[f"{name}_high_ms"]
+            trust = limits.of_latency(value, low, high)
+            because = [] if trust == "believed" else [f"its ends are known to within {milliseconds(high - low)}"]
+            yield (
+                path,
+                FigureTrust(value=value, low=min(low, value), high=max(high, value), trust=trust, because=because),
+            )

@@ -1,0 +1,53 @@
+"""What of a latency is this machine's or this generator's, and not the system's.
+
+A broker or a pipeline beside the load had to wait for a core, or the load followed from the answers. It is known what
+happened here, and not what the system does elsewhere. Such a figure is named, and keeps its trust.
+"""
+
+from typing import Final
+
+from streamgauge.domain.text.numbers import percent
+from streamgauge.verdict.evidence import Evidence, Row
+from streamgauge.verdict.trust import limits
+from streamgauge.verdict.trust.seconds import Seconds, looks, seconds
+from streamgauge.verdict.trust.starvation import explained, of_processes, of_workers, starved
+
+_PIPELINE: Final = ("query", "driver", "executor", "python")
+_OTHER_LOAD: Final = "another generator would have made another load, which follows from how fast messages are answered"
+
+
+def of_load(run: Evidence) -> str | None:
+    """Why all latencies are this generator's; None where a schedule alone says what is sent."""
+    return _OTHER_LOAD if run.follows_answers else None
+
+
+def of_seconds(run: Evidence) -> list[Seconds]:
+    """Seconds in which latency was this machine's: a broker or a pipeline beside the load had no core."""
+    found = {
+        "the broker had no core for long": starved(run, "broker"),
+        "the pipeline had no core for long": [row for role in _PIPELINE for row in starved(run, role)],
+        "a CPU quota stopped the broker": _throttled(run),
+    }
+    return [seconds(run, because, rows) for because, rows in found.items() if rows]
+
+
+def of_run(run: Evidence) -> str | None:
+    """How much of the tail waits for a core on this machine can explain; None where that is next to none.
+
+    Those of broker and pipeline are this machine's, and not the system's; those of the workers are the instrument's.
+    """
+    shares = {"the broker's": of_processes(run, ("broker",)), "the pipeline's": of_processes(run, _PIPELINE)}
+    told = [
+        explained(f"{whose} threads waited for a core for {percent(share)} of the time", share)
+        for whose, share in shares.items()
+        if share >= limits.TOLD_SHARE
+    ]
+    workers, said = of_workers(run)
+    told += [said] if workers >= limits.TOLD_WORKERS_SHARE else []
+    return "; ".join([*told, *(each.because for each in of_seconds(run))]) or None
+
+
+def _throttled(run: Evidence) -> list[Row]:
+    if not run.facts.broker.processes:
+        return []
+    return [row for row in looks(run, "host") if (row.get("throttled_share") or 0.0) >= limits.THROTTLED_SHARE]

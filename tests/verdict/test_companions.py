@@ -1,0 +1,167 @@
+"""Every figure of the result says whether it may be believed, or is named here with the reason why not."""
+
+import types
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+from tests.verdict.test_verdict import Run
+
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.domain.tables.latency import BOUNDS, METRICS
+from streamgauge.domain.tables.pressure import RECOVERY
+from streamgauge.domain.tables.schema import Schema
+from streamgauge.result import Result
+from streamgauge.verdict.evidence import Evidence
+from streamgauge.verdict.trust.causes import TAKES
+from streamgauge.verdict.trust.figures import figures
+
+JUDGED: Final = (
+    "throughput", "latency", "schedule_delay", "delivery", "connections", "lag", "recovery", "pipeline",
+)  # fmt: skip
+NOT_FIGURES: Final = {
+    "throughput.target_per_second": "the scenario's",
+    "throughput.measured_seconds": "read from the clock",
+    "latency.*.count": "as in delivery",
+    "latency.*.censored": "as in delivery",
+    "latency.*_hi_ms": "an end of an interval",
+    "latency.*.cdf.*": "drawn, and read as percentiles",
+    "latency.since_record_time.negative": "asked by the check of record timestamps",
+    "latency.since_record_time.error_ms": "an end of an interval",
+    "schedule_delay.count": "as in delivery",
+    "schedule_delay.producers.*": "told of all producers together",
+    "connections.*.target_per_second": "the scenario's",
+    "lag.every_ms": "the scenario's",
+    "lag.samples": "what the sampler did",
+    "lag.failed": "what the sampler did",
+    "lag.failed_share": "what the sampler did",
+    "lag.cpu_cores": "what the sampler used",
+    "lag.*.max_second": "when, not how much",
+    "recovery.*_second": "when, not how much",
+    "recovery.*.interval_ms": "the scenario's",
+    "recovery.*.tolerance": "what counts as recovered",
+    "pipeline.stages.*.count": "as in delivery",
+    "pipeline.stages.*.null_count": "as in delivery",
+    "pipeline.stages.*.share": "of the means",
+    "pipeline.stages.*.error_ms": "an end of an interval",
+    "pipeline.groups.*": "parts of counts of delivery",
+    "pipeline.events.*": "when, not how much",
+    "pipeline.executors.*": "what Spark says of itself",
+    "pipeline.lookups.*": "asked beside the load",
+    "pipeline.*": "what Spark and the source say of themselves",
+}
+"""Numbers of these sections without a companion, and why. The first that fits counts."""
+NOT_JUDGED: Final = {
+    "format": "no figure",
+    "run": "what was run",
+    "verdict": "what follows from the figures",
+    "expectations": "what follows from the figures",
+    "trust": "the companions",
+    "missing": "examples of what delivery counts",
+    "transactions": "as the client ended them",
+    "processing": "what the load itself did, asked by the check of processing delays",
+    "wire": "as the clients count",
+    "backpressure": "what the policy did",
+    "faults": "what the scenario did",
+    "resources": "as the kernel counts",
+    "timeline": "seconds of the same figures",
+    "reasons": "no figure",
+}
+"""Sections without companions, and why."""
+
+
+def filled(kind: Any) -> Any:
+    """A value of a type, as plain data: each number is there, and each list has one item."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return {name: filled(field.annotation) for name, field in kind.model_fields.items()}
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return filled(parts[0])
+    if origin in {Union, types.UnionType}:
+        return filled(next(part for part in parts if part is not types.NoneType))
+    if origin is Literal:
+        return parts[0]
+    if origin is list:
+        return [filled(parts[0])]
+    return {dict: {}, int: 1, float: 1.0, bool: True, str: "x"}[origin or kind]
+
+
+def sections() -> dict[str, Any]:
+    """Every section that is judged, with all that it can have."""
+    found = {}
+    for name in JUDGED:
+        kind = Result.model_fields[name].annotation
+        parts = [part for part in get_args(kind) if part is not types.NoneType] or [kind]
+        values = filled(kind)
+        if get_origin(parts[0]) is list:
+            (model,) = get_args(parts[0])
+            found[name] = [model.model_validate(value, strict=False) for value in values]
+        else:
+            found[name] = parts[0].model_validate(values, strict=False)
+    return found
+
+
+def companions(*, known: bool = True) -> set[str]:
+    """The paths of all figures that a result can have."""
+    bounds = [ones(BOUNDS) | {"metric": name, "known": known} for name in (*METRICS, "x")]
+    tables = {"bounds": bounds, "recovery": [ones(RECOVERY)]}
+    return set(figures(Evidence(RunFacts.model_validate(Run().facts), tables), [], **sections()))
+
+
+def ones(schema: Schema) -> dict[str, Any]:
+    return dict.fromkeys((column.name for column in schema.columns), 1.0)
+
+
+def numbers(value: Any, path: str) -> Iterator[str]:
+    """The paths of all numbers below a place of the document."""
+    if isinstance(value, Mapping):
+        for name, below in value.items():
+            yield from numbers(below, f"{path}.{name}")
+    elif isinstance(value, list):
+        for place, below in enumerate(value):
+            yield from numbers(below, f"{path}.{place}")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield path
+
+
+def all_numbers() -> set[str]:
+    documents = {
+        name: [each.model_dump(by_alias=True) for each in section]
+        if isinstance(section, list)
+        else section.model_dump()
+        for name, section in sections().items()
+    }
+    return {path for name, document in documents.items() for path in numbers(document, name)}
+
+
+def exemption(path: str) -> str | None:
+    return next((pattern for pattern in NOT_FIGURES if fnmatchcase(path, pattern)), None)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_every_number_has_a_companion_or_a_reason(*, known: bool) -> None:
+    """Also where no bound is known: then it is not believed, and not left out."""
+    missing = {path for path in all_numbers() - companions(known=known) if exemption(path) is None}
+
+    assert sorted(missing) == []
+
+
+def test_every_companion_stands_beside_a_number() -> None:
+    assert sorted(companions() - all_numbers()) == []
+
+
+def test_every_exemption_is_needed() -> None:
+    assert {exemption(path) for path in all_numbers() - companions()} == set(NOT_FIGURES)
+
+
+def test_every_section_is_judged_or_named() -> None:
+    assert {*JUDGED, *NOT_JUDGED} == set(Result.model_fields)
+
+
+def test_what_a_check_takes_can_be_there() -> None:
+    """Each beginning of a path is that of some figure."""
+    begins = {begin for takes in TAKES.values() for begin in takes.begins}
+
+    assert {begin for begin in begins if not any(path.startswith(begin) for path in companions())} == set()

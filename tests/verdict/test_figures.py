@@ -1,0 +1,266 @@
+"""Intervals of figures, kind by kind, by tables of evidence."""
+
+from typing import Any
+
+import pytest
+from tests.verdict.test_verdict import Run
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.result.model.latency import DeliveredPercentiles, LatencyFigures, LatencyPair, LatencySection
+from streamgauge.result.model.pressure import GroupLags, LagFigures, LagSection, RecoveryScore
+from streamgauge.result.model.trust import FigureTrust, Trust
+from streamgauge.verdict.evidence import Evidence
+from streamgauge.verdict.trust.figures.latencies import latencies
+from streamgauge.verdict.trust.figures.pressure import lags
+from streamgauge.verdict.trust.figures.recovered import recoveries
+
+Row = dict[str, Any]
+SECONDS = 10
+COMMITTED, OUTSTANDING = ("lag.committed", "lag.outstanding")
+
+
+def evidence(scenario: Row | None = None, **tables: list[Row]) -> Evidence:
+    """A run of ten seconds."""
+    facts = Run().facts
+    facts["scenario"] |= scenario or {}
+    facts["groups"] = [{"id": 0, "name": "g"}, {"id": 1, "name": "h"}]
+    measured = {"scope": "measure", "duration_ns": SECONDS * NS_PER_SECOND}
+    return Evidence(RunFacts.model_validate(facts), tables | {"throughput": [measured, *tables.get("throughput", [])]})
+
+
+def window(second: int, **counts: int) -> Row:
+    return {"scope": "window", "second": second, **counts}
+
+
+def sample(second: float, took_ms: float | None, **more: Any) -> Row:
+    return {"scope": "group", "group": 0, "second": second, "took_ms": took_ms, "error": None, **more}
+
+
+def figures_of(found: float = 10_000) -> LagFigures:
+    return LagFigures(max=found, max_second=3.0, final=found, mean=found)
+
+
+def section(groups: list[GroupLags] | None = None, **found: LagFigures) -> LagSection:
+    known: Row = {**dict.fromkeys(("committed", "position", "outstanding", "time_lag")), **found}
+    sampling: Row = {"every_ms": 1_000, "samples": 9, "failed": 0, "failed_share": 0.0, "cpu_cores": 0.1}
+    return LagSection(**known, **sampling, groups=groups or [], reasons={})
+
+
+def ends(figure: FigureTrust) -> tuple[float | None, float | None, Trust]:
+    return figure.low, figure.high, figure.trust
+
+
+STEADY = [window(second, due=10_000, acked=10_000, processed=10_000) for second in range(SECONDS)]
+FAULT = {"at": "2s", "kind": "pause", "target": "broker", "for": "1s"}
+NOT_KNOWN = (None, None, "not_believed")
+
+
+@pytest.mark.parametrize(
+    ("figure", "samples", "windows", "expected"),
+    [
+        pytest.param("max", [sample(1, 5)], STEADY, (9_950, 10_050, "believed"), id="5 ms of 10,000 a second"),
+        pytest.param("max", [sample(1, 40)], STEADY, (9_600, 10_400, "bounded"), id="40 ms"),
+        pytest.param("max", [sample(1, 5), sample(2, 40)], STEADY, (9_600, 10_400, "bounded"), id="the longest sample"),
+        pytest.param("mean", [sample(1, 2), sample(2, 10)], STEADY, (9_940, 10_060, "believed"), id="the mean sample"),
+        pytest.param("final", [sample(1, 90), sample(2, 5)], STEADY, (9_950, 10_050, "believed"), id="the last sample"),
+        pytest.param("max", [sample(-3, 90), sample(2, 5)], STEADY, (9_950, 10_050, "believed"), id="not of warm-up"),
+        pytest.param(
+            "max", [sample(1, 5)], [*STEADY, window(3, processed=100_000)], (9_500, 10_500, "bounded"), id="catching up"
+        ),
+        pytest.param(
+            "max", [sample(1, 5)], [*STEADY, window(3, due=400_000)], (8_000, 12_000, "not_believed"), id="a burst"
+        ),
+        pytest.param("max", [sample(1, None)], STEADY, NOT_KNOWN, id="recorded before that was told"),
+        pytest.param("max", [sample(1, 5), sample(2, None)], STEADY, NOT_KNOWN, id="not told of one sample"),
+        pytest.param(
+            "max", [sample(1, 5), sample(2, None, error="timed out")], STEADY, (9_950, 10_050, "believed"), id="failed"
+        ),
+        pytest.param("max", [sample(1, 5)], [], NOT_KNOWN, id="no rate is known"),
+    ],
+)
+def test_a_sampled_lag_moves_while_it_is_sampled(
+    figure: str, samples: list[Row], windows: list[Row], expected: tuple[float | None, float | None, Trust]
+) -> None:
+    """As fast as messages were sent or processed in any second."""
+    run = evidence(lag=samples, throughput=windows)
+
+    found = dict(lags(run, section(committed=figures_of())))
+
+    assert ends(found[f"{COMMITTED}.{figure}"]) == expected
+    assert bool(found[f"{COMMITTED}.{figure}"].because) is (expected[2] != "believed")
+
+
+def replayed(second: float, sent: int, processed: int, group: int = 0) -> Row:
+    return {"second": second, "group": group, "sent": sent, "processed": processed, "outstanding": sent - processed}
+
+
+@pytest.mark.parametrize(
+    ("figure", "is_exact", "rows", "expected"),
+    [
+        pytest.param("max", True, [replayed(1, 900, 0)], (500, 500, "believed"), id="exact"),
+        pytest.param("final", False, [replayed(1, 900, 0)], (500, 500, "believed"), id="the last value"),
+        pytest.param("mean", False, [replayed(1, 900, 0)], (500, 500, "believed"), id="the mean is that of ends"),
+        pytest.param(
+            "max", False, [replayed(1, 500, 0), replayed(2, 1_500, 1_450)], (500, 1_500, "bounded"), id="all sent first"
+        ),
+        pytest.param(
+            "max", False, [replayed(1, 500, 0), replayed(2, 9_500, 9_000)], (500, 9_500, "bounded"), id="never refused"
+        ),
+        pytest.param(
+            "max", False, [replayed(1, 500, 0), replayed(2, 900, 550)], (500, 900, "bounded"), id="all processed last"
+        ),
+        pytest.param("max", False, [replayed(1, 500, 0), replayed(2, 560, 100)], (500, 560, "believed"), id="a few"),
+        pytest.param(
+            "max", False, [replayed(-1, 9_500, 0), replayed(2, 9_500, 9_000)], (500, 9_500, "bounded"), id="drained"
+        ),
+        pytest.param("max", False, [], NOT_KNOWN, id="no row is left"),
+    ],
+)
+def test_what_was_outstanding_within_an_interval_is_bounded(
+    figure: str, *, is_exact: bool, rows: list[Row], expected: tuple[float | None, float | None, Trust]
+) -> None:
+    """By what was sent, or processed, in the interval."""
+    shown = figures_of(500).model_copy(update={"exact": is_exact})
+
+    found = dict(lags(evidence(outstanding=rows), section(outstanding=shown)))
+
+    assert ends(found[f"{OUTSTANDING}.{figure}"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("scenario", "left", "expected"),
+    [
+        pytest.param({}, 0, 302, id="due within 30 ms, and one of each producer"),
+        pytest.param({}, 40, 10_000, id="messages were left over"),
+        pytest.param({"load": {"rate": "max", "producers": 2}}, 0, 10_000, id="nothing is due"),
+        pytest.param(
+            {"faults": [{"at": "2s", "kind": "pause", "target": "broker", "for": "1s"}]}, 0, 10_000, id="a fault"
+        ),
+    ],
+)
+def test_at_a_constant_rate_no_more_is_outstanding_than_was_due_meanwhile(
+    scenario: Row, left: int, expected: float
+) -> None:
+    rows = [replayed(1, 10_000, 10_000), replayed(2, 20_000, 20_000), replayed(12, 20_000, 20_000 - left)]
+    latency = [{"metric": "end_to_end_response", "scope": "window", "second": 1, "max_ms": 30.0}]
+    run = evidence(scenario, outstanding=rows, latency=latency)
+
+    found = dict(lags(run, section(outstanding=figures_of(20).model_copy(update={"exact": False}))))
+
+    assert found[f"{OUTSTANDING}.max"].high == expected
+
+
+def test_each_of_several_groups_has_its_own_lag() -> None:
+    samples = [sample(1, 5), sample(1, 40, group=1)]
+    groups = [
+        GroupLags(group=name, committed=figures_of(), position=None, outstanding=None, time_lag=None) for name in "gh"
+    ]
+
+    found = dict(lags(evidence(lag=samples, throughput=STEADY), section(groups, committed=figures_of())))
+
+    trusts = [found[f"lag{group}.committed.max"].trust for group in ("", ".groups.0", ".groups.1")]
+    assert trusts == ["bounded", "believed", "bounded"]
+
+
+def recovered(quantity: str, **changes: Any) -> RecoveryScore:
+    """From 20,040 messages to 40 in 10 s, looked at every half second."""
+    row: Row = {"cause": "pause", "target": "c", "detail": None, "quantity": quantity, "group": None}
+    row |= {"began_second": 1.0, "ended_second": 2.0, "interval_ms": 500.0, "floor": 40.0, "tolerance": 60.0}
+    row |= {"detected_s": 0.25, "peak": 20_040.0, "peak_second": 2.0, "at_end": 20_040.0, "time_to_drain_s": 10.0}
+    row |= {"drain_rate_per_second": 2_000.0, "peak_slope_per_second": 12_000.0, "latency_debt_ms_s": 900.0}
+    row |= {f"p99_{name}_ms": 10.0 for name in ("before", "during", "after")}
+    return RecoveryScore.model_validate(row | changes | {"reasons": {}})
+
+
+EXACT, SAMPLED = "outstanding", "committed_lag"
+
+
+@pytest.mark.parametrize(
+    ("score", "took_ms", "figure", "expected"),
+    [
+        pytest.param(recovered(EXACT), None, "detected_s", (0.0, 0.25, "believed"), id="noticed within an interval"),
+        pytest.param(recovered(EXACT), None, "time_to_drain_s", (9.5, 10.0, "believed"), id="drained within one"),
+        pytest.param(recovered(EXACT), None, "peak", (20_040, 20_040, "believed"), id="counted"),
+        pytest.param(recovered(SAMPLED), 5, "peak", (19_990, 20_090, "believed"), id="sampled"),
+        pytest.param(recovered(SAMPLED), 5, "at_end", (19_990, 20_090, "believed"), id="at the end"),
+        pytest.param(recovered(SAMPLED), 5, "floor", (0, 90, "believed"), id="a few messages"),
+        pytest.param(recovered(SAMPLED), None, "peak", NOT_KNOWN, id="it is not known how long a sample took"),
+        pytest.param(recovered(SAMPLED), None, "drain_rate_per_second", NOT_KNOWN, id="nor how fast it drained"),
+        pytest.param(recovered(SAMPLED), None, "peak_slope_per_second", NOT_KNOWN, id="nor how fast at most"),
+        pytest.param(recovered(SAMPLED), None, "time_to_drain_s", (9.5, 10.0, "believed"), id="but for how long"),
+        pytest.param(
+            recovered(EXACT), None, "drain_rate_per_second", (2_000, 20_000 / 9.5, "bounded"), id="by the time it took"
+        ),
+        pytest.param(
+            recovered(SAMPLED), 5, "drain_rate_per_second", (1_990, 20_100 / 9.5, "bounded"), id="and by what drained"
+        ),
+        pytest.param(
+            recovered(EXACT, time_to_drain_s=0.5, drain_rate_per_second=40_000.0),
+            None,
+            "drain_rate_per_second",
+            (40_000, None, "bounded"),
+            id="between two samples",
+        ),
+        pytest.param(
+            recovered(EXACT), None, "peak_slope_per_second", (12_000, 12_000, "believed"), id="the fastest, counted"
+        ),
+        pytest.param(recovered(SAMPLED), 5, "peak_slope_per_second", (11_800, 12_200, "bounded"), id="of two samples"),
+        pytest.param(recovered(EXACT), None, "p99_before_ms", (9.5, 10.0, "believed"), id="narrow"),
+        pytest.param(recovered(EXACT), None, "p99_during_ms", (7.0, 10.0, "bounded"), id="wide"),
+        pytest.param(recovered(EXACT), None, "p99_after_ms", NOT_KNOWN, id="no bound"),
+        pytest.param(recovered(EXACT), None, "latency_debt_ms_s", (880.0, 910.0, "believed"), id="a debt"),
+    ],
+)
+def test_recovery_is_as_good_as_its_samples_and_bounds(
+    score: RecoveryScore, took_ms: float | None, figure: str, expected: tuple[float | None, float | None, Trust]
+) -> None:
+    low = {"p99_before_low_ms": 9.5, "p99_during_low_ms": 7.0, "p99_after_low_ms": None}
+    low |= {"latency_debt_low_ms_s": 880.0, "latency_debt_high_ms_s": 910.0}
+    run = evidence(lag=[sample(1, took_ms)], throughput=STEADY, recovery=[low])
+
+    found = dict(recoveries(run, [score]))
+
+    assert ends(found[f"recovery.0.{figure}"]) == pytest.approx(expected)
+    assert bool(found[f"recovery.0.{figure}"].because) is (expected[2] != "believed")
+
+
+def test_a_recovery_of_an_older_analysis_has_no_low_ends() -> None:
+    found = dict(recoveries(evidence(recovery=[{}]), [recovered(EXACT)]))
+
+    assert {found[f"recovery.0.p99_{name}_ms"].trust for name in ("before", "during", "after")} == {"not_believed"}
+    assert "streamgauge analyse" in found["recovery.0.latency_debt_ms_s"].because[0]
+
+
+def acks(bounds: Row, **figures: Any) -> dict[str, FigureTrust]:
+    """The companions of a service time of acknowledgements, all figures of which are 10 ms."""
+    names = [name for name in LatencyFigures.model_fields if name.endswith("_ms") and "_hi" not in name]
+    values = {**dict.fromkeys(names, 10.0), "variance_ms2": 100.0, **figures}
+    service = LatencyFigures(count=9, censored=1, selected_by="due", cdf=[], reasons={}, **values)
+    none = LatencyPair(response=None, service=None)
+    section = LatencySection(
+        ack=LatencyPair(response=None, service=service), end_to_end=none, processing=none, poll=None
+    )
+    row = {**dict.fromkeys(names, 9.9), "rms_width_ms": 0.5, "mad_low_ms": 10.0, "mad_high_ms": 10.0, **bounds}
+    run = evidence(bounds=[{"metric": "ack_service", "known": True, **row}])
+    return {path.removeprefix("latency.ack.service."): each for path, each in latencies(run, section)}
+
+
+def test_a_variance_is_the_square_of_a_standard_deviation() -> None:
+    found = acks({})
+
+    assert ends(found["stddev_ms"]) == (9.5, 10.5, "believed")
+    assert (found["variance_ms2"].value, *ends(found["variance_ms2"])) == (100, 9.5**2, 10.5**2, "believed")
+
+
+@pytest.mark.parametrize(
+    ("low", "expected"), [(9.5, (9.5, 10.0, "believed")), (6.0, (6.0, 10.0, "bounded")), (None, NOT_KNOWN)]
+)
+def test_percentiles_of_delivered_messages_have_low_ends_of_their_own(low: float | None, expected: Any) -> None:
+    delivered = DeliveredPercentiles(p50_ms=None, p95_ms=None, p99_ms=10.0, p99_9_ms=None)
+
+    assert ends(acks({"delivered_p99_ms": low}, delivered=delivered)["delivered.p99_ms"]) == expected
+
+
+def test_a_percentile_without_a_low_end_is_not_believed() -> None:
+    assert ends(acks({"p99_ms": None})["p99_ms"]) == NOT_KNOWN
