@@ -69,9 +69,10 @@ def _compare(sizes: Sequence[int], rounds: int, sticky: int) -> None:
 
 def _without_bounds(folder: RunFolder) -> None:
     """Analyse a run, and leave out what finds bounds: three steps of the plan, and the width of each message."""
+    from streamgauge.pipeline.metrics.histogram import NOT_KNOWN
+
     from streamgauge.pipeline import run
     from streamgauge.pipeline.metrics import expressions
-    from streamgauge.pipeline.metrics.histogram import NOT_KNOWN
     from streamgauge.runs.analysis import analyse
 
     nothing: dict[str, Any] = {"doubted": lambda *_: None, "bounds": lambda *_: [], "sampling": lambda *_: []}

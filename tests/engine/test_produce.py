@@ -15,7 +15,7 @@ from streamgauge.domain.look import BUCKETS, live_buckets
 from streamgauge.engine.board import Cells, Latencies, Order, Slot, State
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.produce.compose import Composer
-from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, Producer, Sending, Times
+from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, RECORD_IDLE_AT, Producer, Sending, Times
 from streamgauge.engine.produce.round_robin import run_round_robin
 from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.engine.produce.sources import Recipe
@@ -30,9 +30,11 @@ class Rows:
     """A sink that keeps rows as dictionaries."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
+    blocks: list[int] = field(default_factory=list)
 
     def append(self, block: Block, count: int) -> None:
         """Take rows."""
+        self.blocks.append(count)
         for place in range(count):
             self.rows.append({name: _item(values, place) for name, values in block.items()})
 
@@ -66,6 +68,8 @@ class Story:
     sending: Sending = field(default_factory=Sending)
     topics: tuple[int, ...] = (0,)
     unlucky: set[int] = field(default_factory=set)
+    answers_ns: int = 0
+    naps: list[float] = field(default_factory=list)
     client: FakeProducer = field(init=False)
     batches: "Rows" = field(init=False)
     transactions: "Rows" = field(init=False)
@@ -77,10 +81,15 @@ class Story:
     def run(self) -> Rows:
         """Run to the end of the load."""
         time, rows = FakeTime(START - NS_PER_SECOND, jumps=self.jumps), Rows()
+
+        def nap(seconds: float) -> None:
+            self.naps.append(seconds)
+            time.sleep(seconds)
+
         spec = ClientSpec("producer-0", ("t",), {})
         self.client = FakeProducer(
             FakeLog(4), spec, self.queue_limit, self.stopped,
-            unlucky=set(self.unlucky), now_ns=time.now_ns, sleep=time.sleep,
+            unlucky=set(self.unlucky), answers_ns=self.answers_ns, now_ns=time.now_ns, sleep=time.sleep,
         )  # fmt: skip
         recipe = Recipe(0, 7, "zeros", 64, 42, in_headers=False, scheduled=self.rate is not None, topics=self.topics)
         self.board = Cells.new(1, 4)
@@ -96,7 +105,7 @@ class Story:
             lambda: self.order(time.at_ns),
             replace(self.sending, pacer=pacer),
             time.now_ns,
-            time.sleep,
+            nap,
         )
         measure_ns = START + round(self.warmup * NS_PER_SECOND)
         producer.run(Times(START, measure_ns, measure_ns + round(self.seconds * NS_PER_SECOND), self.drain_ns))
@@ -119,6 +128,33 @@ def test_every_due_message_is_sent_once_and_on_time(rate: float) -> None:
     assert np.percentile(sent - due, 99) < 100_000
     assert len(rows.rows) == len(seqs) == story.slot[Slot.KNOWN]
     assert story.slot[Slot.STATE] == State.FLUSHED
+
+
+@pytest.mark.parametrize("rate", [100.0, 500.0, 700.0, 1_000.0, 1_500.0])
+def test_a_report_is_taken_soon_also_when_a_message_is_due_soon(rate: float) -> None:
+    """Reports come 0.5 ms after their messages, while the next ones are due in 0.7 to 10 ms; none is late for it."""
+    rows = Story(rate=rate, seconds=1.0, answers_ns=500_000).run()
+
+    assert (rows.column("acked_ns") - rows.column("sent_ns")).max() < 800_000
+    assert (rows.column("sent_ns") - rows.column("due_ns")).max() < 100_000
+
+
+@pytest.mark.parametrize(("answers_ns", "naps"), [(0, 1), (10 * NS_PER_MS, 5)])
+def test_naps_are_short_only_while_reports_are_in_flight(answers_ns: int, naps: int) -> None:
+    """Naps between two messages that are 1 ms apart: each wakes the process up, which costs CPU."""
+    story = Story(rate=1_000.0, seconds=1.0, answers_ns=answers_ns)
+
+    story.run()
+
+    assert len(story.naps) / 1_000 == pytest.approx(naps, rel=0.05)
+
+
+@pytest.mark.parametrize(("rate", "rows"), [(100.0, 1), (500.0, RECORD_IDLE_AT), (5_000.0, RECORD_IDLE_AT)])
+def test_reports_are_recorded_together_where_messages_follow_each_other_closely(rate: float, rows: int) -> None:
+    """A block costs as much with one row as with many; at a low rate, rows are written soon all the same."""
+    blocks = Story(rate=rate, seconds=2.0, answers_ns=100_000).run().blocks
+
+    assert np.median(blocks) == pytest.approx(rows, abs=1)
 
 
 def test_a_producer_stays_until_the_load_is_over() -> None:

@@ -1,6 +1,7 @@
 """The host of a query: what it records, when it starts it again, and what it tells others; without Spark."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from streamgauge.engine.board import Cell, Cells, Order, Slot, State
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.ports.query import Query
 from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
+from streamgauge.processes.cpu.waiting import Threads, Waited
 
 READY = Happened(1, "ready")
 ENDED = Happened(9, "ended")
@@ -29,6 +31,7 @@ class Scripted:
     missed: list[QueryProgress] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     exit_code: int | None = None
+    found: dict[str, int] = field(default_factory=dict)
     _script: list[News | str] = field(default_factory=list)
     _alive: bool = False
 
@@ -50,7 +53,7 @@ class Scripted:
         return []
 
     def processes(self) -> Mapping[str, int]:
-        return {}
+        return self.found
 
     def stop(self) -> None:
         self.told.append("stop")
@@ -95,6 +98,7 @@ class Stage:
     stop_at_ns: int | None = None
     board: Cells = field(default_factory=lambda: Cells.new(1, 2))
     time: FakeTime = field(default_factory=FakeTime)
+    threads: Callable[[int], Threads] = Threads
     rows: dict[str, Blocks] = field(default_factory=dict)
     readies: list[int] = field(default_factory=list)
 
@@ -104,7 +108,7 @@ class Stage:
         hosting = Hosting(0, 0, (5, 0), self.restarts, self.survives, self.waits, 700, self.sizes)
         host = QueryHost(
             self.query, hosting, QuerySinks(*self.rows.values()), self.board, 0, self._order,
-            lambda: self.readies.append(self.time.at_ns), self.time.now_ns, self.time.sleep,
+            lambda: self.readies.append(self.time.at_ns), self.time.now_ns, self.time.sleep, self.threads,
         )  # fmt: skip
         host.run()
 
@@ -122,6 +126,35 @@ class Stage:
 def as_a_port(query: Scripted) -> Query:
     """The fake satisfies the port."""
     return query
+
+
+@pytest.mark.parametrize(
+    ("waited", "has_client", "expected"),
+    [
+        (Waited(5, 0, 7), False, (5, NULL_INT64, 7)),
+        (Waited(5, 6, 7), True, (5, 6, 7)),
+        (None, False, (NULL_INT64,) * 3),
+    ],
+)
+def test_how_long_its_threads_wait_for_a_core_is_told_of_every_process(
+    waited: Waited | None, has_client: bool, expected: tuple[int, int, int]
+) -> None:
+    """With context switches; a pipeline with a Kafka client of its own tells of the client's threads, too."""
+
+    class Known(Threads):
+        has_client = property(lambda _self: told)
+
+        def waited(self) -> Waited | None:
+            return waited
+
+    told = has_client
+    found = {"driver": os.getpid(), "python-7": os.getppid()}
+    stage = Stage(Scripted([[READY]], found=found), threads=Known)
+    stage.run()
+
+    names = ("run_delay_ns", "client_run_delay_ns", "switches")
+    assert stage.column("resources", "process")[0] == ["driver", "python-7"]
+    assert set(zip(*(stage.column("resources", name) for name in names), strict=True)) == {expected}
 
 
 def test_what_a_query_tells_is_recorded_and_how_far_it_is_can_be_seen() -> None:

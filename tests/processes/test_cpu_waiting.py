@@ -46,13 +46,17 @@ def test_threads_of_the_client_are_counted_apart(tmp_path: Path) -> None:
     proc.thread(8, 30, 2, "rdk:main")
     proc.thread(9, 20, 4, "rdk:broker1")
 
-    assert Threads(7, root=tmp_path).waited() == Waited(50, 50, 7)
+    threads = Threads(7, root=tmp_path)
+    assert threads.waited() == Waited(50, 50, 7)
+    assert threads.has_client
 
 
 def test_context_switches_are_looked_at_where_that_is_wanted(tmp_path: Path) -> None:
     Proc(tmp_path).thread(7, 50, 1)
 
-    assert Threads(7, with_switches=False, root=tmp_path).waited() == Waited(50, 0, None)
+    threads = Threads(7, with_switches=False, root=tmp_path)
+    assert threads.waited() == Waited(50, 0, None)
+    assert not threads.has_client
 
 
 def test_what_a_thread_waited_stays_when_it_ends_and_its_number_comes_again(tmp_path: Path) -> None:

@@ -142,8 +142,14 @@ RESOURCES = Schema(
             "processes only: cumulative time that threads were ready to run and had no core, summed over threads, "
             "without those of the Kafka client; null where the system does not count it",
         ),
-        may("client_run_delay_ns", _I64, "workers only: likewise for the threads of the Kafka client"),
-        may("switches", _I64, "workers only: cumulative involuntary context switches of all threads"),
+        may(
+            "client_run_delay_ns",
+            _I64,
+            "workers, and pipelines that use the Kafka client directly: likewise for the threads of that client",
+        ),
+        may(
+            "switches", _I64, "workers and processes of a query: cumulative involuntary context switches of all threads"
+        ),
         may("cpu_pressure_ns", _I64, "host only: cumulative time in which at least one task waited for a core"),
         may("io_pressure_ns", _I64, "host only: likewise for I/O"),
         may("memory_pressure_ns", _I64, "host only: likewise for memory"),

@@ -102,10 +102,11 @@ class FakeOffsets:
 
 @dataclass(slots=True)
 class FakeProducer:
-    """Spreads blocks over the partitions in turn; reports each message at the next `serve`.
+    """Spreads blocks over the partitions in turn; reports each message at a `serve`, `answers_ns` later or more.
 
-    While `stopped` says so it takes messages until its queue is full and reports nothing. With `keep` false the log
-    forgets. The sequences in `unlucky` fail when they are sent for the first time.
+    A `serve` that waits ends with the first report. While `stopped` says so it takes messages until its queue is
+    full and reports nothing. With `keep` false the log forgets. The sequences in `unlucky` fail when they are sent
+    for the first time.
     """
 
     log: FakeLog
@@ -114,11 +115,14 @@ class FakeProducer:
     stopped: Callable[[int], bool] = lambda _now_ns: False
     keep: bool = True
     unlucky: set[int] = field(default_factory=set)
+    answers_ns: int = 0
     ended: list[bool] = field(default_factory=list)
     """Of each transaction that is over, whether it was committed."""
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
     _queue: deque[tuple[Sequence[bytes], bytes, int | None]] = field(default_factory=deque)
+    _ready: deque[int] = field(default_factory=deque)
+    """When each entry of the queue can be reported."""
     _known: "list[_Report]" = field(default_factory=list)
     _in_flight: int = 0
     _fates: int = 0
@@ -147,12 +151,19 @@ class FakeProducer:
     def serve(self, timeout_seconds: float) -> None:
         """Deliver what is queued; without anything to do, wait."""
         began_ns = self.now_ns()
-        if self._queue and not self.stopped(self.now_ns()):
-            while self._queue:
-                self._deliver(*self._queue.popleft())
+        if self._queue and not self.stopped(now_ns := self.now_ns()):
+            if timeout_seconds and (left_ns := self._ready[0] - now_ns) > 0:
+                self.sleep(min(timeout_seconds, left_ns / NS_PER_SECOND))
+                now_ns = self.now_ns()
+            while self._queue and self._ready[0] <= now_ns:
+                self._next()
         elif timeout_seconds:
             self.sleep(timeout_seconds)
         self._served_ns = began_ns
+
+    def _next(self) -> None:
+        self._ready.popleft()
+        self._deliver(*self._queue.popleft())
 
     def reports(self, at_least: int) -> tuple[Block, int]:
         """What was delivered since the last call."""
@@ -171,7 +182,7 @@ class FakeProducer:
     def end(self, *, commit: bool) -> Outcome:
         """Deliver what is queued; the log keeps it, as a log does."""
         while self._queue:
-            self._deliver(*self._queue.popleft())
+            self._next()
         self.ended.append(commit)
         return "committed" if commit else "aborted"
 
@@ -184,6 +195,7 @@ class FakeProducer:
         while self._queue:
             values, stamps, _ = self._queue.popleft()
             self._report(_Report(values, stamps, 0, 0, self._served_ns, self.now_ns(), "_PURGE_QUEUE"))
+        self._ready.clear()
 
     def statistics(self) -> tuple[Block, int]:
         """The rows of `client` since the last call, and their number."""
@@ -192,14 +204,18 @@ class FakeProducer:
     def close(self) -> None:
         """Forget what is queued."""
         self._queue.clear()
+        self._ready.clear()
 
     def _enqueue(self, values: Sequence[bytes], stamps: Stamps, partitions: Sequence[int] | None) -> None:
         """Queue a block whole, or each message by itself where they may part."""
+        ready_ns = self.now_ns() + self.answers_ns if self.answers_ns else 0
         if partitions is None and not self.unlucky:
+            self._ready.append(ready_ns)
             self._queue.append((values, stamps.tobytes(), None))
             return
         for place, value in enumerate(values):
             head = stamps[place : place + 1].tobytes()
+            self._ready.append(ready_ns)
             self._queue.append(([value], head, partitions[place] if partitions else None))
 
     def _deliver(self, values: Sequence[bytes], stamps: bytes, wanted: int | None) -> None:

@@ -18,11 +18,12 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.query import Happened, Looked, News, QueryProgress
 from streamgauge.engine.board import PROCESSES, Cell, Order, Slot, State
-from streamgauge.engine.observe.sample import INTERVAL_NS, ProcessRow, columns_of, process_row
+from streamgauge.engine.observe.sample import INTERVAL_NS, ProcessRow, columns_of, process_row, waiting_row
 from streamgauge.engine.ports.query import Query
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.ports.workers import Board
 from streamgauge.engine.query_rows import advance_rows, executor_rows, progress_rows
+from streamgauge.processes.cpu.waiting import Threads
 from streamgauge.workload.pacing import Int64s
 
 STARTED, READY, LIMITED, ENDED, DIED, FAILED = "started", "ready", "limited", "ended", "died", "failed"
@@ -81,6 +82,8 @@ class QueryHost:
     ready: Callable[[], None]
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
+    threads: Callable[[int], Threads] = Threads
+    """Those of a process, by its id."""
     _start: int = -1
     _is_ready: bool = False
     _over: bool = False
@@ -90,6 +93,7 @@ class QueryHost:
     _sized_ns: int = field(default=-(1 << 62))
     _bytes: int = 0
     _processes: dict[int, psutil.Process] = field(default_factory=dict)
+    _threads: dict[int, Threads] = field(default_factory=dict)
     _sizes: BatchSize | None = None
 
     def __post_init__(self) -> None:
@@ -252,6 +256,9 @@ class QueryHost:
             numbers = process_row(process, self.now_ns)
         except psutil.Error:
             return None
+        if pid not in self._threads:
+            self._threads[pid] = self.threads(pid)
+        numbers |= waiting_row(self._threads[pid])
         # Each start has processes of its own, which count from zero.
         return (name if self._start == 0 else f"{name}/{self._start}"), role, numbers
 

@@ -42,8 +42,12 @@ RESOURCES_BY_INTERVAL = Schema(
             "processes: time that threads were ready to run and had no core / elapsed time; summed over threads, so "
             "possibly above 1; without the threads of the Kafka client",
         ),
-        may("client_run_delay_share", _F64, "workers: likewise for the threads of the Kafka client"),
-        may("switches", _I64, "workers: involuntary context switches"),
+        may(
+            "client_run_delay_share",
+            _F64,
+            "workers, and pipelines that use the Kafka client directly: likewise for the threads of that client",
+        ),
+        may("switches", _I64, "workers and processes of a query: involuntary context switches"),
         may("cpu_pressure_share", _F64, "host: share of the time in which at least one task waited for a core"),
         may("io_pressure_share", _F64, "host: likewise for I/O"),
         may("memory_pressure_share", _F64, "host: likewise for memory"),

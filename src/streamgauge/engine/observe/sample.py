@@ -88,9 +88,7 @@ class Sampler:
             return None
         if watched.name not in self._threads:
             self._threads[watched.name] = self.threads(watched.pid, bool(watched.rows))
-        if waited := self._threads[watched.name].waited():
-            numbers["run_delay_ns"], numbers["switches"] = waited.run_delay_ns, waited.switches
-            numbers["client_run_delay_ns"] = waited.client_run_delay_ns if watched.rows else None
+        numbers |= waiting_row(self._threads[watched.name], is_worker=bool(watched.rows))
         if watched.rows and watched.role in _LOAD_ROLES:
             slots = self.board.slots[list(watched.rows)]
             numbers["messages"] = int(slots[:, Slot.MESSAGES].sum())
@@ -118,6 +116,21 @@ def process_row(process: psutil.Process, now_ns: Callable[[], int]) -> dict[str,
         "at_ns": now_ns(),
         "cpu_ns": round((times.user + times.system) * NS_PER_SECOND),
         "rss_bytes": memory.rss,
+    }
+
+
+def waiting_row(threads: Threads, *, is_worker: bool = False) -> dict[str, int | None]:
+    """How long the threads of a process have waited for a core so far; empty where the kernel does not count it.
+
+    A process that is no worker tells of threads of the Kafka client only if it has some.
+    """
+    if (waited := threads.waited()) is None:
+        return {}
+    has_client = is_worker or threads.has_client
+    return {
+        "run_delay_ns": waited.run_delay_ns,
+        "client_run_delay_ns": waited.client_run_delay_ns if has_client else None,
+        "switches": waited.switches,
     }
 
 

@@ -41,12 +41,18 @@ UNPACED_RECORD_AT: Final = 2_000
 RECORD_IDLE_AT: Final = 16
 """The same while nothing is due for `IDLE_NS`: then a small block delays nobody."""
 IDLE_NS: Final = 50_000
+LONG_NS: Final = 2 * NS_PER_MS
+"""While nothing is due for so long, each report is recorded at once."""
 SPIN_NS: Final = 40_000
 """The last stretch before a due time is spun through: a sleep would overshoot it."""
 QUANTUM_NS: Final = 40_000
 """Where dues lie closer than this, the loop sleeps so long and sends together what has become due."""
 GRACE_NS: Final = NS_PER_SECOND
 """A producer that is behind when the load ends may for so long send what was due before."""
+NAP_NS: Final = 200_000
+"""While reports are in flight, the loop sleeps at most so long before it serves them: a report is not seen later."""
+WAKE_NS: Final = 300_000
+"""So long before a due time, the loop no longer waits in the client, which waits in whole milliseconds."""
 ROOM_NS: Final = 50 * NS_PER_MS
 """Longest wait for room in a full queue before the loop looks around again."""
 
@@ -189,13 +195,22 @@ class Producer:
             self._serve(max(0, min(left_ns, 5 * NS_PER_MS)) / NS_PER_SECOND)
             return
         while self.order() <= Order.GO and (left_ns := wait.at_ns - self.now_ns()) > 0:
-            if left_ns > 2 * NS_PER_MS:
-                # The client waits in whole milliseconds and wakes for a report: no report is served late.
-                self._serve(min(left_ns - NS_PER_MS, 100 * NS_PER_MS) / NS_PER_SECOND, record_at=1)
+            if (whole_ms := (left_ns - WAKE_NS) // NS_PER_MS) > 0:
+                # The client wakes up for a report: no report is served late.
+                record_at = 1 if left_ns > LONG_NS else RECORD_IDLE_AT
+                self._serve(min(whole_ms, 100) / 1_000, record_at=record_at)
             elif left_ns > IDLE_NS and self._record(RECORD_IDLE_AT):
                 continue
             elif left_ns > wait.spin_ns:
-                self.sleep((left_ns - wait.spin_ns) / NS_PER_SECOND)
+                self._nap(left_ns - wait.spin_ns)
+
+    def _nap(self, left_ns: int) -> None:
+        """Sleep, and serve the reports that came where more sleep follows: a nap cannot be ended by a report."""
+        if left_ns <= NAP_NS or not self.client.in_flight():
+            self.sleep(left_ns / NS_PER_SECOND)
+            return
+        self.sleep(NAP_NS / NS_PER_SECOND)
+        self._poll(0.0)
 
     def attend(self) -> None:
         """Serve the delivery reports of a producer whose wait is not over, while others have their turn."""
@@ -394,10 +409,14 @@ class Producer:
 
     def _serve(self, timeout_seconds: float = 0.0, record_at: int | None = None) -> None:
         """Serve delivery reports, and record them once there are enough."""
+        self._poll(timeout_seconds)
+        self._record(record_at or self._record_at)
+
+    def _poll(self, timeout_seconds: float) -> None:
+        """Serve delivery reports."""
         self._gap.begin(self.now_ns())
         self.client.serve(timeout_seconds)
         self._gap.end(self.now_ns())
-        self._record(record_at or self._record_at)
 
     def _record(self, at_least: int) -> int:
         """Read the reports that came, if there are so many, or write those read the last time; returns how many.

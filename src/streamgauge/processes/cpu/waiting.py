@@ -74,6 +74,11 @@ class Threads:
         self._names = {thread: self._names[thread] for thread in seen}
         return self._total
 
+    @property
+    def has_client(self) -> bool:
+        """Whether threads of the Kafka client were among those of the last look."""
+        return any(name.startswith(CLIENT_THREADS) for name in self._names.values())
+
     def _look(self, thread: str) -> tuple[int, int] | None:
         """Run delay and switches of a thread; None for one that has ended, and where they are not counted."""
         place = self.root / str(self.pid) / "task" / thread
