@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from streamgauge.pipeline.metrics.histogram import By, Counts
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.bounds import Widths, width_class
 from streamgauge.domain.latency.buckets import bucket_of
+from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
 from streamgauge.pipeline.pressure.recovery import WindowLatencies, recovery_rows
 from streamgauge.pipeline.pressure.scorecard import Series
 from streamgauge.pipeline.read.rows import Row

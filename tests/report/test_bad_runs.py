@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamgauge.pipeline.metrics.histogram import Counts
 from tests.pipeline.plainly import Plainly
 from tests.report.conftest import RATE, SECONDS, Change, Make, Row, Tables, connecting, latency, observing
 from tests.simulated.run import rows, truths
@@ -20,6 +19,7 @@ from tests.simulated.threads import Stalls
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, Moments, rank_of, summarise
+from streamgauge.pipeline.metrics.aggregates.histogram import Counts
 from streamgauge.pipeline.metrics.latency import Histograms, Metric, bound_rows
 from streamgauge.report.assemble.result import assemble
 from streamgauge.result import Result
