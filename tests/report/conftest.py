@@ -170,7 +170,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
             used("host", "host", 1.2, idle_share=0.381, steal_share=0.0012),
             *(
                 {"process": process, "role": process[:-2], "scope": "interval", "second": at, "poll_gap_ms": 0.3}
-                | {"cpu_cores": 0.1 * at, "run_delay_share": 0.01 * at, "duration_ns": 10**9}
+                | {"cpu_cores": 0.1 * at, "messages": 5_000, "run_delay_share": 0.01 * at, "duration_ns": 10**9}
                 for process in ("producer-0", "consumer-0")
                 for at in (1.0, 2.0)
             ),
@@ -183,8 +183,19 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
         "resends": [],
         "processing": [],
         "wire": [],
+        "client": [
+            {"worker": f"{role}-{number}", "role": role, "second": at, "duration_ns": 10**9, "messages": 5_000}
+            | {"message_bytes": 2_560_000, "wire_bytes": 2_600_000, "requests": 400, "retries": 0, "throttle_ms": 0}
+            | {"rtt_ms": 2.5, "rtt_p99_ms": 9.5}
+            | ({"batch_messages": 12.0, "batch_bytes": 6_400.0, "queue_ms": 5.5} if role == "producer" else {})
+            for role in ("producer", "consumer")
+            for number in (0, 1)
+            for at in (1.0, 2.0, 3.0)
+        ],
+        "topics": [],
         "connections": [],
         "lag": [],
+        "lag_heat": [],
         "outstanding": [],
         "backpressure": [],
         "faults": [],
@@ -265,6 +276,12 @@ def lagging(facts: Row, tables: Tables) -> None:
         {"second": second, "scope": "group", "group": 0, "end": 10_000, "error": None}
         | {"committed_lag": 1_300 if second < 4 else 2_600, "position_lag": 130, "worst_committed_lag": 200}
         for second in seconds
+    ]
+    tables["lag_heat"] = [
+        {"group": 0, "topic": 0, "partition": partition, "from_second": second, "to_second": second + 1}
+        | {"committed_lag": 100 if second < 4 else 200, "position_lag": 10}
+        for second in range(-2, SECONDS)
+        for partition in range(12)
     ]
     tables["lag"] += [row | {"scope": "partition", "topic": 0, "partition": 3} for row in tables["lag"]]
     tables["lag"][4] |= dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag")) | {"error": "timed out"}

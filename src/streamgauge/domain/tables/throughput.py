@@ -32,6 +32,25 @@ THROUGHPUT = Schema(
     ),
 )
 
+MOST_TOPICS = 32
+"""Of more topics than these there is no throughput by second."""
+
+TOPIC_THROUGHPUT = Schema(
+    "topics",
+    f"Messages of each topic by second; whole run. Empty with one topic, and with more than {MOST_TOPICS}.",
+    (
+        must("second", _I64, "window, counted from the start of the measure phase"),
+        must("topic", _I32, "topic"),
+        must("duration_ns", _I64, "time covered by the row"),
+        must("sent", _I64, "messages handed to the client"),
+        must("acked", _I64, "messages acknowledged"),
+        must("failed", _I64, "messages that failed or timed out, by the time that was reported"),
+        must("received", _I64, "deliveries, including repeated ones"),
+        must("sent_bytes", _I64, "value bytes of the messages sent"),
+        must("received_bytes", _I64, "value bytes of the messages received"),
+    ),
+)
+
 POLLS_BY_CONSUMER = Schema(
     "polls",
     "Polls of each consumer; measure phase.",

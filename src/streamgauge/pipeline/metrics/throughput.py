@@ -66,15 +66,19 @@ OF_DELIVERIES: Mapping[str, _Counter] = {
 NAMES = (*OF_MESSAGES, *OF_DELIVERIES)
 
 
-def message_sums(messages: DataFrame, values: Mapping[str, str]) -> DataFrame:
-    """The sums of messages, by producer and fate."""
-    return sums(messages, MESSAGE_TICKS, (PRODUCER, "fate"), MESSAGE_TOTALS, values)
+def message_sums(messages: DataFrame, values: Mapping[str, str], *, by_topic: bool = False) -> DataFrame:
+    """The sums of messages, by producer and fate; `by_topic` tells topics apart, too."""
+    labels = (PRODUCER, "fate", *([TOPIC] if by_topic else []))
+    return sums(messages, MESSAGE_TICKS, labels, MESSAGE_TOTALS, values)
 
 
-def delivery_sums(deliveries: DataFrame, values: Mapping[str, str], *, by_sent: bool = False) -> DataFrame:
-    """The sums of deliveries, by group; `by_sent` tells them apart by when they were sent, too."""
+def delivery_sums(
+    deliveries: DataFrame, values: Mapping[str, str], *, by_sent: bool = False, by_topic: bool = False
+) -> DataFrame:
+    """The sums of deliveries, by group; `by_sent` tells them apart by when they were sent, too, `by_topic` by topic."""
     ticks = (*DELIVERY_TICKS, SENT_TICK) if by_sent else DELIVERY_TICKS
-    return sums(deliveries, ticks, (GROUP,), DELIVERY_TOTALS, values)
+    labels = (GROUP, *([TOPIC] if by_topic else []))
+    return sums(deliveries, ticks, labels, DELIVERY_TOTALS, values)
 
 
 def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -> list[Row]:
@@ -94,6 +98,32 @@ def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -
     rows += _topics(partitions, span.measure_ns)
     rows += _groups(messages.windows, deliveries.windows, knows.groups, span.measure_ns)
     return rows
+
+
+def by_topic(messages: Sums, deliveries: Sums, span: Span) -> list[Row]:
+    """Rows of `topics`, from sums that tell topics apart: each topic in each second in which it had a message."""
+    found = _counts(messages.windows, deliveries.windows, _topic_and_second)
+    return [
+        {
+            "second": (key & _SECOND) - SHIFT_SECONDS,
+            "topic": key >> _SECOND_BITS,
+            "duration_ns": span.window_ns((key & _SECOND) - SHIFT_SECONDS),
+            **{name: counts.get(name, 0) for name in _OF_TOPICS},
+        }
+        for key, counts in sorted(found.items())
+        # What is due or was never sent has a second of its own, and is no throughput.
+        if any(counts.get(name) for name in _OF_TOPICS)
+    ]
+
+
+_OF_TOPICS = ("sent", "acked", "failed", "received", "sent_bytes", "received_bytes")
+_SECOND_BITS = 24
+_SECOND = (1 << _SECOND_BITS) - 1
+
+
+def _topic_and_second(rows: Sums, tick: Int64s) -> Int64s:
+    """Both in one integer; negative where there is no second."""
+    return np.where(tick < 0, -1, rows.column(TOPIC) << _SECOND_BITS | tick >> 1)
 
 
 def sent_rate(messages: Sums, span: Span) -> float | None:

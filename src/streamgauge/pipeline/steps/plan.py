@@ -10,7 +10,7 @@ from streamgauge.domain.tables import delivery, machine, pressure, query, schema
 from streamgauge.domain.tables import latency as latencies
 from streamgauge.domain.tables import throughput as flow
 from streamgauge.pipeline.audit import accounts, attempts, judging, source, transactions
-from streamgauge.pipeline.machine.client import wire
+from streamgauge.pipeline.machine.client import client_rows, wire
 from streamgauge.pipeline.machine.connections import connection_rows
 from streamgauge.pipeline.machine.gc import pauses
 from streamgauge.pipeline.machine.resources import resources
@@ -81,6 +81,10 @@ def _sampling(run: Inputs, measured: _Measured) -> Rows:
 
 def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
     return throughput.throughput(sent.sums, received.sums, run.span, run.knows)
+
+
+def _topics(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
+    return throughput.by_topic(sent.sums, received.sums, run.span) if run.knows.tells_topics else []
 
 
 def _attempts(run: Inputs) -> Rows:
@@ -155,9 +159,11 @@ def _query(run: Inputs, through: Rows) -> Mapping[str, Rows]:
 def _machine(run: Inputs) -> Tables:
     bronze, span, facts = run.bronze, run.span, run.facts
     profile = recorded_profile(facts.profile, facts.scenario)
+    clients = bronze.columns("client").to_pylist()
     return {
         "resources": resources(bronze.columns("resources").to_pylist(), span),
-        "wire": wire(bronze.columns("client").to_pylist(), span),
+        "wire": wire(clients, span),
+        "client": client_rows(clients, span),
         "connections": connection_rows(bronze.columns("connections"), profile.connections, span),
         "gc": [
             pause
@@ -173,7 +179,9 @@ _OF_LATENCY: Final = (
     latencies.LATENCY, latencies.CDF, latencies.LATENCY_BUCKETS, latencies.PERCENTILE_CURVE, latencies.HEAT,
     latencies.SCHEDULE_DELAY,
 )  # fmt: skip
-_OF_MACHINE: Final = (machine.RESOURCES_BY_INTERVAL, machine.WIRE, machine.CONNECTIONS_BY_KIND, machine.GC)
+_OF_MACHINE: Final = (
+    machine.RESOURCES_BY_INTERVAL, machine.WIRE, machine.CLIENT_BY_INTERVAL, machine.CONNECTIONS_BY_KIND, machine.GC,
+)  # fmt: skip
 _OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {query.THROUGH, query.WATERFALL})
 
 STEPS: Final = (
@@ -194,7 +202,9 @@ STEPS: Final = (
     Step("set_aside", (), lambda run: list(run.bronze.set_aside), (schemas.SET_ASIDE,)),
     Step("sampled", (), _sampled),
     Step("lag", ("sampled",), lambda run, sampled: lag.lag_table(sampled, run.span), (pressure.LAG_SAMPLES,)),
+    Step("lag_heat", ("sampled",), lambda run, sampled: lag.heat(sampled, run.span), (pressure.LAG_HEAT,)),
     Step("throughput", ("sent", "received"), _throughput, (flow.THROUGHPUT,)),
+    Step("topics", ("sent", "received"), _topics, (flow.TOPIC_THROUGHPUT,)),
     Step("delivery", ("sent", "received", "resends"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
     Step("measured", ("sent", "received", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
