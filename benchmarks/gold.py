@@ -199,6 +199,7 @@ def _tables(long: Long, counted: dict[str, _Counted]) -> dict[str, list[Row]]:
         ],
         "client": list(_clients(long)),
         "topics": [],
+        "workers": list(_workers(long)),
         "lag": list(_lag(long)),
         "lag_heat": list(_lag_heat(long)),
         "outstanding": list(_outstanding(long)),
@@ -247,6 +248,16 @@ def _clients(long: Long) -> Iterator[Row]:
         for number in range(count):
             for second in long.windows.tolist():
                 yield {**of_one, "worker": f"{role}-{number}", "second": float(second) + 0.9}
+
+
+def _workers(long: Long) -> Iterator[Row]:
+    """What each producer and consumer did in every second."""
+    for role, count in (("producer", PRODUCERS), ("consumer", CONSUMERS)):
+        messages = long.rate // count
+        of_one: Row = {"role": role, "duration_ns": NS_PER_SECOND, "messages": messages, "bytes": 512 * messages}
+        for number in range(count):
+            for second in long.windows.tolist():
+                yield {**of_one, "number": number, "second": second}
 
 
 def _outstanding(long: Long) -> Iterator[Row]:

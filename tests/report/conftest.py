@@ -170,7 +170,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
             used("host", "host", 1.2, idle_share=0.381, steal_share=0.0012),
             *(
                 {"process": process, "role": process[:-2], "scope": "interval", "second": at, "poll_gap_ms": 0.3}
-                | {"cpu_cores": 0.1 * at, "messages": 5_000, "run_delay_share": 0.01 * at, "duration_ns": 10**9}
+                | {"cpu_cores": 0.1 * at, "run_delay_share": 0.01 * at, "duration_ns": 10**9}
                 for process in ("producer-0", "consumer-0")
                 for at in (1.0, 2.0)
             ),
@@ -193,6 +193,13 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
             for at in (1.0, 2.0, 3.0)
         ],
         "topics": [],
+        "workers": [
+            {"second": second, "role": role, "number": number, "duration_ns": 10**9, "messages": RATE // 2}
+            | {"bytes": 512 * RATE // 2}
+            for role in ("producer", "consumer")
+            for number in (0, 1)
+            for second in seconds
+        ],
         "connections": [],
         "lag": [],
         "lag_heat": [],

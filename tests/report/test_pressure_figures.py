@@ -179,8 +179,8 @@ def test_an_age_of_nothing_is_a_gap(make: Make) -> None:
 @pytest.mark.parametrize(
     ("most_ms", "scale"),
     [
-        (6.0, {"zero": True, "domainMax": 100.0}),
-        (450.0, {"zero": True, "domainMax": 450.0}),
+        (6.0, {"zero": True, "domainMax": 100.0, "nice": 4}),
+        (450.0, {"zero": True, "domainMax": 450.0, "nice": 4}),
         (90_000.0, {"type": "symlog", "constant": 100.0, "domain": [0, 180_000.0], "nice": False}),
     ],
 )

@@ -27,7 +27,7 @@ from streamgauge.pipeline.writing import write_tables
 from streamgauge.verdict import checks
 
 Progress = Callable[[str], None]
-_MANY = {"latency_buckets", "percentiles", "heat", "lag_heat", "client", "topics", "outstanding", "verdict"}
+_MANY = {"latency_buckets", "percentiles", "heat", "lag_heat", "client", "topics", "workers", "outstanding", "verdict"}
 JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in _MANY)
 """Tables that the verdict looks at; buckets may be millions, and their percentiles stand in `latency`."""
 

@@ -51,6 +51,22 @@ TOPIC_THROUGHPUT = Schema(
     ),
 )
 
+MOST_WORKERS = 64
+"""Of more producers and consumers than these there is no throughput by second."""
+
+WORKER_THROUGHPUT = Schema(
+    "workers",
+    f"Messages of each producer and consumer by second; whole run. Empty with more than {MOST_WORKERS} of them.",
+    (
+        must("second", _I64, "window, counted from the start of the measure phase"),
+        must("role", _STR, "`producer` or `consumer`"),
+        must("number", _I32, "producer or consumer number"),
+        must("duration_ns", _I64, "time covered by the row"),
+        must("messages", _I64, "producers: messages handed to the client; consumers: deliveries, with repeated ones"),
+        must("bytes", _I64, "value bytes of these messages"),
+    ),
+)
+
 POLLS_BY_CONSUMER = Schema(
     "polls",
     "Polls of each consumer; measure phase.",

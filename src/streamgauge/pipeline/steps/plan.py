@@ -87,6 +87,10 @@ def _topics(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
     return throughput.by_topic(sent.sums, received.sums, run.span) if run.knows.tells_topics else []
 
 
+def _workers(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
+    return throughput.by_worker(sent.sums, received.sums, run.span) if run.knows.tells_workers else []
+
+
 def _attempts(run: Inputs) -> Rows:
     return attempts.attempt_rows(run.bronze.columns("resends"), run.span.measure)
 
@@ -205,6 +209,7 @@ STEPS: Final = (
     Step("lag_heat", ("sampled",), lambda run, sampled: lag.heat(sampled, run.span), (pressure.LAG_HEAT,)),
     Step("throughput", ("sent", "received"), _throughput, (flow.THROUGHPUT,)),
     Step("topics", ("sent", "received"), _topics, (flow.TOPIC_THROUGHPUT,)),
+    Step("workers", ("sent", "received"), _workers, (flow.WORKER_THROUGHPUT,)),
     Step("delivery", ("sent", "received", "resends"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
     Step("measured", ("sent", "received", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),

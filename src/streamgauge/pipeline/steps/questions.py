@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.pipeline.audit import accounts, judging, repeats, source, transactions, unsettled
 from streamgauge.pipeline.audit.audit import Findings
-from streamgauge.pipeline.columns import CLASS, DELIVERY, GROUP, SELECTED, SENT_TICK, TOPIC
+from streamgauge.pipeline.columns import CLASS, CONSUMER, DELIVERY, GROUP, SELECTED, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics import expressions, processing, throughput, which
 from streamgauge.pipeline.metrics.doubt import Doubts, doubts
 from streamgauge.pipeline.metrics.histogram import Value, histogram
@@ -123,8 +123,8 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: D
         which.received_metrics(knows), throttled=knows.policy, takes_all=not knows.leaves_in_client
     )
     timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in values.items()}
-    by_topic = knows.tells_topics
-    summed = throughput.delivery_sums(timed, timed_sql, by_sent=knows.policy, by_topic=by_topic).toArrow()
+    by = [label for label, is_told in ((TOPIC, knows.tells_topics), (CONSUMER, knows.tells_workers)) if is_told]
+    summed = throughput.delivery_sums(timed, timed_sql, by_sent=knows.policy, by=by).toArrow()
     chosen = timed.where("timed")
     counted = _counted(doubted.delivered.beside(chosen) if doubted and doubted.delivered else chosen, values)
     if findings is None:

@@ -88,6 +88,7 @@ TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "gc": {},
     "client": {},
     "topics": {},
+    "workers": {},
     "lag_heat": {},
     "lag": {"scope": "group"},
     "outstanding": {},

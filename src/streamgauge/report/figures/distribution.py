@@ -19,7 +19,7 @@ from streamgauge.report.figures.drawing.figure import (
     series_color,
     tip,
 )
-from streamgauge.report.figures.drawing.theme import DASH_OF, HEAT_LEGEND, HEAT_RANGE, color_of
+from streamgauge.report.figures.drawing.theme import DASH_OF, HEAT_LEGEND, HEAT_SCALE, color_of
 from streamgauge.report.figures.drawing.timeline import KINDS, METRICS, PATHS
 
 HEIGHT: Final = 280
@@ -108,12 +108,17 @@ def heat_map(source: FigureSource) -> Figure:
         .encode(
             alt.X("from:Q", title=SECONDS, axis=alt.Axis(grid=False), scale=alt.Scale(nice=False)),
             alt.X2("to:Q"),
-            alt.Y("above:Q", title=f"{PATHS[path]} {kind} time, ms", scale=alt.Scale(type="log", nice=False)),
+            alt.Y(
+                "above:Q",
+                title=f"{PATHS[path]} {kind} time, ms",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(grid=False),
+            ),
             alt.Y2("le:Q"),
             alt.Color(
                 "share:Q",
                 title="share of messages, %",
-                scale=alt.Scale(type="log", range=HEAT_RANGE, domain=[0.01, 100], clamp=True),
+                scale=alt.Scale(type="log", domain=[0.01, 100], clamp=True, **HEAT_SCALE),
                 legend=alt.Legend(**HEAT_LEGEND, values=[0.01, 0.1, 1, 10, 100]),
             ),
             tooltip=[*tips, tip("count", "messages"), tip("share", "share, %")],

@@ -7,7 +7,7 @@ import altair as alt
 
 from streamgauge.report.figures.drawing.figure import SECONDS, Figure, FigureSource, Row, over_phases, phases_of, tip
 from streamgauge.report.figures.drawing.sampled import DECADES, Line, count_axis, limits_of, present, sampled, thinned
-from streamgauge.report.figures.drawing.theme import HEAT_LEGEND, HEAT_RANGE, PALETTE, PANEL_HEIGHT, color_of
+from streamgauge.report.figures.drawing.theme import FEW_TICKS, HEAT_LEGEND, HEAT_SCALE, PALETTE, PANEL_HEIGHT, color_of
 from streamgauge.report.figures.drawing.thresholds import thresholds
 
 COMMITTED, POSITION, OUTSTANDING = "committed lag", "position lag", "outstanding"
@@ -101,7 +101,7 @@ def heat_map(source: FigureSource) -> Figure:
             alt.Color(
                 "lag:Q",
                 title="committed lag, messages",
-                scale=alt.Scale(type="symlog", range=HEAT_RANGE),
+                scale=alt.Scale(type="sqrt", **HEAT_SCALE),
                 legend=HEAT_LEGEND,
             ),
             tooltip=[tip("partition"), tip("from", "from second"), tip("to", "to second"), tip("lag", "committed lag")],
@@ -151,7 +151,7 @@ def time_lag(source: FigureSource) -> Figure:
 def _time_axis(top: float) -> tuple[alt.Y, str]:
     """Linear and never shorter than the least time; where it is far longer, logarithmic above that."""
     if top <= DECADES * LEAST_TIME_MS:
-        scale = alt.Scale(zero=True, domainMax=max(LEAST_TIME_MS, top))
+        scale = alt.Scale(zero=True, domainMax=max(LEAST_TIME_MS, top), nice=FEW_TICKS)
         return alt.Y("value:Q", title="time lag, ms", scale=scale), ""
     scale = alt.Scale(type="symlog", constant=LEAST_TIME_MS, domain=[0, 2 * top], nice=False)
     y = alt.Y("value:Q", title="time lag, ms", scale=scale, axis=alt.Axis(values=[0, *_decades(top)]))

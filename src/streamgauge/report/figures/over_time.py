@@ -24,7 +24,7 @@ from streamgauge.report.figures.drawing.figure import (
     series_color,
     tip,
 )
-from streamgauge.report.figures.drawing.theme import DASHED, PANEL_HEIGHT, SOLID, color_of
+from streamgauge.report.figures.drawing.theme import DASHED, FEW_TICKS, PANEL_HEIGHT, SOLID, color_of
 from streamgauge.report.figures.drawing.thresholds import THRESHOLDS, threshold_marks, thresholds
 from streamgauge.report.figures.drawing.timeline import (
     DELAY_SERIES,
@@ -96,7 +96,7 @@ def _differences(source: FigureSource, figure: Figure, target: float) -> Figure:
         "difference from target, %",
         prefix=_DIFFERENCE,
         limits=limits,
-        scale=alt.Scale(domain=[-most, most], nice=True),
+        scale=alt.Scale(domain=[-most, most], nice=FEW_TICKS),
     )
     data = {TIMELINE: rows, **phases_of(source), **_named(limits)}
     return replace(figure, about=about + _points(source), chart=chart, data=data)
@@ -196,7 +196,7 @@ def _lines(
     All series begin with `prefix`, which the legend leaves out.
     """
     chosen = legend_selects()
-    scale = scale or (alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True))
+    scale = scale or (alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True, nice=FEW_TICKS))
     shown = [each.removeprefix(prefix) for each in series]
     dash = alt.Scale(domain=shown, range=[list(DASHED if each in dashed else SOLID) for each in series])
     legend = alt.Legend(orient="top", columns=len(series) if len(series) <= FEW_SERIES else len(series) // len(KINDS))

@@ -7,9 +7,8 @@ import altair as alt
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row, rounded, tip
-from streamgauge.report.figures.drawing.grid import Grid
 from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line, present, sampled
-from streamgauge.report.figures.drawing.theme import PALETTE, PANEL_HEIGHT, color_of
+from streamgauge.report.figures.drawing.theme import FEW_TICKS, PALETTE, PANEL_HEIGHT, color_of
 from streamgauge.report.figures.drawing.thresholds import thresholds
 from streamgauge.report.figures.drawing.timeline import KINDS, PATHS
 
@@ -36,7 +35,7 @@ def megabytes(source: FigureSource) -> Figure:
     if not lines:
         return Figure(name, title, about, missing="nothing was sent or received", section="delivery")
     limits = thresholds(source, {f"throughput.{stage}_mb_per_second": stage for stage in _OF_SIZES}, unit=" MB/s")
-    y = alt.Y("value:Q", title="throughput, MB/s", scale=alt.Scale(zero=True))
+    y = alt.Y("value:Q", title="throughput, MB/s", scale=alt.Scale(zero=True, nice=FEW_TICKS))
     chart, data = sampled(
         source, name, lines, y, limits=[{key: row[key] for key in ("limit", "what")} for row in limits]
     )
@@ -48,32 +47,34 @@ def _mb(row: Row, column: str) -> float:
 
 
 def by_worker(source: FigureSource) -> Figure:
-    """Messages a second of each worker, from its own counter."""
+    """Messages a second of each producer and each consumer."""
     name, title = "workers", "Throughput by worker"
-    about = "Messages handed to the client by each producer, and received by each consumer, a second. Workers of one "
-    about += "role should do the same."
-    looks = [
-        row
-        for row in source.rows("resources", scope="interval")
-        if row["role"] in _ROLES and row["second"] is not None and row.get("messages") is not None
+    about = (
+        "Messages sent by each producer, and received by each consumer, a second. Workers of one role should do the "
+    )
+    about += "same."
+    rows = _whole_seconds(source.rows("workers"))
+    workers = sorted({(row["role"], row["number"]) for row in rows}, key=lambda each: (each[0] != "producer", each[1]))
+    if not workers:
+        missing = "there were too many workers, or the run was analysed by an older version"
+        return Figure(name, title, about, missing=missing)
+    seconds = sorted({row["second"] for row in rows})
+    lines = [
+        Line(f"{role}-{number}", color_of(_ROLES[role]), means(_of_worker(rows, seconds, role, number)), number)
+        for role, number in workers[:MOST_LINES]
     ]
-    grid = Grid.over(looks, MOST_POINTS)
-    workers = sorted({str(row["process"]) for row in looks})
-    if grid is None or not any(row["messages"] for row in looks):
-        return Figure(name, title, about, missing="it was not recorded what each worker did")
-    lines, seen = [], dict.fromkeys(_ROLES.values(), 0)
-    for worker in workers[:MOST_LINES]:
-        mine = [row for row in looks if row["process"] == worker]
-        role = _ROLES[mine[0]["role"]]
-        values = grid.means(mine, lambda row: row["messages"] * NS_PER_SECOND / (row["duration_ns"] or NS_PER_SECOND))
-        lines.append(Line(worker, color_of(role), list(zip(grid.middles, values, strict=True)), seen[role]))
-        seen[role] += 1
     cut = f" The first {MOST_LINES} of {len(workers)} are shown." if len(workers) > MOST_LINES else ""
-    y = alt.Y("value:Q", title="throughput, messages/s", scale=alt.Scale(zero=True))
-    chart, data = sampled(source, name, present(lines), y)
-    alone = all(count <= 1 for count in seen.values())
+    y = alt.Y("value:Q", title="throughput, messages/s", scale=alt.Scale(zero=True, nice=FEW_TICKS))
+    chart, data = sampled(source, name, lines, y)
+    alone = len({role for role, _ in workers}) == len(workers)
     nothing = "Each role has one worker: Rates over time shows the same." if alone else None
     return Figure(name, title, about + cut, chart.properties(height=PANEL_HEIGHT), data, nothing_new=nothing)
+
+
+def _of_worker(rows: Sequence[Row], seconds: Sequence[int], role: str, number: int) -> list[tuple[float, float | None]]:
+    """Its rate in each second in which any worker did something; nothing is zero."""
+    rates = {row["second"]: row["messages"] for row in rows if (row["role"], row["number"]) == (role, number)}
+    return [(float(second), float(rates.get(second, 0))) for second in seconds]
 
 
 def by_topic(source: FigureSource) -> Figure:
@@ -92,7 +93,7 @@ def by_topic(source: FigureSource) -> Figure:
     if len(topics) < 2 or not lines:
         return Figure(name, title, about, missing="the run has one topic", section="delivery")
     cut = f" The first {MOST_LINES // 2} of {len(topics)} are shown." if len(topics) > MOST_LINES // 2 else ""
-    y = alt.Y("value:Q", title="throughput, messages/s", scale=alt.Scale(zero=True))
+    y = alt.Y("value:Q", title="throughput, messages/s", scale=alt.Scale(zero=True, nice=FEW_TICKS))
     chart, data = sampled(source, name, lines, y)
     return Figure(name, title, about + cut, chart.properties(height=PANEL_HEIGHT), data, section="delivery")
 
@@ -132,7 +133,7 @@ def latency_by_rate(source: FigureSource) -> Figure:
         alt.Chart(alt.NamedData("latency_by_rate"))
         .mark_point(filled=True, size=24, opacity=0.6)
         .encode(
-            alt.X("rate:Q", title=f"{stage}, messages/s", scale=alt.Scale(zero=False)),
+            alt.X("rate:Q", title=f"{stage}, messages/s", axis=alt.Axis(tickCount=8), scale=alt.Scale(zero=False)),
             alt.Y("value:Q", title=f"{words} time, ms", scale=alt.Scale(type="log", nice=False)),
             alt.Color("series:N", title=None, sort=None, legend=alt.Legend(orient="top", symbolType="circle"),
                       scale=alt.Scale(domain=["p50", "p99"], range=[color_of("p50"), color_of("p99")])),

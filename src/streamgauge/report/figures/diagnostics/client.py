@@ -9,7 +9,7 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row
 from streamgauge.report.figures.drawing.grid import Grid, Value, summed
 from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line, present, sampled
-from streamgauge.report.figures.drawing.theme import PANEL_HEIGHT, color_of
+from streamgauge.report.figures.drawing.theme import FEW_TICKS, PANEL_HEIGHT, color_of
 
 CLIENT: Final = "client"
 _ROLES: Final = {"producer": "producers", "consumer": "consumers"}
@@ -79,7 +79,7 @@ def _drawn(source: FigureSource, figure: Figure, title: str, value: Value, *, to
     lines = present(lines)
     if not lines:
         return figure
-    y = alt.Y("value:Q", title=title, scale=alt.Scale(zero=True))
+    y = alt.Y("value:Q", title=title, scale=alt.Scale(zero=True, nice=FEW_TICKS))
     chart, data = sampled(source, figure.name.replace("-", "_"), lines, y)
     return Figure(figure.name, figure.title, figure.about, chart.properties(height=PANEL_HEIGHT), data)
 

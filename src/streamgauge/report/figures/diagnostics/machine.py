@@ -20,7 +20,7 @@ from streamgauge.report.figures.drawing.figure import (
 )
 from streamgauge.report.figures.drawing.grid import Grid, Value, summed
 from streamgauge.report.figures.drawing.sampled import Line, present, sampled
-from streamgauge.report.figures.drawing.theme import PALETTE, PANEL_HEIGHT, color_of
+from streamgauge.report.figures.drawing.theme import FEW_TICKS, PALETTE, PANEL_HEIGHT, color_of
 
 MOST_POINTS: Final = 600
 """Spans of time over which a figure has means."""
@@ -118,7 +118,9 @@ def cpu_by_process(source: FigureSource) -> Figure:
         Line(process, color, list(zip(grid.middles, used[process], strict=True)), dash)
         for process, (color, dash) in _styles(busiest, looks).items()
     )
-    chart, data = sampled(source, "cpu_processes", lines, alt.Y("value:Q", title="cores", scale=alt.Scale(zero=True)))
+    chart, data = sampled(
+        source, "cpu_processes", lines, alt.Y("value:Q", title="cores", scale=alt.Scale(zero=True, nice=FEW_TICKS))
+    )
     cut = f" The {MOST_WORKERS} busiest of {len(used)} are shown." if len(used) > MOST_WORKERS else ""
     return Figure(figure.name, figure.title, about + cut, chart.properties(height=PANEL_HEIGHT), data)
 
@@ -152,7 +154,9 @@ def waiting(source: FigureSource) -> Figure:
     )
     if not lines:
         return Figure(name, title, about, missing="it was not recorded how long processes waited")
-    y = alt.Y("value:Q", title="waiting, share of time", scale=alt.Scale(zero=True, domainMax=_top(lines)))
+    y = alt.Y(
+        "value:Q", title="waiting, share of time", scale=alt.Scale(zero=True, domainMax=_top(lines), nice=FEW_TICKS)
+    )
     chart, data = sampled(source, name, lines, y)
     few = max(line.highest or 0.0 for line in lines) < _LITTLE
     nothing = f"No role waited for more than {_LITTLE:.0%} of the time." if few else None

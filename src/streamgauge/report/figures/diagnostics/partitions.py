@@ -61,7 +61,7 @@ def latency(source: FigureSource) -> Figure:
     ]
     chart = (
         alt.Chart(alt.NamedData("partition_latency"))
-        .mark_tick(thickness=3)
+        .mark_tick(thickness=3, opacity=1)
         .encode(
             alt.X("partition:N", sort=None, axis=alt.Axis(labelAngle=0, labelOverlap="greedy")),
             alt.Y("ms:Q", title="latency, ms", scale=alt.Scale(type="log", nice=False)),

@@ -5,7 +5,7 @@ import altair as alt
 from streamgauge.report.figures.diagnostics.client import retries
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource
 from streamgauge.report.figures.drawing.sampled import Line, present, sampled
-from streamgauge.report.figures.drawing.theme import PANEL_HEIGHT, color_of
+from streamgauge.report.figures.drawing.theme import FEW_TICKS, PANEL_HEIGHT, color_of
 
 
 def errors(source: FigureSource) -> Figure:
@@ -22,7 +22,11 @@ def errors(source: FigureSource) -> Figure:
     )
     if not lines:
         return Figure(name, title, about, missing="there is no data", section="delivery")
-    y = alt.Y("value:Q", title="errors, 1/s", scale=alt.Scale(zero=True))
+    y = alt.Y(
+        "value:Q",
+        title="errors, 1/s",
+        scale=alt.Scale(zero=True, domainMax=max(1.0, *(line.highest or 0.0 for line in lines)), nice=FEW_TICKS),
+    )
     chart, data = sampled(source, name, lines, y)
     return Figure(
         name, title, about, chart.properties(height=PANEL_HEIGHT), data, section="delivery",

@@ -51,10 +51,15 @@ DASH_OF: Final[Mapping[str, tuple[int, int]]] = {"response": SOLID, "service": D
 FONT: Final = "system-ui, sans-serif"
 TEXT_SIZE: Final = 12
 """Pixels of the smallest text."""
+FEW_TICKS: Final = 4
+"""An axis of a panel ends at a round number, and has about so many."""
 PANEL_HEIGHT: Final = 160
 """Pixels of a figure that stands above others over one time axis, or beside another."""
 
-HEAT_RANGE: Final = ["rgba(0,114,178,0.1)", "rgba(0,114,178,0.6)", "rgba(213,94,0,1)"]
+HEAT_SCALE: Final[dict[str, Any]] = {
+    "range": ["rgba(86,180,233,0.12)", "rgba(0,114,178,0.75)", "rgba(213,94,0,1)"],
+    "interpolate": "rgb",
+}
 """From nearly nothing, whatever the background, over blue to orange: what is much stands out on white and on black."""
 HEAT_LEGEND: Final[dict[str, Any]] = {"orient": "top", "gradientLength": 200, "symbolType": "square", "tickCount": 4}
 
