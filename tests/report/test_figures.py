@@ -14,6 +14,7 @@ from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import catalogue, distribution, over_time, throughput
 from streamgauge.report.figures.diagnostics import client, machine, partitions, trouble
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, rounded
+from streamgauge.report.figures.drawing.names import apart
 from streamgauge.report.figures.drawing.timeline import MOST_POINTS, phases, timeline
 
 Row = dict[str, Any]
@@ -144,10 +145,40 @@ def test_the_heat_map_takes_the_end_to_end_time_if_there_is_one(drawn: Drawn) ->
     """Each cell with its share of the second's messages; a cell that begins at zero is as high as all others."""
     heat = drawn()["heat"]
     low, high = heat.data["heat"][:2]
-    assert low == {"from": -2, "to": -1, "above": 0.00631, "le": 0.01, "count": 9, "share": 50.0}
-    assert (high["above"], high["le"], high["share"]) == (3.981, 6.31, 50.0)
+    assert low == {"from": -2, "to": -1, "above": 0.007943, "le": 0.01, "count": 9, "share": 50.0}
+    assert (high["above"], high["le"], high["share"]) == (5.012, 6.31, 50.0)
     assert len(heat.data["heat"]) == 24
     assert "end-to-end response time" in json.dumps(heat.spec())
+
+
+def test_cells_of_a_short_run_are_not_bars() -> None:
+    """Few columns are wide, so that two of many rows are put together; a share is of the column's messages."""
+    rows = [
+        {"from_second": second, "to_second": second + 1, "above_ms": 0.0, "le_ms": 10 ** (step / 10), "count": step}
+        for second in (0, 1)
+        for step in range(1, 21)
+    ]
+    cells = distribution.heat_cells(rows)
+    assert len(cells) == 20
+    assert cells[0] == {"from": 0, "to": 1, "above": 1.0, "le": 1.585, "count": 3, "share": rounded(100 * 3 / 210)}
+    assert sum(cell["share"] for cell in cells) == pytest.approx(200, abs=0.1)
+    finer = distribution.heat_cells([{**row, "from_second": at} for at in range(60) for row in rows[:20]])
+    assert len(finer) == 60 * 20
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["run-7-topic", "run-7-topic-out"], ["topic", "topic-out"]),
+        (["many-1", "many-2"], ["1", "2"]),
+        (["baseline", "other"], ["baseline", "other"]),
+        (["streamgauge-1"], ["streamgauge-1"]),
+        (["a", "a"], ["a", "a"]),
+    ],
+)
+def test_names_leave_out_what_all_begin_with(names: list[str], short: list[str]) -> None:
+    """Up to a break between words; nobody is left without a name."""
+    assert list(apart(dict(enumerate(names))).values()) == short
 
 
 def test_the_heat_map_of_a_run_that_only_sends_is_of_acknowledgements(make: Make) -> None:

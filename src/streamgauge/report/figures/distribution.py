@@ -27,6 +27,7 @@ CURVE: Final = "percentiles"
 HEAT: Final = "heat"
 FEW_COLUMNS: Final = 60
 """Columns of a heat map so wide that cells of the finest rows would look like bars: two rows are put together."""
+FEW_ROWS: Final = 16
 _PER_DECADE: Final = 10
 _NOT_ANALYSED: Final = "the run was analysed by an older version; analyse it again"
 _ONE_IN: Final = [1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
@@ -134,7 +135,8 @@ def heat_cells(found: Sequence[Row]) -> list[Row]:
     Where columns are few, and so wide, two rows are put together: cells should be about as high as they are wide.
     """
     columns = {row["from_second"] for row in found}
-    together = 2 if len(columns) < FEW_COLUMNS else 1
+    steps = {row["le_ms"] for row in found}
+    together = 2 if len(columns) < FEW_COLUMNS and len(steps) > FEW_ROWS else 1
     totals: dict[int, int] = {}
     merged: dict[tuple[int, int], dict[str, Any]] = {}
     for row in found:

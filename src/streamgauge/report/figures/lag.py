@@ -6,6 +6,7 @@ from typing import Final
 import altair as alt
 
 from streamgauge.report.figures.drawing.figure import SECONDS, Figure, FigureSource, Row, over_phases, phases_of, tip
+from streamgauge.report.figures.drawing.names import apart
 from streamgauge.report.figures.drawing.sampled import DECADES, Line, count_axis, limits_of, present, sampled, thinned
 from streamgauge.report.figures.drawing.theme import FEW_TICKS, HEAT_LEGEND, HEAT_SCALE, PALETTE, PANEL_HEIGHT, color_of
 from streamgauge.report.figures.drawing.thresholds import thresholds
@@ -124,8 +125,8 @@ def heat_map(source: FigureSource) -> Figure:
 def _place(source: FigureSource, row: Row) -> str:
     """A partition in words: its number, with its topic and its group where there are several."""
     run = source.result.run
-    topics = {topic.id: topic.name for topic in run.topics}
-    groups = {group.id: group.name for group in run.groups}
+    topics = apart({topic.id: topic.name for topic in run.topics})
+    groups = apart({group.id: group.name for group in run.groups})
     topic = str(topics.get(row["topic"], row["topic"])) if len(topics) > 1 else ""
     group = f"({groups.get(row['group'], row['group'])})" if len(groups) > 1 else ""
     return " ".join(filter(None, (topic, str(row["partition"]), group)))
@@ -186,7 +187,7 @@ def lag_points(source: FigureSource, table: str, column: str, group: int | None)
 def _groups(source: FigureSource) -> list[tuple[int | None, str]]:
     """The groups that have lags, each with what its lines are called by where there are several."""
     found = dict.fromkeys(row["group"] for table in ("lag", "outstanding") for row in source.rows(table))
-    names = {group.id: group.name for group in source.result.run.groups}
+    names = apart({group.id: group.name for group in source.result.run.groups})
     several = len(found) > 1
     return [(group, f", {names.get(group, group)}" if several else "") for group in found]
 

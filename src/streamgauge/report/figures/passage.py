@@ -57,7 +57,9 @@ def waterfall(source: FigureSource) -> Figure:
         for row in found
     ]
     tips = [tip("stage"), tip("mean", "mean, ms"), tip("p50", "p50, ms"), tip("p99", "p99, ms"), tip("of all")]
-    base = alt.Chart(alt.NamedData("waterfall")).encode(alt.Y("stage:N", sort=None, title=None), tooltip=tips)
+    base = alt.Chart(alt.NamedData("waterfall")).encode(
+        alt.Y("stage:N", sort=None, title=None, axis=alt.Axis(labelLimit=320)), tooltip=tips
+    )
     scale = alt.Scale(type="symlog", constant=1)
     bars = base.mark_bar(color=color_of("mean"), opacity=0.6).encode(alt.X("mean:Q", title="time, ms", scale=scale))
     median = base.mark_tick(color=color_of("p50"), thickness=4).encode(alt.X("p50:Q", title="time, ms", scale=scale))

@@ -7,6 +7,7 @@ import altair as alt
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row, rounded, tip
+from streamgauge.report.figures.drawing.names import apart
 from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line, present, sampled
 from streamgauge.report.figures.drawing.theme import FEW_TICKS, PALETTE, PANEL_HEIGHT, color_of
 from streamgauge.report.figures.drawing.thresholds import thresholds
@@ -82,7 +83,7 @@ def by_topic(source: FigureSource) -> Figure:
     name, title = "topics", "Throughput by topic"
     about = "Messages sent to each topic (solid) and received from it (dashed), a second."
     rows = _whole_seconds(source.rows("topics"))
-    names = {topic.id: topic.name for topic in source.result.run.topics}
+    names = apart({topic.id: topic.name for topic in source.result.run.topics})
     topics = list(dict.fromkeys(row["topic"] for row in rows))
     lines = [
         Line(f"{names.get(topic, topic)} {words}", PALETTE[at % len(PALETTE)], means(_rates(rows, topic, words)), dash)
@@ -131,7 +132,7 @@ def latency_by_rate(source: FigureSource) -> Figure:
     rates = [row["rate"] for row in rows]
     dots = (
         alt.Chart(alt.NamedData("latency_by_rate"))
-        .mark_point(filled=True, size=24, opacity=0.6)
+        .mark_point(filled=True, size=28, opacity=0.8)
         .encode(
             alt.X("rate:Q", title=f"{stage}, messages/s", axis=alt.Axis(tickCount=8), scale=alt.Scale(zero=False)),
             alt.Y("value:Q", title=f"{words} time, ms", scale=alt.Scale(type="log", nice=False)),

@@ -5,6 +5,7 @@ from typing import Final
 import altair as alt
 
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row, rounded, series_color
+from streamgauge.report.figures.drawing.names import apart
 from streamgauge.report.figures.drawing.theme import color_of
 from streamgauge.report.figures.drawing.timeline import FIGURES, METRICS, PATHS
 
@@ -75,7 +76,7 @@ def latency(source: FigureSource) -> Figure:
 
 def _partition(row: Row, source: FigureSource) -> str:
     """The number of a partition, and its topic where there are several."""
-    topics = {topic.id: topic.name for topic in source.result.run.topics}
+    topics = apart({topic.id: topic.name for topic in source.result.run.topics})
     number = str(row["partition"])
     return f"{topics.get(row['topic'], row['topic'])} {number}" if len(topics) > 1 else number
 

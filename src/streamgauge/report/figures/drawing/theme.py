@@ -11,7 +11,7 @@ COLORS: Final[Mapping[str, str]] = {
     "orange": "#d55e00",
     "green": "#009e73",
     "violet": "#cc79a7",
-    "red": "#b5121b",
+    "red": "#c8161f",
     "lilac": "#9582ff",
     "grey": "#666666",
 }
