@@ -29,8 +29,8 @@ LAG_HEAT = Schema(
     "Sampled lag of each partition over time (heat map); whole run, at most 120 time columns.",
     (
         may("group", _I32, "consumer group; null in a run that only produces"),
-        must("topic", _I32, "topic"),
-        must("partition", _I32, "partition"),
+        must("topic", _I32, "topic number in run.json"),
+        must("partition", _I32, "partition number"),
         must("from_second", _I64, "start of the cell, in seconds from the start of the measure phase"),
         must("to_second", _I64, "end of the cell"),
         may("committed_lag", _I64, "largest committed lag of the samples in the cell; null if none is known"),

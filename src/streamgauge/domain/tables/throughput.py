@@ -40,7 +40,7 @@ TOPIC_THROUGHPUT = Schema(
     f"Messages of each topic by second; whole run. Empty with one topic, and with more than {MOST_TOPICS}.",
     (
         must("second", _I64, "window, counted from the start of the measure phase"),
-        must("topic", _I32, "topic"),
+        must("topic", _I32, "topic number in run.json"),
         must("duration_ns", _I64, "time covered by the row"),
         must("sent", _I64, "messages handed to the client"),
         must("acked", _I64, "messages acknowledged"),
