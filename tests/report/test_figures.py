@@ -360,6 +360,7 @@ def expecting(facts: Row, _tables: Tables) -> None:
     facts["scenario"]["expect"] = {
         "latency.end_to_end.response.p99_ms": "<= 20",
         "latency.end_to_end.service.max_ms": "< 1.5",
+        "latency.end_to_end.response.max_ms": 18,
         "latency.ack.response.p99_ms": "<= 10",
         "throughput.received_per_second": ">= 9900",
         "throughput.sent_mb_per_second": ">= 5",
