@@ -199,6 +199,7 @@ def _tables(long: Long, counted: dict[str, _Counted]) -> dict[str, list[Row]]:
         ],
         "client": list(_clients(long)),
         "topics": [],
+        "rebalances": [],
         "workers": list(_workers(long)),
         "lag": list(_lag(long)),
         "lag_heat": list(_lag_heat(long)),

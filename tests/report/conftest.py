@@ -193,6 +193,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
             for at in (1.0, 2.0, 3.0)
         ],
         "topics": [],
+        "rebalances": [],
         "workers": [
             {"second": second, "role": role, "number": number, "duration_ns": 10**9, "messages": RATE // 2}
             | {"bytes": 512 * RATE // 2}

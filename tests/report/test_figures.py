@@ -341,6 +341,21 @@ def test_figures_that_say_nothing_new_say_so(drawn: Drawn) -> None:
     }
 
 
+def test_partitions_that_changed_hands_are_drawn(make: Make, drawn: Drawn) -> None:
+    """By second; a run in which none did, and one that nobody looked at, have no such figure."""
+
+    def moved(_facts: Row, tables: Tables) -> None:
+        tables["rebalances"] = [{"second": 4, "group": 0, "partitions": 6}]
+
+    def untold(_facts: Row, tables: Tables) -> None:
+        del tables["rebalances"]
+
+    assert figure_of(make(moved), trouble.rebalances).data["rebalances"] == [{"s": 4, "value": 6, "series": "g"}]
+    assert figure_of(make(), trouble.rebalances).missing == "no partition changed its consumer"
+    assert figure_of(make(untold), trouble.rebalances).missing == "the run was analysed by an older version"
+    assert "rebalances" not in drawn()
+
+
 def failing(_facts: Row, tables: Tables) -> None:
     for row in tables["throughput"]:
         if row["scope"] == "window" and row["second"] == 4:

@@ -38,6 +38,17 @@ LAG_HEAT = Schema(
     ),
 )
 
+REBALANCES = Schema(
+    "rebalances",
+    "Partitions that went from one consumer of a group to another, by second; whole run. Seconds without any are left "
+    "out.",
+    (
+        must("second", _I64, "window, counted from the start of the measure phase"),
+        must("group", _I32, "consumer group"),
+        must("partitions", _I64, "partitions whose first delivery to another consumer than before was in this second"),
+    ),
+)
+
 OUTSTANDING = Schema(
     "outstanding",
     "Messages sent and not processed, computed from the recorded rows, at the interval of the lag samples.",

@@ -21,7 +21,15 @@ from streamgauge.domain.tables.latency import (
     SCHEDULE_DELAY,
 )
 from streamgauge.domain.tables.machine import CLIENT_BY_INTERVAL, CONNECTIONS_BY_KIND, GC, RESOURCES_BY_INTERVAL, WIRE
-from streamgauge.domain.tables.pressure import BACKPRESSURE, FAULTS, LAG_HEAT, LAG_SAMPLES, OUTSTANDING, RECOVERY
+from streamgauge.domain.tables.pressure import (
+    BACKPRESSURE,
+    FAULTS,
+    LAG_HEAT,
+    LAG_SAMPLES,
+    OUTSTANDING,
+    REBALANCES,
+    RECOVERY,
+)
 from streamgauge.domain.tables.query import QUERY_TABLES
 from streamgauge.domain.tables.schema import Schema, Type, may, must
 from streamgauge.domain.tables.throughput import (
@@ -64,7 +72,7 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
             THROUGHPUT, LATENCY_BUCKETS, LATENCY, BOUNDS, SAMPLING, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS,
             POLLS_BY_CONSUMER, RESOURCES_BY_INTERVAL, GC, SCHEDULE_DELAY, TRANSACTIONS_BY_OUTCOME, RESENDS_BY_ERROR,
             PROCESSING, CONNECTIONS_BY_KIND, WIRE, CLIENT_BY_INTERVAL, LAG_SAMPLES, LAG_HEAT, OUTSTANDING, BACKPRESSURE,
-            FAULTS, RECOVERY, TOPIC_THROUGHPUT, WORKER_THROUGHPUT, *QUERY_TABLES, SET_ASIDE, VERDICT,
+            FAULTS, RECOVERY, REBALANCES, TOPIC_THROUGHPUT, WORKER_THROUGHPUT, *QUERY_TABLES, SET_ASIDE, VERDICT,
         )
     }
 )  # fmt: skip

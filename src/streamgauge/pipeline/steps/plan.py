@@ -18,8 +18,9 @@ from streamgauge.pipeline.metrics import latency, polls, shapes, throughput, whi
 from streamgauge.pipeline.metrics.histogram import Counts, widths_of
 from streamgauge.pipeline.metrics.latency import Histograms, Metric
 from streamgauge.pipeline.metrics.spans import of_batches
-from streamgauge.pipeline.pressure import backpressure, lag, outstanding, recovery
+from streamgauge.pipeline.pressure import backpressure, lag, outstanding, rebalances, recovery
 from streamgauge.pipeline.pressure.outstanding import Outstanding, OutstandingReplay
+from streamgauge.pipeline.read.bronze import UNREADABLE
 from streamgauge.pipeline.read.rows import Row, Rows
 from streamgauge.pipeline.steps import questions
 from streamgauge.pipeline.steps.questions import ReceivedSide, SentSide
@@ -89,6 +90,18 @@ def _topics(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
 
 def _workers(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
     return throughput.by_worker(sent.sums, received.sums, run.span) if run.knows.tells_workers else []
+
+
+def _rebalances(run: Inputs) -> Rows:
+    """Nothing where a single consumer reads: it has nobody to hand a partition to."""
+    readers = run.bronze.extent("received", "consumer")
+    if readers.low == readers.high:
+        return []
+    try:
+        return rebalances.rebalance_rows(run.bronze.each("received", rebalances.COLUMNS), run.span)
+    except UNREADABLE:
+        # Spark reads the same pages and fails too: all steps begin again without the damaged part.
+        return []
 
 
 def _attempts(run: Inputs) -> Rows:
@@ -200,6 +213,7 @@ STEPS: Final = (
     # What needs no Spark is done beside the replay.
     Step("polled", (), _polled),
     Step("polls", ("polled",), lambda _, polled: polls.by_consumer(polled), (flow.POLLS_BY_CONSUMER,)),
+    Step("rebalances", (), _rebalances, (pressure.REBALANCES,)),
     Step("resends", (), _attempts, (delivery.RESENDS_BY_ERROR,)),
     Step("transactions", (), _transactions, (delivery.TRANSACTIONS_BY_OUTCOME,)),
     Step("machine", (), _machine, _OF_MACHINE),

@@ -1,11 +1,20 @@
-"""The figure of what went wrong: messages that failed or were never sent, and requests that were sent again."""
+"""Figures of what went wrong: messages that failed, requests that were sent again, partitions that changed hands."""
 
 import altair as alt
 
 from streamgauge.report.figures.diagnostics.client import retries
-from streamgauge.report.figures.drawing.figure import Figure, FigureSource
+from streamgauge.report.figures.drawing.figure import (
+    Figure,
+    FigureSource,
+    over_phases,
+    phases_of,
+    seconds_axis,
+    series_color,
+    tip,
+)
+from streamgauge.report.figures.drawing.names import apart
 from streamgauge.report.figures.drawing.sampled import Line, present, sampled
-from streamgauge.report.figures.drawing.theme import FEW_TICKS, PANEL_HEIGHT, color_of
+from streamgauge.report.figures.drawing.theme import FEW_TICKS, PALETTE, PANEL_HEIGHT, color_of
 
 
 def errors(source: FigureSource) -> Figure:
@@ -37,3 +46,32 @@ def errors(source: FigureSource) -> Figure:
 def _none(lines: list[Line]) -> str:
     retried = " and no request was sent again" if len(lines) > 1 else ""
     return f"No message failed{retried}."
+
+
+def rebalances(source: FigureSource) -> Figure:
+    """Partitions that went from one consumer of a group to another, by second."""
+    name, title = "rebalances", "Rebalances"
+    about = "Partitions that a group read with another consumer than before, by the second of the first delivery to it."
+    if "rebalances" not in source.tables:
+        return Figure(name, title, about, missing="the run was analysed by an older version", section="delivery")
+    groups = apart({group.id: group.name for group in source.result.run.groups})
+    rows = [
+        {"s": row["second"], "value": row["partitions"], "series": groups.get(row["group"], str(row["group"]))}
+        for row in source.rows("rebalances")
+    ]
+    if not rows:
+        return Figure(name, title, about, missing="no partition changed its consumer", section="delivery")
+    series = list(dict.fromkeys(row["series"] for row in rows))
+    colors = [color_of("rebalances")] if len(series) == 1 else PALETTE[: len(series)]
+    sticks = (
+        alt.Chart(alt.NamedData(name))
+        .mark_bar(width=4)
+        .encode(
+            seconds_axis(),
+            alt.Y("value:Q", title="partitions", stack=True, axis=alt.Axis(tickMinStep=1)),
+            series_color(series, colors, alt.Legend(orient="top", symbolType="square")),
+            tooltip=[tip("s", "second"), tip("series", "group"), tip("value", "partitions")],
+        )
+    )
+    chart = over_phases(source, sticks).properties(height=PANEL_HEIGHT)
+    return Figure(name, title, about, chart, {name: rows, **phases_of(source)}, section="delivery")
