@@ -28,6 +28,7 @@ HEAT: Final = "lag_heat"
 MOST_PARTITIONS: Final = 48
 """Rows of the heat map; of more partitions, those that were furthest behind are shown."""
 PARTITION_HEIGHT: Final = 14
+_OF_PIPELINE: Final = ("consumers", "query")
 LITTLE_LAG: Final = 10
 """Messages that no partition has to be ashamed of."""
 _NOT_SAMPLED: Final = "lag was neither sampled nor computed"
@@ -126,7 +127,7 @@ def _place(source: FigureSource, row: Row) -> str:
     """A partition in words: its number, with its topic and its group where there are several."""
     run = source.result.run
     topics = apart({topic.id: topic.name for topic in run.topics})
-    groups = apart({group.id: group.name for group in run.groups})
+    groups = _group_names(source)
     topic = str(topics.get(row["topic"], row["topic"])) if len(topics) > 1 else ""
     group = f"({groups.get(row['group'], row['group'])})" if len(groups) > 1 else ""
     return " ".join(filter(None, (topic, str(row["partition"]), group)))
@@ -187,9 +188,17 @@ def lag_points(source: FigureSource, table: str, column: str, group: int | None)
 def _groups(source: FigureSource) -> list[tuple[int | None, str]]:
     """The groups that have lags, each with what its lines are called by where there are several."""
     found = dict.fromkeys(row["group"] for table in ("lag", "outstanding") for row in source.rows(table))
-    names = apart({group.id: group.name for group in source.result.run.groups})
+    names = _group_names(source)
     several = len(found) > 1
     return [(group, f", {names.get(group, group)}" if several else "") for group in found]
+
+
+def _group_names(source: FigureSource) -> dict[int, str]:
+    """What groups are called in legends; behind a pipeline there are those of the query and of the consumers."""
+    names = {group.id: group.name for group in source.result.run.groups}
+    if source.result.pipeline and len(names) == len(_OF_PIPELINE):
+        return dict(zip(sorted(names), _OF_PIPELINE, strict=True))
+    return apart(names)
 
 
 def _points(rows: Sequence[Row], value: Callable[[Row], float | None]) -> list[tuple[float, float | None]]:
