@@ -19,6 +19,7 @@ from tests.report.conftest import (
     lagging,
     recovered,
 )
+from tests.report.test_passage import piped
 
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import backpressure, catalogue, lag, recovery
@@ -110,6 +111,19 @@ def test_lags_that_differ_by_decades_have_a_logarithmic_scale(make: Make, most: 
     assert figure.about.endswith("logarithmic, but linear near zero.") == is_logarithmic
 
 
+def test_groups_of_a_pipeline_are_called_by_what_they_are(drawn: Drawn) -> None:
+    """Their names are long, and differ at their ends only."""
+
+    def through(facts: Row, tables: Tables) -> None:
+        lagging(facts, tables)
+        piped(facts, tables)
+        facts["groups"] = [{"id": 0, "name": "streamgauge-run-ab12"}, {"id": 1, "name": "streamgauge-run-ab12-query"}]
+        tables["lag"] += [row | {"group": 1} for row in tables["lag"]]
+
+    series = {row["series"] for row in drawn(through)["lag"].data["lag"]}
+    assert {"committed lag, consumers", "committed lag, query"} <= series
+
+
 def test_every_group_has_lines_of_its_own(drawn: Drawn) -> None:
     """Called by its name; colour tells the lag, the dash the group."""
 
@@ -150,6 +164,8 @@ def test_a_group_that_is_nobodys_is_that_of_a_run_that_only_produces(drawn: Draw
         tables["outstanding"] = []
         for row in tables["lag"]:
             row.update({"group": None} | dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag")))
+        for row in tables["lag_heat"]:
+            row.update({"group": None} | dict.fromkeys(("committed_lag", "position_lag")))
 
     assert not OF_LAG & drawn(alone).keys()
 
