@@ -21,7 +21,7 @@ from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, 
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.domain.tables.latency import METRICS, UNPLACED
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.pipeline.metrics.aggregates.curves import curve, heat
+from streamgauge.pipeline.metrics.aggregates.curves import HEAT_COLUMNS, curve, heat
 from streamgauge.pipeline.stream.stages import STAGES, WHOLE
 from streamgauge.record.arrow import arrow_schema
 from streamgauge.verdict import checks
@@ -197,7 +197,12 @@ def _tables(long: Long, counted: dict[str, _Counted]) -> dict[str, list[Row]]:
             {"producer": producer, "count": 9, **_figures(latencies["schedule_delay"], "p50", "p99", "p99_9", "max")}
             for producer in (None, *range(PRODUCERS))
         ],
+        "client": list(_clients(long)),
+        "topics": [],
+        "rebalances": [],
+        "workers": list(_workers(long)),
         "lag": list(_lag(long)),
+        "lag_heat": list(_lag_heat(long)),
         "outstanding": list(_outstanding(long)),
         "set_aside": [],
     }
@@ -219,6 +224,41 @@ def _lag(long: Long) -> Iterator[Row]:
         }
         for partition in range(long.partitions):
             yield {**each, **of_one, "second": float(second), "scope": "partition", "topic": 0, "partition": partition}
+
+
+def _lag_heat(long: Long) -> Iterator[Row]:
+    """The largest lag of each partition in each column of the heat map."""
+    first, last = long.windows[0].item(), long.windows[-1].item()
+    width = -(-len(long.windows) // HEAT_COLUMNS)
+    for partition in range(long.partitions):
+        for begin in range(first, last + 1, width):
+            cell = {"group": 0, "topic": 0, "partition": partition, "from_second": begin, "to_second": begin + width}
+            yield {**cell, "committed_lag": COMMIT_SECONDS * long.rate // long.partitions, "position_lag": 3}
+
+
+def _clients(long: Long) -> Iterator[Row]:
+    """Statistics of each client, every second."""
+    for role, count in (("producer", PRODUCERS), ("consumer", CONSUMERS)):
+        sends = {"batch_messages": 36.0, "batch_bytes": 19_000.0, "queue_ms": 5.0, "queue_messages": 40}
+        messages = long.rate // count
+        of_one: Row = {
+            "role": role, "duration_ns": NS_PER_SECOND, "messages": messages, "message_bytes": 512 * messages,
+            "wire_bytes": 530 * messages, "requests": 150, "retries": 0, "rtt_ms": 3.0, "rtt_p99_ms": 12.0,
+            "throttle_ms": 0, **(sends if role == "producer" else {}),
+        }  # fmt: skip
+        for number in range(count):
+            for second in long.windows.tolist():
+                yield {**of_one, "worker": f"{role}-{number}", "second": float(second) + 0.9}
+
+
+def _workers(long: Long) -> Iterator[Row]:
+    """What each producer and consumer did in every second."""
+    for role, count in (("producer", PRODUCERS), ("consumer", CONSUMERS)):
+        messages = long.rate // count
+        of_one: Row = {"role": role, "duration_ns": NS_PER_SECOND, "messages": messages, "bytes": 512 * messages}
+        for number in range(count):
+            for second in long.windows.tolist():
+                yield {**of_one, "number": number, "second": second}
 
 
 def _outstanding(long: Long) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""The table `wire` from looks at clients."""
+"""The tables `wire` and `client` from looks at clients."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ import pytest
 
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.events import CLIENT
-from streamgauge.domain.tables.machine import WIRE
-from streamgauge.pipeline.machine.client import wire
+from streamgauge.domain.tables.machine import CLIENT_BY_INTERVAL, WIRE
+from streamgauge.pipeline.machine.client import client_rows, wire
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 
@@ -126,3 +126,20 @@ def test_a_client_that_sent_nothing_has_no_ratio() -> None:
     assert row is not None
     assert (row["ratio"], row["messages_per_request"], row["messages"]) == (None, None, 0)
     assert wire([], SPAN) == []
+
+
+def test_each_client_is_told_between_two_looks() -> None:
+    """Counters by how far they moved, means as the second look has them; one that began anew counts from 0."""
+    looks = [*LOOKS, look(10, 40, "consumer-0"), look(12, 30, "consumer-0"), look(3, 1, "producer-1")]
+    rows = client_rows(looks, SPAN)
+    assert pa.Table.from_pylist(rows, arrow_schema(CLIENT_BY_INTERVAL)).to_pylist() == rows
+    assert [(row["worker"], row["second"], row["messages"], row["requests"], row["retries"]) for row in rows] == [
+        ("consumer-0", 7.0, 30, 3, 0),
+        ("producer-0", 1.0, 500, 50, 0),
+        ("producer-0", 6.0, 500, 50, 0),
+        ("producer-0", 9.0, 500, 50, 2),
+        ("producer-0", 14.0, 400, 40, 0),
+    ]
+    third = rows[3]
+    assert (third["duration_ns"], third["batch_bytes"], third["queue_ms"]) == (3 * SECOND, 240, 2.0)
+    assert (third["rtt_ms"], third["rtt_p99_ms"]) == (3.0, 6.0)

@@ -1,5 +1,6 @@
 """From run folders to tables: every figure against numpy over the same rows, and runs that lack something."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -740,6 +741,24 @@ def test_three_topics_and_two_groups_are_told_apart(run: Writer) -> None:
         for partition in range(PARTITIONS):
             part = row(folder, "throughput", scope="partition", topic=number, partition=partition)
             assert part["sent"] == (sent & mine & (messages.partition == partition)).sum()
+    for number in range(3):
+        mine = topic == number
+        arrived = np.concatenate([messages.received[mine], late[got & mine]])
+        for name, times in (("sent", messages.sent[mine]), ("acked", messages.acked[mine]), ("received", arrived)):
+            by_second = Counter(((times - M0) // 10**9).tolist())
+            told = {each["second"]: each[name] for each in rows(folder, "topics", topic=number) if each[name]}
+            assert told == by_second, (name, number)
+    for role, number, times in (
+        ("producer", 0, messages.sent),
+        ("consumer", 0, messages.received),
+        ("consumer", 1, late[got]),
+    ):
+        told = {each["second"]: each for each in rows(folder, "workers", role=role, number=number)}
+        by_second = Counter(((times - M0) // 10**9).tolist())
+        assert {second: each["messages"] for second, each in told.items()} == by_second
+        assert {second: each["bytes"] for second, each in told.items()} == {
+            at: 100 * of for at, of in by_second.items()
+        }
     for group, counted in enumerate((ours, theirs)):
         found = row(folder, "throughput", scope="group", group=group)
         assert (found["sent"], found["received"], found["received_bytes"]) == (

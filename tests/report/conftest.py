@@ -183,8 +183,27 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
         "resends": [],
         "processing": [],
         "wire": [],
+        "client": [
+            {"worker": f"{role}-{number}", "role": role, "second": at, "duration_ns": 10**9, "messages": 5_000}
+            | {"message_bytes": 2_560_000, "wire_bytes": 2_600_000, "requests": 400, "retries": 0, "throttle_ms": 0}
+            | {"rtt_ms": 2.5, "rtt_p99_ms": 9.5}
+            | ({"batch_messages": 12.0, "batch_bytes": 6_400.0, "queue_ms": 5.5} if role == "producer" else {})
+            for role in ("producer", "consumer")
+            for number in (0, 1)
+            for at in (1.0, 2.0, 3.0)
+        ],
+        "topics": [],
+        "rebalances": [],
+        "workers": [
+            {"second": second, "role": role, "number": number, "duration_ns": 10**9, "messages": RATE // 2}
+            | {"bytes": 512 * RATE // 2}
+            for role in ("producer", "consumer")
+            for number in (0, 1)
+            for second in seconds
+        ],
         "connections": [],
         "lag": [],
+        "lag_heat": [],
         "outstanding": [],
         "backpressure": [],
         "faults": [],
@@ -270,6 +289,12 @@ def lagging(facts: Row, tables: Tables) -> None:
             "took_ms": 2.0,
         }
         for second in seconds
+    ]
+    tables["lag_heat"] = [
+        {"group": 0, "topic": 0, "partition": partition, "from_second": second, "to_second": second + 1}
+        | {"committed_lag": 100 if second < 4 else 200, "position_lag": 10}
+        for second in range(-2, SECONDS)
+        for partition in range(12)
     ]
     tables["lag"] += [row | {"scope": "partition", "topic": 0, "partition": 3} for row in tables["lag"]]
     tables["lag"][4] |= dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag", "took_ms")) | {

@@ -11,16 +11,19 @@ import vl_convert
 from tests.report.conftest import Drawn, Make, altered, figure_of
 
 from streamgauge.report.assemble.result import assemble
-from streamgauge.report.figures import catalogue, distribution, machine, over_time, partitions
+from streamgauge.report.figures import catalogue, distribution, over_time, throughput
+from streamgauge.report.figures.diagnostics import client, machine, partitions, trouble
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, rounded
+from streamgauge.report.figures.drawing.names import apart
 from streamgauge.report.figures.drawing.timeline import MOST_POINTS, phases, timeline
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
 NAMES = [
-    "rates", "latency", "percentiles", "heat", "cdf", "outstanding", "ack-latency", "schedule_delay", "cpu", "waiting",
-    "gc", "partition-load", "partition-latency",
+    "rates", "latency", "cpu", "gc", "percentiles", "heat", "cdf", "ack-latency", "latency-by-rate", "outstanding",
+    "megabytes", "errors", "schedule_delay", "workers", "cpu-processes", "waiting", "client-batch", "client-queue",
+    "client-rtt", "client-requests", "partition-load", "partition-latency",
 ]  # fmt: skip
 
 
@@ -54,7 +57,7 @@ def test_every_figure_compiles(drawn: Drawn, name: str) -> None:
     """Vega-Lite accepts it, data and all, without a warning, and what it draws is not empty."""
     figure = drawn()[name]
     scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True))
-    assert '"marktype": "line"' in scene or '"marktype": "rect"' in scene
+    assert any(f'"marktype": "{kind}"' in scene for kind in ("line", "rect", "area", "symbol"))
     json.dumps(figure.whole_spec(), allow_nan=False)
 
 
@@ -69,6 +72,10 @@ def no_load(facts: Row, tables: Tables) -> None:
 def given_cluster(facts: Row, tables: Tables) -> None:
     facts["broker"] |= {"embedded": False, "processes": []}
     tables["gc"] = []
+
+
+def untold(_facts: Row, tables: Tables) -> None:
+    tables["client"] = []
 
 
 def older(_facts: Row, tables: Tables) -> None:
@@ -92,6 +99,15 @@ def older(_facts: Row, tables: Tables) -> None:
         (without("resources", scope="interval"), machine.waiting, "it was not recorded how long processes waited"),
         (without("throughput", scope="partition"), partitions.load, "no messages with a known partition"),
         (without("latency", scope="partition"), partitions.latency, "there is no latency by partition"),
+        (without("throughput", scope="window"), throughput.megabytes, "nothing was sent or received"),
+        (no_load, throughput.latency_by_rate, "there is no latency by second"),
+        (
+            without("workers"),
+            throughput.by_worker,
+            "there were too many workers, or the run was analysed by an older version",
+        ),
+        (without("topics"), throughput.by_topic, "the run has one topic"),
+        (untold, client.requests, "clients told nothing of themselves, or the run was analysed by an older version"),
         (without("throughput", scope="window"), over_time.rates, "there is no data"),
     ],
 )
@@ -126,11 +142,43 @@ def test_messages_that_never_came_open_a_band(make: Make) -> None:
 
 
 def test_the_heat_map_takes_the_end_to_end_time_if_there_is_one(drawn: Drawn) -> None:
-    """A cell that begins at zero begins at half its end, because the scale has no zero."""
+    """Each cell with its share of the second's messages; a cell that begins at zero is as high as all others."""
     heat = drawn()["heat"]
-    assert heat.data["heat"][0] == {"from": -2, "to": -1, "above": 0.005, "le": 0.01, "count": 9}
+    low, high = heat.data["heat"][:2]
+    assert low == {"from": -2, "to": -1, "above": 0.007943, "le": 0.01, "count": 9, "share": 50.0}
+    assert (high["above"], high["le"], high["share"]) == (5.012, 6.31, 50.0)
     assert len(heat.data["heat"]) == 24
     assert "end-to-end response time" in json.dumps(heat.spec())
+
+
+def test_cells_of_a_short_run_are_not_bars() -> None:
+    """Few columns are wide, so that two of many rows are put together; a share is of the column's messages."""
+    rows = [
+        {"from_second": second, "to_second": second + 1, "above_ms": 0.0, "le_ms": 10 ** (step / 10), "count": step}
+        for second in (0, 1)
+        for step in range(1, 21)
+    ]
+    cells = distribution.heat_cells(rows)
+    assert len(cells) == 20
+    assert cells[0] == {"from": 0, "to": 1, "above": 1.0, "le": 1.585, "count": 3, "share": rounded(100 * 3 / 210)}
+    assert sum(cell["share"] for cell in cells) == pytest.approx(200, abs=0.1)
+    finer = distribution.heat_cells([{**row, "from_second": at} for at in range(60) for row in rows[:20]])
+    assert len(finer) == 60 * 20
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["run-7-topic", "run-7-topic-out"], ["topic", "topic-out"]),
+        (["many-1", "many-2"], ["1", "2"]),
+        (["baseline", "other"], ["baseline", "other"]),
+        (["streamgauge-1"], ["streamgauge-1"]),
+        (["a", "a"], ["a", "a"]),
+    ],
+)
+def test_names_leave_out_what_all_begin_with(names: list[str], short: list[str]) -> None:
+    """Up to a break between words; nobody is left without a name."""
+    assert list(apart(dict(enumerate(names))).values()) == short
 
 
 def test_the_heat_map_of_a_run_that_only_sends_is_of_acknowledgements(make: Make) -> None:
@@ -165,6 +213,198 @@ def test_a_second_that_is_cut_has_no_rate(make: Make) -> None:
     assert rows[-1]["end-to-end response p99"] is not None
 
 
+def differences(figure: Figure, stage: str) -> list[float | None]:
+    return [row[f"difference {stage}"] for row in figure.data["timeline"]]
+
+
+def test_rates_that_keep_to_a_constant_target_are_drawn_as_differences(make: Make) -> None:
+    """In percent, while there is a load: four lines at one height hide each other. The cut second is left out."""
+
+    def a_little_slow(facts: Row, tables: Tables) -> None:
+        facts["phases"].append({"name": "drain", "from_ns": 10 * 10**9, "to_ns": 11_500_000_000})
+        seconds = [row for row in tables["throughput"] if row["scope"] == "window"]
+        tables["throughput"] += [{**seconds[-1], "second": at, "sent": 0, "received": 70} for at in (10, 11)]
+        for row in seconds:
+            row["received"] = 9_900
+
+    figure = figure_of(make(a_little_slow), over_time.rates)
+    assert figure.about.startswith("Difference from the target of 10,000/s, in percent.")
+    assert differences(figure, "sent")[-4:] == [0.0, 0.0, None, None]
+    assert differences(figure, "received")[-4:] == [-1.0, -1.0, None, None]
+    assert '"domain": [-5.0, 5.0]' in json.dumps(figure.spec())
+
+
+def half_received(_facts: Row, tables: Tables) -> None:
+    for row in tables["throughput"]:
+        row["received"] //= 2
+
+
+def a_ramp(facts: Row, _tables: Tables) -> None:
+    facts["scenario"]["load"]["rate"] = {"ramp": {"from": "9k/s", "to": "11k/s", "over": "10s"}}
+
+
+@pytest.mark.parametrize("change", [half_received, a_ramp])
+def test_rates_that_tell_something_are_drawn_as_they_are(make: Make, change: Any) -> None:
+    """Consumers that fall behind, and loads that change."""
+    figure = figure_of(make(change), over_time.rates)
+    assert "target" in figure.data["timeline"][0]
+    assert '"messages/s"' in json.dumps(figure.spec())
+
+
+@pytest.mark.parametrize("last_ns", [10**9, 33 * 10**6])
+def test_the_last_second_of_the_bytes_is_not_a_fall(make: Make, last_ns: int) -> None:
+    """A second of which 33 ms were in the run has no rate."""
+
+    def cut(_facts: Row, tables: Tables) -> None:
+        last = next(row for row in reversed(tables["throughput"]) if row["scope"] == "window")
+        last |= {"duration_ns": last_ns, "sent_bytes": last["sent_bytes"] * last_ns // 10**9}
+
+    rows = figure_of(make(cut), throughput.megabytes).data["megabytes"]
+    sent = [row for row in rows if row["series"] == "sent"]
+    assert {row["value"] for row in sent} == {5.12}
+    assert sent[-1]["s"] == (9.0 if last_ns == 10**9 else 8.0)
+
+
+def test_every_worker_has_its_rate(make: Make) -> None:
+    """Colour says its role, the dash which of them it is; one that died sends nothing, and a cut second is left out."""
+
+    def died(_facts: Row, tables: Tables) -> None:
+        row = next(row for row in tables["workers"] if row["role"] == "producer")
+        tables["workers"] = [
+            each
+            for each in tables["workers"]
+            if (each["role"], each["number"]) != ("producer", 1) or each["second"] < 4
+        ]
+        tables["workers"].append({**row, "second": 10, "duration_ns": 33_000_000, "messages": 7})
+
+    figure = figure_of(make(died), throughput.by_worker)
+    assert figure.nothing_new is None
+    values = {(row["series"], row["s"]): row["value"] for row in figure.data["workers"]}
+    assert (values["producer-0", 9.0], values["producer-1", 3.0], values["producer-1", 4.0]) == (5_000, 5_000, 0)
+    assert ("producer-0", 10.0) not in values
+    assert {series for series, _ in values} == {"producer-0", "producer-1", "consumer-0", "consumer-1"}
+
+
+def test_every_topic_has_its_rates(make: Make) -> None:
+    """What was sent to it and received from it, but for the second that is cut."""
+
+    def two(facts: Row, tables: Tables) -> None:
+        facts["topics"].append({"id": 1, "name": "other"})
+        row = {"acked": 0, "failed": 0, "sent_bytes": 0, "received_bytes": 0, "duration_ns": 10**9}
+        tables["topics"] = [
+            row | {"topic": topic, "second": second, "sent": 100 * (topic + 1), "received": 100 * second}
+            for topic in (0, 1)
+            for second in (0, 1)
+        ]
+        tables["topics"] += [row | {"topic": 0, "second": 2, "sent": 7, "received": 0, "duration_ns": 7}]
+
+    rows = figure_of(make(two), throughput.by_topic).data["topics"]
+    assert [(row["s"], row["series"], row["value"]) for row in rows] == [
+        (0.0, "streamgauge-baseline sent", 100), (1.0, "streamgauge-baseline sent", 100),
+        (0.0, "streamgauge-baseline received", 0), (1.0, "streamgauge-baseline received", 100),
+        (0.0, "other sent", 200), (1.0, "other sent", 200),
+        (0.0, "other received", 0), (1.0, "other received", 100),
+    ]  # fmt: skip
+
+
+def test_what_clients_say_is_drawn_by_role(make: Make) -> None:
+    """Requests of all workers together, batches as the mean; consumers have no batches."""
+    run = make()
+    assert {row["value"] for row in figure_of(run, client.requests).data["client_requests"]} == {800}
+    batches = figure_of(run, client.batches).data["client_batch"]
+    assert {(row["series"], row["value"]) for row in batches} == {("producers", 6_400)}
+
+
+def test_latency_by_rate_has_a_dot_for_each_second(make: Make) -> None:
+    """Of the measure phase; where all rates are one there is nothing to see."""
+    figure = figure_of(make(), throughput.latency_by_rate)
+    dots = [row for row in figure.data["latency_by_rate"] if row["series"] == "p99"]
+    assert [row["second"] for row in dots] == list(range(10))
+    assert {row["rate"] for row in dots} == {10_000}
+    assert figure.nothing_new == "All seconds had the same rate, within 2 %."
+    assert figure_of(make(uneven), throughput.latency_by_rate).nothing_new is None
+
+
+def uneven(_facts: Row, tables: Tables) -> None:
+    for row in tables["throughput"]:
+        if row["scope"] == "window" and row["second"] == 4:
+            row["received"] = 5_000
+
+
+def test_figures_that_say_nothing_new_say_so(drawn: Drawn) -> None:
+    """A flat zero, an even load; the figure is there all the same."""
+    said = {figure.name: figure.nothing_new for figure in drawn().values() if figure.nothing_new}
+    assert said == {
+        "errors": "No message failed and no request was sent again.",
+        "latency-by-rate": "All seconds had the same rate, within 2 %.",
+        "partition-load": "All 12 partitions had the same load, within 2%.",
+    }
+
+
+def test_partitions_that_changed_hands_are_drawn(make: Make, drawn: Drawn) -> None:
+    """By second; a run in which none did, and one that nobody looked at, have no such figure."""
+
+    def moved(_facts: Row, tables: Tables) -> None:
+        tables["rebalances"] = [{"second": 4, "group": 0, "partitions": 6}]
+
+    def untold(_facts: Row, tables: Tables) -> None:
+        del tables["rebalances"]
+
+    assert figure_of(make(moved), trouble.rebalances).data["rebalances"] == [{"s": 4, "value": 6, "series": "g"}]
+    assert figure_of(make(), trouble.rebalances).missing == "no partition changed its consumer"
+    assert figure_of(make(untold), trouble.rebalances).missing == "the run was analysed by an older version"
+    assert "rebalances" not in drawn()
+
+
+def failing(_facts: Row, tables: Tables) -> None:
+    for row in tables["throughput"]:
+        if row["scope"] == "window" and row["second"] == 4:
+            row["failed"] = 30
+    tables["client"][0]["retries"] = 5
+
+
+def test_errors_and_retries_are_drawn_where_there_are_some(make: Make) -> None:
+    """By second."""
+    figure = figure_of(make(failing), trouble.errors)
+    assert figure.nothing_new is None
+    values = {(row["series"], row["s"]): row["value"] for row in figure.data["errors"] if row["value"]}
+    assert values == {("failed or never sent", 4.0): 30, ("requests retried", 0.5): 5}
+
+
+def expecting(facts: Row, _tables: Tables) -> None:
+    facts["scenario"]["expect"] = {
+        "latency.end_to_end.response.p99_ms": "<= 20",
+        "latency.end_to_end.service.max_ms": "< 1.5",
+        "latency.end_to_end.response.max_ms": 18,
+        "latency.ack.response.p99_ms": "<= 10",
+        "throughput.received_per_second": ">= 9900",
+        "throughput.sent_mb_per_second": ">= 5",
+        "delivery.lost": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("draw", "data", "limits"),
+    [
+        (
+            over_time.latency,
+            "thresholds",
+            [
+                (20, "expected p99 response <= 20 ms", "p99"),
+                (1.5, "expected max service < 1.50 ms", "max"),
+            ],
+        ),
+        (over_time.ack_latency, "thresholds", [(10, "expected p99 response <= 10 ms", "p99")]),
+        (over_time.rates, "thresholds", [(-1.0, "expected received >= 9,900/s", "received")]),
+        (throughput.megabytes, "megabytes_limits", [(5, "expected sent >= 5 MB/s", None)]),
+    ],
+)
+def test_what_is_expected_is_a_line(make: Make, draw: Any, data: str, limits: Any) -> None:
+    """In the figure of its quantity, in the colour of its concept; a difference from the target where that is drawn."""
+    found = figure_of(make(expecting), draw).data[data]
+    assert [(row["limit"], row["what"], row.get("concept")) for row in found] == limits
+
+
 def test_a_long_run_is_drawn_with_fewer_points(make: Make) -> None:
     """Rates by their mean, everything else by its worst; the figure says so."""
     result = assemble(make())
@@ -189,19 +429,54 @@ def _ack(at: int) -> Row:
 
 
 def test_processors_are_thinned_by_their_mean(make: Make) -> None:
-    """Weighted by how long each look was."""
+    """Weighted by how long each look was; two seconds of a run of twenty minutes are one point."""
 
     def long(_facts: Row, tables: Tables) -> None:
-        look = {"process": "producer-0", "role": "producer", "scope": "interval"}
+        look = {"process": "producer-0", "role": "producer", "scope": "interval", "duration_ns": 10**9}
         tables["resources"] = [row for row in tables["resources"] if row["scope"] == "measure"]
-        tables["resources"] += [
-            {**look, "second": float(at), "cpu_cores": float(at % 2), "duration_ns": 3 if at % 2 else 1}
-            for at in range(1200)
-        ]
+        tables["resources"] += [{**look, "second": at + 1.0, "cpu_cores": float(at % 2)} for at in range(1200)]
 
     rows = figure_of(make(long), machine.cpu).data["cpu"]
     assert len(rows) == 600
-    assert rows[0] == {"s": 1.0, "series": "producer-0", "value": 0.75}
+    assert rows[0] == {"s": 1.0, "series": "producers", "value": 0.5}
+
+
+def looks(process: str, role: str, *cores: float | None, first: int = 0, **more: float) -> list[Row]:
+    """A look at a process every second, from a second on."""
+    return [
+        {"process": process, "role": role, "scope": "interval", "second": first + at + 1.0, "duration_ns": 10**9}
+        | {"cpu_cores": used, **more}
+        for at, used in enumerate(cores)
+        if used is not None
+    ]
+
+
+def test_roles_are_stacked_up_to_the_machine(make: Make) -> None:
+    """Two producers are one; what the machine used besides is others'; a producer that has ended used nothing."""
+
+    def busy(_facts: Row, tables: Tables) -> None:
+        tables["resources"] = [
+            *(row for row in tables["resources"] if row["scope"] == "measure"),
+            *looks("producer-0", "producer", 0.25, 0.25, None, 0.25),
+            *looks("producer-1", "producer", 0.5),
+            *looks("broker-1", "broker", 0.5, 0.5, None, 0.5),
+            *looks("lag", "lag", 0.125, 0.125, None, 0.125),
+            *looks("host", "host", 1.5, 1.0, None, 0.5, steal_share=0.1),
+        ]
+
+    figure = figure_of(make(busy), machine.cpu)
+    stacked: dict[str, list[float | None]] = {}
+    for row in figure.data["cpu"]:
+        stacked.setdefault(row["series"], []).append(row["value"])
+    assert stacked == {
+        "broker": [0.5, 0.5, None, 0.5],
+        "producers": [0.75, 0.25, None, 0.25],
+        "sampler, controller": [0.125, 0.125, None, 0.125],
+        "other processes": [0.125, 0.125, None, 0.0],
+        "steal": [0.2, 0.2, None, 0.2],
+    }
+    assert "What is left of the 2 cores was idle." in figure.about
+    assert '"domain": [0, 2]' in json.dumps(figure.spec())
 
 
 def test_waits_for_a_core_are_those_of_all_threads(make: Make) -> None:
@@ -215,7 +490,7 @@ def test_waits_for_a_core_are_those_of_all_threads(make: Make) -> None:
         ]
 
     rows = figure_of(make(waiting), machine.waiting).data["waiting"]
-    assert rows == [{"s": 1.0, "series": "producer-0", "value": 0.3}]
+    assert rows == [{"s": 0.5, "series": "producers", "value": 0.3}, {"s": 1.5, "series": "producers", "value": None}]
 
 
 def test_partitions_of_several_topics_are_named(make: Make) -> None:

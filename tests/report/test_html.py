@@ -118,11 +118,17 @@ def test_data_are_in_the_page_once(plain: str) -> None:
     assert all("datasets" not in drawing["spec"] for drawing in specs.values())
 
 
+def test_the_page_has_every_figure_of_a_latency(plain: str) -> None:
+    """Where there is room, there is no reason to leave out p95 and p99.99."""
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", plain[plain.index("Latency, ms") :])
+    assert [head for head in heads if head][:8] == ["p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean"]
+
+
 def test_a_figure_is_given_the_columns_that_it_shows(plain: str) -> None:
     """Of data that figures share; a browser would take long to copy the others for every point."""
     specs, data = (json.loads(script) for script in Page(plain).scripts if script.startswith("{"))
     given = {name: drawing["names"].get("timeline") for name, drawing in specs.items()}
-    assert given["rates"] == ["s", "target", "sent", "acked", "received"]
+    assert given["rates"] == ["s", "difference sent", "difference acked", "difference received"]
     assert given["outstanding"] == ["s", "outstanding"]
     assert given["cpu"] is None
     assert all(set(columns or ()) <= set(data["timeline"]) for columns in given.values())

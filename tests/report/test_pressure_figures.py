@@ -19,6 +19,7 @@ from tests.report.conftest import (
     lagging,
     recovered,
 )
+from tests.report.test_passage import piped
 
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import backpressure, catalogue, lag, recovery
@@ -30,7 +31,7 @@ from streamgauge.report.publish import tables_of
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
-OF_LAG = {"lag", "time-lag", "partition-lag"}
+OF_LAG = {"lag", "time-lag", "partition-lag", "lag-heat"}
 OF_POLICY = {"admission", "backlog"}
 OVER_TIME = ("rates", "latency", "outstanding", "ack-latency", "schedule_delay", "cpu", "gc", "lag", "time-lag")
 
@@ -67,7 +68,7 @@ def test_only_what_a_run_has_is_drawn(drawn: Drawn, change: Any, names: set[str]
         named = {node["name"] for node in _walk(figure.spec()) if isinstance(node, dict) and set(node) == {"name"}}
         assert named == set(figure.data), name
         scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True))
-        assert '"marktype": "line"' in scene or '"marktype": "rect"' in scene, name
+        assert any(f'"marktype": "{kind}"' in scene for kind in ("line", "rect", "area")), name
         json.dumps(figure.whole_spec(), allow_nan=False)
 
 
@@ -110,6 +111,19 @@ def test_lags_that_differ_by_decades_have_a_logarithmic_scale(make: Make, most: 
     assert figure.about.endswith("logarithmic, but linear near zero.") == is_logarithmic
 
 
+def test_groups_of_a_pipeline_are_called_by_what_they_are(drawn: Drawn) -> None:
+    """Their names are long, and differ at their ends only."""
+
+    def through(facts: Row, tables: Tables) -> None:
+        lagging(facts, tables)
+        piped(facts, tables)
+        facts["groups"] = [{"id": 0, "name": "streamgauge-run-ab12"}, {"id": 1, "name": "streamgauge-run-ab12-query"}]
+        tables["lag"] += [row | {"group": 1} for row in tables["lag"]]
+
+    series = {row["series"] for row in drawn(through)["lag"].data["lag"]}
+    assert {"committed lag, consumers", "committed lag, query"} <= series
+
+
 def test_every_group_has_lines_of_its_own(drawn: Drawn) -> None:
     """Called by its name; colour tells the lag, the dash the group."""
 
@@ -150,6 +164,8 @@ def test_a_group_that_is_nobodys_is_that_of_a_run_that_only_produces(drawn: Draw
         tables["outstanding"] = []
         for row in tables["lag"]:
             row.update({"group": None} | dict.fromkeys(("committed_lag", "position_lag", "worst_committed_lag")))
+        for row in tables["lag_heat"]:
+            row.update({"group": None} | dict.fromkeys(("committed_lag", "position_lag")))
 
     assert not OF_LAG & drawn(alone).keys()
 
@@ -164,7 +180,7 @@ def test_the_worst_partition_stands_beside_an_even_spread(drawn: Drawn, make: Ma
 
 
 def test_an_age_of_nothing_is_a_gap(make: Make) -> None:
-    """On a logarithmic scale, which has no zero."""
+    """Nothing was waiting, so that nothing has an age."""
 
     def empty(facts: Row, tables: Tables) -> None:
         lagging(facts, tables)
@@ -174,6 +190,67 @@ def test_an_age_of_nothing_is_a_gap(make: Make) -> None:
     ages = points(figure_of(make(empty), lag.time_lag), "time lag")
     assert (ages[-0.5], ages[0.5]) == (None, None)
     assert ages[1.5] == pytest.approx(12.345, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("most_ms", "scale"),
+    [
+        (6.0, {"zero": True, "domainMax": 100.0, "nice": 4}),
+        (450.0, {"zero": True, "domainMax": 450.0, "nice": 4}),
+        (90_000.0, {"type": "symlog", "constant": 100.0, "domain": [0, 180_000.0], "nice": False}),
+    ],
+)
+def test_a_jitter_of_the_time_lag_looks_small(make: Make, most_ms: float, scale: Row) -> None:
+    """The axis ends at 100 ms at least; only where it is far longer it is logarithmic, and linear below that."""
+
+    def aged(facts: Row, tables: Tables) -> None:
+        lagging(facts, tables)
+        for row in tables["outstanding"]:
+            row["time_lag_ms"] = most_ms if row["second"] > 3 else 4.0
+
+    spec = figure_of(make(aged), lag.time_lag).spec()
+    scales = [layer["encoding"].get("y", {}).get("scale") for layer in spec["layer"]]
+    assert scale in scales
+
+
+def test_each_partition_has_a_row_of_the_heat_map(make: Make) -> None:
+    """Those that were furthest behind, where there are too many; nothing new where none was behind."""
+
+    def many(facts: Row, tables: Tables) -> None:
+        lagging(facts, tables)
+        cell = tables["lag_heat"][0]
+        tables["lag_heat"] = [cell | {"partition": at, "committed_lag": 100 + at} for at in range(60)]
+
+    def kept_up(facts: Row, tables: Tables) -> None:
+        lagging(facts, tables)
+        for row in tables["lag_heat"]:
+            row["committed_lag"] = 7
+
+    figure = figure_of(make(lagging), lag.heat_map)
+    assert len(figure.data["lag_heat"]) == 12 * (SECONDS + 2)
+    assert figure.data["lag_heat"][0] == {"from": -2, "to": -1, "partition": "0", "lag": 100}
+    assert figure.nothing_new is None
+    cut = figure_of(make(many), lag.heat_map)
+    assert {row["lag"] for row in cut.data["lag_heat"]} == set(range(112, 160))
+    assert cut.about.endswith("The 48 of 60 that were furthest behind are shown.")
+    assert figure_of(make(kept_up), lag.heat_map).nothing_new == "No partition was more than 10 messages behind."
+
+
+def test_outstanding_messages_are_folded_where_the_lag_has_them(drawn: Drawn) -> None:
+    """Twice the same line tells nothing new."""
+    assert drawn(lagging)["outstanding"].nothing_new == "Lag over time shows the same line, in more detail."
+    assert drawn()["outstanding"].nothing_new is None
+
+
+def test_what_is_expected_of_a_lag_is_a_limit(make: Make) -> None:
+    """Beside those of the policy."""
+
+    def expecting(facts: Row, tables: Tables) -> None:
+        credited(facts, tables)
+        facts["scenario"]["expect"] = {"lag.committed.max": "<= 1500", "lag.outstanding.last": 0}
+
+    limits = figure_of(make(expecting), lag.lag).data["lag_limits"]
+    assert limits[1:] == [{"limit": 1_500, "what": "expected committed lag <= 1,500"}]
 
 
 def test_load_is_offered_admitted_and_processed_at_rates(drawn: Drawn) -> None:

@@ -27,7 +27,7 @@ from streamgauge.pipeline.writing import write_tables
 from streamgauge.processes.patience import Progress
 from streamgauge.verdict import checks
 
-_MANY = {"latency_buckets", "percentiles", "heat", "outstanding", "verdict"}
+_MANY = {"latency_buckets", "percentiles", "heat", "lag_heat", "client", "topics", "workers", "outstanding", "verdict"}
 JUDGED_BY_ROWS = tuple(name for name in TABLES if name not in _MANY)
 """Tables that the verdict looks at; buckets may be millions, and their percentiles stand in `latency`."""
 

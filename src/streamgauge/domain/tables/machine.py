@@ -96,6 +96,29 @@ WIRE = Schema(
     ),
 )
 
+CLIENT_BY_INTERVAL = Schema(
+    "client",
+    "Statistics of each client between two samples; whole run. Clients report counters, and means of one second.",
+    (
+        must("worker", _STR, "worker name, like `producer-0`"),
+        must("role", _STR, "`producer` or `consumer`"),
+        must("second", _F64, "time of the second sample, in seconds from the start of the measure phase"),
+        must("duration_ns", _I64, "time between the two samples"),
+        must("messages", _I64, "messages in requests, including retries; of a consumer: in responses"),
+        must("message_bytes", _I64, "uncompressed bytes of their keys and values"),
+        must("wire_bytes", _I64, "bytes of all requests of producers, or of all responses to consumers"),
+        must("requests", _I64, "Produce requests of producers, Fetch requests of consumers"),
+        must("retries", _I64, "requests that were retried"),
+        may("batch_messages", _F64, "producers only: mean messages per batch, at the second sample"),
+        may("batch_bytes", _F64, "producers only: mean size of a batch as sent, with its header"),
+        may("queue_ms", _F64, "producers only: mean time in the client's queue"),
+        may("queue_messages", _I64, "producers only: messages in the queue and in flight"),
+        may("rtt_ms", _F64, "mean request round-trip time; of a consumer, it may include the wait for messages"),
+        may("rtt_p99_ms", _F64, "99th percentile of that, of the slowest broker"),
+        must("throttle_ms", _I64, "longest throttle time that a broker requested"),
+    ),
+)
+
 CONNECTIONS_BY_KIND = Schema(
     "connections",
     "Operations on connections besides the load, by their start; one row per scope and kind.",

@@ -24,6 +24,31 @@ LAG_SAMPLES = Schema(
     ),
 )
 
+LAG_HEAT = Schema(
+    "lag_heat",
+    "Sampled lag of each partition over time (heat map); whole run, at most 120 time columns.",
+    (
+        may("group", _I32, "consumer group; null in a run that only produces"),
+        must("topic", _I32, "topic number in run.json"),
+        must("partition", _I32, "partition number"),
+        must("from_second", _I64, "start of the cell, in seconds from the start of the measure phase"),
+        must("to_second", _I64, "end of the cell"),
+        may("committed_lag", _I64, "largest committed lag of the samples in the cell; null if none is known"),
+        may("position_lag", _I64, "largest position lag of the samples in the cell"),
+    ),
+)
+
+REBALANCES = Schema(
+    "rebalances",
+    "Partitions that went from one consumer of a group to another, by second; whole run. Seconds without any are left "
+    "out.",
+    (
+        must("second", _I64, "window, counted from the start of the measure phase"),
+        must("group", _I32, "consumer group"),
+        must("partitions", _I64, "partitions whose first delivery to another consumer than before was in this second"),
+    ),
+)
+
 OUTSTANDING = Schema(
     "outstanding",
     "Messages sent and not processed, computed from the recorded rows, at the interval of the lag samples.",

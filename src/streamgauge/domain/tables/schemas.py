@@ -20,11 +20,25 @@ from streamgauge.domain.tables.latency import (
     SAMPLING,
     SCHEDULE_DELAY,
 )
-from streamgauge.domain.tables.machine import CONNECTIONS_BY_KIND, GC, RESOURCES_BY_INTERVAL, WIRE
-from streamgauge.domain.tables.pressure import BACKPRESSURE, FAULTS, LAG_SAMPLES, OUTSTANDING, RECOVERY
+from streamgauge.domain.tables.machine import CLIENT_BY_INTERVAL, CONNECTIONS_BY_KIND, GC, RESOURCES_BY_INTERVAL, WIRE
+from streamgauge.domain.tables.pressure import (
+    BACKPRESSURE,
+    FAULTS,
+    LAG_HEAT,
+    LAG_SAMPLES,
+    OUTSTANDING,
+    REBALANCES,
+    RECOVERY,
+)
 from streamgauge.domain.tables.query import QUERY_TABLES
 from streamgauge.domain.tables.schema import Schema, Type, may, must
-from streamgauge.domain.tables.throughput import POLLS_BY_CONSUMER, PROCESSING, THROUGHPUT
+from streamgauge.domain.tables.throughput import (
+    POLLS_BY_CONSUMER,
+    PROCESSING,
+    THROUGHPUT,
+    TOPIC_THROUGHPUT,
+    WORKER_THROUGHPUT,
+)
 
 _I64, _STR = Type.INT64, Type.STRING
 
@@ -57,8 +71,8 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
         for schema in (
             THROUGHPUT, LATENCY_BUCKETS, LATENCY, BOUNDS, SAMPLING, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS,
             POLLS_BY_CONSUMER, RESOURCES_BY_INTERVAL, GC, SCHEDULE_DELAY, TRANSACTIONS_BY_OUTCOME, RESENDS_BY_ERROR,
-            PROCESSING, CONNECTIONS_BY_KIND, WIRE, LAG_SAMPLES, OUTSTANDING, BACKPRESSURE, FAULTS, RECOVERY,
-            *QUERY_TABLES, SET_ASIDE, VERDICT,
+            PROCESSING, CONNECTIONS_BY_KIND, WIRE, CLIENT_BY_INTERVAL, LAG_SAMPLES, LAG_HEAT, OUTSTANDING, BACKPRESSURE,
+            FAULTS, RECOVERY, REBALANCES, TOPIC_THROUGHPUT, WORKER_THROUGHPUT, *QUERY_TABLES, SET_ASIDE, VERDICT,
         )
     }
 )  # fmt: skip

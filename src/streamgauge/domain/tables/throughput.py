@@ -32,6 +32,41 @@ THROUGHPUT = Schema(
     ),
 )
 
+MOST_TOPICS = 32
+"""Of more topics than these there is no throughput by second."""
+
+TOPIC_THROUGHPUT = Schema(
+    "topics",
+    f"Messages of each topic by second; whole run. Empty with one topic, and with more than {MOST_TOPICS}.",
+    (
+        must("second", _I64, "window, counted from the start of the measure phase"),
+        must("topic", _I32, "topic number in run.json"),
+        must("duration_ns", _I64, "time covered by the row"),
+        must("sent", _I64, "messages handed to the client"),
+        must("acked", _I64, "messages acknowledged"),
+        must("failed", _I64, "messages that failed or timed out, by the time that was reported"),
+        must("received", _I64, "deliveries, including repeated ones"),
+        must("sent_bytes", _I64, "value bytes of the messages sent"),
+        must("received_bytes", _I64, "value bytes of the messages received"),
+    ),
+)
+
+MOST_WORKERS = 64
+"""Of more producers and consumers than these there is no throughput by second."""
+
+WORKER_THROUGHPUT = Schema(
+    "workers",
+    f"Messages of each producer and consumer by second; whole run. Empty with more than {MOST_WORKERS} of them.",
+    (
+        must("second", _I64, "window, counted from the start of the measure phase"),
+        must("role", _STR, "`producer` or `consumer`"),
+        must("number", _I32, "producer or consumer number"),
+        must("duration_ns", _I64, "time covered by the row"),
+        must("messages", _I64, "producers: messages handed to the client; consumers: deliveries, with repeated ones"),
+        must("bytes", _I64, "value bytes of these messages"),
+    ),
+)
+
 POLLS_BY_CONSUMER = Schema(
     "polls",
     "Polls of each consumer; measure phase.",

@@ -1,10 +1,12 @@
-"""The table `wire`: what clients sent and received, from what they said of themselves."""
+"""The tables `wire` and `client`: what clients sent and received, from what they said of themselves."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
-from streamgauge.pipeline.read.rows import Row, known, largest, share
+from streamgauge.pipeline.read.rows import Row, Rows, known, largest, share
 from streamgauge.pipeline.read.silver import Span
 
 _ROLES = ("producer", "consumer")
@@ -28,9 +30,7 @@ def wire(looks: Iterable[Row], span: Span) -> list[Row]:
 
     A worker that was looked at less than twice within the measure phase has no row for it.
     """
-    by_worker: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for look in sorted(looks, key=lambda look: (look["worker"], look["at_ns"])):
-        by_worker[look["role"], look["worker"]].append(look)
+    by_worker = _by_worker(looks)
     rows = []
     for role in _ROLES:
         of_role = {worker: looks for (played, worker), looks in by_worker.items() if played == role}
@@ -40,6 +40,40 @@ def wire(looks: Iterable[Row], span: Span) -> list[Row]:
             rows += [_row(scope, role, part.worker, [part]) for part in parts]
             rows += [_row(scope, role, None, parts)] if parts else []
     return rows
+
+
+def client_rows(looks: Iterable[Row], span: Span) -> list[Row]:
+    """Rows of `client` from rows of the event of that name; a worker that was looked at once has none."""
+    return [
+        _between(before, after, span) for of_one in _by_worker(looks).values() for before, after in pairwise(of_one)
+    ]
+
+
+def _by_worker(looks: Iterable[Row]) -> dict[tuple[str, str], Rows]:
+    """The looks at each worker of a role, in the order of their times."""
+    by_worker: dict[tuple[str, str], Any] = defaultdict(list)
+    for look in sorted(looks, key=lambda look: (look["worker"], look["at_ns"])):
+        by_worker[look["role"], look["worker"]].append(look)
+    return by_worker
+
+
+def _between(before: Row, after: Row, span: Span) -> Row:
+    """What a client did between two looks; a counter that was set back counts from 0."""
+    counted = {name: after[name] - before[name] if after[name] >= before[name] else after[name] for name in _COUNTERS}
+    return {
+        "worker": after["worker"],
+        "role": after["role"],
+        "second": span.second(after["at_ns"]),
+        "duration_ns": after["at_ns"] - before["at_ns"],
+        **counted,
+        "batch_messages": after["batch_messages"],
+        "batch_bytes": after["batch_bytes"],
+        "queue_ms": share(after["queue_us"], _US_PER_MS),
+        "queue_messages": after["queue_messages"],
+        "rtt_ms": share(after["rtt_us"], _US_PER_MS),
+        "rtt_p99_ms": share(after["rtt_p99_us"], _US_PER_MS),
+        "throttle_ms": after["throttle_ms"],
+    }
 
 
 def _since_it_began(worker: str, looks: Sequence[Row]) -> _Part:

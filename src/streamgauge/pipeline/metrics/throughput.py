@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
-from streamgauge.pipeline.columns import DELIVERY_TICKS, GROUP, MESSAGE_TICKS, PRODUCER, SENT_TICK, TOPIC
+from streamgauge.pipeline.columns import CONSUMER, DELIVERY_TICKS, GROUP, MESSAGE_TICKS, PRODUCER, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics.aggregates.sums import Sums, sums
 from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row, share
@@ -66,15 +66,18 @@ OF_DELIVERIES: Mapping[str, _Counter] = {
 NAMES = (*OF_MESSAGES, *OF_DELIVERIES)
 
 
-def message_sums(messages: DataFrame, values: Mapping[str, str]) -> DataFrame:
-    """The sums of messages, by producer and fate."""
-    return sums(messages, MESSAGE_TICKS, (PRODUCER, "fate"), MESSAGE_TOTALS, values)
+def message_sums(messages: DataFrame, values: Mapping[str, str], *, by_topic: bool = False) -> DataFrame:
+    """The sums of messages, by producer and fate; `by_topic` tells topics apart, too."""
+    labels = (PRODUCER, "fate", *([TOPIC] if by_topic else []))
+    return sums(messages, MESSAGE_TICKS, labels, MESSAGE_TOTALS, values)
 
 
-def delivery_sums(deliveries: DataFrame, values: Mapping[str, str], *, by_sent: bool = False) -> DataFrame:
-    """The sums of deliveries, by group; `by_sent` tells them apart by when they were sent, too."""
+def delivery_sums(
+    deliveries: DataFrame, values: Mapping[str, str], *, by_sent: bool = False, by: Sequence[str] = ()
+) -> DataFrame:
+    """The sums of deliveries, by group and what else they are `by`; `by_sent` also by when they were sent."""
     ticks = (*DELIVERY_TICKS, SENT_TICK) if by_sent else DELIVERY_TICKS
-    return sums(deliveries, ticks, (GROUP,), DELIVERY_TOTALS, values)
+    return sums(deliveries, ticks, (GROUP, *by), DELIVERY_TOTALS, values)
 
 
 def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -> list[Row]:
@@ -94,6 +97,50 @@ def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -
     rows += _topics(partitions, span.measure_ns)
     rows += _groups(messages.windows, deliveries.windows, knows.groups, span.measure_ns)
     return rows
+
+
+def by_topic(messages: Sums, deliveries: Sums, span: Span) -> list[Row]:
+    """Rows of `topics`, from sums that tell topics apart: each topic in each second in which it had a message."""
+    found = _counts(messages.windows, deliveries.windows, _second_of(TOPIC))
+    return [
+        {**_place_in_time(key, TOPIC, span), **{name: counts.get(name, 0) for name in _OF_TOPICS}}
+        for key, counts in sorted(found.items())
+        # What is due or was never sent has a second of its own, and is no throughput.
+        if any(counts.get(name) for name in _OF_TOPICS)
+    ]
+
+
+def by_worker(messages: Sums, deliveries: Sums, span: Span) -> list[Row]:
+    """Rows of `workers`: each producer and, from sums that tell them apart, each consumer in each of its seconds."""
+    rows = []
+    for role, source, label, counters, names in (
+        ("producer", messages, PRODUCER, OF_MESSAGES, ("sent", "sent_bytes")),
+        ("consumer", deliveries, CONSUMER, OF_DELIVERIES, ("received", "received_bytes")),
+    ):
+        found: dict[int, dict[str, int]] = {}
+        _count(found, source.windows, {name: counters[name] for name in names}, _second_of(label))
+        rows += [
+            {"role": role, **_place_in_time(key, "number", span)}
+            | {"messages": counts.get(names[0], 0), "bytes": counts.get(names[1], 0)}
+            for key, counts in sorted(found.items())
+            if counts.get(names[0])
+        ]
+    return rows
+
+
+_OF_TOPICS = ("sent", "acked", "failed", "received", "sent_bytes", "received_bytes")
+_SECOND_BITS = 24
+_SECOND = (1 << _SECOND_BITS) - 1
+
+
+def _second_of(label: str) -> Callable[[Sums, Int64s], Int64s]:
+    """A key of a label and a second in one integer; negative where there is no second."""
+    return lambda rows, tick: np.where(tick < 0, -1, rows.column(label) << _SECOND_BITS | tick >> 1)
+
+
+def _place_in_time(key: int, label: str, span: Span) -> Row:
+    second = (key & _SECOND) - SHIFT_SECONDS
+    return {"second": second, label: key >> _SECOND_BITS, "duration_ns": span.window_ns(second)}
 
 
 def sent_rate(messages: Sums, span: Span) -> float | None:
@@ -154,10 +201,19 @@ def _backlog_changes(messages: Sums, deliveries: Sums, group: int, *, hides_abor
 def _counts(messages: Sums, deliveries: Sums, key: Callable[[Sums, Int64s], Int64s]) -> dict[int, dict[str, int]]:
     """Every count, for each key that the tick of its own event has; negative keys are left out."""
     found: dict[int, dict[str, int]] = {}
-    for source, counters in ((messages, OF_MESSAGES), (deliveries, OF_DELIVERIES)):
-        for name, counter in counters.items():
-            rows = source.where(np.isin(source.column("fate"), counter.fates)) if counter.fates else source
-            keys = key(rows, rows.column(counter.tick))
-            for at, total in rows.total_by(keys, counter.column).items():
-                found.setdefault(at, {})[name] = total
+    _count(found, messages, OF_MESSAGES, key)
+    _count(found, deliveries, OF_DELIVERIES, key)
     return found
+
+
+def _count(
+    found: dict[int, dict[str, int]],
+    source: Sums,
+    counters: Mapping[str, _Counter],
+    key: Callable[[Sums, Int64s], Int64s],
+) -> None:
+    """Adds some counts to those that were found, for each key."""
+    for name, counter in counters.items():
+        rows = source.where(np.isin(source.column("fate"), counter.fates)) if counter.fates else source
+        for at, total in rows.total_by(key(rows, rows.column(counter.tick)), counter.column).items():
+            found.setdefault(at, {})[name] = total

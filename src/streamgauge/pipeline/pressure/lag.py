@@ -1,4 +1,4 @@
-"""The table `lag`: how far every group was behind in every partition, as it was sampled while the run ran.
+"""The tables `lag` and `lag_heat`: how far every group was behind in every partition, as sampled during the run.
 
 A second of sampling has as many rows as there are groups and partitions, and may have been asked for twenty times: the
 rows are answered as columns, and nobody makes Python objects of them.
@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.tables.pressure import LAG_SAMPLES
+from streamgauge.domain.tables.pressure import LAG_HEAT, LAG_SAMPLES
+from streamgauge.pipeline.metrics.aggregates.curves import HEAT_COLUMNS
 from streamgauge.pipeline.read.rows import numbers, shaped
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
@@ -37,6 +38,25 @@ def samples(rows: pa.Table) -> pa.Table:
 def lag_table(sampled: pa.Table, span: Span) -> pa.Table:
     """The table `lag`: every group at every sample, then every partition."""
     return pa.concat_tables([_shaped(together(sampled), GROUP, span), _shaped(sampled, "partition", span)])
+
+
+def heat(sampled: pa.Table, span: Span) -> pa.Table:
+    """The table `lag_heat`: the largest lag of every partition in equally long columns of whole seconds."""
+    seconds = (numbers(sampled, "at_ns") - span.measure.from_ns) // NS_PER_SECOND
+    if not len(seconds):
+        return arrow_schema(LAG_HEAT).empty_table()
+    first = int(seconds.min())
+    width = -(-(int(seconds.max()) - first + 1) // HEAT_COLUMNS)
+    begins = first + (seconds - first) // width * width
+    keys = ["group", "topic", "partition", "from_second"]
+    cells = sampled.append_column("from_second", pa.array(begins, pa.int64()))
+    found = cells.group_by(keys).aggregate([("committed_lag", "max"), ("position_lag", "max")])
+    # Grouping promises no order.
+    found = found.sort_by([(name, "ascending") for name in keys])
+    known: dict[str, Any] = {name: found.column(name) for name in keys}
+    known |= {"to_second": pc.add(found.column("from_second"), width)}
+    known |= {name: found.column(f"{name}_max") for name in ("committed_lag", "position_lag")}
+    return shaped(known, found.num_rows, arrow_schema(LAG_HEAT))
 
 
 def together(sampled: pa.Table) -> pa.Table:

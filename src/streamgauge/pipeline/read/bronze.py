@@ -1,6 +1,6 @@
 """The closed parts of a run folder: which of them can be read, and what their footers tell without reading rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -88,13 +88,21 @@ class Bronze:
 
     def columns(self, kind: str, names: Iterable[str] | None = None) -> pa.Table:
         """The rows of a kind of which there are few, in memory; rows that lack what they must have are left out."""
-        schema = arrow_schema(EVENTS[kind])
-        wanted = pa.schema([schema.field(name).with_nullable(True) for name in names or schema.names])
-        table = pa.concat_tables(
-            [wanted.empty_table(), *(_read(part, EVENTS[kind], wanted) for part in self.parts[kind])]
-        )
+        names = tuple(names or EVENTS[kind].names)
+        return pa.concat_tables([_wanted(kind, names).empty_table(), *self.each(kind, names)])
+
+    def each(self, kind: str, names: Iterable[str]) -> Iterator[pa.Table]:
+        """The same, part by part, for kinds of which there are many rows."""
+        wanted = _wanted(kind, names)
         must = [column.name for column in _must(EVENTS[kind]) if column.name in wanted.names]
-        return table.filter(reduce(pc.and_, (pc.is_valid(table.column(name)) for name in must)))
+        for part in self.parts[kind]:
+            table = _read(part, EVENTS[kind], wanted)
+            yield table.filter(reduce(pc.and_, (pc.is_valid(table.column(name)) for name in must)))
+
+
+def _wanted(kind: str, names: Iterable[str]) -> pa.Schema:
+    schema = arrow_schema(EVENTS[kind])
+    return pa.schema([schema.field(name).with_nullable(True) for name in names])
 
 
 def _may_hold(extent: Extent, values: frozenset[str]) -> bool:

@@ -7,6 +7,7 @@ from streamgauge.delivery.rows import MeasureSpan, Passage
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.domain.folder.facts import RunFacts
+from streamgauge.domain.tables.throughput import MOST_TOPICS, MOST_WORKERS
 from streamgauge.pipeline.columns import (
     ACKED_NS,
     DUE_NS,
@@ -79,6 +80,10 @@ class Knowledge:
     """How far the wall clock was ahead of the monotonic clock."""
     stamps: frozenset[str]
     """Whose clocks stamped the records that were received: `append` the broker's, `create` their producers'."""
+    tells_topics: bool = False
+    """Whether there are several topics, and few enough to tell what each had in every second."""
+    tells_workers: bool = False
+    """Whether producers and consumers are few enough for that."""
     piped: PipelineProfile | None = None
     """What stands between the topic that is sent to and the one that is read; None for nothing."""
     passage: Passage | None = None
@@ -148,6 +153,8 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         next_seqs=_next_seqs(facts),
         ahead_ns=facts.wall_ns - facts.monotonic_ns,
         stamps=frozenset(clock for clock, name in _CLOCKS.items() if not bronze.extent("received", name).unknown),
+        tells_topics=1 < len(facts.topics) <= MOST_TOPICS,
+        tells_workers=sum(len(worker.numbers) for worker in facts.workers) <= MOST_WORKERS,
         piped=piped,
         passage=passage,
     )

@@ -10,7 +10,7 @@ from streamgauge.domain.tables import delivery, machine, pressure, query, schema
 from streamgauge.domain.tables import latency as latencies
 from streamgauge.domain.tables import throughput as flow
 from streamgauge.pipeline.audit import accounts, attempts, judging, source, transactions
-from streamgauge.pipeline.machine.client import wire
+from streamgauge.pipeline.machine.client import client_rows, wire
 from streamgauge.pipeline.machine.connections import connection_rows
 from streamgauge.pipeline.machine.gc import pauses
 from streamgauge.pipeline.machine.resources import resources
@@ -18,8 +18,9 @@ from streamgauge.pipeline.metrics import latency, polls, shapes, throughput, whi
 from streamgauge.pipeline.metrics.aggregates.histogram import Counts, widths_of
 from streamgauge.pipeline.metrics.latency import Histograms, Metric
 from streamgauge.pipeline.metrics.spans import of_batches
-from streamgauge.pipeline.pressure import backpressure, lag, outstanding, recovery
+from streamgauge.pipeline.pressure import backpressure, lag, outstanding, rebalances, recovery
 from streamgauge.pipeline.pressure.outstanding import Outstanding, OutstandingReplay
+from streamgauge.pipeline.read.bronze import UNREADABLE
 from streamgauge.pipeline.read.rows import Row, Rows
 from streamgauge.pipeline.steps import questions
 from streamgauge.pipeline.steps.questions import ReceivedSide, SentSide
@@ -81,6 +82,26 @@ def _sampling(run: Inputs, measured: _Measured) -> Rows:
 
 def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
     return throughput.throughput(sent.sums, received.sums, run.span, run.knows)
+
+
+def _topics(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
+    return throughput.by_topic(sent.sums, received.sums, run.span) if run.knows.tells_topics else []
+
+
+def _workers(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
+    return throughput.by_worker(sent.sums, received.sums, run.span) if run.knows.tells_workers else []
+
+
+def _rebalances(run: Inputs) -> Rows:
+    """Nothing where a single consumer reads: it has nobody to hand a partition to."""
+    readers = run.bronze.extent("received", "consumer")
+    if readers.low == readers.high:
+        return []
+    try:
+        return rebalances.rebalance_rows(run.bronze.each("received", rebalances.COLUMNS), run.span)
+    except UNREADABLE:
+        # Spark reads the same pages and fails too: all steps begin again without the damaged part.
+        return []
 
 
 def _attempts(run: Inputs) -> Rows:
@@ -158,9 +179,11 @@ def _query(run: Inputs, through: Rows) -> Mapping[str, Rows]:
 def _machine(run: Inputs) -> Tables:
     bronze, span, facts = run.bronze, run.span, run.facts
     profile = recorded_profile(facts.profile, facts.scenario)
+    clients = bronze.columns("client").to_pylist()
     return {
         "resources": resources(bronze.columns("resources").to_pylist(), span),
-        "wire": wire(bronze.columns("client").to_pylist(), span),
+        "wire": wire(clients, span),
+        "client": client_rows(clients, span),
         "connections": connection_rows(bronze.columns("connections"), profile.connections, span),
         "gc": [
             pause
@@ -176,7 +199,9 @@ _OF_LATENCY: Final = (
     latencies.LATENCY, latencies.CDF, latencies.LATENCY_BUCKETS, latencies.PERCENTILE_CURVE, latencies.HEAT,
     latencies.SCHEDULE_DELAY,
 )  # fmt: skip
-_OF_MACHINE: Final = (machine.RESOURCES_BY_INTERVAL, machine.WIRE, machine.CONNECTIONS_BY_KIND, machine.GC)
+_OF_MACHINE: Final = (
+    machine.RESOURCES_BY_INTERVAL, machine.WIRE, machine.CLIENT_BY_INTERVAL, machine.CONNECTIONS_BY_KIND, machine.GC,
+)  # fmt: skip
 _OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {query.THROUGH, query.WATERFALL})
 
 STEPS: Final = (
@@ -191,13 +216,17 @@ STEPS: Final = (
     # What needs no Spark is done beside the replay.
     Step("polled", (), _polled),
     Step("polls", ("polled",), lambda _, polled: polls.by_consumer(polled), (flow.POLLS_BY_CONSUMER,)),
+    Step("rebalances", (), _rebalances, (pressure.REBALANCES,)),
     Step("resends", (), _attempts, (delivery.RESENDS_BY_ERROR,)),
     Step("transactions", (), _transactions, (delivery.TRANSACTIONS_BY_OUTCOME,)),
     Step("machine", (), _machine, _OF_MACHINE),
     Step("set_aside", (), lambda run: list(run.bronze.set_aside), (schemas.SET_ASIDE,)),
     Step("sampled", (), _sampled),
     Step("lag", ("sampled",), lambda run, sampled: lag.lag_table(sampled, run.span), (pressure.LAG_SAMPLES,)),
+    Step("lag_heat", ("sampled",), lambda run, sampled: lag.heat(sampled, run.span), (pressure.LAG_HEAT,)),
     Step("throughput", ("sent", "received"), _throughput, (flow.THROUGHPUT,)),
+    Step("topics", ("sent", "received"), _topics, (flow.TOPIC_THROUGHPUT,)),
+    Step("workers", ("sent", "received"), _workers, (flow.WORKER_THROUGHPUT,)),
     Step("delivery", ("sent", "received", "resends"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
     Step("measured", ("sent", "received", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.pipeline.audit import accounts, judging, repeats, source, transactions, unsettled
 from streamgauge.pipeline.audit.audit import Findings
-from streamgauge.pipeline.columns import CLASS, DELIVERY, GROUP, SELECTED, SENT_NS, SENT_TICK, TOPIC
+from streamgauge.pipeline.columns import CLASS, CONSUMER, DELIVERY, GROUP, SELECTED, SENT_NS, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics import expressions, processing, throughput, which
 from streamgauge.pipeline.metrics.aggregates.histogram import Value, histogram
 from streamgauge.pipeline.metrics.aggregates.sums import Sums
@@ -98,7 +98,8 @@ def sent(run: Inputs, messages: DataFrame, doubted: Doubts | None) -> SentSide:
     """Latency of acknowledgement, schedule delay and rates of sending."""
     knows, bronze = run.knows, run.bronze
     values = expressions.values(which.sent_metrics(knows), throttled=knows.policy)
-    summed = throughput.message_sums(messages, {name: value.sql for name, value in values.items()}).toArrow()
+    sql = {name: value.sql for name, value in values.items()}
+    summed = throughput.message_sums(messages, sql, by_topic=knows.tells_topics).toArrow()
     ages, problems, failed = None, [], {}
     if not bronze.extent("sent", "error").unknown:
         unsent = messages.where(f"fate = {silver.NEVER_SENT}")
@@ -122,7 +123,8 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: D
         which.received_metrics(knows), throttled=knows.policy, takes_all=not knows.leaves_in_client
     )
     timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in values.items()}
-    summed = throughput.delivery_sums(timed, timed_sql, by_sent=knows.policy).toArrow()
+    by = [label for label, is_told in ((TOPIC, knows.tells_topics), (CONSUMER, knows.tells_workers)) if is_told]
+    summed = throughput.delivery_sums(timed, timed_sql, by_sent=knows.policy, by=by).toArrow()
     chosen = timed.where("timed")
     counted = _counted(doubted.delivered.beside(chosen) if doubted and doubted.delivered else chosen, values)
     if findings is None:

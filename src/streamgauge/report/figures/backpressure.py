@@ -16,12 +16,12 @@ from streamgauge.report.figures.drawing.sampled import (
     sampled,
     thinned,
 )
-from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.theme import color_of
 
 NO_POLICY: Final = "no backpressure"
-_STAGES: Final = {"due": ("offered", "grey"), "admitted": ("admitted", "blue"), "processed": ("processed", "green")}
+_STAGES: Final = {"due": "offered", "admitted": "admitted", "processed": "processed"}
 
-_IN_USE: Final = {"credits_used_max": ("credits used", "blue"), "outstanding_max": ("outstanding", "violet")}
+_IN_USE: Final = {"credits_used_max": "credits used", "outstanding_max": "outstanding"}
 
 
 def admission(source: FigureSource) -> Figure:
@@ -29,14 +29,14 @@ def admission(source: FigureSource) -> Figure:
     name, title = "admission", "Offered, admitted and processed load"
     about = "Messages a second that were due, admitted by the policy, and processed by the slowest group."
     rows = replayed(source)
-    lines = present(Line(words, COLORS[color], rates(rows, column)) for column, (words, color) in _STAGES.items())
+    lines = present(Line(words, color_of(words), rates(rows, column)) for column, words in _STAGES.items())
     if not source.rows("backpressure") or not lines:
-        return Figure(name, title, about, missing=NO_POLICY)
+        return Figure(name, title, about, missing=NO_POLICY, section="lag")
     paused = pauses(source, rows)
     about += " Shaded: intervals without admitted messages." if paused else ""
     y = alt.Y("value:Q", title="messages/s", scale=alt.Scale(zero=True))
     chart, data = sampled(source, name, lines, y, behind=paused, of_intervals=True)
-    return Figure(name, title, about, chart, data)
+    return Figure(name, title, about, chart, data, section="lag")
 
 
 def credit(source: FigureSource) -> Figure:
@@ -46,15 +46,15 @@ def credit(source: FigureSource) -> Figure:
     about += "processed only messages before the first gap of each partition: the limit applies to this."
     rows = replayed(source)
     lines = present(
-        Line(words, COLORS[color], [(float(row["second"]), row[column]) for row in rows])
-        for column, (words, color) in _IN_USE.items()
+        Line(words, color_of(words), [(float(row["second"]), row[column]) for row in rows])
+        for column, words in _IN_USE.items()
     )
     if not source.rows("backpressure", policy="credit") or not lines:
-        return Figure(name, title, about, missing="the policy is not credit")
+        return Figure(name, title, about, missing="the policy is not credit", section="lag")
     limits = limits_of(source)
-    y, scale = count_axis(lines, limits, "messages")
+    y, scale = count_axis(lines, limits, "outstanding, messages")
     chart, data = sampled(source, name, lines, y, limits=limits, of_intervals=True)
-    return Figure(name, title, about + scale + thinned(lines), chart, data)
+    return Figure(name, title, about + scale + thinned(lines), chart, data, section="lag")
 
 
 def backlog(source: FigureSource) -> Figure:
@@ -65,14 +65,14 @@ def backlog(source: FigureSource) -> Figure:
     rows = replayed(source)
     waiting = [(float(row["second"]), row["backlog"]) for row in rows]
     if not source.rows("backpressure") or all(value is None for _, value in waiting):
-        return Figure(name, title, about, missing=NO_POLICY)
+        return Figure(name, title, about, missing=NO_POLICY, section="lag")
     lines = [
-        Line("due and not sent", COLORS["orange"], waiting),
-        Line("outstanding", COLORS["violet"], [(float(row["second"]), row["outstanding"]) for row in rows]),
+        Line("due and not sent", color_of("due and not sent"), waiting),
+        Line("outstanding", color_of("outstanding"), [(float(row["second"]), row["outstanding"]) for row in rows]),
     ]
-    y, scale = count_axis(lines, (), "messages")
+    y, scale = count_axis(lines, (), "waiting, messages")
     chart, data = sampled(source, name, lines, y)
-    return Figure(name, title, about + scale + thinned(lines), chart, data)
+    return Figure(name, title, about + scale + thinned(lines), chart, data, section="lag")
 
 
 def replayed(source: FigureSource) -> list[Row]:

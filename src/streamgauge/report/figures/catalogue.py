@@ -1,6 +1,7 @@
 """All figures of a report, in their order, and how they are saved."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -10,13 +11,13 @@ from streamgauge.report.figures import (
     backpressure,
     distribution,
     lag,
-    machine,
     over_time,
-    partitions,
     passage,
     recovery,
+    throughput,
 )
 from streamgauge.report.figures.compare import LabelledRun, burst_summary, burst_timeline
+from streamgauge.report.figures.diagnostics import client, machine, partitions, trouble
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row
 from streamgauge.report.figures.drawing.theme import file_config, sized
 from streamgauge.report.figures.drawing.timeline import source_of
@@ -26,24 +27,36 @@ from streamgauge.result import Result
 FIGURES: Final[Sequence[Callable[[FigureSource], Figure]]] = (
     over_time.rates,
     over_time.latency,
-    passage.waterfall,
-    passage.batches,
-    backpressure.admission,
     lag.lag,
+    machine.cpu,
+    machine.pauses,
+    distribution.percentiles,
+    distribution.heat_map,
+    distribution.delivered_within,
+    over_time.ack_latency,
+    throughput.latency_by_rate,
+    backpressure.admission,
     backpressure.credit,
     backpressure.backlog,
     recovery.recovery,
     lag.time_lag,
+    lag.heat_map,
     lag.worst_partition,
-    distribution.percentiles,
-    distribution.heat_map,
-    distribution.delivered_within,
     over_time.outstanding,
-    over_time.ack_latency,
+    throughput.megabytes,
+    throughput.by_topic,
+    trouble.errors,
+    trouble.rebalances,
+    passage.waterfall,
+    passage.batches,
     over_time.schedule_delay,
-    machine.cpu,
+    throughput.by_worker,
+    machine.cpu_by_process,
     machine.waiting,
-    machine.pauses,
+    client.batches,
+    client.queue,
+    client.round_trip,
+    client.requests,
     partitions.load,
     partitions.latency,
 )
@@ -57,7 +70,14 @@ FEW_HAVE: Final = frozenset(
         backpressure.backlog,
         recovery.recovery,
         lag.time_lag,
+        lag.heat_map,
         lag.worst_partition,
+        throughput.by_topic,
+        trouble.rebalances,
+        client.batches,
+        client.queue,
+        client.round_trip,
+        client.requests,
     }
 )
 """Figures that are left out where a run has none of their matter; of all others it is said why they are missing."""
@@ -68,6 +88,11 @@ TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "heat": {},
     "resources": {},
     "gc": {},
+    "client": {},
+    "topics": {},
+    "rebalances": {},
+    "workers": {},
+    "lag_heat": {},
     "lag": {"scope": "group"},
     "outstanding": {},
     "backpressure": {},
@@ -86,7 +111,11 @@ def figures(result: Result, tables: Mapping[str, Sequence[Row]]) -> list[Figure]
     """Every figure of a run; one that cannot be drawn says why. Bursts, where there are any, have their own."""
     source = source_of(result, tables)
     alone = [LabelledRun(result.run.name, result)]
-    bursts = [figure for figure in (burst_timeline(alone), burst_summary(alone)) if figure.missing is None]
+    bursts = [
+        replace(figure, section="lag")
+        for figure in (burst_timeline(alone), burst_summary(alone))
+        if figure.missing is None
+    ]
     drawn = [(draw, draw(source)) for draw in FIGURES]
     return [*(figure for draw, figure in drawn if draw not in FEW_HAVE or figure.missing is None), *bursts]
 

@@ -1,11 +1,13 @@
 """Figures of how latencies are distributed: percentile curve, share delivered in time, heat map."""
 
+import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import altair as alt
 
 from streamgauge.report.figures.drawing.figure import (
+    SECONDS,
     Figure,
     FigureSource,
     Row,
@@ -17,13 +19,16 @@ from streamgauge.report.figures.drawing.figure import (
     series_color,
     tip,
 )
-from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.theme import DASH_OF, HEAT_LEGEND, HEAT_SCALE, color_of
 from streamgauge.report.figures.drawing.timeline import KINDS, METRICS, PATHS
 
 HEIGHT: Final = 280
 CURVE: Final = "percentiles"
 HEAT: Final = "heat"
-_COLORS: Final = ("blue", "teal", "orange", "brown")
+FEW_COLUMNS: Final = 60
+"""Columns of a heat map so wide that cells of the finest rows would look like bars: two rows are put together."""
+FEW_ROWS: Final = 16
+_PER_DECADE: Final = 10
 _NOT_ANALYSED: Final = "the run was analysed by an older version; analyse it again"
 _ONE_IN: Final = [1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
 
@@ -35,31 +40,31 @@ def percentiles(source: FigureSource) -> Figure:
     about += "drawn if messages never arrived: their latency is within it, or above."
     rows = _curve_rows(source)
     if not rows:
-        return Figure(name, title, about, missing=_why(source))
-    labels = "datum.value == 1 ? '0 %' : datum.value == 2 ? '50 %' : format(100 - 100 / datum.value, '~r') + ' %'"
+        return Figure(name, title, about, missing=_why(source), section="latency")
+    labels = "datum.value == 1 ? '0' : datum.value == 2 ? '50' : format(100 - 100 / datum.value, '~r')"
     x = alt.X(
         "one_in:Q",
-        title="percentile",
+        title="percentile, %",
         scale=alt.Scale(type="log", nice=False),
         axis=alt.Axis(values=_ONE_IN, labelExpr=labels, grid=False),
     )
-    y = alt.Y("ms:Q", title="ms", scale=alt.Scale(type="log", nice=False))
-    color, chosen = _colors(rows), legend_selects()
+    y = alt.Y("ms:Q", title="latency, ms", scale=alt.Scale(type="log", nice=False))
+    styles, chosen = _styles(rows), legend_selects()
     base = alt.Chart(alt.NamedData(CURVE))
     band = (
         base.transform_filter("datum.top > datum.ms")
         .mark_area(fillOpacity=0.25, strokeOpacity=0)
-        .encode(x, y, alt.Y2("top:Q"), color)
+        .encode(x, y, alt.Y2("top:Q"), *styles)
     )
     tips = [tip("series"), tip("percent"), tip("ms")]
     lines = (
         base.transform_filter("datum.ms > 0")
         .mark_line()
-        .encode(x, y, color, opacity=faded(chosen), tooltip=tips)
+        .encode(x, y, *styles, opacity=faded(chosen), tooltip=tips)
         .add_params(chosen)
     )
     layers = alt.layer(band, lines) if any(row["top"] for row in rows) else alt.layer(lines)
-    return Figure(name, title, about, layers.properties(height=HEIGHT), {CURVE: rows})
+    return Figure(name, title, about, layers.properties(height=HEIGHT), {CURVE: rows}, section="latency")
 
 
 def delivered_within(source: FigureSource) -> Figure:
@@ -68,69 +73,98 @@ def delivered_within(source: FigureSource) -> Figure:
     about = "CDF of all messages that should have arrived; missing messages keep a curve below 100 %."
     rows = _curve_rows(source)
     if not rows:
-        return Figure(name, title, about, missing=_why(source))
+        return Figure(name, title, about, missing=_why(source), section="latency")
     chosen = legend_selects()
     chart = (
         alt.Chart(alt.NamedData(CURVE))
         .transform_filter("datum.ms > 0 && !datum.infinite")
         .mark_line()
         .encode(
-            alt.X("ms:Q", title="ms", scale=alt.Scale(type="log", nice=False)),
-            alt.Y("percent:Q", title="% of messages", scale=alt.Scale(domain=[0, 100])),
-            _colors(rows),
+            alt.X("ms:Q", title="latency, ms", scale=alt.Scale(type="log", nice=False)),
+            alt.Y("percent:Q", title="share of messages, %", scale=alt.Scale(domain=[0, 100])),
+            *_styles(rows),
             opacity=faded(chosen),
             tooltip=[tip("series"), tip("ms"), tip("percent")],
         )
         .add_params(chosen)
         .properties(height=HEIGHT)
     )
-    return Figure(name, title, about, chart, {CURVE: rows})
+    return Figure(name, title, about, chart, {CURVE: rows}, section="latency")
 
 
 def heat_map(source: FigureSource) -> Figure:
     """Where messages were, in time and in latency."""
     name, title = "heat", "Latency heat map"
-    about = "Number of messages by latency and time. Two bands are two populations, which percentiles hide."
+    about = "Share of the messages of each span of time, by latency; the scale is logarithmic. Two bands are two "
+    about += "populations, which percentiles hide."
     metric = next((each for each in METRICS if source.rows(HEAT, metric=each)), None)
     if metric is None:
-        return Figure(name, title, about, missing=_why(source))
-    rows = [
-        {
-            "from": row["from_second"],
-            "to": row["to_second"],
-            # A cell that begins at zero has no place on a logarithmic scale.
-            "above": rounded(row["above_ms"] or row["le_ms"] / 2),
-            "le": rounded(row["le_ms"]),
-            "count": row["count"],
-        }
-        for row in source.rows(HEAT, metric=metric)
-    ]
+        return Figure(name, title, about, missing=_why(source), section="latency")
+    rows = heat_cells(source.rows(HEAT, metric=metric))
     path, _, kind = metric.rpartition("_")
-    chart = (
+    tips = [tip("from", "from second"), tip("to", "to second"), tip("above", "above, ms"), tip("le", "at most, ms")]
+    cells = (
         alt.Chart(alt.NamedData(HEAT))
         .mark_rect()
         .encode(
-            alt.X(
-                "from:Q",
-                title="seconds since the start of the measure phase",
-                axis=alt.Axis(grid=False),
-                scale=alt.Scale(nice=False),
-            ),
+            alt.X("from:Q", title=SECONDS, axis=alt.Axis(grid=False), scale=alt.Scale(nice=False)),
             alt.X2("to:Q"),
-            alt.Y("above:Q", title=f"{PATHS[path]} {kind} time, ms", scale=alt.Scale(type="log", nice=False)),
+            alt.Y(
+                "above:Q",
+                title=f"{PATHS[path]} {kind} time, ms",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(grid=False),
+            ),
             alt.Y2("le:Q"),
             alt.Color(
-                "count:Q",
-                title="messages",
-                scale=alt.Scale(type="log", scheme="viridis"),
-                legend=alt.Legend(orient="top", symbolType="square", gradientLength=200),
+                "share:Q",
+                title="share of messages, %",
+                scale=alt.Scale(type="log", domain=[0.01, 100], clamp=True, **HEAT_SCALE),
+                legend=alt.Legend(**HEAT_LEGEND, values=[0.01, 0.1, 1, 10, 100]),
             ),
-            tooltip=[tip("from"), tip("to"), tip("above", "above, ms"), tip("le", "at most, ms"), tip("count")],
+            tooltip=[*tips, tip("count", "messages"), tip("share", "share, %")],
         )
-        .properties(height=HEIGHT)
     )
-    layers = over_phases(source, chart).resolve_scale(color="independent")
-    return Figure(name, title, about, layers, {HEAT: rows, **phases_of(source)})
+    chart = over_phases(source, cells).resolve_scale(color="independent").properties(height=HEIGHT)
+    return Figure(name, title, about, chart, {HEAT: rows, **phases_of(source)}, section="latency")
+
+
+def heat_cells(found: Sequence[Row]) -> list[Row]:
+    """Cells {from, to, above, le, count, share}: `share` in percent of the messages of the same span of time.
+
+    Where columns are few, and so wide, two rows are put together: cells should be about as high as they are wide.
+    """
+    columns = {row["from_second"] for row in found}
+    steps = {row["le_ms"] for row in found}
+    together = 2 if len(columns) < FEW_COLUMNS and len(steps) > FEW_ROWS else 1
+    totals: dict[int, int] = {}
+    merged: dict[tuple[int, int], dict[str, Any]] = {}
+    for row in found:
+        count, begins = row["count"], row["from_second"]
+        totals[begins] = totals.get(begins, 0) + count
+        step = math.ceil(_step_of(row["le_ms"]) / together) * together
+        cell = merged.setdefault((begins, step), {"from": begins, "to": row["to_second"], "count": 0})
+        cell["count"] += count
+    return [
+        {
+            "from": cell["from"],
+            "to": cell["to"],
+            "above": rounded(_edge(step - together)),
+            "le": rounded(_edge(step)),
+            "count": cell["count"],
+            "share": rounded(100 * cell["count"] / totals[begins]),
+        }
+        for (begins, step), cell in merged.items()
+    ]
+
+
+def _step_of(le_ms: float) -> int:
+    """Which of the rows of the table a cell is in, by its upper edge."""
+    return round(math.log10(le_ms) * _PER_DECADE)
+
+
+def _edge(step: int) -> float:
+    return float(10 ** (step / _PER_DECADE))
 
 
 def _curve_rows(source: FigureSource) -> list[Row]:
@@ -160,9 +194,16 @@ def _point(series: str, row: Row, points: Sequence[Row], ceiling: float) -> Row:
     }
 
 
-def _colors(rows: Sequence[Row]) -> alt.Color:
+def _styles(rows: Sequence[Row]) -> list[alt.Color | alt.StrokeDash]:
+    """Colour says of which path a line is; response time is solid, service time dashed."""
     series = list(dict.fromkeys(row["series"] for row in rows))
-    return series_color(series, [COLORS[each] for each in _COLORS], alt.Legend(orient="top", columns=2))
+    legend = alt.Legend(orient="top", columns=2)
+    parts = [each.rsplit(" ", 1) for each in series]
+    dashes = alt.Scale(domain=series, range=[list(DASH_OF[kind]) for _, kind in parts])
+    return [
+        series_color(series, [color_of(path) for path, _ in parts], legend),
+        alt.StrokeDash("series:N", scale=dashes, sort=None, title=None, legend=legend),
+    ]
 
 
 def _why(source: FigureSource) -> str:

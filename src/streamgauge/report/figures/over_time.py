@@ -1,72 +1,142 @@
 """Figures over the time of the run: rates, what is outstanding, latency, schedule delay."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import altair as alt
 
+from streamgauge.domain.text.numbers import per_second
+from streamgauge.report.figures.backpressure import pauses, replayed
+from streamgauge.report.figures.drawing.causes import CAUSES, cause_marks, collections, pauses_as_causes
 from streamgauge.report.figures.drawing.figure import (
     TIMELINE,
     Figure,
     FigureSource,
+    Row,
     faded,
     legend_selects,
     over_phases,
     over_time,
+    phases_of,
+    rounded,
     seconds_axis,
     series_color,
     tip,
 )
-from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.theme import DASHED, FEW_TICKS, PANEL_HEIGHT, SOLID, color_of
+from streamgauge.report.figures.drawing.thresholds import THRESHOLDS, threshold_marks, thresholds
 from streamgauge.report.figures.drawing.timeline import (
     DELAY_SERIES,
+    FIGURES,
     KINDS,
     PATHS,
     RATES,
     latency_series,
     seconds_per_point,
 )
+from streamgauge.scenario.profile.model import CONSTANT
 
-HEIGHT: Final = 240
 FEW_SERIES: Final = 4
 """So many entries of a legend fit into one line of a phone; more get a line for each kind."""
-_DASH: Final = [4, 3]
-_BY_FIGURE: Final = [COLORS["green"], COLORS["blue"], COLORS["red"]]
+FLAT: Final = 0.2
+"""Rates that are nearly always within this share of a constant target are shown as their difference from it."""
+NEARLY: Final = 0.95
+LEAST_DIFFERENCE: Final = 5.0
+"""The axis of differences ends at so many percent at least: small ones should look small."""
+_DIFFERENCE: Final = "difference "
 
 
 def rates(source: FigureSource) -> Figure:
-    """Messages a second: target, sent, acknowledged, received."""
+    """Messages a second: target, sent, acknowledged, received; their difference from a target that they keep to."""
     name, title = "rates", "Rates over time"
     about = "Each event by its own time. If received stays below sent, consumers fall behind."
     series = _present(source, RATES)
     if not series:
-        return Figure(name, title, about, missing=_nothing(source, "neither load nor consumers"))
-    colors = {"target": "grey", "sent": "blue", "acked": "orange", "received": "green"}
-    lines = _lines(source, series, [COLORS[colors[each]] for each in series], "messages/s", dashed=["target"])
-    return Figure(name, title, about + _points(source), lines, over_time(source, series))
+        return Figure(name, title, about, missing=_nothing(source, "neither load nor consumers"), section="overview")
+    target = source.result.throughput.target_per_second
+    if target and is_flat(source, target):
+        return _differences(source, Figure(name, title, about, section="overview"), target)
+    limits = thresholds(source, {f"throughput.{stage}_per_second": stage for stage in RATES}, unit="/s")
+    chart = _lines(source, series, [color_of(each) for each in series], "messages/s", dashed=["target"], limits=limits)
+    data = {**over_time(source, series), **_named(limits)}
+    return Figure(name, title, about + _points(source), chart, data, section="overview")
+
+
+def is_flat(source: FigureSource, target: float) -> bool:
+    """Whether the load is constant, and all rates keep to it: then lines at their height would hide each other."""
+    pace = source.result.run.profile.pace
+    if pace is None or pace.kind != CONSTANT:
+        return False
+    rows = [row for row in source.timeline if row["target"] is not None]
+    values = [row[stage] for stage in RATES[1:] for row in rows if row[stage] is not None]
+    near = sum(abs(value / target - 1) <= FLAT for value in values)
+    return bool(values) and near >= NEARLY * len(values)
+
+
+def _differences(source: FigureSource, figure: Figure, target: float) -> Figure:
+    """Rates as percent above or below their target, while there is a load."""
+    about = f"Difference from the target of {per_second(target)}, in percent. {figure.about}"
+    stages = _present(source, RATES[1:])
+    series = [f"{_DIFFERENCE}{stage}" for stage in stages]
+    rows = [
+        {"s": row["s"]} | {f"{_DIFFERENCE}{stage}": _difference(row, stage, target) for stage in stages}
+        for row in source.timeline
+    ]
+    limits = [
+        {**row, "limit": rounded(100 * (row["limit"] / target - 1))}
+        for row in thresholds(source, {f"throughput.{stage}_per_second": stage for stage in RATES[1:]}, unit="/s")
+    ]
+    shown = [abs(row[each]) for row in rows for each in series if row[each] is not None]
+    most = max(LEAST_DIFFERENCE, *shown, *(abs(row["limit"]) for row in limits))
+    chart = _lines(
+        source,
+        series,
+        [color_of(stage) for stage in stages],
+        "difference from target, %",
+        prefix=_DIFFERENCE,
+        limits=limits,
+        scale=alt.Scale(domain=[-most, most], nice=FEW_TICKS),
+    )
+    data = {TIMELINE: rows, **phases_of(source), **_named(limits)}
+    return replace(figure, about=about + _points(source), chart=chart, data=data)
+
+
+def _difference(row: Row, stage: str, target: float) -> float | None:
+    """In percent; None where there is no load to be compared with, or no rate."""
+    value = row[stage] if row["target"] is not None else None
+    return None if value is None else rounded(100 * (value / target - 1))
+
+
+def _named(limits: Sequence[Row]) -> dict[str, Sequence[Row]]:
+    return {THRESHOLDS: limits} if limits else {}
 
 
 def outstanding(source: FigureSource) -> Figure:
-    """Messages sent and not yet processed, and errors."""
+    """Messages sent and not yet processed."""
     name, title = "outstanding", "Outstanding messages over time"
     about = "Sent and not yet processed, at the end of each second: rises while consumers are too slow, and falls "
-    about += "as they catch up. Errors are messages that failed or were never sent."
+    about += "as they catch up."
     series = _present(source, ["outstanding"])
     if not series:
-        return Figure(name, title, about, missing=_nothing(source, "only runs that produce and consume have them"))
-    series += [each for each in _present(source, ["errors"]) if any(row[each] for row in source.timeline)]
-    lines = _lines(source, series, [COLORS["violet"], COLORS["red"]], "messages")
-    return Figure(name, title, about + _points(source), lines, over_time(source, series))
+        missing = _nothing(source, "only runs that produce and consume have them")
+        return Figure(name, title, about, missing=missing, section="lag")
+    lines = _lines(source, series, [color_of("outstanding")], "messages")
+    repeated = "Lag over time shows the same line, in more detail." if source.rows("outstanding") else None
+    data = over_time(source, series)
+    return Figure(name, title, about + _points(source), lines, data, section="lag", nothing_new=repeated)
 
 
 def latency(source: FigureSource) -> Figure:
     """Median, p99 and maximum of each second, response and service."""
-    return _latency(source, "end_to_end", "latency", "End-to-end latency over time")
+    figure = _latency(source, "end_to_end", "latency", "End-to-end latency over time")
+    return replace(figure, section="overview")
 
 
 def ack_latency(source: FigureSource) -> Figure:
     """The same for acknowledgements."""
-    return _latency(source, "ack", "ack-latency", "Acknowledgement latency over time")
+    figure = _latency(source, "ack", "ack-latency", "Acknowledgement latency over time")
+    return replace(figure, section="latency")
 
 
 def _latency(source: FigureSource, path: str, name: str, title: str) -> Figure:
@@ -76,10 +146,23 @@ def _latency(source: FigureSource, path: str, name: str, title: str) -> Figure:
     series = _present(source, latency_series(words))
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "there is no such latency in this run"))
+    causes = [*collections(source), *pauses_as_causes(pauses(source, replayed(source)))]
+    about += " Signs on the time axis: what may have caused a peak." if causes else ""
     service = [each for each in series if KINDS[1] in each]
-    colors = [_BY_FIGURE[("p50", "p99", "max").index(each.rsplit(" ", 1)[1])] for each in series]
-    lines = _lines(source, series, colors, "ms", prefix=f"{words} ", dashed=service, log=True)
-    return Figure(name, title, about + _points(source), lines, over_time(source, series))
+    colors = [color_of(each.rsplit(" ", 1)[1]) for each in series]
+    limits = [row for kind in KINDS for row in _latency_thresholds(source, path, kind)]
+    lines = _lines(
+        source, series, colors, "latency, ms", prefix=f"{words} ", dashed=service, log=True, causes=causes,
+        limits=limits,
+    )  # fmt: skip
+    data = {**over_time(source, series), **({CAUSES: causes} if causes else {}), **_named(limits)}
+    return Figure(name, title, about + _points(source), lines, data)
+
+
+def _latency_thresholds(source: FigureSource, path: str, kind: str) -> list[Row]:
+    """Of a latency, what is expected of the figures that are drawn; zero has no place on a logarithmic scale."""
+    paths = {f"latency.{path}.{kind}.{figure}_ms": figure for figure in FIGURES}
+    return [row for row in thresholds(source, paths, kind, " ms") if row["limit"] > 0]
 
 
 def schedule_delay(source: FigureSource) -> Figure:
@@ -90,7 +173,8 @@ def schedule_delay(source: FigureSource) -> Figure:
     series = _present(source, DELAY_SERIES)
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "the load has no schedule"))
-    lines = _lines(source, series, _BY_FIGURE, "ms", prefix="delay ", log=True)
+    colors = [color_of(each.removeprefix("delay ")) for each in series]
+    lines = _lines(source, series, colors, "delay, ms", prefix="delay ", log=True)
     return Figure(name, title, about + _points(source), lines, over_time(source, series))
 
 
@@ -103,26 +187,29 @@ def _lines(
     prefix: str = "",
     dashed: Sequence[str] = (),
     log: bool = False,
-) -> alt.TopLevelMixin:
+    causes: Sequence[Row] = (),
+    limits: Sequence[Row] = (),
+    scale: alt.Scale | None = None,
+) -> alt.LayerChart:
     """One line for each series of the timeline, over the shade of what is not measured.
 
     All series begin with `prefix`, which the legend leaves out.
     """
     chosen = legend_selects()
-    # What is zero has no place on a logarithmic scale.
-    scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True)
-    keep = "isValid(datum.value) && datum.value > 0" if log else "isValid(datum.value)"
+    scale = scale or (alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True, nice=FEW_TICKS))
     shown = [each.removeprefix(prefix) for each in series]
-    dash = alt.Scale(domain=shown, range=[_DASH if each in dashed else [1, 0] for each in series])
+    dash = alt.Scale(domain=shown, range=[list(DASHED if each in dashed else SOLID) for each in series])
     legend = alt.Legend(orient="top", columns=len(series) if len(series) <= FEW_SERIES else len(series) // len(KINDS))
     # Where all lines are whole, nothing has to be looked up for every point.
     dashes = [alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=legend)] if dashed else []
+    shortened = {"series": f"slice(datum.series, {len(prefix)})"}
+    positive = {"value": "datum.value > 0 ? datum.value : null"} if log else {}
     lines = (
         alt.Chart(alt.NamedData(TIMELINE))
         .transform_fold(list(series), as_=["series", "value"])
-        .transform_filter(keep)
-        .transform_calculate(series=f"slice(datum.series, {len(prefix)})")
-        .mark_line(interpolate="linear")
+        # What is not known leaves a gap, and so does what is zero: it has no place on a logarithmic scale.
+        .transform_calculate(**shortened, **positive)
+        .mark_line(interpolate="linear", strokeCap="round")
         .encode(
             seconds_axis(),
             alt.Y("value:Q", title=unit, scale=scale),
@@ -133,7 +220,9 @@ def _lines(
         )
         .add_params(chosen)
     )
-    return over_phases(source, lines).properties(height=HEIGHT)
+    chart = over_phases(source, *cause_marks(causes), *threshold_marks(THRESHOLDS, limits), lines)
+    sized: alt.LayerChart = chart.properties(height=PANEL_HEIGHT)
+    return sized
 
 
 def _present(source: FigureSource, names: Sequence[str]) -> list[str]:

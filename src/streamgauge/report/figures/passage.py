@@ -16,7 +16,7 @@ from streamgauge.report.figures.drawing.figure import (
     series_color,
     tip,
 )
-from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
+from streamgauge.report.figures.drawing.theme import PALETTE, color_of
 
 HEIGHT: Final = 220
 BAR: Final = 26
@@ -40,12 +40,12 @@ def waterfall(source: FigureSource) -> Figure:
     """Mean, median and p99 of each stage of a message's way."""
     name, title = "waterfall", "Latency by stage"
     about = (
-        "Bars: the mean of each stage; the means add up to the mean end-to-end time. Line: the median; red: the 99th "
+        "Bars: the mean of each stage; the means add up to the mean end-to-end time. Green: the median; blue: the 99th "
         "percentile. Brokers and Spark tell whole milliseconds."
     )
     found = [row for row in source.rows("waterfall") if row["mean_ms"] is not None and row["stage"] in _STAGES]
     if not found:
-        return Figure(name, title, about, missing="no pipeline, or its stages are not known")
+        return Figure(name, title, about, missing="no pipeline, or its stages are not known", section="pipeline")
     rows = [
         {
             "stage": _STAGES[row["stage"]],
@@ -57,13 +57,15 @@ def waterfall(source: FigureSource) -> Figure:
         for row in found
     ]
     tips = [tip("stage"), tip("mean", "mean, ms"), tip("p50", "p50, ms"), tip("p99", "p99, ms"), tip("of all")]
-    base = alt.Chart(alt.NamedData("waterfall")).encode(alt.Y("stage:N", sort=None, title=None), tooltip=tips)
+    base = alt.Chart(alt.NamedData("waterfall")).encode(
+        alt.Y("stage:N", sort=None, title=None, axis=alt.Axis(labelLimit=320)), tooltip=tips
+    )
     scale = alt.Scale(type="symlog", constant=1)
-    bars = base.mark_bar(color=COLORS["blue"], opacity=0.8).encode(alt.X("mean:Q", title="ms", scale=scale))
-    median = base.mark_tick(color=COLORS["grey"], thickness=3).encode(alt.X("p50:Q", title="ms", scale=scale))
-    tail = base.mark_tick(color=COLORS["red"], thickness=3).encode(alt.X("p99:Q", title="ms", scale=scale))
+    bars = base.mark_bar(color=color_of("mean"), opacity=0.6).encode(alt.X("mean:Q", title="time, ms", scale=scale))
+    median = base.mark_tick(color=color_of("p50"), thickness=4).encode(alt.X("p50:Q", title="time, ms", scale=scale))
+    tail = base.mark_tick(color=color_of("p99"), thickness=4).encode(alt.X("p99:Q", title="time, ms", scale=scale))
     chart = alt.LayerChart(layer=[bars, median, tail]).properties(height=BAR * len(rows) + BAR)
-    return Figure(name, title, about, chart, {"waterfall": rows})
+    return Figure(name, title, about, chart, {"waterfall": rows}, section="pipeline")
 
 
 def batches(source: FigureSource) -> Figure:
@@ -72,7 +74,7 @@ def batches(source: FigureSource) -> Figure:
     about = "Duration of each batch at its start, by step. In real-time mode a batch is only a unit of commit."
     found = [row for row in source.rows("query_batches") if row["duration_ms"] is not None]
     if not found:
-        return Figure(name, title, about, missing="the query reported no batches")
+        return Figure(name, title, about, missing="the query reported no batches", section="pipeline")
     rows = [step for row in thinned(found) for step in _steps(row)]
     series = [each for each in (*_STEPS.values(), _OTHER) if any(row["series"] == each for row in rows)]
     bars = (
@@ -80,7 +82,7 @@ def batches(source: FigureSource) -> Figure:
         .mark_bar(width=3)
         .encode(
             seconds_axis(),
-            alt.Y("ms:Q", title="ms", stack=True),
+            alt.Y("ms:Q", title="duration, ms", stack=True),
             series_color(series, PALETTE, alt.Legend(orient="top", symbolType="square", columns=3)),
             tooltip=[
                 tip("s", "second"),
@@ -92,7 +94,7 @@ def batches(source: FigureSource) -> Figure:
         )
     )
     chart = over_phases(source, bars).properties(height=HEIGHT)
-    return Figure(name, title, about, chart, {"query_batches": rows, **phases_of(source)})
+    return Figure(name, title, about, chart, {"query_batches": rows, **phases_of(source)}, section="pipeline")
 
 
 def thinned(rows: Sequence[Row]) -> list[Row]:

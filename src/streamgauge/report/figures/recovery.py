@@ -8,7 +8,7 @@ import altair as alt
 from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.sampled import Line
-from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.theme import COLORS, TEXT_SIZE, color_of
 from streamgauge.report.figures.lag import lag_points
 
 HEIGHT: Final = 220
@@ -20,10 +20,10 @@ LEAD: Final = 0.25
 LEAST_LEAD_S: Final = 2.0
 _DATA, _MARKS = "recovery", "recovery_marks"
 _QUANTITIES: Final = {
-    "outstanding": ("outstanding", "outstanding", "violet"),
-    "committed_lag": ("lag", "committed lag", "blue"),
+    "outstanding": ("outstanding", "outstanding"),
+    "committed_lag": ("lag", "committed lag"),
 }
-"""Of each quantity the table that it is in, its words and its colour; the first that was judged is annotated."""
+"""Of each quantity the table that it is in, and its words; the first that was judged is annotated."""
 
 
 def recovery(source: FigureSource) -> Figure:
@@ -33,20 +33,20 @@ def recovery(source: FigureSource) -> Figure:
     about += "from the end of the cause until three samples are within the tolerance."
     causes = judged(source.rows("recovery"))
     if not causes:
-        return Figure(name, title, about, missing="there was no fault to recover from")
+        return Figure(name, title, about, missing="there was no fault to recover from", section="lag")
     chosen = causes[:MOST_CAUSES]
     labels = [_label(row) for row in chosen]
     rows = [point for row, label in zip(chosen, labels, strict=True) for point in _points(source, row, label)]
     marks = [_mark(source, row, label) for row, label in zip(chosen, labels, strict=True)]
-    shown = [words for _, words, _ in _QUANTITIES.values() if any(row["series"] == words for row in rows)]
-    color = series_color(shown, [COLORS[each] for _, words, each in _QUANTITIES.values() if words in shown])
+    shown = [words for _, words in _QUANTITIES.values() if any(row["series"] == words for row in rows)]
+    color = series_color(shown, [color_of(words) for words in shown])
     panels = [_panel(mark, color) for mark in marks]
     chart: alt.TopLevelMixin = panels[0].properties(height=HEIGHT)
     if len(panels) > 1:
         size = {"width": PANELS_WIDTH, "height": HEIGHT}
         chart = alt.vconcat(*(each.properties(title=label, **size) for each, label in zip(panels, labels, strict=True)))
     cut = f" The first {MOST_CAUSES} of {len(causes)} causes are shown." if len(causes) > MOST_CAUSES else ""
-    return Figure(name, title, about + cut, chart, {_DATA: rows, _MARKS: marks})
+    return Figure(name, title, about + cut, chart, {_DATA: rows, _MARKS: marks}, section="lag")
 
 
 def judged(rows: Sequence[Row]) -> list[Row]:
@@ -81,9 +81,9 @@ def _points(source: FigureSource, row: Row, label: str) -> list[Row]:
     """Rows {cause, s, series, value} of both quantities within what is shown."""
     begins, ends = _span(source, row)
     found: list[Row] = []
-    for quantity, (table, words, color) in _QUANTITIES.items():
+    for quantity, (table, words) in _QUANTITIES.items():
         points = [each for each in lag_points(source, table, quantity, row["group"]) if begins <= each[0] <= ends]
-        line = Line(words, color, points)
+        line = Line(words, color_of(words), points)
         found += [{"cause": label, **point} for point in line.rows()] if line.highest is not None else []
     return found
 
@@ -113,7 +113,7 @@ def _panel(mark: Row, color: alt.Color) -> alt.LayerChart:
     """One cause; what is not known of it is left out."""
     label = mark["cause"]
     x = alt.X("s:Q", title="seconds since the start of the measure phase", axis=alt.Axis(grid=False), scale=_SCALE)
-    y = alt.Y("value:Q", title="messages", scale=alt.Scale(zero=True))
+    y = alt.Y("value:Q", title="lag, messages", scale=alt.Scale(zero=True))
     tips = [tip("s", "second"), tip("series"), tip("value")]
     lines = _of(_DATA, label).mark_line().encode(x, y, color, tooltip=tips)
     return alt.LayerChart(layer=[*_behind(mark), lines, *_peak(mark), *_drain(mark)])
@@ -146,14 +146,14 @@ def _peak(mark: Row) -> list[alt.Chart]:
     point = place.mark_point(filled=True, size=50, color=COLORS["red"], opacity=1).encode(
         tooltip=[tip("peak_second", "second"), tip("peak")]
     )
-    text = place.mark_text(align="left", dx=6, dy=-6, fontSize=10, color=COLORS["red"], tooltip=False)
+    text = place.mark_text(align="left", dx=6, dy=-6, fontSize=TEXT_SIZE, color=COLORS["red"], tooltip=False)
     return [point, text.encode(alt.Text("at_peak:N"))]
 
 
 def _drain(mark: Row) -> list[alt.Chart]:
     """From the end of the cause to where it is back, with how long that took; or that it is not."""
     of = _of(_MARKS, mark["cause"])
-    text = of.mark_text(align="left", dx=4, dy=-7, fontSize=10, color=COLORS["green"], tooltip=False)
+    text = of.mark_text(align="left", dx=4, dy=-7, fontSize=TEXT_SIZE, color=COLORS["green"], tooltip=False)
     if mark["drained"] is None or mark["high"] is None:
         return [text.encode(alt.X("ended:Q", scale=_SCALE), alt.Text("drain:N"), y=alt.value(HEIGHT))]
     line = of.mark_rule(color=COLORS["green"], strokeWidth=3).encode(

@@ -13,13 +13,17 @@ from streamgauge.control.theory import Law
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.figures.catalogue import FILE_WIDTH, PNG_SCALE
 from streamgauge.report.figures.drawing.figure import LEGEND, Figure, series_color, tip
-from streamgauge.report.figures.drawing.theme import COLORS, file_config, sized
+from streamgauge.report.figures.drawing.theme import COLORS, color_of, file_config, sized
 from streamgauge.report.files import whole
 
 _ROWS: Final = "simulated"
 _LIMITS: Final = "limits"
 _PAUSES: Final = "pauses"
-_COLORS: Final = {"committed lag": COLORS["blue"], "outstanding": COLORS["violet"], "worst partition": COLORS["teal"]}
+_COLORS: Final = {
+    "committed lag": color_of("committed lag"),
+    "outstanding": color_of("outstanding"),
+    "worst partition": COLORS["orange"],
+}
 
 
 def simulated(found: Simulated, model: LagModel, theory: Sequence[Law]) -> Figure:
@@ -32,7 +36,7 @@ def simulated(found: Simulated, model: LagModel, theory: Sequence[Law]) -> Figur
         _PAUSES: _pauses(found.rows),
     }
     x = alt.X("s:Q", title="second", axis=alt.Axis(grid=False), scale=alt.Scale(nice=False))
-    y = alt.Y("messages:Q", title="messages", scale=alt.Scale(zero=True))
+    y = alt.Y("messages:Q", title="lag, messages", scale=alt.Scale(zero=True))
     color = series_color(list(_COLORS), list(_COLORS.values()), LEGEND)
     lines = alt.Chart(alt.NamedData(_ROWS)).mark_line().encode(x, y, color, tooltip=[tip("s"), tip("messages")])
     layers = [_shade(), lines, *_rules()]
@@ -87,10 +91,10 @@ def _shade() -> alt.Chart:
 
 def _rules() -> tuple[alt.Chart, alt.Chart]:
     limits = alt.Chart(alt.NamedData(_LIMITS)).encode(alt.Y("messages:Q"))
-    names = limits.mark_text(align="right", dy=-5, color=COLORS["red"]).encode(
+    names = limits.mark_text(align="right", dy=-5, color=color_of("limit")).encode(
         alt.Text("name:N"), x=alt.value(FILE_WIDTH)
     )
-    return limits.mark_rule(color=COLORS["red"], strokeDash=[5, 4]), names
+    return limits.mark_rule(color=color_of("limit"), strokeDash=[5, 4]), names
 
 
 def save_simulated(path: Path, found: Simulated, model: LagModel, theory: Sequence[Law]) -> None:

@@ -46,7 +46,10 @@ STAGES: Final = {
 """Rates by what they are called, and their keys."""
 
 FIGURES: Final = ("p50", "p90", "p99", "p99_9", "max", "mean")
-"""The figures of a latency that are shown, unless others are asked for."""
+"""The figures of a latency that the terminal and summary.md show, unless others are asked for."""
+
+ALL_FIGURES: Final = ("p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "mean")
+"""The figures of a latency where there is room for all of them: on the page."""
 
 MOMENTS: Final = ("min", "max", "mean")
 """Figures of delivered messages alone."""
@@ -188,13 +191,13 @@ class LatencyLine:
     reason: str = ""
 
 
-def heads(names: Sequence[str] = FIGURES) -> tuple[str, ...]:
+def heads(names: Sequence[str] = ALL_FIGURES) -> tuple[str, ...]:
     """The heads of figures: `p99.9` for `p99_9`."""
     return tuple(name.replace("_", ".") for name in names)
 
 
 def latency_lines(
-    latency: LatencySection, trust: Mapping[str, FigureTrust], names: Sequence[str] = FIGURES
+    latency: LatencySection, trust: Mapping[str, FigureTrust], names: Sequence[str] = ALL_FIGURES
 ) -> list[LatencyLine]:
     """One line for each latency that the run has, or could have; of polls where it has none of messages.
 

@@ -7,6 +7,7 @@ from typing import Final
 import altair as alt
 
 from streamgauge.report.figures.drawing.figure import Row, rounded, tip
+from streamgauge.report.figures.drawing.theme import TEXT_SIZE
 
 HEIGHT: Final = 280
 LEGEND: Final = alt.Legend(orient="top", symbolType="square")
@@ -29,7 +30,7 @@ def bars(data: str, place: str, rows: Sequence[Row], color: alt.Color, y: alt.Y)
     solid = base.mark_bar().encode(y, tooltip=[tip(place), tip("series"), tip("shown", "value")])
     uncertain = base.transform_filter("datum.top > datum.value").mark_bar(fillOpacity=0.25, tooltip=False)
     pale = [uncertain.encode(alt.Y("value:Q"), alt.Y2("top:Q"))] if censored(rows) else []
-    text = base.mark_text(dy=-6, fontSize=9, tooltip=False).encode(alt.Y("top:Q"), alt.Text("shown:N"))
+    text = base.mark_text(dy=-6, fontSize=TEXT_SIZE, tooltip=False).encode(alt.Y("top:Q"), alt.Text("shown:N"))
     return alt.LayerChart(layer=[solid, *pale, text])
 
 

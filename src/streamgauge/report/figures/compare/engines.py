@@ -55,7 +55,7 @@ def engines(results: Sequence[LabelledRun]) -> Figure:
     series = list(dict.fromkeys(row["series"] for row in rows.values()))
     percentiles = [_shown(each) for each in _NAMES]
     x = alt.X("percentile:N", sort=percentiles, title=None, axis=alt.Axis(labelAngle=0))
-    y = alt.Y("ms:Q", title="ms", scale=alt.Scale(type="log"))
+    y = alt.Y("ms:Q", title="latency, ms", scale=alt.Scale(type="log"))
     tips = [tip("panel", "rate"), tip("series", "engine"), tip("percentile"), tip("shown", "ms")]
     lines = alt.Chart(alt.NamedData(name)).mark_line(point=True)
     drawn = lines.encode(x, y, series_color(series, PALETTE[: len(series)], LEGEND), tooltip=tips)

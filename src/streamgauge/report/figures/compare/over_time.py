@@ -11,7 +11,7 @@ from streamgauge.domain.text.numbers import whole
 from streamgauge.report.figures.compare.bars import LEGEND, bars, sized
 from streamgauge.report.figures.compare.runs import LabelledRun, bursts, checked, kind_of
 from streamgauge.report.figures.drawing.figure import Figure, Row, seconds_axis, series_color, tip
-from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.theme import COLORS, color_of
 from streamgauge.report.figures.drawing.timeline import phases, timeline
 
 HEIGHT: Final = 240
@@ -21,7 +21,7 @@ PANELS_WIDTH: Final = 660
 MOST_RUNS: Final = 4
 """More would be too small to be read."""
 
-_RATES: Final = {"sent": COLORS["blue"], "received": COLORS["green"]}
+_RATES: Final = {stage: color_of(stage) for stage in ("sent", "received")}
 _P99: Final = "end-to-end p99"
 _GAP: Final = 70
 _NO_SECOND: Final = "there is no data"
@@ -42,10 +42,10 @@ def baseline_timeline(results: Sequence[LabelledRun]) -> Figure:
     rates, tails = _present(rows, _RATES), _present(rows, ["p99"])
     if not rates and not tails:
         return Figure(name, title, about, missing=_NO_SECOND)
-    colors = {**{each: _RATES[each] for each in rates}, **({_P99: COLORS["red"]} if tails else {})}
+    colors = {**{each: _RATES[each] for each in rates}, **({_P99: color_of("p99")} if tails else {})}
     color = series_color(list(colors), list(colors.values()))
     spans = [{"run": run.label, **span} for run in runs for span in phases(run.result)]
-    y = alt.Y("p99:Q", title="ms", scale=_tail_scale(rows), axis=alt.Axis(grid=False))
+    y = alt.Y("p99:Q", title="p99, ms", scale=_tail_scale(rows), axis=alt.Axis(grid=False))
     panels = []
     for run in runs:
         layers = [_shade(shade, run)] if spans else []
@@ -126,7 +126,11 @@ def burst_summary(results: Sequence[LabelledRun]) -> Figure:
     ]
     if not rows:
         return Figure(name, title, about, missing="there are no bursts")
-    colors = {"mean of peaks": COLORS["violet"], "highest peak": COLORS["red"], "mean of troughs": COLORS["grey"]}
+    colors = {
+        "mean of peaks": color_of("outstanding"),
+        "highest peak": COLORS["red"],
+        "mean of troughs": COLORS["grey"],
+    }
     color = series_color(list(colors), list(colors.values()), LEGEND)
     top = 2 * max(1, *(row["value"] for row in rows))
     axis = alt.Axis(values=[0, *(power for power in _POWERS if power <= top)])
@@ -215,12 +219,14 @@ def _rates(data: str, run: LabelledRun, rates: Sequence[str], color: alt.Color, 
 
 def _outstanding(data: str, run: LabelledRun) -> alt.Chart:
     """Messages sent and not yet processed."""
-    marks: alt.Chart = _of(data, run).transform_filter("isValid(datum.outstanding)").mark_line(color=COLORS["violet"])
-    y = alt.Y("outstanding:Q", scale=alt.Scale(zero=True))
+    marks: alt.Chart = (
+        _of(data, run).transform_filter("isValid(datum.outstanding)").mark_line(color=color_of("outstanding"))
+    )
+    y = alt.Y("outstanding:Q", title="outstanding, messages", scale=alt.Scale(zero=True))
     return marks.encode(seconds_axis(), y, tooltip=[tip("s", "second"), tip("outstanding")])
 
 
 def _tail(data: str, run: LabelledRun, y: alt.Y) -> alt.Chart:
     """The p99 of each second; what is zero has no place on its scale."""
-    marks: alt.Chart = _of(data, run).transform_filter("datum.p99 > 0").mark_line(color=COLORS["red"])
+    marks: alt.Chart = _of(data, run).transform_filter("datum.p99 > 0").mark_line(color=color_of("p99"))
     return marks.encode(seconds_axis(), y, tooltip=[tip("s", "second"), tip("p99", "p99, ms")])

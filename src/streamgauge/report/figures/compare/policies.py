@@ -10,7 +10,7 @@ from streamgauge.report.figures.compare.bars import HEIGHT, LEGEND, bars, censor
 from streamgauge.report.figures.compare.runs import LabelledRun, checked, kind_of, percentile
 from streamgauge.report.figures.drawing.figure import Figure, Row, rounded, seconds_axis, series_color, tip
 from streamgauge.report.figures.drawing.sampled import limit, limit_marks, powers, symlog
-from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
+from streamgauge.report.figures.drawing.theme import COLORS, PALETTE, TEXT_SIZE, color_of
 from streamgauge.report.figures.drawing.timeline import timeline
 
 PANELS_WIDTH: Final = 660
@@ -24,7 +24,7 @@ _PANELS: Final = {
 }
 """From top to bottom, and what their axes say."""
 _LOGARITHMIC: Final = frozenset({"outstanding", "committed_lag"})
-_PEAKS: Final = {"outstanding": "violet", "committed lag": "blue"}
+_CONCEPTS: Final = frozenset({"outstanding", "committed lag", "p99"})
 
 
 def policy_timeline(results: Sequence[LabelledRun]) -> Figure:
@@ -109,8 +109,8 @@ def _across(data: str, color: alt.Color) -> list[alt.Chart]:
     """Limits across, with their names at the right; those below which producers go on at the left."""
     across = alt.Chart(alt.NamedData(data)).encode(alt.Y("limit:Q"), color)
     text = alt.Text("what:N")
-    right = across.mark_text(align="right", dy=-6, fontSize=10, tooltip=False).encode(text, x=alt.value("width"))
-    left = across.mark_text(align="left", dx=3, dy=-6, fontSize=10, tooltip=False).encode(text, x=alt.value(0))
+    right = across.mark_text(align="right", dy=-6, fontSize=TEXT_SIZE, tooltip=False).encode(text, x=alt.value("width"))
+    left = across.mark_text(align="left", dx=3, dy=-6, fontSize=TEXT_SIZE, tooltip=False).encode(text, x=alt.value(0))
     return [
         across.mark_rule(strokeDash=[6, 3]).encode(tooltip=[tip("what"), tip("limit")]),
         right.transform_filter("!datum.resumes"),
@@ -165,7 +165,9 @@ def _bars(name: str, panel: str, rows: Sequence[Row]) -> alt.LayerChart:
     scale = alt.Scale(domain=[0, max(1.1, *(1.1 * row["value"] for row in rows))]) if shares else log_scale(rows)
     axis = alt.Axis(format="%") if shares else alt.Axis(tickCount=4)
     color = series_color(
-        series, [COLORS[_PEAKS.get(each, "teal")] for each in series], LEGEND if len(series) > 1 else None
+        series,
+        [color_of(each if each in _CONCEPTS else "processed") for each in series],
+        LEGEND if len(series) > 1 else None,
     )
     chart = bars(
         _named(name, panel),
@@ -231,7 +233,7 @@ def overshoot(rows: Sequence[Mapping[str, Any]]) -> Figure:
     limits: Sequence[Row] = [limit("max_lag", value) for value in dict.fromkeys(row["max_lag"] for row in rows)]
     color = series_color(["measured", "theory"], [COLORS["blue"], COLORS["grey"]], LEGEND)
     x = alt.X("sampling_s:Q", title="seconds between two samples", scale=alt.Scale(zero=True))
-    y = alt.Y("peak:Q", title="messages", scale=alt.Scale(zero=True))
+    y = alt.Y("peak:Q", title="peak of the lag, messages", scale=alt.Scale(zero=True))
     chart = _measured_beside(name, x, y, color, "sampling_s", "peak")
     data: dict[str, Sequence[Row]] = {f"{name}_measured": measured, f"{name}_theory": theory, f"{name}_limits": limits}
     return Figure(
@@ -270,7 +272,7 @@ def credit_utilisation(rows: Sequence[Mapping[str, Any]]) -> Figure:
         scale=alt.Scale(type="log", nice=False, padding=20),
         axis=alt.Axis(values=sorted({row["limit"] for row in rows}), grid=False),
     )
-    y = alt.Y("utilisation:Q", scale=alt.Scale(domain=[0, 1.05]), axis=alt.Axis(format="%"))
+    y = alt.Y("utilisation:Q", title="utilisation, %", scale=alt.Scale(domain=[0, 1.05]), axis=alt.Axis(format="%"))
     chart = alt.layer(*_measured_beside(data, x, y, color, "limit", "utilisation")).properties(height=HEIGHT)
     return Figure(name, title, about, chart, {f"{data}_{kind}": of for kind, of in found.items()})
 

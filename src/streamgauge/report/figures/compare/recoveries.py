@@ -8,7 +8,7 @@ import altair as alt
 from streamgauge.domain.text.numbers import significant
 from streamgauge.report.figures.compare.runs import LabelledRun, checked, kind_of
 from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, rounded, series_color, tip
-from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
+from streamgauge.report.figures.drawing.theme import COLORS, PALETTE, TEXT_SIZE
 from streamgauge.report.figures.drawing.timeline import timeline
 from streamgauge.report.figures.recovery import judged
 
@@ -36,7 +36,7 @@ def recoveries(results: Sequence[LabelledRun]) -> Figure:
     x = alt.X(
         "since:Q", title="seconds since the cause was over", axis=alt.Axis(grid=False), scale=alt.Scale(nice=False)
     )
-    y = alt.Y("outstanding:Q", title="messages outstanding", scale=alt.Scale(zero=True))
+    y = alt.Y("outstanding:Q", title="outstanding, messages", scale=alt.Scale(zero=True))
     tips = [tip("since", "seconds since"), tip("series", "run"), tip("outstanding")]
     lines = alt.Chart(alt.NamedData(name)).mark_line().encode(x, y, color, tooltip=tips)
     over = (
@@ -51,7 +51,7 @@ def recoveries(results: Sequence[LabelledRun]) -> Figure:
     point = back.mark_point(filled=True, size=70, opacity=1).encode(
         tooltip=[tip("series", "run"), tip("shown", "drained in")]
     )
-    text = back.mark_text(align="left", dx=6, dy=-8, fontSize=10, tooltip=False).encode(alt.Text("shown:N"))
+    text = back.mark_text(align="left", dx=6, dy=-8, fontSize=TEXT_SIZE, tooltip=False).encode(alt.Text("shown:N"))
     chart = alt.layer(over, lines, point, text).properties(height=HEIGHT)
     return Figure(name, title, about, chart, {**data, f"{name}_drained": drained})
 
@@ -104,8 +104,8 @@ def cdfs(results: Sequence[LabelledRun]) -> Figure:
     if not rows:
         return Figure(name, title, about, missing="none of the runs has such a latency")
     color = series_color([run.label for run in runs], PALETTE[: len(runs)], LEGEND)
-    x = alt.X("ms:Q", title="ms", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(grid=False))
-    y = alt.Y("share:Q", title="share", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+    x = alt.X("ms:Q", title="latency, ms", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(grid=False))
+    y = alt.Y("share:Q", title="share of messages, %", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
     tips = [tip("series", "run"), tip("ms"), tip("share")]
     chart = alt.Chart(alt.NamedData(name)).mark_line(point=True).encode(x, y, color, tooltip=tips)
     return Figure(name, title, about, chart.properties(height=HEIGHT), {name: rows})

@@ -17,7 +17,7 @@ from streamgauge.report.figures.compare.bars import (
 )
 from streamgauge.report.figures.compare.runs import LabelledRun, checked, kind_of, percentile
 from streamgauge.report.figures.drawing.figure import Figure, Row, rounded, series_color, tip
-from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
+from streamgauge.report.figures.drawing.theme import PALETTE, TEXT_SIZE, color_of
 
 _NO_LATENCY: Final = "none of the runs has such a latency"
 _TAILS: Final = {"ack": "ack p99", "end_to_end": "end-to-end p99"}
@@ -55,13 +55,13 @@ def _tails(results: Sequence[LabelledRun], name: str, title: str, setting: str) 
         if (sent_per_second := run.result.throughput.sent_per_second) is not None
     ]
     present = {row["series"] for row in (*rows, *sent)}
-    colors = {"ack p99": "orange", "end-to-end p99": "blue", "sent": "violet"}
+    colors = {**{words: color_of(words.removesuffix(" p99")) for words in _TAILS.values()}, "sent": color_of("sent")}
     shown = [each for each in colors if each in present]
-    color = series_color(shown, [COLORS[colors[each]] for each in shown], LEGEND)
-    chart = bars(name, setting, rows, color, alt.Y("value:Q", title="ms", stack=None))
+    color = series_color(shown, [colors[each] for each in shown], LEGEND)
+    chart = bars(name, setting, rows, color, alt.Y("value:Q", title="latency, ms", stack=None))
     if not sent:
         return Figure(name, title, about + censored(rows), chart.properties(height=HEIGHT), {name: rows})
-    rate = alt.Y("rate:Q", title="messages/s", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False))
+    rate = alt.Y("rate:Q", title="sent, messages/s", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False))
     points = (
         alt.Chart(alt.NamedData(f"{name}_sent"))
         .mark_point(filled=True, size=90, shape="diamond", opacity=1)
@@ -88,8 +88,8 @@ def acks(results: Sequence[LabelledRun]) -> Figure:
     ]
     if not rows:
         return Figure(name, title, about, missing=_NO_LATENCY)
-    color = series_color(list(_RANKS.values()), [COLORS[each] for each in ("green", "teal", "blue", "red")], LEGEND)
-    chart = bars(name, "acks", rows, color, alt.Y("value:Q", title="ms", stack=None, scale=log_scale(rows)))
+    color = series_color(list(_RANKS.values()), [color_of(each) for each in _RANKS.values()], LEGEND)
+    chart = bars(name, "acks", rows, color, alt.Y("value:Q", title="latency, ms", stack=None, scale=log_scale(rows)))
     return Figure(name, title, about + censored(rows), chart.properties(height=HEIGHT), {name: rows})
 
 
@@ -115,7 +115,7 @@ def sizes(results: Sequence[LabelledRun]) -> Figure:
     ]
     if not rates and not tails:
         return Figure(name, title, about, missing="none of the runs has messages of one size")
-    color = series_color(["MB/s", _TAILS["end_to_end"]], [COLORS["green"], COLORS["blue"]], LEGEND)
+    color = series_color(["MB/s", _TAILS["end_to_end"]], [color_of("sent"), color_of("end-to-end")], LEGEND)
     x = alt.X(
         "bytes:Q",
         title="size of a message",
@@ -123,15 +123,15 @@ def sizes(results: Sequence[LabelledRun]) -> Figure:
         axis=alt.Axis(values=sorted({size for size, _ in plain}), labelExpr=_SIZE, grid=False),
     )
     dots = alt.OverlayMarkDef(filled=True, size=50)
-    mb = alt.Y("rate:Q", title="MB/s", scale=alt.Scale(type="log"))
+    mb = alt.Y("rate:Q", title="throughput, MB/s", scale=alt.Scale(type="log"))
     rate = alt.Chart(alt.NamedData(f"{name}_rate")).mark_line(point=dots)
     p99 = alt.Chart(alt.NamedData(f"{name}_p99")).encode(x, color)
-    ms = alt.Y("value:Q", title="ms", scale=log_scale(tails), axis=alt.Axis(grid=False))
+    ms = alt.Y("value:Q", title="latency, ms", scale=log_scale(tails), axis=alt.Axis(grid=False))
     uncertain = p99.transform_filter("datum.top > datum.value").mark_rule(strokeWidth=6, opacity=0.25, tooltip=False)
     tail = alt.layer(
         *([uncertain.encode(ms, alt.Y2("top:Q"))] if censored(tails) else []),
         p99.mark_line(point=dots).encode(ms, tooltip=[tip("run"), tip("shown", "ms")]),
-        p99.mark_text(dy=-10, fontSize=10, tooltip=False).encode(alt.Y("top:Q"), alt.Text("shown:N")),
+        p99.mark_text(dy=-10, fontSize=TEXT_SIZE, tooltip=False).encode(alt.Y("top:Q"), alt.Text("shown:N")),
     )
     chart = alt.layer(rate.encode(x, mb, color, tooltip=[tip("run"), tip("rate", "MB/s")]), tail)
     return Figure(

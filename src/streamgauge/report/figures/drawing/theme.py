@@ -7,19 +7,61 @@ INK: Final = "currentColor"
 GRID: Final = "var(--grid)"
 
 COLORS: Final[Mapping[str, str]] = {
-    "blue": "#1f77b4",
-    "orange": "#e07b00",
-    "green": "#2a9d5c",
-    "red": "#d1495b",
-    "violet": "#8561c5",
-    "grey": "#8a8f98",
-    "teal": "#1b9aaa",
-    "brown": "#9c6644",
+    "blue": "#0072b2",
+    "orange": "#d55e00",
+    "green": "#009e73",
+    "violet": "#cc79a7",
+    "red": "#c8161f",
+    "lilac": "#9582ff",
+    "grey": "#666666",
 }
-"""Told apart by most who see colours differently, and readable on white and on black."""
+"""The colours of Okabe and Ito ("Color Universal Design", 2008) that are readable on white and on black alike, and
+three that keep their distance from them. Tests measure contrast, and distance as colour-blind people see it."""
 
-PALETTE: Final = tuple(COLORS[name] for name in ("blue", "orange", "green", "red", "violet", "teal", "brown", "grey"))
+PALETTE: Final = tuple(COLORS[name] for name in ("blue", "orange", "green", "violet", "red", "lilac", "grey"))
+"""For series without a concept of their own, like runs that are compared."""
+
+_CONCEPTS: Final[Mapping[str, str]] = {
+    # How far messages have come.
+    "target": "grey", "sent": "blue", "acked": "orange", "received": "green",
+    "offered": "grey", "admitted": "blue", "processed": "green", "due and not sent": "orange",
+    "failed": "red", "retried": "orange", "rebalances": "violet",
+    # Percentiles and moments.
+    "p50": "green", "p90": "lilac", "p95": "lilac", "p99": "red", "p99.9": "orange", "max": "violet", "mean": "grey",
+    # Latencies; response time is solid, service time dashed.
+    "end-to-end": "green", "ack": "orange",
+    # Lags and their limits.
+    "committed lag": "blue", "position lag": "green", "outstanding": "violet", "credits used": "blue", "limit": "red",
+    # Processes, by role.
+    "broker": "orange", "producers": "blue", "consumers": "green", "query": "red", "sampler, controller": "violet",
+    "machine": "grey", "other processes": "grey", "steal": "lilac",
+}  # fmt: skip
+
+
+def color_of(concept: str) -> str:
+    """The colour of a concept, the same in every figure; KeyError where it has none."""
+    return COLORS[_CONCEPTS[concept]]
+
+
+SOLID: Final = (1, 0)
+DASHED: Final = (4, 3)
+DOTTED: Final = (2, 3)
+DASH_OF: Final[Mapping[str, tuple[int, int]]] = {"response": SOLID, "service": DASHED}
+"""How lines of response and of service time are drawn, in every figure."""
 FONT: Final = "system-ui, sans-serif"
+TEXT_SIZE: Final = 12
+"""Pixels of the smallest text."""
+FEW_TICKS: Final = 4
+"""An axis of a panel ends at a round number, and has about so many."""
+PANEL_HEIGHT: Final = 160
+"""Pixels of a figure that stands above others over one time axis, or beside another."""
+
+HEAT_SCALE: Final[dict[str, Any]] = {
+    "range": ["rgba(86,180,233,0.12)", "rgba(0,114,178,0.75)", "rgba(213,94,0,1)"],
+    "interpolate": "rgb",
+}
+"""From nearly nothing, whatever the background, over blue to orange: what is much stands out on white and on black."""
+HEAT_LEGEND: Final[dict[str, Any]] = {"orient": "top", "gradientLength": 200, "symbolType": "square", "tickCount": 4}
 
 
 def page_config() -> dict[str, Any]:
@@ -34,7 +76,8 @@ def file_config() -> dict[str, Any]:
 
 
 def _config(*, ink: str, grid: str, background: str, font: str) -> dict[str, Any]:
-    text = {"labelColor": ink, "titleColor": ink, "titleFontWeight": "normal"}
+    sizes = {"labelFontSize": TEXT_SIZE, "titleFontSize": TEXT_SIZE}
+    text = {"labelColor": ink, "titleColor": ink, "titleFontWeight": "normal", **sizes}
     return {
         "background": background,
         "font": font,
@@ -43,6 +86,7 @@ def _config(*, ink: str, grid: str, background: str, font: str) -> dict[str, Any
         "legend": {**text, "symbolType": "stroke", "symbolStrokeWidth": 3, "labelLimit": 300},
         "header": text,
         "title": {"color": ink},
+        "text": {"fontSize": TEXT_SIZE},
         "line": {"strokeWidth": 1.5},
         "range": {"category": list(PALETTE)},
     }

@@ -5,12 +5,14 @@ from typing import Final
 import altair as alt
 
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row, rounded, series_color
-from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.names import apart
+from streamgauge.report.figures.drawing.theme import color_of
 from streamgauge.report.figures.drawing.timeline import FIGURES, METRICS, PATHS
 
 HEIGHT: Final = 200
 MOST_PARTITIONS: Final = 200
-_COLORS: Final = ("green", "blue", "red")
+EVEN: Final = 0.02
+"""Partitions whose loads differ by no more than this share of their mean are loaded evenly."""
 
 
 def load(source: FigureSource) -> Figure:
@@ -23,15 +25,23 @@ def load(source: FigureSource) -> Figure:
     rows = [{"partition": _partition(row, source), "messages": row["acked"] or row["received"]} for row in found]
     chart = (
         alt.Chart(alt.NamedData("partition_load"))
-        .mark_bar(color=COLORS["blue"])
+        .mark_bar(color=color_of("acked" if any(row["acked"] for row in found) else "received"))
         .encode(
             alt.X("partition:N", sort=None, axis=alt.Axis(labelAngle=0, labelOverlap="greedy")),
-            alt.Y("messages:Q"),
+            alt.Y("messages:Q", title="messages"),
             tooltip=["partition:N", alt.Tooltip("messages:Q", format=",")],
         )
         .properties(height=HEIGHT)
     )
-    return Figure(name, title, about + _cut(found), chart, {"partition_load": rows[:MOST_PARTITIONS]})
+    data = {"partition_load": rows[:MOST_PARTITIONS]}
+    return Figure(name, title, about + _cut(found), chart, data, nothing_new=_even([row["messages"] for row in rows]))
+
+
+def _even(loads: list[int]) -> str | None:
+    """What there is to say where all partitions had the same load."""
+    mean = sum(loads) / len(loads)
+    apart = max(abs(load - mean) for load in loads)
+    return f"All {len(loads)} partitions had the same load, within {EVEN:.0%}." if apart <= EVEN * mean else None
 
 
 def latency(source: FigureSource) -> Figure:
@@ -52,11 +62,11 @@ def latency(source: FigureSource) -> Figure:
     ]
     chart = (
         alt.Chart(alt.NamedData("partition_latency"))
-        .mark_tick(thickness=3)
+        .mark_tick(thickness=3, opacity=1)
         .encode(
             alt.X("partition:N", sort=None, axis=alt.Axis(labelAngle=0, labelOverlap="greedy")),
-            alt.Y("ms:Q", title="ms", scale=alt.Scale(type="log", nice=False)),
-            series_color(FIGURES, [COLORS[each] for each in _COLORS], alt.Legend(orient="top", symbolType="square")),
+            alt.Y("ms:Q", title="latency, ms", scale=alt.Scale(type="log", nice=False)),
+            series_color(FIGURES, [color_of(each) for each in FIGURES], alt.Legend(orient="top", symbolType="square")),
             tooltip=["partition:N", "series:N", alt.Tooltip("ms:Q", title="ms")],
         )
         .properties(height=HEIGHT)
@@ -66,7 +76,7 @@ def latency(source: FigureSource) -> Figure:
 
 def _partition(row: Row, source: FigureSource) -> str:
     """The number of a partition, and its topic where there are several."""
-    topics = {topic.id: topic.name for topic in source.result.run.topics}
+    topics = apart({topic.id: topic.name for topic in source.result.run.topics})
     number = str(row["partition"])
     return f"{topics.get(row['topic'], row['topic'])} {number}" if len(topics) > 1 else number
 

@@ -1,0 +1,1 @@
+"""Figures of what lies behind the others: machine, clients, partitions, and what went wrong."""

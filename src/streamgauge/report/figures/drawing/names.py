@@ -1,0 +1,20 @@
+"""Short names in legends: what several names share at their begin tells nobody anything."""
+
+from collections.abc import Mapping
+from itertools import takewhile
+from typing import Final
+
+_BREAKS: Final = "-_./ "
+
+
+def apart(names: Mapping[int, str]) -> dict[int, str]:
+    """The names without what all of them begin with, up to a break between words; a single name stays whole."""
+    if len(set(names.values())) < 2:
+        return dict(names)
+    letters = zip(*names.values(), strict=False)
+    shared = "".join(each[0] for each in takewhile(lambda each: len(set(each)) == 1, letters))
+    cut = max((shared.rfind(mark) for mark in _BREAKS), default=-1) + 1
+    # One that ends where the others go on would have no name left: then the last word is kept.
+    while cut and any(len(name) <= cut for name in names.values()):
+        cut = max((shared.rfind(mark, 0, cut - 1) for mark in _BREAKS), default=-1) + 1
+    return {number: name[cut:] for number, name in names.items()}
