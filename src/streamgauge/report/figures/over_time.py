@@ -5,10 +5,13 @@ from typing import Final
 
 import altair as alt
 
+from streamgauge.report.figures.backpressure import pauses, replayed
+from streamgauge.report.figures.drawing.causes import CAUSES, cause_marks, collections, pauses_as_causes
 from streamgauge.report.figures.drawing.figure import (
     TIMELINE,
     Figure,
     FigureSource,
+    Row,
     faded,
     legend_selects,
     over_phases,
@@ -76,10 +79,13 @@ def _latency(source: FigureSource, path: str, name: str, title: str) -> Figure:
     series = _present(source, latency_series(words))
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "there is no such latency in this run"))
+    causes = [*collections(source), *pauses_as_causes(pauses(source, replayed(source)))]
+    about += " Signs on the time axis: what may have caused a peak." if causes else ""
     service = [each for each in series if KINDS[1] in each]
     colors = [_BY_FIGURE[("p50", "p99", "max").index(each.rsplit(" ", 1)[1])] for each in series]
-    lines = _lines(source, series, colors, "ms", prefix=f"{words} ", dashed=service, log=True)
-    return Figure(name, title, about + _points(source), lines, over_time(source, series))
+    lines = _lines(source, series, colors, "ms", prefix=f"{words} ", dashed=service, log=True, causes=causes)
+    data = {**over_time(source, series), **({CAUSES: causes} if causes else {})}
+    return Figure(name, title, about + _points(source), lines, data)
 
 
 def schedule_delay(source: FigureSource) -> Figure:
@@ -103,26 +109,27 @@ def _lines(
     prefix: str = "",
     dashed: Sequence[str] = (),
     log: bool = False,
+    causes: Sequence[Row] = (),
 ) -> alt.TopLevelMixin:
     """One line for each series of the timeline, over the shade of what is not measured.
 
     All series begin with `prefix`, which the legend leaves out.
     """
     chosen = legend_selects()
-    # What is zero has no place on a logarithmic scale.
     scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True)
-    keep = "isValid(datum.value) && datum.value > 0" if log else "isValid(datum.value)"
     shown = [each.removeprefix(prefix) for each in series]
     dash = alt.Scale(domain=shown, range=[_DASH if each in dashed else [1, 0] for each in series])
     legend = alt.Legend(orient="top", columns=len(series) if len(series) <= FEW_SERIES else len(series) // len(KINDS))
     # Where all lines are whole, nothing has to be looked up for every point.
     dashes = [alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=legend)] if dashed else []
+    shortened = {"series": f"slice(datum.series, {len(prefix)})"}
+    positive = {"value": "datum.value > 0 ? datum.value : null"} if log else {}
     lines = (
         alt.Chart(alt.NamedData(TIMELINE))
         .transform_fold(list(series), as_=["series", "value"])
-        .transform_filter(keep)
-        .transform_calculate(series=f"slice(datum.series, {len(prefix)})")
-        .mark_line(interpolate="linear")
+        # What is not known leaves a gap, and so does what is zero: it has no place on a logarithmic scale.
+        .transform_calculate(**shortened, **positive)
+        .mark_line(interpolate="linear", strokeCap="round")
         .encode(
             seconds_axis(),
             alt.Y("value:Q", title=unit, scale=scale),
@@ -133,7 +140,7 @@ def _lines(
         )
         .add_params(chosen)
     )
-    return over_phases(source, lines).properties(height=HEIGHT)
+    return over_phases(source, *cause_marks(causes), lines).properties(height=HEIGHT)
 
 
 def _present(source: FigureSource, names: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import altair as alt
 
-from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.theme import COLORS, INK
 from streamgauge.result import Result
 
 Row = Mapping[str, Any]
@@ -18,6 +18,10 @@ PHASES: Final = "phases"
 MARKS: Final = "marks"
 MOST_NAMED: Final = 6
 """So many marks have room for their names; of more the tooltips tell, and the table."""
+SMALLEST_TEXT: Final = 12
+SECONDS: Final = "seconds since the start of the measure phase"
+TIME_FROM, TIME_TO = "time_from", "time_to"
+"""Parameters of every chart over time: its first and its last second. The page sets them to zoom."""
 
 LEGEND: Final = alt.Legend(orient="top", columns=3)
 """Three short entries to a line fit a phone."""
@@ -27,7 +31,8 @@ LEGEND: Final = alt.Legend(orient="top", columns=3)
 class FigureSource:
     """One run as figures see it: the result, rows of gold tables (none of a missing one), and data that many share.
 
-    `marks` are spans of time in which something was done to the run, as `marks.marks_of` makes them.
+    `marks` are spans of time in which something was done to the run, as `marks.marks_of` makes them; `span` is the
+    first and the last second of the run, where that is known.
     """
 
     result: Result
@@ -35,6 +40,7 @@ class FigureSource:
     timeline: Sequence[Row]
     phases: Sequence[Row]
     marks: Sequence[Row] = ()
+    span: tuple[float, float] | None = None
 
     def rows(self, table: str, **wanted: Any) -> list[Row]:
         """The rows of a table that have these values."""
@@ -63,8 +69,7 @@ class Figure:
         """The Vega-Lite specification, without data."""
         if self.chart is None:
             return {}
-        spec: dict[str, Any] = self.chart.to_dict(validate=False)
-        return spec
+        return _framed(self.chart.to_dict(validate=False))
 
     def whole_spec(self) -> dict[str, Any]:
         """The Vega-Lite specification with its data in it."""
@@ -90,18 +95,60 @@ def rounded(value: float | None) -> float | None:
 
 def seconds_axis() -> alt.X:
     """The time of the run, measure phase from 0 on."""
-    return alt.X(
-        "s:Q",
-        title="seconds since the start of the measure phase",
-        axis=alt.Axis(grid=False),
-        scale=alt.Scale(nice=False),
-    )
+    return alt.X("s:Q", title=SECONDS, axis=alt.Axis(grid=False), scale=alt.Scale(nice=False))
 
 
 def over_phases(source: FigureSource, *marks: alt.Chart) -> alt.LayerChart:
-    """The marks over a shade of what is not measured, warm-up and drain, and over what was done to the run."""
-    shade = [spans(PHASES, "grey")] if source.phases else []
-    return alt.LayerChart(layer=[*shade, *_done(source.marks), *marks])
+    """The marks over the time of the run, the same in every figure, and behind them what was not measured.
+
+    Warm-up and drain are shaded and named, and so is what was done to the run. Nothing is drawn outside of the time.
+    """
+    chart = alt.LayerChart(layer=[*_phases(source.phases), *_done(source.marks), *marks])
+    if source.span is not None:
+        ends = zip((TIME_FROM, TIME_TO), source.span, strict=True)
+        known = [] if chart.params is alt.Undefined else chart.params
+        chart.params = [*known, *(alt.VariableParameter(name=name, value=second) for name, second in ends)]
+    return chart
+
+
+def _framed(spec: dict[str, Any]) -> dict[str, Any]:
+    """The chart with its time from the first second to the last, where it has these, and nothing drawn beyond them."""
+    if not any(param["name"] == TIME_FROM for param in spec.get("params", ())):
+        return spec
+    ends = {"domainMin": {"expr": TIME_FROM}, "domainMax": {"expr": TIME_TO}}
+    return {**spec, "layer": [_clipped(layer, ends) for layer in spec["layer"]]}
+
+
+def _clipped(layer: dict[str, Any], ends: Mapping[str, Any]) -> dict[str, Any]:
+    mark = layer["mark"] if isinstance(layer["mark"], dict) else {"type": layer["mark"]}
+    encoding = dict(layer["encoding"])
+    if "field" in encoding.get("x", {}):
+        encoding["x"] = {**encoding["x"], "scale": {**encoding["x"].get("scale", {}), **ends}}
+    return {**layer, "mark": {**mark, "clip": True}, "encoding": encoding}
+
+
+def _phases(phases: Sequence[Row]) -> list[alt.Chart]:
+    """Shades of warm-up and drain with their names, at the outer edges of the time."""
+    if not phases:
+        return []
+    named = [phase for phase in phases if phase["to"] - phase["from"] >= NAMED_FROM_S]
+    return [spans(PHASES, "grey"), *(_phase_name(*_PHASE_NAMES[phase["phase"]], phase["phase"]) for phase in named)]
+
+
+def _phase_name(words: str, edge: str, align: Any, inside: int, phase: str) -> alt.Chart:
+    row = alt.Chart(alt.NamedData(PHASES)).transform_filter(alt.FieldEqualPredicate(field="phase", equal=phase))
+    text: alt.Chart = row.mark_text(align=align, dx=inside, **_NAME)
+    return text.encode(alt.X(f"{edge}:Q", scale=alt.Scale(nice=False)), text=alt.value(words), y=alt.value(1))
+
+
+NAMED_FROM_S: Final = 1.0
+"""A phase that is shorter has no room for its name, however long the run is."""
+_PHASE_NAMES: Final = {"warmup": ("warm-up", "from", "left", 4), "drain": ("drain", "to", "right", -4)}
+_NAME: Final[Mapping[str, Any]] = {
+    "baseline": "top", "fontSize": SMALLEST_TEXT, "color": INK, "opacity": 0.75, "tooltip": False,
+}  # fmt: skip
+_NAMES_BEGIN: Final = 16
+"""Names of what was done stand below those of phases."""
 
 
 def _done(marks: Sequence[Row]) -> list[alt.Chart]:
@@ -111,8 +158,8 @@ def _done(marks: Sequence[Row]) -> list[alt.Chart]:
     tips = [tip("what"), tip("from", "from second"), tip("to", "to second")]
     begin = alt.Chart(alt.NamedData(MARKS)).encode(alt.X("from:Q", scale=alt.Scale(nice=False)))
     line = begin.mark_rule(color=COLORS["orange"], strokeDash=[2, 2]).encode(tooltip=tips)
-    name = begin.mark_text(align="left", baseline="top", dx=3, fontSize=10, color=COLORS["orange"], tooltip=False)
-    names = [name.encode(alt.Text("what:N"), y=alt.value(1))] if len(marks) <= MOST_NAMED else []
+    name = begin.mark_text(align="left", dx=3, **_NAME)
+    names = [name.encode(alt.Text("what:N"), y=alt.value(_NAMES_BEGIN))] if len(marks) <= MOST_NAMED else []
     return [spans(MARKS, "orange", tips), line, *names]
 
 

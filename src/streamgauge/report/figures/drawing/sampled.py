@@ -9,6 +9,7 @@ import altair as alt
 from streamgauge.domain.text.numbers import whole
 from streamgauge.report.figures.drawing.figure import (
     LEGEND,
+    SMALLEST_TEXT,
     FigureSource,
     Row,
     faded,
@@ -21,7 +22,7 @@ from streamgauge.report.figures.drawing.figure import (
     spans,
     tip,
 )
-from streamgauge.report.figures.drawing.theme import COLORS
+from streamgauge.report.figures.drawing.theme import COLORS, INK
 
 HEIGHT: Final = 240
 MOST_POINTS: Final = 600
@@ -116,7 +117,7 @@ def sampled(
     dashes = [alt.StrokeDash("series:N", scale=dash, sort=None, title=None, legend=LEGEND)] if dashed else []
     marks = (
         alt.Chart(alt.NamedData(data))
-        .mark_line(interpolate="step-before" if of_intervals else "linear")
+        .mark_line(interpolate="step-before" if of_intervals else "linear", strokeCap="round")
         .encode(
             seconds_axis(),
             y,
@@ -141,7 +142,7 @@ def limit_marks(data: str, limits: Sequence[Row]) -> list[alt.Chart]:
         return []
     across = alt.Chart(alt.NamedData(data)).encode(alt.Y("limit:Q"))
     line = across.mark_rule(color=COLORS["red"], strokeDash=[6, 3]).encode(tooltip=[tip("what"), tip("limit")])
-    text = across.mark_text(align="right", dy=-6, fontSize=10, color=COLORS["red"], tooltip=False)
+    text = across.mark_text(align="right", dx=-4, dy=-7, fontSize=SMALLEST_TEXT, color=INK, tooltip=False)
     return [line, text.encode(alt.Text("what:N"), x=alt.value("width"))]
 
 

@@ -32,16 +32,32 @@ def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> FigureSour
     seconds, shades = timeline(result, tables.get("latency", ())), phases(result)
     known = [*(row["s"] for row in seconds), *(shade[edge] for shade in shades for edge in ("from", "to"))]
     marks = marks_of(tables.get("faults", ()), min(known, default=0.0), max(known, default=0.0))
-    return FigureSource(result, tables, seconds, shades, marks)
+    span = _span(result) or _ends(known)
+    return FigureSource(result, tables, seconds, shades, marks, span and (rounded(span[0]), rounded(span[1])))
+
+
+def _ends(seconds: Sequence[float]) -> tuple[float, float] | None:
+    """From the first to after the last second that has a row; None where there is none."""
+    return (min(seconds), max(seconds) + 1) if seconds else None
 
 
 def timeline(result: Result, latencies: Iterable[Row]) -> list[Row]:
     """One row for each second: `s`, rates, counts and latencies under the names that legends show."""
     late = {row["second"]: row for row in latencies if (row["metric"], row["scope"]) == ("schedule_delay", "window")}
-    edges = _edges(result)
-    rows = [_row(result, second, late.get(second.second, {}), edges) for second in result.timeline]
+    edges = _span(result) or ()
+    rows = _without_holes([_row(result, second, late.get(second.second, {}), edges) for second in result.timeline])
     step = seconds_per_point(len(rows))
     return [_merged(rows[at : at + step]) for at in range(0, len(rows), step)]
+
+
+def _without_holes(rows: Sequence[Row]) -> list[Row]:
+    """The rows, with one of nulls where the next second is not there: no line leads over what is not known."""
+    whole: list[Row] = []
+    for row in rows:
+        if whole and row["s"] > whole[-1]["s"] + 1:
+            whole.append(dict.fromkeys(row) | {"s": whole[-1]["s"] + 1})
+        whole.append(row)
+    return whole
 
 
 def seconds_per_point(seconds: int) -> int:
@@ -62,12 +78,12 @@ def phases(result: Result) -> list[Row]:
     ]
 
 
-def _edges(result: Result) -> tuple[float, ...]:
-    """From which second to which one the run lasted, as far as it is known; the seconds at its edges are cut."""
+def _span(result: Result) -> tuple[float, float] | None:
+    """From which second to which one the run lasted, where that is known; the seconds at its edges are cut."""
     phases = result.run.phases
     zero = next((phase.from_ns for phase in phases if phase.name == "measure"), None)
     if zero is None:
-        return ()
+        return None
     edges = [(edge - zero) / 1e9 for phase in phases for edge in (phase.from_ns, phase.to_ns)]
     return min(edges), max(edges)
 

@@ -1,0 +1,52 @@
+"""Markers of what may have caused a latency: pauses of collectors, and of producers by a policy."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import altair as alt
+
+from streamgauge.domain.text.numbers import milliseconds
+from streamgauge.report.figures.drawing.figure import FigureSource, Row, tip
+from streamgauge.report.figures.drawing.theme import INK
+
+CAUSES: Final = "causes"
+GC, PAUSED = "GC pause", "producers paused"
+_SHAPES: Final = {GC: "triangle-up", PAUSED: "square"}
+GC_FROM_MS: Final = 10.0
+"""Shorter pauses are no cause that one could see; the figure of the pauses has them all."""
+MOST_CAUSES: Final = 200
+"""Of more pauses of collectors than these, the longest are marked."""
+
+
+def collections(source: FigureSource) -> list[Row]:
+    """Rows {from, to, cause, what} of the pauses of the brokers' collectors, in the order of time."""
+    known = [row for row in source.rows("gc") if row["second"] is not None and row["pause_ms"] >= GC_FROM_MS]
+    longest = sorted(known, key=lambda row: -float(row["pause_ms"]))[:MOST_CAUSES]
+    return [_collection(row) for row in sorted(longest, key=lambda row: float(row["second"]))]
+
+
+def _collection(row: Row) -> Row:
+    # What is recorded is the end of a pause.
+    ended = row["second"]
+    what = f"{GC} of {row['process']}, {milliseconds(row['pause_ms'])}"
+    return {"from": round(ended - row["pause_ms"] / 1e3, 2), "to": round(ended, 2), "cause": GC, "what": what}
+
+
+def pauses_as_causes(spans: Sequence[Row]) -> list[Row]:
+    """Spans {from, to} in which a policy let no message go, as rows {from, to, cause, what}."""
+    return [{**span, "cause": PAUSED, "what": f"{PAUSED} by the policy"} for span in spans]
+
+
+def cause_marks(causes: Sequence[Row]) -> list[alt.Chart]:
+    """A sign on the time axis where each cause begins, and a bar for as long as it lasts."""
+    if not causes:
+        return []
+    known = [cause for cause in _SHAPES if any(row["cause"] == cause for row in causes)]
+    tips = [tip("what"), tip("from", "from second"), tip("to", "to second")]
+    x = alt.X("from:Q", scale=alt.Scale(nice=False))
+    base = alt.Chart(alt.NamedData(CAUSES)).encode(x, y=alt.value("height"), tooltip=tips)
+    bar = base.mark_rule(strokeWidth=4, color=INK, opacity=0.5).encode(alt.X2("to:Q"))
+    scale = alt.Scale(domain=known, range=[_SHAPES[cause] for cause in known])
+    shape = alt.Shape("cause:N", scale=scale, title=None, legend=alt.Legend(orient="top", symbolType=""))
+    sign = base.mark_point(filled=True, size=45, color=INK, opacity=0.8, yOffset=-7).encode(shape)
+    return [bar, sign]
