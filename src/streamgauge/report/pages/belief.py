@@ -69,6 +69,12 @@ def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
     return {"Believe": "; ".join(believe), "Not": "; ".join(doubt), "Because": _because(trust)}
 
 
+def doubted(trust: Mapping[str, FigureTrust], paths: Sequence[str]) -> str:
+    """What below one of these paths is not believed; empty where all of it is."""
+    here = {path: each for path, each in trust.items() if any(path.startswith(f"{begin}.") for begin in paths)}
+    return "; ".join(bad for name in _FAMILIES if (bad := _family(name, here)[1]))
+
+
 class Doubted(str):
     """A figure that is not believed, as text: every report strikes it out."""
 
