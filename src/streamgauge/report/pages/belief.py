@@ -72,7 +72,13 @@ def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
 def doubted(trust: Mapping[str, FigureTrust], paths: Sequence[str]) -> str:
     """What below one of these paths is not believed; empty where all of it is."""
     here = {path: each for path, each in trust.items() if any(path.startswith(f"{begin}.") for begin in paths)}
-    return "; ".join(bad for name in _FAMILIES if (bad := _family(name, here)[1]))
+    found = {words: _family(name, here) for name, words in _FAMILIES.items() if words}
+    part = [words for words, (good, bad) in found.items() if good and bad]
+    told = [
+        *(words for words, (good, bad) in found.items() if bad and not good),
+        *(f"part of {words}" for words in part),
+    ]
+    return listed(told)
 
 
 class Doubted(str):

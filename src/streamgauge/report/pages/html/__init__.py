@@ -10,7 +10,7 @@ import yaml
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from streamgauge.domain.text.numbers import facts
+from streamgauge.domain.text.numbers import facts, moment
 from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.pages import belief, details, passage, pressure, words
 from streamgauge.report.pages.html.cards import Card, cards
@@ -71,6 +71,7 @@ def _told(result: Result) -> dict[str, Any]:
     run, verdict = result.run, result.verdict
     latencies = words.latency_lines(result.latency, result.trust)
     return {
+        "created": moment(run.created),
         "ending": words.ending(run),
         "counted": words.checks_counted(verdict.checks),
         "troubled": words.troubled_checks(verdict.checks),

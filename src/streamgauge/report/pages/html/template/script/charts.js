@@ -95,7 +95,9 @@ function pageSpec(drawing, {scale, stacked, isLast}) {
 /** The look of charts; plots over time begin at the same place, so that one can be read below the other. */
 function lookOf(drawing) {
   const fixed = drawing.overTime ? {minExtent: Y_EXTENT, maxExtent: Y_EXTENT} : {};
-  return {...look, axisY: {...look.axisY, ...fixed}, line: {...look.line, strokeJoin: "round"}};
+  // A label at the very end would make its plot narrower than the others.
+  const flush = drawing.overTime ? {labelFlush: 14} : {};
+  return {...look, axisX: {...look.axisX, ...flush}, axisY: {...look.axisY, ...fixed}, line: {...look.line, strokeJoin: "round"}};
 }
 
 /** The entries of the legend of a chart: series with colour and dash, and signs with their shape. */

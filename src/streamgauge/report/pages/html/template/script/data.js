@@ -31,7 +31,7 @@ function rowsOf(name) {
 
 /** A number as people read it: few digits, thousands apart. */
 function shown(value) {
-  if (value === null || value === undefined) return "–";
+  if (value === null || value === undefined) return "-";
   if (typeof value !== "number") return String(value);
   return value.toLocaleString("en", {maximumSignificantDigits: Math.abs(value) >= 1000 ? 21 : 4, maximumFractionDigits: 3});
 }

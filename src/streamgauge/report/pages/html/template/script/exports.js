@@ -143,5 +143,5 @@ function savingOf(plot) {
   table.setAttribute("aria-expanded", String(all("[data-rows]", plot.figure).some(place => !place.hidden)));
   table.setAttribute("aria-label", `Table of ${title}`);
   table.addEventListener("click", () => toggleTables(plot, table));
-  return make("div", {className: "saving"}, ...buttons, table);
+  return [...buttons, table];
 }

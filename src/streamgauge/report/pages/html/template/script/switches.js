@@ -50,14 +50,14 @@ async function apply(plot, about) {
 }
 
 function showSwitches(plot) {
-  const place = the("[data-tools]", plot.figure);
+  const place = the("[data-switches]", plot.figure);
   place.replaceChildren(...Object.entries(offered(plot)).map(([about, options]) =>
     choiceOf(CHOICES[about].label, options, valueOf(plot, about, options), async value => {
       plot.own[about] = value;
       await apply(plot, about);
     })));
   for (const set of place.children) set.firstChild.classList.add("unseen");
-  place.append(savingOf(plot));
+  the("[data-saving]", plot.figure).replaceChildren(...savingOf(plot));
 }
 
 const SIGNS = {"triangle-up": "▲", square: "■", circle: "●", diamond: "◆", cross: "✚"};
