@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from playwright.sync_api import FloatRect, Page
 
+from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble.result import write_result
 from streamgauge.report.figures import catalogue
@@ -20,6 +21,8 @@ PLACES: Final[dict[str, Any]] = {
     "partition-load": "diagnostics",
 }  # fmt: skip
 """Where figures stand in these tests, whatever their sections are in the product."""
+WAIT_NS: Final = 4 * 10**9
+POLL_MS: Final = 20
 
 
 class Seen:
@@ -29,25 +32,33 @@ class Seen:
         self.page = page
         self.complaints: list[str] = []
         self.requests: list[str] = []
+        page.set_default_timeout(WAIT_NS / 1e6)
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
         page.goto(path.as_uri())
-        page.wait_for_function("document.documentElement.dataset.figures")
+        self.wait("document.documentElement.dataset.figures")
 
     def ask(self, script: str) -> Any:
         return self.page.evaluate(script)
 
+    def wait(self, condition: str) -> None:
+        """Wait until a condition holds. Playwright's own way needs `eval`, which the page forbids."""
+        deadline = monotonic_ns() + WAIT_NS
+        while not self.ask(condition):
+            assert monotonic_ns() < deadline, condition
+            self.page.wait_for_timeout(POLL_MS)
+
     def unfold(self) -> None:
         """Unfold all, and wait for the figures in it."""
         self.ask("document.querySelectorAll('main details').forEach(each => { each.open = true; })")
-        self.page.wait_for_function("[...document.querySelectorAll('[data-figure]')].every(each => each.dataset.drawn)")
+        self.wait("[...document.querySelectorAll('[data-figure]')].every(each => each.dataset.drawn)")
 
     def plot(self, name: str) -> FloatRect:
         """Where the plot of a figure is on the screen, which it is brought to."""
         place = self.page.locator(f"#{name} .chart")
         place.scroll_into_view_if_needed()
-        box = place.locator("svg .background").first.bounding_box()
+        box = place.locator("svg.marks .background").first.bounding_box()
         assert box is not None
         return box
 
@@ -66,6 +77,14 @@ class Seen:
 
 
 See = Callable[..., Seen]
+
+
+def phased(facts: dict[str, Any], _tables: object, drain_s: int = 0) -> None:
+    """A run that lasts from second -2 to second 10, with a warm-up; and with a drain after that."""
+    ends = {"warmup": (0, 2), "measure": (2, 12), "drain": (12, 12 + drain_s)}
+    facts["phases"] = [
+        {"name": name, "from_ns": begin * 10**9, "to_ns": end * 10**9} for name, (begin, end) in ends.items()
+    ]
 
 
 def figures_of(folder: RunFolder) -> Sequence[Figure]:

@@ -57,7 +57,7 @@ DRAWN = """[...document.querySelectorAll("[data-figure]")].map(place => ({
   drawn: place.dataset.drawn,
   marks: [...place.querySelectorAll(".role-mark path, .role-mark line, .role-mark rect")]
     .filter(mark => { const box = mark.getBBox(); return box.width + box.height > 5; }).length,
-  share: (place.querySelector("svg")?.getBoundingClientRect().width ?? 0) / place.getBoundingClientRect().width,
+  share: (place.querySelector("svg.marks")?.getBoundingClientRect().width ?? 0) / place.getBoundingClientRect().width,
 }))"""
 
 
@@ -124,12 +124,13 @@ def test_lag_backpressure_and_recovery_are_drawn(make: Make, see: See, policy: A
         assert figure["share"] <= 1, figure
         assert name in PANELS or figure["share"] > 0.95, figure
     texts = {
-        name: seen.ask(f"document.querySelector('#{name} svg').textContent") for name in ("lag", "rates", "latency")
+        name: seen.ask(f"document.querySelector('#{name} svg.marks').textContent")
+        for name in ("lag", "rates", "latency")
     }
     assert ("limit 5,000" in texts["lag"]) == (policy is credited)
     assert ("max_lag 3,000" in texts["lag"]) == (policy is hysteresis)
     assert all("pause consumer-0 and consumer-1" in text for text in texts.values())
-    assert "not drained by the end" in seen.ask("document.querySelector('#recovery svg').textContent")
+    assert "not drained by the end" in seen.ask("document.querySelector('#recovery svg.marks').textContent")
     assert seen.ask("window.evil") is None
     assert seen.complaints == []
     assert seen.requests == [path.as_uri()]

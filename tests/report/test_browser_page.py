@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from tests.report.conftest import Make, changed, faulty
-from tests.report.seen import See, Seen, report
+from tests.report.seen import See, Seen, phased, report
 
 from streamgauge.report.figures.drawing.figure import Figure
 
 pytestmark = pytest.mark.e2e
 
 WCAG = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
-LINES = "[...document.querySelectorAll('#latency .canvas .role-mark path')]"
+LINES = "[...document.querySelectorAll('#latency .canvas .mark-line path')]"
 SERIES = f"{LINES}.filter(each => each.getBBox().width > 50).length"
 
 
@@ -27,7 +27,7 @@ def folding(figure: Figure) -> Figure:
 @pytest.fixture(scope="module", name="path")
 def _path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a run with faults."""
-    return report(changed(tmp_path_factory.mktemp("page") / "run", faulty), folding)
+    return report(changed(tmp_path_factory.mktemp("page") / "run", faulty, phased), folding)
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -60,7 +60,7 @@ def test_contents_stay_in_sight_and_lead_to_their_parts(path: Path, see: See) ->
     assert {"overview", "latencies", "diagnostics", "configuration", "repeat"} <= set(targets)
     assert all(seen.ask(f"document.getElementById('{target}') !== null") for target in targets)
     seen.page.locator(".side nav a", has_text="Latency").click()
-    seen.page.wait_for_function("document.querySelector('.side [aria-current]')?.hash === '#latencies'")
+    seen.wait("document.querySelector('.side [aria-current]')?.hash === '#latencies'")
     assert seen.page.locator(".side nav").is_visible()
     box = seen.page.locator(".side nav").bounding_box()
     assert box is not None
@@ -89,12 +89,12 @@ def test_each_part_and_each_figure_has_a_link_to_itself(path: Path, see: See) ->
     assert missing == []
     again = see(path)
     again.ask("location.hash = '#schedule_delay'")
-    again.page.wait_for_function("document.querySelector('#schedule_delay [data-drawn]')")
-    assert again.page.locator("#schedule_delay svg").is_visible()
+    again.wait("document.querySelector('#schedule_delay [data-drawn]')")
+    assert again.page.locator("#schedule_delay svg.marks").is_visible()
 
 
 def choose(seen: Seen, within: str, option: str) -> None:
-    seen.page.locator(within).get_by_text(option, exact=True).click()
+    seen.page.locator(within).get_by_role("radio", name=option, exact=True).check()
 
 
 def test_switches_choose_series_of_one_figure_and_of_all(path: Path, see: See) -> None:
@@ -102,10 +102,10 @@ def test_switches_choose_series_of_one_figure_and_of_all(path: Path, see: See) -
     seen = see(path)
     assert seen.ask(SERIES) == 6
     choose(seen, "#latency .switches", "service")
-    seen.page.wait_for_function(f"{SERIES} === 3")
+    seen.wait(f"{SERIES} === 3")
     assert "response p50" in seen.page.locator("#latency .entry.off").all_inner_texts()
     choose(seen, "#controls", "response")
-    seen.page.wait_for_function("document.querySelectorAll('#percentiles .entry.off').length === 2")
+    seen.wait("document.querySelectorAll('#percentiles .entry.off').length === 2")
     assert seen.page.locator("#latency .entry.off").all_inner_texts() == ["service p50", "service p99", "service max"]
     assert seen.complaints == []
 
@@ -115,7 +115,7 @@ def test_the_latency_over_time_is_that_of_another_path_at_a_switch(path: Path, s
     seen = see(path)
     button = seen.page.get_by_role("button", name="CSV: save End-to-end latency")
     choose(seen, "#latency .switches", "ack")
-    seen.page.wait_for_function("document.querySelectorAll('#latency .canvas').length === 1")
+    seen.wait("document.querySelectorAll('#latency .canvas').length === 1")
     with seen.page.expect_download() as download:
         button.click()
     assert download.value.suggested_filename == "ack-latency.csv"
@@ -124,10 +124,10 @@ def test_the_latency_over_time_is_that_of_another_path_at_a_switch(path: Path, s
 def test_scales_are_linear_or_logarithmic(path: Path, see: See) -> None:
     """The same values lie elsewhere; a figure of bars has no such switch."""
     seen = see(path)
-    labels = "document.querySelector('#latency svg').textContent"
+    labels = "document.querySelector('#latency svg.marks').textContent"
     before = seen.ask(labels)
     choose(seen, "#latency .switches", "linear")
-    seen.page.wait_for_function(f"{labels} !== {before!r}")
+    seen.wait(f"{labels} !== {before!r}")
     assert "0" in seen.ask(
         "[...document.querySelectorAll('#latency .role-axis-label text')].map(each => each.textContent)"
     )
@@ -140,12 +140,12 @@ def test_a_click_into_the_legend_isolates_a_series(path: Path, see: See) -> None
     seen = see(path)
     entry = seen.page.locator("#latency .legend").get_by_role("button", name="response p99")
     entry.click()
-    seen.page.wait_for_function(f"{SERIES} === 1")
+    seen.wait(f"{SERIES} === 1")
     assert entry.get_attribute("aria-pressed") == "true"
     seen.page.locator("#latency .legend").get_by_role("button", name="service max").click(modifiers=["Shift"])
-    seen.page.wait_for_function(f"{SERIES} === 2")
+    seen.wait(f"{SERIES} === 2")
     entry.click()
-    seen.page.wait_for_function(f"{SERIES} === 6")
+    seen.wait(f"{SERIES} === 6")
 
 
 def test_colours_are_chosen_in_the_page_alone(path: Path, see: See) -> None:
@@ -192,7 +192,7 @@ def test_what_is_saved_is_what_is_chosen(path: Path, see: See) -> None:
     """Only the series that are shown, in file and legend."""
     seen = see(path)
     choose(seen, "#latency .switches", "service")
-    seen.page.wait_for_function(f"{SERIES} === 3")
+    seen.wait(f"{SERIES} === 3")
     svg = saved(seen, "latency", "SVG").decode()
     assert "service p99" in svg
     assert "response p99" not in svg
@@ -218,8 +218,8 @@ def test_a_figure_that_would_say_nothing_is_a_sentence(path: Path, see: See) -> 
     line = seen.page.locator("details#partition-load")
     assert line.inner_text().startswith("Load by partition: every partition had the same")
     line.locator("summary").click()
-    seen.page.wait_for_function("document.querySelector('#partition-load [data-drawn]')")
-    assert line.locator("svg").first.is_visible()
+    seen.wait("document.querySelector('#partition-load [data-drawn]')")
+    assert line.locator("svg.marks").is_visible()
 
 
 def test_a_printed_page_has_figures_and_no_controls(path: Path, see: See) -> None:
@@ -230,7 +230,7 @@ def test_a_printed_page_has_figures_and_no_controls(path: Path, see: See) -> Non
     assert seen.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not seen.page.locator(".side").is_visible()
     assert not seen.page.locator("#rates .saving").is_visible()
-    assert seen.page.locator("#rates svg").first.is_visible()
+    assert seen.page.locator("#rates svg.marks").is_visible()
     assert seen.page.pdf().startswith(b"%PDF")
 
 

@@ -1,11 +1,12 @@
 """Figures over time in a browser: one crosshair and one zoom for all of them, and a tooltip wherever one points."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.report.conftest import Make, changed, faulty
-from tests.report.seen import See, Seen, report
+from tests.report.seen import See, Seen, phased, report
 
 pytestmark = pytest.mark.e2e
 
@@ -15,7 +16,7 @@ OVER_TIME = ["rates", "latency", "lag", "cpu"]
 @pytest.fixture(scope="module", name="path")
 def _path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a run with faults."""
-    return report(changed(tmp_path_factory.mktemp("time") / "run", faulty))
+    return report(changed(tmp_path_factory.mktemp("time") / "run", faulty, phased))
 
 
 def crosses(seen: Seen) -> dict[str, float]:
@@ -35,15 +36,16 @@ def tip(seen: Seen) -> str:
 
 
 def domains(seen: Seen) -> dict[str, Any]:
-    """The first and the last label of each time axis that has labels."""
+    """The least and the largest label of each time axis that has labels."""
     seconds = "seconds since the start"
     found: dict[str, Any] = seen.ask(
         f"""Object.fromEntries([...document.querySelectorAll("figure:has([data-drawn])")]
-            .filter(each => each.querySelector("svg").textContent.includes("{seconds}"))
+            .filter(each => each.querySelector("svg.marks").textContent.includes("{seconds}"))
             .map(each => {{
               const labels = [...each.querySelectorAll(".role-axis-label")][0].querySelectorAll("text");
               const shown = [...labels].filter(label => label.style.opacity !== "0" && label.textContent);
-              return [each.id, [shown[0].textContent, shown.at(-1).textContent]];
+              const seconds = shown.map(label => Number(label.textContent.replace("\u2212", "-")));
+              return [each.id, [Math.min(...seconds), Math.max(...seconds)]];
             }}))"""
     )
     return found
@@ -93,17 +95,17 @@ def test_what_is_dragged_over_is_shown_in_all_figures(path: Path, see: See) -> N
     """The time axes of all, also of those that are drawn later; a double click shows the whole run again."""
     seen = see(path)
     before = domains(seen)
-    assert before["ack-latency"] == ["-2", "10"]
+    assert before["ack-latency"] == [-2, 10]
     seen.drag("rates", 4 / 12, 9 / 12)
-    seen.page.wait_for_function("document.documentElement.dataset.zoom")
-    assert domains(seen)["ack-latency"] == ["2", "7"]
+    seen.wait("document.documentElement.dataset.zoom")
+    assert domains(seen)["ack-latency"] == [2, 7]
     assert seen.page.locator("#zoomed").inner_text().startswith("Seconds 2 to 7")
     seen.unfold()
-    assert domains(seen)["schedule_delay"] == ["2", "7"]
+    assert domains(seen)["schedule_delay"] == [2, 7]
     box = seen.plot("latency")
     seen.page.mouse.dblclick(box["x"] + 100, box["y"] + 50)
-    seen.page.wait_for_function("!document.documentElement.dataset.zoom")
-    assert domains(seen)["ack-latency"] == ["-2", "10"]
+    seen.wait("!document.documentElement.dataset.zoom")
+    assert domains(seen)["ack-latency"] == [-2, 10]
     assert not seen.page.locator("#zoomed").is_visible()
 
 
@@ -111,7 +113,7 @@ def test_nothing_is_drawn_outside_of_a_zoomed_plot(path: Path, see: See) -> None
     """Lines and shades end at its edges."""
     seen = see(path)
     seen.drag("rates", 4 / 12, 9 / 12)
-    seen.page.wait_for_function("document.documentElement.dataset.zoom")
+    seen.wait("document.documentElement.dataset.zoom")
     assert seen.ask("document.querySelectorAll('#rates svg [clip-path]').length") > 0
 
 
@@ -128,25 +130,18 @@ def test_keys_do_what_a_pointer_does(path: Path, see: See) -> None:
     chart.press("Home")
     for key in ("ArrowRight", "ArrowRight", "Enter", "ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
         chart.press(key)
-    seen.page.wait_for_function("document.documentElement.dataset.zoom")
+    seen.wait("document.documentElement.dataset.zoom")
     assert seen.ask("document.documentElement.dataset.zoom") == "0 3"
     chart.press("Escape")
-    seen.page.wait_for_function("!document.documentElement.dataset.zoom")
+    seen.wait("!document.documentElement.dataset.zoom")
     assert seen.complaints == []
 
 
 def test_phases_are_named_and_the_plots_begin_below_each_other(make: Make, see: See) -> None:
     """Warm-up and drain by their names, above the plot, also where only a part of them is shown."""
 
-    def phased(facts: dict[str, Any], _tables: object) -> None:
-        second = 10**9
-        facts["phases"] = [
-            {"name": name, "from_ns": begin * second, "to_ns": end * second}
-            for name, begin, end in (("warmup", 0, 2), ("measure", 2, 12), ("drain", 12, 14))
-        ]
-
-    seen = see(report(make(faulty, phased)))
-    texts = seen.ask("document.querySelector('#rates svg').textContent")
+    seen = see(report(make(faulty, partial(phased, drain_s=2))))
+    texts = seen.ask("document.querySelector('#rates svg.marks').textContent")
     assert "warm-up" in texts
     assert "drain" in texts
     lefts = [round(seen.plot(name)["x"]) for name in OVER_TIME]

@@ -124,8 +124,10 @@ def _clipped(layer: dict[str, Any], ends: Mapping[str, Any]) -> dict[str, Any]:
     # Names of phases stand above the plot.
     clip = mark.get("baseline") != "bottom"
     encoding = dict(layer["encoding"])
-    if "field" in encoding.get("x", {}):
-        encoding["x"] = {**encoding["x"], "scale": {**encoding["x"].get("scale", {}), **ends, "padding": 0}}
+    x = encoding.get("x", {})
+    if "field" in x:
+        axis = {"axis": {**x["axis"], "tickMinStep": 1}} if x.get("axis") else {}
+        encoding["x"] = {**x, **axis, "scale": {**x.get("scale", {}), **ends, "padding": 0}}
     return {**layer, "mark": {**mark, "clip": clip}, "encoding": encoding}
 
 
@@ -138,10 +140,12 @@ def _phases(phases: Sequence[Row]) -> list[alt.Chart]:
 
 
 def _phase_name(phase: str, words: str, align: Any, edge: str) -> alt.Chart:
-    inside = f"datum.phase === '{phase}' && datum.to > {TIME_FROM} && datum.from < {TIME_TO}"
-    row = alt.Chart(alt.NamedData(PHASES)).transform_filter(inside).transform_calculate(edge=edge)
-    text: alt.Chart = row.mark_text(align=align, **{**_NAME, "baseline": "bottom", "dy": -2})
-    return text.encode(alt.X("edge:Q", scale=alt.Scale(nice=False)), text=alt.value(words), y=alt.value(0))
+    label = f"datum.to > {TIME_FROM} && datum.from < {TIME_TO} ? '{words}' : ''"
+    row = alt.Chart(alt.NamedData(PHASES)).transform_filter(alt.FieldEqualPredicate(field="phase", equal=phase))
+    text: alt.Chart = row.transform_calculate(edge=edge, label=label).mark_text(
+        align=align, **{**_NAME, "baseline": "bottom", "dy": -2}
+    )
+    return text.encode(alt.X("edge:Q", scale=alt.Scale(nice=False)), text=alt.Text("label:N"), y=alt.value(0))
 
 
 NAMED_FROM_S: Final = 1.0
