@@ -5,7 +5,7 @@
 
 const LOGARITHMIC = new Set(["log", "symlog"]);
 const STACK_HEIGHT = 150;
-const Y_EXTENT = 52;
+const Y_EXTENT = 60;
 // Labels of logarithmic axes; those outside of a scale are left out by it.
 const LOG_TICKS = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap(power => [1, 2, 5].map(each => each * 10 ** power));
 
@@ -17,8 +17,8 @@ const unitsOf = spec => spec.layer ? spec.layer.flatMap(unitsOf) : [spec];
 
 const markOf = unit => typeof unit.mark === "string" ? unit.mark : unit.mark.type;
 const isNumbers = channel => channel?.field !== undefined && channel.type === "quantitative";
-const hasEntries = channel => channel?.field !== undefined && Array.isArray(channel.scale?.domain)
-  && Array.isArray(channel.scale?.range);
+const hasEntries = channel => channel?.field !== undefined && channel.type !== "quantitative"
+  && Array.isArray(channel.scale?.domain) && Array.isArray(channel.scale?.range);
 
 /** Whether the values of a chart may be drawn on either scale: lines, points and lines across, but no bars. */
 function canChangeScale(spec) {
@@ -60,6 +60,8 @@ function takeOver(spec) {
     unit.name = `part${at}`;
     known.set(`part${at}_marks`, {...encoding, color, mark: markOf(unit), tips: encoding.tooltip, data: unit.data?.name});
     delete encoding.tooltip;
+    // The library knows no dashes of areas, and would complain.
+    if (markOf(unit) === "area") delete encoding.strokeDash;
     if (encoding.opacity?.condition) delete encoding.opacity;
     for (const channel of ["color", "strokeDash", "shape"])
       if (hasEntries(encoding[channel])) encoding[channel].legend = null;
