@@ -17,8 +17,11 @@ from streamgauge.result import Result
 
 BEHIND: Final = (PHASES, MARKS, CAUSES)
 """Data that are drawn behind many figures; no figure has them as its table."""
-VARIANTS: Final = {"latency": {"path": {"ack": "ack-latency"}}}
-"""Figures that take the place of another at a switch."""
+VARIANTS: Final = {
+    "latency": {"path": {"ack": "ack-latency"}},
+    "cpu": {"group": {"worker": "cpu-processes"}},
+}
+"""Figures that take the place of another at a switch, as far as the report has them."""
 _ABOUT: Final[Mapping[str, Sequence[str]]] = {
     "rates": ("throughput",),
     "latency": ("latency.end_to_end",),

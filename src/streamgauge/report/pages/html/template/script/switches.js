@@ -27,8 +27,9 @@ function offered(plot) {
   const found = {};
   const variants = drawings[plot.name].variants ?? {};
   for (const about of ["kind", "path"]) if (plot.has(about)) found[about] = CHOICES[about].options;
-  if (variants.path) found.path = {"end-to-end": "end to end", ack: "ack"};
-  if (variants.group) found.group = {role: "role", worker: "worker"};
+  const there = about => Object.values(variants[about] ?? {}).some(other => drawings[other]);
+  if (there("path")) found.path = {"end-to-end": "end to end", ack: "ack"};
+  if (there("group")) found.group = {role: "role", worker: "worker"};
   if (canChangeScale(plot.drawing.spec)) found.scale = {linear: "linear", logarithmic: "log"};
   return found;
 }
