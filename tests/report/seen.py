@@ -1,6 +1,6 @@
 """Reports in a real browser: how tests make them, open them, and look at what is drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +21,7 @@ PLACES: Final[dict[str, Any]] = {
     "partition-load": "diagnostics",
 }  # fmt: skip
 """Where figures stand in these tests, whatever their sections are in the product."""
-WAIT_NS: Final = 4 * 10**9
+WAIT_NS: Final = 30 * 10**9
 POLL_MS: Final = 20
 
 
@@ -87,12 +87,10 @@ def phased(facts: dict[str, Any], _tables: object, drain_s: int = 0) -> None:
     ]
 
 
-def figures_of(folder: RunFolder) -> Sequence[Figure]:
-    figures = catalogue.figures(write_result(folder), tables_of(folder, print))
-    return [replace(figure, section=PLACES.get(figure.name, figure.section)) for figure in figures]
-
-
 def report(folder: RunFolder, change: Callable[[Figure], Figure] = lambda figure: figure) -> Path:
     """The report of a run, with its figures as `change` makes them."""
-    folder.report.write_text(to_html(write_result(folder), [change(figure) for figure in figures_of(folder)]))
+    result = write_result(folder)
+    figures = catalogue.figures(result, tables_of(folder, print))
+    figures = [replace(figure, section=PLACES.get(figure.name, figure.section)) for figure in figures]
+    folder.report.write_text(to_html(result, [change(figure) for figure in figures]))
     return folder.report

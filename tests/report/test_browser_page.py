@@ -199,16 +199,16 @@ def test_what_is_saved_is_what_is_chosen(path: Path, see: See) -> None:
     assert "response p99" not in svg
 
 
-def late(_facts: Any, tables: Any) -> None:
-    tables["schedule_delay"] = [{**row, "p99_ms": 400.0, "max_ms": 900.0} for row in tables["schedule_delay"]]
+def busy(_facts: Any, tables: Any) -> None:
+    tables["resources"] = [{**row, "idle_share": 0.0} for row in tables["resources"]]
 
 
-@pytest.mark.parametrize("change", [None, late])
+@pytest.mark.parametrize("change", [None, busy])
 def test_diagnostics_are_folded_unless_a_check_of_theirs_did_not_pass(make: Make, see: See, change: Any) -> None:
     """Nothing is drawn that is not seen."""
     seen = see(report(make(*filter(None, [change]))))
     is_open = seen.ask("document.querySelector('#diagnostics details').open")
-    assert is_open == (change is late)
+    assert is_open == (change is busy)
     assert seen.ask("document.querySelector('#schedule_delay [data-figure]').dataset.drawn === 'yes'") == is_open
 
 
