@@ -8,7 +8,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from tools.browser import browser
 
 PICTURE: Final = Path(__file__).parents[1] / "docs" / "images" / "report.png"
-WIDTH: Final = 1280
+WIDTH: Final = 1100
 MOST_BYTES: Final = 250_000
 MARGIN: Final = 16
 

@@ -29,11 +29,14 @@ function rowsOf(name) {
   return figure ? rows(figure, name) : [];
 }
 
+// Made once: a formatter takes longer to make than to use.
+const few = new Intl.NumberFormat("en", {maximumSignificantDigits: 4}), large = new Intl.NumberFormat("en", {maximumFractionDigits: 0});
+
 /** A number as people read it: few digits, thousands apart. */
 function shown(value) {
   if (value === null || value === undefined) return "-";
   if (typeof value !== "number") return String(value);
-  return value.toLocaleString("en", {maximumSignificantDigits: Math.abs(value) >= 1000 ? 21 : 4, maximumFractionDigits: 3});
+  return (Math.abs(value) >= 1000 ? large : few).format(value);
 }
 
 /** The index of the value of a sorted list that is nearest to the wanted one. */

@@ -111,6 +111,8 @@ class Plot {
     this.width = this.view.width();
     this.height = this.view.height();
     this.scale = this.scaleOf("x");
+    // Set here and not at each move: a height means a new layout.
+    this.cross.style.height = `${this.height}px`;
   }
 
   scaleOf(name) {

@@ -24,9 +24,7 @@ const timePlots = () => drawnPlots().filter(plot => plot.isOverTime);
 function cross(plot, key) {
   const x = plot.pixel(key), within = x >= -0.5 && x <= plot.width + 0.5;
   plot.cross.hidden = plot.isDown || !within;
-  if (plot.cross.hidden) return;
-  plot.cross.style.height = `${plot.height}px`;
-  plot.cross.style.transform = `translate(${plot.left + x}px, ${plot.top}px)`;
+  if (!plot.cross.hidden) plot.cross.style.transform = `translate(${plot.left + x}px, ${plot.top}px)`;
 }
 
 function hideAll() {
