@@ -15,6 +15,7 @@ from streamgauge.domain.folder.facts import RunFolder
 MB = 1e6
 BARS = "at most 15 s for the report, 5 s more with --figures, 4 MB of report.html, 2 s in the browser, 50 ms a move"
 MOVES = 100
+SETTLED_MS = 500
 
 WATCH = """new MutationObserver(() => requestAnimationFrame(() => setTimeout(() => {
   window.drawnAfterMs = performance.now();
@@ -92,6 +93,8 @@ def _moved(page: Page) -> float:
     box = place.bounding_box()
     if box is None:
         raise SystemExit("the figure of the latency is not there")
+    # Nobody points at a figure before the page has come to rest where they scrolled to.
+    page.wait_for_timeout(SETTLED_MS)
     page.evaluate(LISTEN)
     for move in range(MOVES):
         page.mouse.move(box["x"] + box["width"] * (0.1 + 0.8 * move / MOVES), box["y"] + box["height"] / 2)

@@ -45,6 +45,8 @@ class Plot {
     this.embedded = await vegaEmbed(canvas, {...spec, datasets}, options);
     this.view = this.embedded.view;
     the("svg", canvas).setAttribute("aria-hidden", "true");
+    // To find what of a drawing lies below the pointer takes long, and nobody wants to know but figures of panels.
+    canvas.style.pointerEvents = parts.size ? "none" : "";
     this.parts = parts;
     this.entries = entriesOf(parts);
     this.series = this.entries.filter(each => each.color).map(each => each.name);
