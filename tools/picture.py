@@ -12,11 +12,9 @@ WIDTH: Final = 1100
 MOST_BYTES: Final = 250_000
 MARGIN: Final = 16
 
-_END: Final = """() => {
-  for (const details of document.querySelectorAll("details")) details.style.display = "none";
-  return document.querySelectorAll("figure")[1].getBoundingClientRect().bottom + scrollY;
-}"""
-"""Hides the tables below figures and returns the bottom of the second figure."""
+POLL_MS: Final = 20
+_END: Final = """() => document.querySelectorAll("figure")[1].getBoundingClientRect().bottom + scrollY"""
+"""Returns the bottom of the second figure."""
 
 
 def picture(folder: RunFolder, to: Path) -> None:
@@ -24,7 +22,9 @@ def picture(folder: RunFolder, to: Path) -> None:
     with browser() as started:
         page = started.new_page(viewport={"width": WIDTH, "height": 2_000}, color_scheme="light")
         page.goto(folder.report.resolve().as_uri())
-        page.wait_for_function("document.documentElement.dataset.figures")
+        # Playwright's own way to wait needs `eval`, which the page forbids.
+        while not page.evaluate("document.documentElement.dataset.figures"):
+            page.wait_for_timeout(POLL_MS)
         height = page.evaluate(_END) + MARGIN
         to.parent.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=to, full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from streamgauge.pipeline.metrics.aggregates.curves import HEAT_COLUMNS
 
 from streamgauge.delivery.rows import MeasureSpan
 from streamgauge.domain.events import LAG
+from streamgauge.pipeline.metrics.aggregates.curves import HEAT_COLUMNS
 from streamgauge.pipeline.pressure import lag
 from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span

@@ -1,7 +1,7 @@
 """A small run folder, made by hand: what a short healthy run of `baseline` leaves, to be made worse by the tests."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -453,6 +453,33 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
         return {figure.name: figure for figure in catalogue.figures(assemble(folder), tables_of(folder, print))}
 
     return figures_of
+
+
+@pytest.fixture(scope="module", name="browser")
+def _browser() -> Iterator[Any]:
+    """Debian's chromium, or what is like it."""
+    # Only tests that look at a page need one.
+    from tools.browser import browser
+
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def see(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens a report at a width, in light or dark."""
+    from tests.report.seen import Seen
+
+    pages: list[Any] = []
+
+    def open_page(path: Path, *, width: int = 1100, dark: bool = False) -> Seen:
+        scheme = "dark" if dark else "light"
+        pages.append(browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme))
+        return Seen(pages[-1], path)
+
+    yield open_page
+    for page in pages:
+        page.close()
 
 
 def told(folder: RunFolder) -> dict[str, Any]:

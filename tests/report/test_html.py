@@ -15,6 +15,7 @@ from streamgauge.report.figures.catalogue import figures
 from streamgauge.report.pages import html
 from streamgauge.report.pages.html import cards, to_html
 from streamgauge.report.publish import tables_of
+from streamgauge.result.model.verdict import CheckResult
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -66,12 +67,14 @@ def report(folder: RunFolder) -> str:
     return to_html(result, figures(result, tables_of(folder, print)))
 
 
-def test_the_verdict_comes_first_then_the_summary_then_figures_then_configuration(plain: str) -> None:
-    """In the order in which they are read."""
+def test_the_verdict_comes_first_then_the_summary_then_figures_then_how_to_repeat_it(plain: str) -> None:
+    """In the order in which they are read; the checks that did not pass stand below the verdict."""
+    order = ["verdict", "summary", "deliveries", "diagnostics", "checks", "configuration", "machine", "repeat"]
+    assert re.findall(r'<(?:section|header) id="(\w+)"', plain) == order
     text = Page(plain).text
-    order = ["VALID baseline", "checks: ", "Throughput, received", "Summary", "Figures", "Rates over time"]
-    order += ["Resources", "Checks Check", "Configuration", "partitions: 12", "Machine and versions", "3.11.7"]
-    found = [text.index(word) for word in order]
+    words = ["VALID baseline", "checks: ", "Throughput, received", "Latency, ms", "delivered once.", "Rates over time"]
+    words += ["Check of status", "partitions: 12", "3.11.7", "The command of this run: streamgauge run baseline"]
+    found = [text.index(word) for word in words]
     assert found == sorted(found)
 
 
@@ -104,7 +107,7 @@ def test_nothing_is_asked_of_any_network(plain: str) -> None:
     """No address is loaded, and a policy in the page forbids it besides."""
     page = Page(plain)
     assert not [value for name, value in page.attributes if name in {"src", "srcset"}]
-    assert [value for name, value in page.attributes if name == "href"] == ["data:,"]
+    assert {(value or "")[:1] for name, value in page.attributes if name == "href"} == {"#", "d"}
     policy = next(value or "" for name, value in page.attributes if (value or "").startswith("default-src"))
     assert policy.startswith("default-src 'none';")
 
@@ -112,10 +115,10 @@ def test_nothing_is_asked_of_any_network(plain: str) -> None:
 def test_data_are_in_the_page_once(plain: str) -> None:
     """However many figures are drawn from them, column by column."""
     specs, data = (json.loads(script) for script in Page(plain).scripts if script.startswith("{"))
-    sharing = [name for name, drawing in specs.items() if "timeline" in drawing["names"]]
+    sharing = [name for name, drawing in specs["figures"].items() if "timeline" in drawing["names"]]
     assert len(sharing) > 3
     assert data["timeline"]["s"] == list(range(-2, 10))
-    assert all("datasets" not in drawing["spec"] for drawing in specs.values())
+    assert all("datasets" not in drawing["spec"] for drawing in specs["figures"].values())
 
 
 def test_the_page_has_every_figure_of_a_latency(plain: str) -> None:
@@ -127,7 +130,7 @@ def test_the_page_has_every_figure_of_a_latency(plain: str) -> None:
 def test_a_figure_is_given_the_columns_that_it_shows(plain: str) -> None:
     """Of data that figures share; a browser would take long to copy the others for every point."""
     specs, data = (json.loads(script) for script in Page(plain).scripts if script.startswith("{"))
-    given = {name: drawing["names"].get("timeline") for name, drawing in specs.items()}
+    given = {name: drawing["names"].get("timeline") for name, drawing in specs["figures"].items()}
     assert given["rates"] == ["s", "difference sent", "difference acked", "difference received"]
     assert given["outstanding"] == ["s", "outstanding"]
     assert given["cpu"] is None
@@ -137,7 +140,8 @@ def test_a_figure_is_given_the_columns_that_it_shows(plain: str) -> None:
 def test_marks_have_no_names_of_their_own(plain: str) -> None:
     """A figure is named as a whole and its data are a table; a name for every point would take long to draw."""
     specs = next(json.loads(script) for script in Page(plain).scripts if script.startswith("{"))
-    assert {drawing["spec"]["config"]["aria"] for drawing in specs.values()} == {False}
+    assert specs["look"]["aria"] is False
+    assert all("config" not in drawing["spec"] for drawing in specs["figures"].values())
 
 
 def failing(_facts: Row, tables: Tables) -> None:
@@ -204,10 +208,33 @@ def test_checks_that_failed_are_told_before_the_figures(make: Make) -> None:
     assert text.startswith("NOT VALID: baseline - Streamgauge")
     rate = re.search(r"fail Target rate reached rate, instrument (target 10,000/s, sent 5,000/s[^.]*)", text)
     assert rate
-    assert rate.start() < text.index("Summary")
+    assert rate.start() < text.index("Latency, ms")
 
 
 def test_what_few_runs_have_stands_beside_the_rest(make: Make, plain: str) -> None:
     """How transactions ended; a run that has nothing of the kind has no such part."""
-    assert "Besides Transactions 900 committed, 100 aborted" in Page(report(make(transacting))).text
-    assert "Besides" not in Page(plain).text
+    assert "Transactions 900 committed, 100 aborted" in Page(report(make(transacting))).text
+    assert 'id="also"' not in plain
+
+
+def doubted(_facts: Row, tables: Tables) -> None:
+    for row in tables["bounds"]:
+        row["p99_ms"] = row["p99_ms"] / 9
+
+
+def test_a_figure_of_what_is_not_believed_says_so(make: Make, plain: str) -> None:
+    """Above its chart; the verdict says why."""
+    text = report(make(doubted))
+    figure = text[text.index('<figure id="latency"') :].partition("</figure>")[0]
+    assert "Not believed:</b> part of end-to-end response" in figure
+    assert 'class="is-doubted"' in figure
+    assert "Not believed" not in plain
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "expected"), [("schedule", "warn", True), ("schedule", "pass", False), ("lost", "fail", False)]
+)
+def test_diagnostics_are_unfolded_by_their_own_checks(name: str, status: Any, expected: bool) -> None:
+    """Whatever did not pass, as long as it is among what they show."""
+    check = CheckResult(name=name, about="instrument", status=status, evidence="seen", advice="")
+    assert html.is_diagnosed([check]) == expected

@@ -206,9 +206,9 @@ def test_the_files_stand_below_the_rest(result: Callable[..., Result]) -> None:
 def test_tables_have_no_empty_columns(result: Callable[..., Result]) -> None:
     """One group needs no name, and what could be done has no error; numbers stay at the right."""
     text = to_html(result(lag=LAG, faults=FAULTS[:3]), [])
-    assert '<thead><tr><th>lag</th><th class="n">largest</th>' in text
-    assert "<th>error</th>" not in text
-    assert "<th>error</th>" in to_html(result(faults=FAULTS), [])
+    assert '<thead><tr><th scope="col">lag</th><th scope="col" class="n">largest</th>' in text
+    assert '<th scope="col">error</th>' not in text
+    assert '<th scope="col">error</th>' in to_html(result(faults=FAULTS), [])
 
 
 def test_pauses_and_a_dead_controller_are_on_the_screen(result: Callable[..., Result]) -> None:

@@ -74,6 +74,18 @@ def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:
     return {"Believe": "; ".join(believe), "Not": "; ".join(doubt), "Because": _because(trust)}
 
 
+def doubted(trust: Mapping[str, FigureTrust], paths: Sequence[str]) -> str:
+    """What below one of these paths is not believed; empty where all of it is."""
+    here = {path: each for path, each in trust.items() if any(path.startswith(f"{begin}.") for begin in paths)}
+    found = {words: _family(name, here) for name, words in _FAMILIES.items() if words}
+    part = [words for words, (good, bad) in found.items() if good and bad]
+    told = [
+        *(words for words, (good, bad) in found.items() if bad and not good),
+        *(f"part of {words}" for words in part),
+    ]
+    return listed(told)
+
+
 class Doubted(str):
     """A figure that is not believed, as text: every report strikes it out."""
 

@@ -1,0 +1,122 @@
+"""report.html: one file that needs no network; every figure drawn from data that is in it once."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import yaml
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from streamgauge.domain.text.numbers import facts, moment
+from streamgauge.report.figures.drawing.figure import Figure
+from streamgauge.report.pages import belief, details, passage, pressure, words
+from streamgauge.report.pages.html.cards import Card, cards
+from streamgauge.report.pages.html.charts import bundle, columns, placed, specs
+from streamgauge.report.pages.html.tables import held_back, passages, process
+from streamgauge.result import Result
+from streamgauge.result.model.verdict import CheckResult
+
+__all__ = ["Card", "bundle", "cards", "to_html"]
+
+_TEMPLATES: Final = files("streamgauge.report").joinpath("pages", "html", "template")
+_SCRIPTS: Final = ("data", "charts", "plots", "time", "switches", "exports", "page")
+"""In the order in which they stand in the page: each knows those before it."""
+_TONES: Final = {True: "good", False: "bad", None: "doubt"}
+_DIAGNOSED: Final = frozenset(
+    {
+        "clock", "start", "schedule", "rate", "full_queue", "linger", "connections", "connection_rate", "worker_cpu",
+        "machine_cpu", "cpu_quota", "ack_polls", "receive_polls", "lag_sampler", "garbage_collection",
+        "processing_delay", "start_transient",
+    }
+)  # fmt: skip
+"""Checks whose evidence the diagnostics show."""
+
+
+def to_html(result: Result, figures: Sequence[Figure]) -> str:
+    """The report of one result. Everything that came from outside is escaped."""
+    verdict = result.verdict
+    drawn = [figure for figure in figures if figure.missing is None]
+    text: str = _environment().get_template("report.j2").render(
+        run=result.run,
+        judgement=belief.judgement(verdict),
+        parts=belief.parts(result),
+        tone=_TONES[belief.is_good(verdict)],
+        checks=verdict.checks,
+        diagnosed=is_diagnosed(verdict.checks),
+        machine=facts(result.run.machine),
+        scenario=yaml.safe_dump(result.run.scenario, sort_keys=False, allow_unicode=True),
+        command=shlex.join(result.run.command),
+        specs=specs(drawn),
+        data=columns(drawn),
+        # Our own code, and that of a library; nothing in it comes from outside.
+        bundle=Markup(bundle()),  # noqa: S704
+        script=Markup("\n".join(_read(f"script/{name}.js") for name in _SCRIPTS)),  # noqa: S704
+        css=Markup(_read("report.css")),  # noqa: S704
+        **_told(result),
+        **_sections(result, figures),
+    )  # fmt: skip
+    return text
+
+
+def is_diagnosed(checks: Iterable[CheckResult]) -> bool:
+    """Whether a check did not pass whose evidence is among the diagnostics."""
+    return any(check.name in _DIAGNOSED and check.status != "pass" for check in checks)
+
+
+def _told(result: Result) -> dict[str, Any]:
+    """What the page says in words and tables before its figures."""
+    run, verdict = result.run, result.verdict
+    latencies = words.latency_lines(result.latency, result.trust)
+    return {
+        "created": moment(run.created),
+        "ending": words.ending(run),
+        "counted": words.checks_counted(verdict.checks),
+        "troubled": words.troubled_checks(verdict.checks),
+        "what": words.what_was_run(run),
+        "where": words.on_what(run, result.throughput.measured_seconds),
+        "cards": cards(result),
+        "latencies": latencies,
+        "why_censored": words.WHY_CENSORED.replace("`", "") if words.is_censored(latencies) else "",
+        "heads": words.heads(),
+        "expectations": [(each, words.found(each)) for each in result.expectations],
+        "also": details.also(result),
+    }
+
+
+def _sections(result: Result, figures: Sequence[Figure]) -> dict[str, Any]:
+    """Each section: its figures, and its tables."""
+    resources = result.resources
+    return {
+        "overview": placed(result, figures, "overview"),
+        "latency": placed(result, figures, "latency"),
+        "lag": placed(result, figures, "lag"),
+        "policy": pressure.policy(result),
+        "sampling": pressure.sampling(result),
+        "held_back": held_back(result),
+        "more_faults": pressure.more_faults(result),
+        "delivery": placed(result, figures, "delivery"),
+        "well": words.went_well(result),
+        "troubles": words.troubles(result),
+        "clean": words.no_troubles(result.delivery),
+        "groups": result.delivery.groups,
+        "pipeline": placed(result, figures, "pipeline"),
+        "piped": passage.facts(result),
+        "passages": passages(result),
+        "diagnostics": placed(result, figures, "diagnostics"),
+        "processes": [process(row) for row in resources.processes],
+        "spare": [line for line in (words.spare(resources), words.pauses(resources)) if line],
+    }
+
+
+def _read(name: str) -> str:
+    return _TEMPLATES.joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FunctionLoader(_read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )

@@ -1,0 +1,116 @@
+"""Figures on the page: their place, their charts, and the data that they share."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import vl_convert
+from markupsafe import Markup
+
+from streamgauge.report.figures.drawing.causes import CAUSES
+from streamgauge.report.figures.drawing.figure import MARKS, PHASES, SMALLEST_TEXT, TIME_FROM, Figure, Section
+from streamgauge.report.figures.drawing.theme import page_config, sized
+from streamgauge.report.pages import belief
+from streamgauge.result import Result
+
+BEHIND: Final = (PHASES, MARKS, CAUSES)
+"""Data that are drawn behind many figures; no figure has them as its table."""
+VARIANTS: Final = {
+    "latency": {"path": {"ack": "ack-latency"}},
+    "cpu": {"group": {"worker": "cpu-processes"}},
+}
+"""Figures that take the place of another at a switch, as far as the report has them."""
+_ABOUT: Final[Mapping[str, Sequence[str]]] = {
+    "rates": ("throughput",),
+    "latency": ("latency.end_to_end",),
+    "ack-latency": ("latency.ack",),
+    "percentiles": ("latency.end_to_end", "latency.ack"),
+    "cdf": ("latency.end_to_end", "latency.ack"),
+    "heat": ("latency.end_to_end",),
+    "lag": ("lag",),
+    "partition-lag": ("lag",),
+    "recovery": ("recovery",),
+    "waterfall": ("pipeline.stages",),
+}
+"""Which figures of the result a chart shows, by how their paths begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A figure in its section of the page. `doubt` says which of its figures are not believed; empty for none."""
+
+    figure: Figure
+    doubt: str
+    tables: Sequence[str]
+    """Names of the data that it has as tables."""
+
+    @property
+    def small(self) -> bool:
+        """Whether it may stand beside another one."""
+        return self.figure.section != "overview"
+
+
+def placed(result: Result, figures: Sequence[Figure], section: Section) -> list[Placed]:
+    """The figures of one section: those that are drawn, then those that are folded, then those that are missing."""
+    here = [figure for figure in figures if figure.section == section]
+    order = sorted(here, key=lambda figure: (figure.missing is not None, figure.nothing_new is not None))
+    return [Placed(figure, _doubt(result, figure), _tables(figure)) for figure in order]
+
+
+def _doubt(result: Result, figure: Figure) -> str:
+    return belief.doubted(result.trust, _ABOUT.get(figure.name, ()))
+
+
+def _tables(figure: Figure) -> list[str]:
+    return [name for name in figure.data if name not in BEHIND]
+
+
+def specs(figures: Sequence[Figure]) -> Markup:
+    """The look of all charts, and each with the names of its data and their columns."""
+    look = {**page_config(), **_TEXT}
+    return _script({"look": look, "figures": {figure.name: _drawing(figure) for figure in figures}})
+
+
+_TEXT: Final = {
+    "axis": {**page_config()["axis"], "labelFontSize": SMALLEST_TEXT, "titleFontSize": SMALLEST_TEXT},
+    "legend": {**page_config()["legend"], "labelFontSize": SMALLEST_TEXT, "titleFontSize": SMALLEST_TEXT},
+    "header": {**page_config()["header"], "labelFontSize": SMALLEST_TEXT},
+    "text": {"fontSize": SMALLEST_TEXT},
+}
+
+
+def _drawing(figure: Figure) -> dict[str, Any]:
+    names = {name: list(rows[0]) if rows else [] for name, rows in figure.data.items()}
+    spec = sized(figure.spec(), width="container", config={})
+    over_time = any(param["name"] == TIME_FROM for param in spec.get("params", ()))
+    del spec["config"]
+    drawing = {"title": figure.title, "spec": spec, "names": names, "overTime": over_time}
+    return {**drawing, "variants": VARIANTS.get(figure.name, {})}
+
+
+def columns(figures: Sequence[Figure]) -> Markup:
+    """All data of all figures, each once, column by column: the names of columns are not repeated in every row."""
+    together: dict[str, dict[str, list[Any]]] = {}
+    for figure in figures:
+        for name, rows in figure.data.items():
+            known = together.setdefault(name, {})
+            new = [column for column in (rows[0] if rows else ()) if column not in known]
+            known |= {column: [row[column] for row in rows] for column in new}
+    return _script(together)
+
+
+def _script(value: object) -> Markup:
+    """JSON that may stand in a script element, whatever the strings in it contain."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    # No character is left that could end the element.
+    return Markup(text)  # noqa: S704
+
+
+@cache
+def bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script; it takes seconds to make, once in a process."""
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")

@@ -1,0 +1,58 @@
+"""Tables of the page as texts, without the columns that are empty."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamgauge.domain.text.numbers import UNKNOWN, cores, milliseconds, percent, significant, size, whole
+from streamgauge.report.pages import passage, pressure
+from streamgauge.result import Result
+from streamgauge.result.model.resources import ProcessUsage
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table of texts; from column `numbers` on they are figures."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: int
+
+
+def held_back(result: Result) -> list[TextTable]:
+    """Lags, recoveries and faults, as far as there are any."""
+    grids = [
+        _grid(pressure.LAG_HEADS, pressure.lags(result), 2),
+        _grid(pressure.RECOVERY_HEADS, pressure.recoveries(result), 3),
+        _grid(pressure.FAULT_HEADS, pressure.faults(result), len(pressure.FAULT_HEADS)),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def passages(result: Result) -> list[TextTable]:
+    """Where the time of messages went through a pipeline, and what happened to its query."""
+    grids = [
+        _grid(passage.STAGE_HEADS, passage.stages(result), 3),
+        _grid(passage.LIFE_HEADS, passage.life(result), len(passage.LIFE_HEADS)),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> TextTable:
+    """A table without the columns that are empty."""
+    kept = [column for column in range(len(heads)) if any(row[column] for row in rows)]
+    cells = [[row[column] for column in kept] for row in rows]
+    return TextTable([heads[column] for column in kept], cells, sum(column < numbers for column in kept))
+
+
+def process(row: ProcessUsage) -> dict[str, str]:
+    """What one process used."""
+    per_message, memory = row.cpu_us_per_message, row.rss_bytes
+    return {
+        "process": row.process,
+        "cores": cores(row.cpu_cores),
+        "us_per_message": UNKNOWN if per_message is None else significant(per_message),
+        "memory": size(memory),
+        "messages": whole(row.messages),
+        "blocked": percent(row.blocked_share),
+        "gap": milliseconds(row.poll_gap_ms),
+    }
