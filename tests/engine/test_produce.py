@@ -15,7 +15,7 @@ from streamgauge.domain.look import BUCKETS, live_buckets
 from streamgauge.engine.board import Cells, Latencies, Order, Slot, State
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.produce.compose import Composer
-from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, RECORD_IDLE_AT, Producer, Sending, Times
+from streamgauge.engine.produce.loop import BLOCK, LARGEST_BLOCK, RECORD_GAP_AT, Producer, Sending, Times
 from streamgauge.engine.produce.round_robin import run_round_robin
 from streamgauge.engine.produce.sent import ProducerSinks
 from streamgauge.engine.produce.sources import Recipe
@@ -149,7 +149,7 @@ def test_naps_are_short_only_while_reports_are_in_flight(answers_ns: int, naps: 
     assert len(story.naps) / 1_000 == pytest.approx(naps, rel=0.05)
 
 
-@pytest.mark.parametrize(("rate", "rows"), [(100.0, 1), (500.0, RECORD_IDLE_AT), (5_000.0, RECORD_IDLE_AT)])
+@pytest.mark.parametrize(("rate", "rows"), [(100.0, 1), (500.0, RECORD_GAP_AT), (5_000.0, RECORD_GAP_AT)])
 def test_reports_are_recorded_together_where_messages_follow_each_other_closely(rate: float, rows: int) -> None:
     """A block costs as much with one row as with many; at a low rate, rows are written soon all the same."""
     blocks = Story(rate=rate, seconds=2.0, answers_ns=100_000).run().blocks

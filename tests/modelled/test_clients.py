@@ -19,7 +19,7 @@ from streamgauge.modelled.broker import ModelledBroker
 from streamgauge.modelled.memory import Shape
 from streamgauge.modelled.model import PERIOD, Fate, Model, Server, in_order, pattern, releases
 from streamgauge.modelled.producer import ModelledProducer
-from streamgauge.modelled.reader import ModelledReader
+from streamgauge.modelled.reader import LOOK_NS, MANY, ModelledReader
 
 TAG = 7
 MS = 1_000_000
@@ -94,6 +94,20 @@ def test_messages_are_read_when_the_model_says(tmp_path: Path) -> None:
     released_ns = releases(np.full(200, arrived_ns), seqs, MODEL).readable_ns.tolist()
     assert sorted(seq for seq, *_ in found) == seqs.tolist()
     assert all(0 <= at_ns - released_ns[seq] <= 0.1 * MS for seq, _, _, at_ns, _ in found)
+
+
+@pytest.mark.parametrize(("first", "waits_ns"), [(MANY - 1, 0), (MANY, LOOK_NS)])
+def test_a_reader_that_found_many_waits_before_it_looks_again(first: int, waits_ns: int, tmp_path: Path) -> None:
+    """As a consumer waits for its next fetch; without a timeout it never waits."""
+    modelled = Modelled(tmp_path, Model((Server(1.0),), service_ns=(0, 0)))
+    producer, reader = modelled.producer(), modelled.reader(0)
+    for begin in range(0, 3 * first, first):
+        producer.send(block(begin, first))
+        at_ns, timeout = modelled.time.at_ns, 1.0 if begin else 0.0
+        fetched = reader.poll(timeout, 500)
+        assert fetched is not None
+        assert fetched.count == first
+        assert modelled.time.at_ns - at_ns == (waits_ns if begin else 0)
 
 
 def test_acknowledgements_come_when_the_model_says(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from streamgauge.modelled.model import NEVER
 
 LOOK_NS: Final = 100 * NS_PER_US
 """Nobody wakes a reader: it looks so often whether there is anything new."""
+MANY: Final = 8
+"""After a poll that brought so many, the next one waits for `LOOK_NS` first, as a consumer waits for its next fetch:
+looking again at once would bring a few, and cost as much CPU."""
 _LENGTH: Final = (1 << LENGTH_BITS) - 1
 _Taken = tuple[int, Any, Any, Any]
 """Partition, offsets, facts, data: arrays of equal length."""
@@ -64,6 +67,7 @@ class ModelledReader:
         self._next = {lane: self._memory.cells.item(lane, self._column) for lane in self._lanes}
         self._turn = 0
         self._held = False
+        self._brought = 0
         self._empty_ns = now_ns()
         self.commits: ModelledCommits | None = ModelledCommits(self._memory, now_ns)
 
@@ -71,6 +75,10 @@ class ModelledReader:
         """What may be read by now; without anything, look again until there is something or the time is over."""
         now_ns = self._now_ns()
         end_ns = now_ns + int(timeout_seconds * NS_PER_SECOND)
+        if self._brought >= MANY and now_ns < end_ns:
+            self._sleep(min(LOOK_NS, end_ns - now_ns) / NS_PER_SECOND)
+            now_ns = self._now_ns()
+        self._brought = 0
         while True:
             next_ns = NEVER
             if not self._held and limit:
@@ -79,6 +87,7 @@ class ModelledReader:
                 if is_all:
                     self._empty_ns = now_ns
                 if taken:
+                    self._brought = sum(len(offsets) for _, offsets, _, _ in taken)
                     return _fetched(taken, empty_ns)
             if now_ns >= end_ns:
                 return None
