@@ -225,11 +225,23 @@ def test_recovery_is_as_good_as_its_samples_and_bounds(
     assert bool(found[f"recovery.0.{figure}"].because) is (expected[2] != "believed")
 
 
-def test_a_recovery_of_an_older_analysis_has_no_low_ends() -> None:
-    found = dict(recoveries(evidence(recovery=[{}]), [recovered(EXACT)]))
+@pytest.mark.parametrize(
+    ("tables", "because"),
+    [
+        pytest.param({}, "streamgauge analyse", id="analysed before there were bounds"),
+        pytest.param(
+            {"bounds": [{"metric": "end_to_end_response", "known": True}]}, "streamgauge analyse", id="before these"
+        ),
+        pytest.param({"bounds": []}, "it is not known how much", id="recorded before"),
+        pytest.param({"bounds": [{"metric": "end_to_end_response", "known": False}]}, "not known how much", id="a gap"),
+    ],
+)
+def test_a_recovery_without_low_ends_says_why(tables: Any, because: str) -> None:
+    found = dict(recoveries(evidence(recovery=[{}], **tables), [recovered(EXACT)]))
 
-    assert {found[f"recovery.0.p99_{name}_ms"].trust for name in ("before", "during", "after")} == {"not_believed"}
-    assert "streamgauge analyse" in found["recovery.0.latency_debt_ms_s"].because[0]
+    for name in ("p99_before_ms", "p99_during_ms", "p99_after_ms", "latency_debt_ms_s"):
+        assert found[f"recovery.0.{name}"].trust == "not_believed"
+        assert because in found[f"recovery.0.{name}"].because[0]
 
 
 def acks(bounds: Row, **figures: Any) -> dict[str, FigureTrust]:

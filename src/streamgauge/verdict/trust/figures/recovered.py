@@ -20,8 +20,15 @@ _BETWEEN: Final = "it drained between two samples"
 def recoveries(run: Evidence, recovery: Sequence[RecoveryScore]) -> Iterator[tuple[str, FigureTrust]]:
     """Figures of recovery by their paths."""
     rows = run.rows("recovery")
+    # Where bounds are known, only an older analysis has none of these seconds.
+    is_known = any(row["known"] for row in run.rows("bounds") if row["metric"].startswith("end_to_end"))
+    missing = ANALYSED_BEFORE if is_known or "bounds" not in run.tables else _NO_BOUND
     for place, score in enumerate(recovery):
-        found = {**_times(score), **_lags(run, score), **_felt(score, rows[place] if place < len(rows) else {})}
+        found = {
+            **_times(score),
+            **_lags(run, score),
+            **_felt(score, rows[place] if place < len(rows) else {}, missing),
+        }
         yield from ((f"recovery.{place}.{name}", figure) for name, figure in found.items())
 
 
@@ -77,11 +84,10 @@ def _drained(rate: float, took_s: float, interval_s: float, moved: float | None)
     )
 
 
-def _felt(score: RecoveryScore, row: Row) -> dict[str, FigureTrust]:
+def _felt(score: RecoveryScore, row: Row, missing: str) -> dict[str, FigureTrust]:
     """Latencies of the seconds before, during and after; high ends are the values."""
     ends = {f"p99_{name}_ms": (row.get(f"p99_{name}_low_ms"), getattr(score, f"p99_{name}_ms")) for name in _STRETCHES}
     ends["latency_debt_ms_s"] = (row.get("latency_debt_low_ms_s"), row.get("latency_debt_high_ms_s"))
-    missing = _NO_BOUND if "latency_debt_low_ms_s" in row else ANALYSED_BEFORE
     known = {name: value for name in ends if (value := getattr(score, name)) is not None}
     return {name: _latency(value, *ends[name], missing) for name, value in known.items()}
 
