@@ -31,6 +31,7 @@ from streamgauge.report.figures.compare import (
     sizes,
 )
 from streamgauge.report.figures.drawing.figure import Figure
+from streamgauge.report.figures.drawing.theme import color_of
 from streamgauge.result.model.pipeline import PipelineSection
 from streamgauge.result.reading import result_of
 from streamgauge.runs.request.scenario_file import load_scenario
@@ -127,7 +128,7 @@ def test_panels_are_saved_as_pictures(run: Run, tmp_path: Path) -> None:
     written = catalogue.save([burst_timeline(runs)], tmp_path)
     assert [path.name for path in written] == [f"burst-timeline.{kind}" for kind in ("svg", "png", "pdf")]
     drawn = written[0].read_text()
-    assert drawn.count('stroke="#d1495b"') == len(runs)
+    assert drawn.count(f'stroke="{color_of("p99")}"') == len(runs)
     assert "so &quot;called&quot;" in drawn
 
 

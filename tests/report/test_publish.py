@@ -46,7 +46,7 @@ def test_a_run_has_a_report_a_summary_csv_and_logs(make: Make, told: list[str]) 
     assert told == ["writing the report"]
     assert not folder.figures.exists()
     pictures = names(publish(folder, write_result(folder), told.append, figures=True), folder) - written
-    assert len(pictures) == 39
+    assert len(pictures) == 66
     assert {"figures/rates.svg", "figures/rates.png", "figures/rates.pdf"} <= pictures
     assert not list(folder.root.rglob("_*"))
 
