@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.report.figures.drawing.grid import Grid, summed
+from streamgauge.report.figures.drawing.grid import TimeGrid, summed
 
 SECOND = 1_000_000_000
 
@@ -25,17 +25,17 @@ def look(begins: float, ends: float, value: float | None) -> dict[str, Any]:
 )
 def test_a_span_has_the_mean_of_its_looks(looks: list[dict[str, Any]], means: list[float | None]) -> None:
     """By how long each lasted within it; where less than half of it was looked at, it is not known."""
-    grid = Grid.over(looks, 600)
+    grid = TimeGrid.over(looks, 600)
     assert grid is not None
     assert grid.means(looks, lambda row: row["value"]) == means
 
 
 def test_a_long_run_has_spans_of_several_seconds() -> None:
     """As few as there may be; the middle of each is where it is drawn."""
-    grid = Grid.over([look(-2, -1, 1.0), look(8, 9, 1.0)], 4)
-    assert grid == Grid(-2, 10, 4)
+    grid = TimeGrid.over([look(-2, -1, 1.0), look(8, 9, 1.0)], 4)
+    assert grid == TimeGrid(-2, 10, 4)
     assert (grid.step, grid.middles) == (3.0, [-0.5, 2.5, 5.5, 8.5])
-    assert Grid.over([], 4) is None
+    assert TimeGrid.over([], 4) is None
 
 
 def test_a_sum_is_of_what_is_known() -> None:

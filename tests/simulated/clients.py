@@ -10,8 +10,8 @@ from tests.simulated.system import System
 from tests.simulated.threads import Queue, Steps, Thread
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_US
-from streamgauge.domain.latency.arrivals import WAKE_NS, Arrivals
 from streamgauge.engine.produce.handed import Handed
+from streamgauge.kafka.clients.arrivals import WAKE_NS, Arrivals
 
 BLOCK: Final = 4
 """Messages that are handed over at once, at most."""

@@ -24,7 +24,7 @@ from streamgauge.domain.blocks import (
 )
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
-from streamgauge.domain.latency.arrivals import Arrivals
+from streamgauge.kafka.clients.arrivals import Arrivals
 from streamgauge.kafka.clients.messages import (
     log,
     note_error,

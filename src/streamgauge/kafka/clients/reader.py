@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Place, Settings
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError
-from streamgauge.domain.latency.arrivals import Arrivals
+from streamgauge.kafka.clients.arrivals import Arrivals
 from streamgauge.kafka.clients.commits import KafkaCommits
 from streamgauge.kafka.clients.decode import Decoder
 from streamgauge.kafka.clients.messages import log, note_error, words_of

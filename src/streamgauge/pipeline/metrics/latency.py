@@ -11,10 +11,10 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.bounds import Widths, high_ends, low_ends
 from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
-from streamgauge.domain.latency.sampling import BLOCK_SECONDS, intervals
 from streamgauge.domain.tables.latency import BOUNDS, DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
 from streamgauge.pipeline.columns import SELECTED
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
+from streamgauge.pipeline.metrics.aggregates.sampling import BLOCK_SECONDS, intervals
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS, Sums
 from streamgauge.pipeline.metrics.expressions import SCHEDULE_DELAY
 from streamgauge.pipeline.read.rows import Row, shaped

@@ -13,13 +13,13 @@ from grafana_foundation_sdk.models.heatmap import HeatmapColorMode
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 from streamgauge.watch.metrics.names import RUN, RUN_LABELS
-from streamgauge.watch.metrics.panels import Panel, Query, Shape
+from streamgauge.watch.metrics.panels import Panel, PanelQuery, PanelShape
 from streamgauge.watch.metrics.sections import sections
 
 UID: Final = "streamgauge"
 SOURCE: Final = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
 SPANS: Final = ("10s", "30s", "1m", "5m")
-_HEIGHTS: Final[dict[Shape, int]] = {"number": 4, "states": 6, "lines": 8, "steps": 8, "heatmap": 8}
+_HEIGHTS: Final[dict[PanelShape, int]] = {"number": 4, "states": 6, "lines": 8, "steps": 8, "heatmap": 8}
 _ABOUT: Final = {"test": "Name of the scenario.", "run": "Name of the run folder.", "host": "Name of the machine."}
 
 
@@ -108,7 +108,7 @@ def _thresholds(panel: Panel) -> list[model.Threshold]:
     return [model.Threshold(None, "green"), *bad]
 
 
-def _target(query: Query, shape: Shape) -> Any:
+def _target(query: PanelQuery, shape: PanelShape) -> Any:
     target = prometheus.Dataquery().expr(query.expression).legend_format(query.legend).datasource(SOURCE)
     if shape == "heatmap":
         return target.range().format(PromQueryFormat.HEATMAP)
@@ -176,7 +176,7 @@ def _heatmap() -> Any:
     )
 
 
-_SHAPES: Final[dict[Shape, Callable[[], Any]]] = {
+_SHAPES: Final[dict[PanelShape, Callable[[], Any]]] = {
     "number": _number,
     "states": _states,
     "lines": _lines,

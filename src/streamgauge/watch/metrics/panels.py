@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Shape = Literal["number", "states", "lines", "steps", "heatmap"]
+PanelShape = Literal["number", "states", "lines", "steps", "heatmap"]
 Unit = Literal["short", "cps", "Bps", "s", "percentunit"]
 """As Grafana names units: numbers, per second, bytes a second, seconds, a share."""
 
@@ -14,7 +14,7 @@ BAD_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class PanelQuery:
     """A query, and how its series are called in the legend."""
 
     expression: str
@@ -28,15 +28,15 @@ class Panel:
     title: str
     about: str
     unit: Unit
-    shape: Shape
-    queries: tuple[Query, ...]
+    shape: PanelShape
+    queries: tuple[PanelQuery, ...]
     width: int = 12
     red_from: float | None = None
     red_below: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PanelRow:
     """A row of a dashboard with its panels."""
 
     title: str
@@ -47,9 +47,11 @@ def number(
     title: str, about: str, unit: Unit, expression: str, *, width: int = 4, red_from: float | None = None
 ) -> Panel:
     """A panel with one number for each run."""
-    return Panel(title, about, unit, "number", (Query(expression),), width, red_from)
+    return Panel(title, about, unit, "number", (PanelQuery(expression),), width, red_from)
 
 
-def lines(title: str, about: str, unit: Unit, *queries: Query, width: int = 12, red_from: float | None = None) -> Panel:
+def lines(
+    title: str, about: str, unit: Unit, *queries: PanelQuery, width: int = 12, red_from: float | None = None
+) -> Panel:
     """A panel with lines over time."""
     return Panel(title, about, unit, "lines", queries, width, red_from)

@@ -20,7 +20,7 @@ IDLE_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Alert:
+class AlertRule:
     """An example of an alert; `hold` is how long its expression must be true, as Prometheus writes it."""
 
     name: str
@@ -40,51 +40,51 @@ def recorded_latency(name: Name, figure: str) -> str:
     return f"run:{name}:{figure}_rate{WINDOW}"
 
 
-def _alerts() -> tuple[Alert, ...]:
+def _alerts() -> tuple[AlertRule, ...]:
     measuring = f'on ({BY_RUN}) {names.STAGE}{{stage="measure"}} == 1'
     rising = f"deriv({names.OUTSTANDING}[{WINDOW}]) / on ({BY_RUN}) {recorded_rate(names.SENT)} > {RISING_SHARE:g}"
     idle = share(rate(names.IDLE, WINDOW), summed(names.CORES))
     return (
-        Alert(
+        AlertRule(
             "StreamgaugeWorkerDied",
             f"{names.UP} == 0",
             "critical",
             "{{ $labels.worker }} of {{ $labels.run }} has died",
         ),
-        Alert(
+        AlertRule(
             "StreamgaugeMessagesFailed",
             f"{recorded_rate(names.FAILED)} > 0",
             "warning",
             "Messages of {{ $labels.run }} fail: {{ $value | humanize }} a second",
         ),
-        Alert(
+        AlertRule(
             "StreamgaugeRowsDropped",
             f"{summed(names.DROPPED)} > 0",
             "critical",
             "{{ $labels.run }} could not write {{ $value | humanize }} rows: the recording is incomplete",
         ),
-        Alert(
+        AlertRule(
             "StreamgaugeBehindSchedule",
             f"({recorded_rate(names.SENT)} / on ({BY_RUN}) {names.TARGET} < {BEHIND_SHARE:g}) and {measuring}",
             "warning",
             "{{ $labels.run }} sends {{ $value | humanizePercentage }} of its target rate",
             "30s",
         ),
-        Alert(
+        AlertRule(
             "StreamgaugeConsumersFallBehind",
             f"({rising}) and {measuring}",
             "warning",
             "{{ $value | humanizePercentage }} of what {{ $labels.run }} sends is not received in time",
             "30s",
         ),
-        Alert(
+        AlertRule(
             "StreamgaugeSlow",
             f"{recorded_latency(names.END_TO_END, 'p99')} > {SLOW_SECONDS:g}",
             "warning",
             "End-to-end latency of {{ $labels.run }} has a p99 of {{ $value | humanizeDuration }}",
             "30s",
         ),
-        Alert(
+        AlertRule(
             "StreamgaugeMachineBusy",
             f"{idle} < {IDLE_SHARE:g}",
             "warning",
@@ -113,7 +113,7 @@ def rules() -> str:
     return yaml.safe_dump({"groups": groups}, sort_keys=False, width=1_000)
 
 
-def _rule(alert: Alert) -> dict[str, Any]:
+def _rule(alert: AlertRule) -> dict[str, Any]:
     return {
         "alert": alert.name,
         "expr": alert.expression,

@@ -25,7 +25,7 @@ _FAMILIES: Final = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
 LOWEST_SECONDS: Final = 100e-6
 HIGHEST_SECONDS: Final = 70.0
 
-Sample = tuple[tuple[str, ...], float]
+LabelledValue = tuple[tuple[str, ...], float]
 """The values of the labels of a metric, and its value."""
 
 
@@ -57,7 +57,7 @@ def families(subject: Subject, look: Look) -> Iterator[Metric]:
             yield _histogram(name, (*run, role, kind), counts)
 
 
-def _samples(subject: Subject, look: Look) -> Iterator[tuple[Name, Iterable[Sample]]]:
+def _samples(subject: Subject, look: Look) -> Iterator[tuple[Name, Iterable[LabelledValue]]]:
     yield names.STAGE, [((stage,), float(stage == look.stage)) for stage in names.STAGES]
     yield names.TARGET, _single(subject.target_rate)
     yield from _messages(look.workers)
@@ -77,7 +77,7 @@ def _latencies(subject: Subject, look: Look) -> Iterator[tuple[Name, str, str, I
     yield names.SEND_BATCH, "producer", "service", look.batch
 
 
-def _messages(workers: Sequence[WorkerLook]) -> Iterator[tuple[Name, Iterable[Sample]]]:
+def _messages(workers: Sequence[WorkerLook]) -> Iterator[tuple[Name, Iterable[LabelledValue]]]:
     producers = [worker for worker in workers if worker.role == "producer"]
     consumers = [worker for worker in workers if worker.role == "consumer"]
     yield names.SENT, _each((worker, worker.messages) for worker in producers)
@@ -88,7 +88,7 @@ def _messages(workers: Sequence[WorkerLook]) -> Iterator[tuple[Name, Iterable[Sa
     yield names.RECEIVED_BYTES, _each((worker, worker.message_bytes) for worker in consumers)
 
 
-def _held(held: Held | None) -> Iterator[tuple[Name, Iterable[Sample]]]:
+def _held(held: Held | None) -> Iterator[tuple[Name, Iterable[LabelledValue]]]:
     """Whether and how far producers are held back."""
     if held is not None:
         yield names.LIMIT, _single(held.limit)
@@ -96,7 +96,7 @@ def _held(held: Held | None) -> Iterator[tuple[Name, Iterable[Sample]]]:
         yield names.IN_USE, _single(held.in_use)
 
 
-def _processes(workers: Sequence[WorkerLook]) -> Iterator[tuple[Name, Iterable[Sample]]]:
+def _processes(workers: Sequence[WorkerLook]) -> Iterator[tuple[Name, Iterable[LabelledValue]]]:
     clients = [worker for worker in workers if worker.clients]
     yield names.BUFFERED, _each((worker, worker.buffered) for worker in workers)
     yield names.QUEUE_FULL, _each((worker, _seconds(worker.blocked_ns)) for worker in workers)
@@ -107,11 +107,11 @@ def _processes(workers: Sequence[WorkerLook]) -> Iterator[tuple[Name, Iterable[S
     yield names.CPU, _each((worker, _seconds(worker.cpu_ns)) for worker in workers)
 
 
-def _single(value: float | None) -> list[Sample]:
+def _single(value: float | None) -> list[LabelledValue]:
     return [] if value is None else [((), float(value))]
 
 
-def _each(values: Iterable[tuple[WorkerLook, float | None]]) -> list[Sample]:
+def _each(values: Iterable[tuple[WorkerLook, float | None]]) -> list[LabelledValue]:
     return [((worker.name, worker.role), float(value)) for worker, value in values if value is not None]
 
 

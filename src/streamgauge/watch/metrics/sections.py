@@ -4,7 +4,7 @@ from typing import Final
 
 from streamgauge.watch.metrics import names
 from streamgauge.watch.metrics.names import Name
-from streamgauge.watch.metrics.panels import BAD_SECONDS, RUN, Panel, Query, Section, lines, number
+from streamgauge.watch.metrics.panels import BAD_SECONDS, RUN, Panel, PanelQuery, PanelRow, lines, number
 from streamgauge.watch.metrics.queries import (
     BY_RUN,
     CHOSEN,
@@ -34,12 +34,12 @@ LATENCIES: Final = {
 }
 
 
-def sections() -> tuple[Section, ...]:
+def sections() -> tuple[PanelRow, ...]:
     """All sections, in their order."""
     return (_overview(), _rates(), _latency(), _lag(), _errors(), _workers())
 
 
-def _overview() -> Section:
+def _overview() -> PanelRow:
     totals = {"Sent": names.SENT, "Received": names.RECEIVED}
     numbers = [number(f"{title}, total", name.about, "short", final(name, CHOSEN)) for title, name in totals.items()]
     numbers.append(number("Failed, total", names.FAILED.about, "short", final(names.FAILED, CHOSEN), red_from=1))
@@ -53,8 +53,8 @@ def _overview() -> Section:
         highest = over_range("max_over_time", quantile(0.95, name, MINUTE, CHOSEN))
         about = f"Highest p95 over one minute. {name.about}"
         numbers.append(number(f"{title}, highest p95", about, "s", highest, width=8, red_from=BAD_SECONDS))
-    stage = Query(f"max by ({BY_RUN}, stage) ({series(names.STAGE, CHOSEN)}) == 1", f"{RUN} {{{{stage}}}}")
-    return Section("Overview", (*numbers, Panel("Stage", names.STAGE.about, "short", "states", (stage,), 24)))
+    stage = PanelQuery(f"max by ({BY_RUN}, stage) ({series(names.STAGE, CHOSEN)}) == 1", f"{RUN} {{{{stage}}}}")
+    return PanelRow("Overview", (*numbers, Panel("Stage", names.STAGE.about, "short", "states", (stage,), 24)))
 
 
 def _figures(title: str, name: Name) -> list[Panel]:
@@ -70,20 +70,20 @@ def _figures(title: str, name: Name) -> list[Panel]:
     ]
 
 
-def _rates() -> Section:
-    def of_steps(window: str) -> list[Query]:
+def _rates() -> PanelRow:
+    def of_steps(window: str) -> list[PanelQuery]:
         steps = {"sent": names.SENT, "acked": names.ACKED, "received": names.RECEIVED}
-        rates = [Query(rate(name, window, CHOSEN), f"{RUN} {step}") for step, name in steps.items()]
-        return [*rates, Query(summed(names.TARGET, CHOSEN), f"{RUN} target")]
+        rates = [PanelQuery(rate(name, window, CHOSEN), f"{RUN} {step}") for step, name in steps.items()]
+        return [*rates, PanelQuery(summed(names.TARGET, CHOSEN), f"{RUN} target")]
 
     def by_worker(title: str, name: Name) -> Panel:
-        query = Query(rate(name, SPAN, CHOSEN, BY_WORKER), WORKER)
+        query = PanelQuery(rate(name, SPAN, CHOSEN, BY_WORKER), WORKER)
         return lines(title, "Messages a second of each worker process.", "cps", query, width=8)
 
     sizes = {"acked": names.ACKED_BYTES, "received": names.RECEIVED_BYTES}
-    volume = [Query(rate(name, SPAN, CHOSEN), f"{RUN} {step}") for step, name in sizes.items()]
+    volume = [PanelQuery(rate(name, SPAN, CHOSEN), f"{RUN} {step}") for step, name in sizes.items()]
     chosen = "Messages a second over the window that the variable Rate window chooses."
-    return Section(
+    return PanelRow(
         "Rates",
         (
             lines("Messages, chosen window", chosen, "cps", *of_steps(SPAN)),
@@ -95,51 +95,52 @@ def _rates() -> Section:
     )
 
 
-def _latency() -> Section:
+def _latency() -> PanelRow:
     panels: list[Panel] = []
     for title, name in LATENCIES.items():
-        figures = [Query(quantile(each, name, MINUTE, CHOSEN), f"{RUN} {shown}") for shown, each in SHARES.items()]
-        figures.append(Query(mean(name, MINUTE, CHOSEN), f"{RUN} mean"))
+        figures = [PanelQuery(quantile(each, name, MINUTE, CHOSEN), f"{RUN} {shown}") for shown, each in SHARES.items()]
+        figures.append(PanelQuery(mean(name, MINUTE, CHOSEN), f"{RUN} mean"))
         panels.append(lines(title, f"Over one minute. {name.about}", "s", *figures, red_from=BAD_SECONDS))
-        buckets = Query(f"sum by (le) (increase({series(name, CHOSEN, '_bucket')}[$__rate_interval]))", "{{le}}")
+        buckets = PanelQuery(f"sum by (le) (increase({series(name, CHOSEN, '_bucket')}[$__rate_interval]))", "{{le}}")
         about = f"Messages or batches by latency, all chosen runs together. {name.about}"
         panels.append(Panel(f"{title}, heat map", about, "s", "heatmap", (buckets,)))
-    return Section("Latency", tuple(panels))
+    return PanelRow("Latency", tuple(panels))
 
 
-def _lag() -> Section:
+def _lag() -> PanelRow:
     behind = {"committed lag": names.LAG, "outstanding": names.OUTSTANDING, "limit of backpressure": names.LIMIT}
     credit = {"in use": names.IN_USE, "limit": names.LIMIT}
-    paused = Query(summed(names.PAUSED, CHOSEN))
-    return Section(
+    paused = PanelQuery(summed(names.PAUSED, CHOSEN))
+    return PanelRow(
         "Lag and backpressure",
         (
             lines(
                 "Lag", f"Outstanding: {names.OUTSTANDING.about} Committed lag: {names.LAG.about}", "short",
-                *(Query(summed(name, CHOSEN), f"{RUN} {shown}") for shown, name in behind.items()),
+                *(PanelQuery(summed(name, CHOSEN), f"{RUN} {shown}") for shown, name in behind.items()),
             ),
             lines(
                 "Credit", "Messages that producers may have sent before they are processed; only with credit.", "short",
-                *(Query(summed(name, CHOSEN), f"{RUN} {shown}") for shown, name in credit.items()),
+                *(PanelQuery(summed(name, CHOSEN), f"{RUN} {shown}") for shown, name in credit.items()),
             ),
             Panel("Producers paused", names.PAUSED.about, "short", "steps", (paused,), 8),
             lines(
                 "Buffered by consumer", names.BUFFERED.about, "short",
-                Query(summed(names.BUFFERED, CHOSEN, BY_WORKER), WORKER), width=8,
+                PanelQuery(summed(names.BUFFERED, CHOSEN, BY_WORKER), WORKER), width=8,
             ),
             lines(
                 "Client queue full", "Share of the time that producers were blocked by a full client queue.",
-                "percentunit", Query(rate(names.QUEUE_FULL, SPAN, CHOSEN, BY_WORKER), WORKER), width=8, red_from=0.2,
+                "percentunit", PanelQuery(rate(names.QUEUE_FULL, SPAN, CHOSEN, BY_WORKER), WORKER), width=8,
+                red_from=0.2,
             ),
         ),
     )  # fmt: skip
 
 
-def _errors() -> Section:
-    failed = Query(rate(names.FAILED, SPAN, CHOSEN, BY_WORKER), WORKER)
-    alive = Query(summed(names.UP, CHOSEN, BY_WORKER), WORKER)
-    dropped = Query(summed(names.DROPPED, CHOSEN))
-    return Section(
+def _errors() -> PanelRow:
+    failed = PanelQuery(rate(names.FAILED, SPAN, CHOSEN, BY_WORKER), WORKER)
+    alive = PanelQuery(summed(names.UP, CHOSEN, BY_WORKER), WORKER)
+    dropped = PanelQuery(summed(names.DROPPED, CHOSEN))
+    return PanelRow(
         "Errors",
         (
             lines("Failed messages", "Messages a second that failed.", "cps", failed, width=8, red_from=0.01),
@@ -149,14 +150,14 @@ def _errors() -> Section:
     )
 
 
-def _workers() -> Section:
-    def cpu(by: str, legend: str) -> Query:
-        return Query(rate(names.CPU, SPAN, CHOSEN, by), legend)
+def _workers() -> PanelRow:
+    def cpu(by: str, legend: str) -> PanelQuery:
+        return PanelQuery(rate(names.CPU, SPAN, CHOSEN, by), legend)
 
-    idle = Query(share(rate(names.IDLE, SPAN, CHOSEN), summed(names.CORES, CHOSEN)))
+    idle = PanelQuery(share(rate(names.IDLE, SPAN, CHOSEN), summed(names.CORES, CHOSEN)))
     about_idle = "Share of the CPU time of all cores that was idle."
-    done = Query(summed(names.DONE, CHOSEN, BY_ROLE), ROLE)
-    return Section(
+    done = PanelQuery(summed(names.DONE, CHOSEN, BY_ROLE), ROLE)
+    return PanelRow(
         "Workers and machine",
         (
             lines("CPU by role", "CPU cores used by producers, consumers and broker.", "short", cpu(BY_ROLE, ROLE)),

@@ -7,7 +7,7 @@ import altair as alt
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row
-from streamgauge.report.figures.drawing.grid import Grid, Value, summed
+from streamgauge.report.figures.drawing.grid import TimeGrid, ValueOf, summed
 from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line, present, sampled
 from streamgauge.report.figures.drawing.theme import FEW_TICKS, PANEL_HEIGHT, color_of
 
@@ -49,7 +49,7 @@ def requests(source: FigureSource) -> Figure:
 def retries(source: FigureSource) -> list[tuple[float, float | None]]:
     """Requests that producers and consumers sent again, a second."""
     looks = source.rows(CLIENT)
-    grid = Grid.over(looks, MOST_POINTS)
+    grid = TimeGrid.over(looks, MOST_POINTS)
     if grid is None:
         return []
     return list(
@@ -61,13 +61,13 @@ def _per_second(row: Row, column: str) -> float:
     return float(row[column] * NS_PER_SECOND / row["duration_ns"])
 
 
-def _drawn(source: FigureSource, figure: Figure, title: str, value: Value, *, together: bool) -> Figure:
+def _drawn(source: FigureSource, figure: Figure, title: str, value: ValueOf, *, together: bool) -> Figure:
     """The figure with a line for each role: the sum of its workers if `together`, else their mean.
 
     Given is the figure as it is where there is nothing to draw.
     """
     looks = source.rows(CLIENT)
-    grid = Grid.over(looks, MOST_POINTS)
+    grid = TimeGrid.over(looks, MOST_POINTS)
     if grid is None:
         return figure
     lines = []
@@ -84,7 +84,7 @@ def _drawn(source: FigureSource, figure: Figure, title: str, value: Value, *, to
     return Figure(figure.name, figure.title, figure.about, chart.properties(height=PANEL_HEIGHT), data)
 
 
-def _of_workers(looks: Sequence[Row], grid: Grid, value: Value) -> list[list[float | None]]:
+def _of_workers(looks: Sequence[Row], grid: TimeGrid, value: ValueOf) -> list[list[float | None]]:
     workers = dict.fromkeys(row["worker"] for row in looks)
     return [grid.means([row for row in looks if row["worker"] == worker], value) for worker in workers]
 

@@ -18,7 +18,7 @@ from streamgauge.report.figures.drawing.figure import (
     series_color,
     tip,
 )
-from streamgauge.report.figures.drawing.grid import Grid, Value, summed
+from streamgauge.report.figures.drawing.grid import TimeGrid, ValueOf, summed
 from streamgauge.report.figures.drawing.sampled import Line, present, sampled
 from streamgauge.report.figures.drawing.theme import FEW_TICKS, PALETTE, PANEL_HEIGHT, color_of
 
@@ -49,7 +49,7 @@ def cpu(source: FigureSource) -> Figure:
     about = "Cores used, one role on top of the other."
     about += f" What is left of the {cores} cores was idle." if cores else ""
     looks = _looks(source)
-    grid = Grid.over(looks, MOST_POINTS)
+    grid = TimeGrid.over(looks, MOST_POINTS)
     if grid is None:
         return Figure(name, title, about, missing=_NOT_RECORDED, section="overview")
     roles = _used(looks, grid, cores)
@@ -81,7 +81,7 @@ def cpu(source: FigureSource) -> Figure:
 _SQUARES: Final = alt.Legend(orient="top", symbolType="square", columns=4)
 
 
-def _used(looks: Sequence[Row], grid: Grid, cores: float | None) -> dict[str, list[float | None]]:
+def _used(looks: Sequence[Row], grid: TimeGrid, cores: float | None) -> dict[str, list[float | None]]:
     """Cores of each role that used any, in the order of the stack."""
     found = {role: summed(parts) for role, parts in _by_role(looks, grid, lambda row: row["cpu_cores"]).items()}
     machine = found.pop(MACHINE, None)
@@ -109,7 +109,7 @@ def cpu_by_process(source: FigureSource) -> Figure:
     about = "Cores used by each process, and by the machine. A gap is time that was not sampled."
     figure = Figure("cpu-processes", "CPU by process", about, missing=_NOT_RECORDED)
     looks = _looks(source)
-    grid = Grid.over(looks, MOST_POINTS)
+    grid = TimeGrid.over(looks, MOST_POINTS)
     if grid is None:
         return figure
     used = {process: grid.means(rows, lambda row: row["cpu_cores"]) for process, rows in _by_process(looks).items()}
@@ -146,7 +146,7 @@ def waiting(source: FigureSource) -> Figure:
         "is late there: compare with latency peaks."
     )
     looks = _looks(source)
-    grid = Grid.over(looks, MOST_POINTS)
+    grid = TimeGrid.over(looks, MOST_POINTS)
     waits = _by_role(looks, grid, _waited) if grid else {}
     middles = grid.middles if grid else []
     lines = present(
@@ -225,7 +225,7 @@ def _by_process(looks: Sequence[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _by_role(looks: Sequence[Row], grid: Grid, value: Value) -> dict[str, list[list[float | None]]]:
+def _by_role(looks: Sequence[Row], grid: TimeGrid, value: ValueOf) -> dict[str, list[list[float | None]]]:
     """The means of each process that has any, by its role."""
     found: dict[str, list[Any]] = {}
     for rows in _by_process(looks).values():

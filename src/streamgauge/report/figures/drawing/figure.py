@@ -10,7 +10,7 @@ from streamgauge.report.figures.drawing.theme import COLORS, INK
 from streamgauge.result import Result
 
 Row = Mapping[str, Any]
-Section = Literal["overview", "latency", "lag", "delivery", "pipeline", "diagnostics"]
+FigureSection = Literal["overview", "latency", "lag", "delivery", "pipeline", "diagnostics"]
 """The part of the report in which a figure stands."""
 
 TIMELINE: Final = "timeline"
@@ -61,7 +61,7 @@ class Figure:
     chart: alt.TopLevelMixin | None = None
     data: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     missing: str | None = None
-    section: Section = "diagnostics"
+    section: FigureSection = "diagnostics"
     nothing_new: str | None = None
     """Why the figure is folded: what it shows in a sentence, where it is a flat zero or repeats another figure."""
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.figures.drawing.figure import Row
 
-Value = Callable[[Row], float | None]
+ValueOf = Callable[[Row], float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class TimeGrid:
     """The time from `first` to `last`, in seconds, in `count` equal spans."""
 
     first: float
@@ -20,7 +20,7 @@ class Grid:
     count: int
 
     @classmethod
-    def over(cls, looks: Iterable[Row], most: int) -> "Grid | None":
+    def over(cls, looks: Iterable[Row], most: int) -> "TimeGrid | None":
         """Whole seconds, or spans of a few of them so that there are at most `most`; None without a look.
 
         A look is a row with `second`, at which it ended, and `duration_ns`.
@@ -43,7 +43,7 @@ class Grid:
         """The middle of each span."""
         return [self.first + (at + 0.5) * self.step for at in range(self.count)]
 
-    def means(self, looks: Iterable[Row], value: Value) -> list[float | None]:
+    def means(self, looks: Iterable[Row], value: ValueOf) -> list[float | None]:
         """The mean of each span, by how long each look lasted within it; None where less than half of it is known."""
         known: defaultdict[int, float] = defaultdict(float)
         total: defaultdict[int, float] = defaultdict(float)

@@ -10,7 +10,7 @@ import vl_convert
 from markupsafe import Markup
 
 from streamgauge.report.figures.drawing.causes import CAUSES
-from streamgauge.report.figures.drawing.figure import MARKS, PHASES, SMALLEST_TEXT, TIME_FROM, Figure, Section
+from streamgauge.report.figures.drawing.figure import MARKS, PHASES, SMALLEST_TEXT, TIME_FROM, Figure, FigureSection
 from streamgauge.report.figures.drawing.theme import page_config, sized
 from streamgauge.report.pages import belief
 from streamgauge.result import Result
@@ -52,7 +52,7 @@ class Placed:
         return self.figure.section != "overview"
 
 
-def placed(result: Result, figures: Sequence[Figure], section: Section) -> list[Placed]:
+def placed(result: Result, figures: Sequence[Figure], section: FigureSection) -> list[Placed]:
     """The figures of one section: those that are drawn, then those that are folded, then those that are missing."""
     here = [figure for figure in figures if figure.section == section]
     order = sorted(here, key=lambda figure: (figure.missing is not None, figure.nothing_new is not None))

@@ -7,7 +7,7 @@ import pytest
 
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import Buckets
-from streamgauge.domain.latency.sampling import Sampled, intervals
+from streamgauge.pipeline.metrics.aggregates.sampling import Sampled, intervals
 
 MS = 1_000_000
 P50, P99 = 50_00, 99_00

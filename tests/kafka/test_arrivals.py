@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_US
-from streamgauge.domain.latency.arrivals import WAITED_NS, WAKE_NS, Arrivals
+from streamgauge.kafka.clients.arrivals import WAITED_NS, WAKE_NS, Arrivals
 
 EMPTY_NS = 10 * NS_PER_MS
 
