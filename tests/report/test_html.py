@@ -69,10 +69,11 @@ def report(folder: RunFolder) -> str:
 
 def test_the_verdict_comes_first_then_the_summary_then_figures_then_how_to_repeat_it(plain: str) -> None:
     """In the order in which they are read; the checks that did not pass stand below the verdict."""
-    order = ["verdict", "summary", "deliveries", "diagnostics", "checks", "configuration", "machine", "repeat"]
+    order = ["verdict", "summary", "overview", "latencies", "backpressure", "deliveries", "diagnostics"]
+    order += ["checks", "configuration", "machine", "repeat"]
     assert re.findall(r'<(?:section|header) id="(\w+)"', plain) == order
     text = Page(plain).text
-    words = ["VALID baseline", "checks: ", "Throughput, received", "Latency, ms", "delivered once.", "Rates over time"]
+    words = ["VALID baseline", "checks: ", "Throughput, received", "Latency, ms", "Rates over time", "delivered once."]
     words += ["Check of status", "partitions: 12", "3.11.7", "The command of this run: streamgauge run baseline"]
     found = [text.index(word) for word in words]
     assert found == sorted(found)
