@@ -170,7 +170,8 @@ def test_cells_of_a_short_run_are_not_bars() -> None:
     ("names", "short"),
     [
         (["run-7-topic", "run-7-topic-out"], ["topic", "topic-out"]),
-        (["many-1", "many-2"], ["1", "2"]),
+        (["run-many-1", "run-many-2"], ["many-1", "many-2"]),
+        (["many-1", "many-2"], ["many-1", "many-2"]),
         (["baseline", "other"], ["baseline", "other"]),
         (["streamgauge-1"], ["streamgauge-1"]),
         (["a", "a"], ["a", "a"]),

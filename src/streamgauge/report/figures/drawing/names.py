@@ -14,7 +14,7 @@ def apart(names: Mapping[int, str]) -> dict[int, str]:
     letters = zip(*names.values(), strict=False)
     shared = "".join(each[0] for each in takewhile(lambda each: len(set(each)) == 1, letters))
     cut = max((shared.rfind(mark) for mark in _BREAKS), default=-1) + 1
-    # One that ends where the others go on would have no name left: then the last word is kept.
-    while cut and any(len(name) <= cut for name in names.values()):
+    # Where one would have no name left, or a mere number, the word before is kept.
+    while cut and any(len(name) <= cut or name[cut:].isdigit() for name in names.values()):
         cut = max((shared.rfind(mark, 0, cut - 1) for mark in _BREAKS), default=-1) + 1
     return {number: name[cut:] for number, name in names.items()}
