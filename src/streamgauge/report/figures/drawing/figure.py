@@ -106,7 +106,7 @@ def over_phases(source: FigureSource, *marks: alt.Chart) -> alt.LayerChart:
     chart = alt.LayerChart(layer=[*_phases(source.phases), *_done(source.marks), *marks])
     if source.span is not None:
         ends = zip((TIME_FROM, TIME_TO), source.span, strict=True)
-        known = [] if chart.params is alt.Undefined else chart.params
+        known: Any = [] if chart.params is alt.Undefined else chart.params
         chart.params = [*known, *(alt.VariableParameter(name=name, value=second) for name, second in ends)]
     return chart
 

@@ -33,7 +33,7 @@ def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> FigureSour
     known = [*(row["s"] for row in seconds), *(shade[edge] for shade in shades for edge in ("from", "to"))]
     marks = marks_of(tables.get("faults", ()), min(known, default=0.0), max(known, default=0.0))
     span = _span(result) or _ends(known)
-    return FigureSource(result, tables, seconds, shades, marks, span and (rounded(span[0]), rounded(span[1])))
+    return FigureSource(result, tables, seconds, shades, marks, span and (round(span[0], 2), round(span[1], 2)))
 
 
 def _ends(seconds: Sequence[float]) -> tuple[float, float] | None:
