@@ -121,34 +121,42 @@ def _framed(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _clipped(layer: dict[str, Any], ends: Mapping[str, Any]) -> dict[str, Any]:
     mark = layer["mark"] if isinstance(layer["mark"], dict) else {"type": layer["mark"]}
+    # Names of phases stand above the plot.
+    clip = mark.get("baseline") != "bottom"
     encoding = dict(layer["encoding"])
-    if "field" in encoding.get("x", {}):
-        encoding["x"] = {**encoding["x"], "scale": {**encoding["x"].get("scale", {}), **ends}}
-    return {**layer, "mark": {**mark, "clip": True}, "encoding": encoding}
+    x = encoding.get("x", {})
+    if "field" in x:
+        axis = {"axis": {**x["axis"], "tickMinStep": 1}} if x.get("axis") else {}
+        encoding["x"] = {**x, **axis, "scale": {**x.get("scale", {}), **ends, "padding": 0}}
+    return {**layer, "mark": {**mark, "clip": clip}, "encoding": encoding}
 
 
 def _phases(phases: Sequence[Row]) -> list[alt.Chart]:
-    """Shades of warm-up and drain with their names, at the outer edges of the time."""
+    """Shades of warm-up and drain, and above each its name, as far as it is within what is shown."""
     if not phases:
         return []
-    named = [phase for phase in phases if phase["to"] - phase["from"] >= NAMED_FROM_S]
-    return [spans(PHASES, "grey"), *(_phase_name(*_PHASE_NAMES[phase["phase"]], phase["phase"]) for phase in named)]
+    named = [phase["phase"] for phase in phases if phase["to"] - phase["from"] >= NAMED_FROM_S]
+    return [spans(PHASES, "grey"), *(_phase_name(phase, *_PHASE_NAMES[phase]) for phase in named)]
 
 
-def _phase_name(words: str, edge: str, align: Any, inside: int, phase: str) -> alt.Chart:
+def _phase_name(phase: str, words: str, align: Any, edge: str) -> alt.Chart:
+    label = f"datum.to > {TIME_FROM} && datum.from < {TIME_TO} ? '{words}' : ''"
     row = alt.Chart(alt.NamedData(PHASES)).transform_filter(alt.FieldEqualPredicate(field="phase", equal=phase))
-    text: alt.Chart = row.mark_text(align=align, dx=inside, **_NAME)
-    return text.encode(alt.X(f"{edge}:Q", scale=alt.Scale(nice=False)), text=alt.value(words), y=alt.value(1))
+    text: alt.Chart = row.transform_calculate(edge=edge, label=label).mark_text(
+        align=align, **{**_NAME, "baseline": "bottom", "dy": -2}
+    )
+    return text.encode(alt.X("edge:Q", scale=alt.Scale(nice=False)), text=alt.Text("label:N"), y=alt.value(0))
 
 
 NAMED_FROM_S: Final = 1.0
 """A phase that is shorter has no room for its name, however long the run is."""
-_PHASE_NAMES: Final = {"warmup": ("warm-up", "from", "left", 4), "drain": ("drain", "to", "right", -4)}
+_PHASE_NAMES: Final = {
+    "warmup": ("warm-up", "left", f"max(datum.from, {TIME_FROM})"),
+    "drain": ("drain", "right", f"min(datum.to, {TIME_TO})"),
+}
 _NAME: Final[Mapping[str, Any]] = {
     "baseline": "top", "fontSize": SMALLEST_TEXT, "color": INK, "opacity": 0.75, "tooltip": False,
 }  # fmt: skip
-_NAMES_BEGIN: Final = 16
-"""Names of what was done stand below those of phases."""
 
 
 def _done(marks: Sequence[Row]) -> list[alt.Chart]:
@@ -159,7 +167,7 @@ def _done(marks: Sequence[Row]) -> list[alt.Chart]:
     begin = alt.Chart(alt.NamedData(MARKS)).encode(alt.X("from:Q", scale=alt.Scale(nice=False)))
     line = begin.mark_rule(color=COLORS["orange"], strokeDash=[2, 2]).encode(tooltip=tips)
     name = begin.mark_text(align="left", dx=3, **_NAME)
-    names = [name.encode(alt.Text("what:N"), y=alt.value(_NAMES_BEGIN))] if len(marks) <= MOST_NAMED else []
+    names = [name.encode(alt.Text("what:N"), y=alt.value(1))] if len(marks) <= MOST_NAMED else []
     return [spans(MARKS, "orange", tips), line, *names]
 
 
