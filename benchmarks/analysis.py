@@ -72,10 +72,11 @@ def _without_bounds(folder: RunFolder) -> None:
     from streamgauge.pipeline import run
     from streamgauge.pipeline.metrics import expressions
     from streamgauge.pipeline.metrics.histogram import NOT_KNOWN
+    from streamgauge.pipeline.steps.plan import STEPS
     from streamgauge.runs.analysis import analyse
 
     nothing: dict[str, Any] = {"doubted": lambda *_: None, "bounds": lambda *_: [], "sampling": lambda *_: []}
-    steps = [replace(step, work=nothing.get(step.name, step.work)) for step in run.STEPS]
+    steps = [replace(step, work=nothing.get(step.name, step.work)) for step in STEPS]
     with (
         mock.patch.object(run, "STEPS", steps),
         mock.patch.object(expressions, "width_of", return_value=NOT_KNOWN),

@@ -111,7 +111,18 @@ def _warm(broker: EmbeddedBroker) -> Callable[[Path], tuple[int, RunFolder]]:
     """Carries a run out in this process, whose Spark session serves the next, too."""
 
     def carry_out(out: Path) -> tuple[int, RunFolder]:
-        ended = run(request_of(SCENARIO, SETTINGS, out, command=[], broker=broker))
+        request = request_of(
+            SCENARIO,
+            SETTINGS,
+            out,
+            command=["streamgauge", "run", SCENARIO],
+            bootstrap=None,
+            client_config=None,
+            keep_broker=False,
+            allow_reset=False,
+            broker=broker,
+        )
+        ended = run(request)
         return int(ended.code), ended.folder
 
     return carry_out
@@ -134,7 +145,7 @@ def _outcome(code: int, folder: RunFolder, busy: int, fresh: bool) -> Outcome:
     if not folder.result.exists():
         raise SystemExit(f"the run has no result; its exit code is {code}")
     result = parse_result(folder.result.read_bytes())
-    trust = {}
+    trust: dict[str, str] = {}
     for name, begins in SHOWN.items():
         mine = {each.trust for path, each in result.trust.items() if path.startswith(begins)}
         trust |= {name: max(mine, key=TRUST.index)} if mine else {}
@@ -146,9 +157,9 @@ def _outcome(code: int, folder: RunFolder, busy: int, fresh: bool) -> Outcome:
         code=code,
         state=result.verdict.state,
         trust=trust,
-        idle_share=host and host.idle_share,
-        p99_ms=p99 and p99.value,
-        p99_low_ms=p99 and p99.low,
+        idle_share=host.idle_share if host else None,
+        p99_ms=p99.value if p99 else None,
+        p99_low_ms=p99.low if p99 else None,
         failed=tuple(
             each.name for each in result.verdict.checks if each.about == "instrument" and each.status == "fail"
         ),

@@ -29,7 +29,7 @@ def own(row: Row) -> int | None:
     begun = [row[name] for name in ("due_ns", "admitted_ns") if row[name] is not None]
     if not begun or row["handed_ns"] is None:
         return None
-    return max(0, int(row["handed_ns"]) - max(begun) - (row["waited_ns"] or 0))
+    return max(0, int(row["handed_ns"] - max(begun) - (row["waited_ns"] or 0)))
 
 
 @dataclass

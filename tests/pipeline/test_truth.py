@@ -26,7 +26,7 @@ def stalls(draw: st.DrawFn, end: int, most: int) -> tuple[tuple[int, int], ...]:
 
 
 @st.composite
-def plans(draw: st.DrawFn, most: int = 4, **fixed: Any) -> Plan:
+def plans(draw: st.DrawFn, /, most: int = 4, **fixed: Any) -> Plan:
     producers, consumers = draw(st.integers(1, 2)), draw(st.integers(1, 2))
     gap = draw(st.sampled_from((50 * US, 400 * US, 2 * NS_PER_MS, 5 * NS_PER_MS)))
     counts = [draw(st.integers(1, 40)) for _ in range(producers)]
