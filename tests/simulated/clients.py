@@ -37,6 +37,10 @@ class Client:
     delay_ns: int | None = None
     """The run delay in the last call that waited; None where that is not known."""
 
+    def run(self) -> Thread:
+        """What it does until it is over."""
+        raise NotImplementedError
+
     def _wait(self, now: int, timeout: int) -> Steps:
         """Wait until anything is ready, at most so long."""
         counts, self.delay_ns = self.system.plan.counts_delay, None
