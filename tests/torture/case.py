@@ -89,7 +89,9 @@ class Case:
             self._await_end(child, END_SECONDS)
             (self.root / "begun").unlink(missing_ok=True)
             child = self._start_again()
-        if self.plan.ending.moment in BEGINS and not child.await_words(BEGINS[self.plan.ending.moment], BEGIN_SECONDS):
+        # The cells have to be in sight before they are gone.
+        words = BEGINS.get(self.plan.ending.moment)
+        if words and not child.await_words(words, BEGIN_SECONDS, self._watch):
             self.faults.append(f"it never came to that: {child.text[-500:]}")
             return
         until(lambda: self._watch() or child.process.poll() is not None, BEGIN_SECONDS)

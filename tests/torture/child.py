@@ -6,6 +6,7 @@ import select
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -35,9 +36,9 @@ class Child:
         """What it has said so far."""
         return self._said.decode(errors="replace")
 
-    def await_words(self, words: str, seconds: float) -> bool:
-        """Whether it said so before it ended; fails when it does neither in time."""
-        until(lambda: words in self.text or self.process.poll() is not None, seconds)
+    def await_words(self, words: str, seconds: float, meanwhile: Callable[[], object]) -> bool:
+        """Whether it said so before it ended; fails when it does neither in time. `meanwhile` is called all the time."""
+        until(lambda: (meanwhile(), words in self.text or self.process.poll() is not None)[1], seconds)
         return words in self.text
 
     def type(self, keys: bytes) -> None:
