@@ -31,11 +31,14 @@ _PLACE_BITS: Final = 34
 """A cell is a bin and a place in one integer."""
 _OWN: Final = "handed_ns - greatest(due_ns, admitted_ns) - coalesce(waited_ns, 0L)"
 """How late a message was handed over by its producer's own doing; null without a schedule, and where nobody tells."""
+_OF_TRANSACTION: Final = f"if(transaction is null, {_OWN}, max({_OWN}) over (partition by producer, transaction))"
+"""The same where a message can be read only when its transaction is over, which its last message begins to end."""
 _SCHEMA: Final = pa.schema(
     [pa.field(name, pa.int64(), nullable=name != "cell") for name in ("cell", "delayed_ns", "handing_ns")]
 )
 _AGGREGATES: Final = (
-    "max(own_ns) as own_ns", "max(handing_ns) as handing_ns", "min(service_ns) as service_ns", "count(*) as count",
+    "max(own_ns) as own_ns", "max(late_ns) as late_ns", "max(waited_ns) as waited_ns", "min(service_ns) as service_ns",
+    "if(count(*) = count(handing_ns), max(handing_ns), null) as handing_ns", "count(*) as count",
     "count(*) - count(own_ns) as untold",
 )  # fmt: skip
 
@@ -68,6 +71,12 @@ class Bins:
         np.add.at(each, bins, counts)
         return np.cumsum(each)
 
+    def largest(self, bins: Int64s, values_ns: Int64s) -> Int64s:
+        """The largest value of each bin, at least 0."""
+        each = np.zeros(self.count, np.int64)
+        np.maximum.at(each, bins, values_ns)
+        return each
+
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
@@ -91,6 +100,17 @@ class Doubts(NamedTuple):
     """None where nothing was delivered."""
 
 
+class _Seen(NamedTuple):
+    """What was seen of producers, and of the whole run, in each bin."""
+
+    handing_ns: pa.Array
+    """The longest call that handed messages over."""
+    waited_ns: Int64s
+    """The longest that a message had waited for the system before it was sent."""
+    idle: NDArray[np.bool_]
+    """Whether nothing was in flight at its end, and nothing waited to be sent."""
+
+
 def doubts(
     spark: SparkSession, bronze: Bronze, knows: Knowledge, span: Span, sent: DataFrame, deliveries: DataFrame
 ) -> Doubts:
@@ -100,18 +120,23 @@ def doubts(
         f"{bins.sql('sent_ns')} as bin",
         f"coalesce({PLACE}, -1L) as place",
         f"{_OWN} as own_ns",
+        f"{_OF_TRANSACTION if knows.transactional and knows.read_committed else _OWN} as late_ns",
+        "coalesce(waited_ns, 0L) as waited_ns",
         "handed_ns - sent_ns as handing_ns",
         "if(error is null, acked_ns - sent_ns, null) as service_ns",
     )
     found = rows.groupBy("bin", "place").agg(*map(F.expr, _AGGREGATES)).toArrow().sort_by("bin")
     at, count = numbers(found, "bin"), numbers(found, "count")
-    own_ns = None
+    own_ns = late_ns = None
     if not pc.sum(found.column("untold")).as_py():
-        own_ns = np.zeros(bins.count, np.int64)
-        np.maximum.at(own_ns, at, np.maximum(numbers(found, "own_ns"), 0))
-    handing_ns = _handing(bins, found)
-    idle = _idle(bins, bronze, knows, sent, deliveries, bins.counted(at, count))
-    acked = _doubt(spark, bins, found, own_ns, handing_ns, idle)
+        own_ns, late_ns = (bins.largest(at, numbers(found, name)) for name in ("own_ns", "late_ns"))
+    waited_ns = numbers(found, "waited_ns")
+    seen = _Seen(
+        handing_ns=_handing(bins, found),
+        waited_ns=bins.largest(at, waited_ns),
+        idle=_idle(bins, bronze, knows, sent, deliveries, bins.counted(at, count)) & ~_waiting(bins, at, waited_ns),
+    )
+    acked = _doubt(spark, bins, found, own_ns, seen)
     if not knows.consumes:
         return Doubts(acked, None)
     # What is processed is over only then; a second delivery of a message is later than the first.
@@ -119,35 +144,30 @@ def doubts(
         f"{bins.sql('sent_ns')} as bin", "place", "greatest(received_ns, processed_ns) - sent_ns as service_ns"
     )
     ended = timed.groupBy("bin", "place").agg(F.expr("min(service_ns) as service_ns")).toArrow().sort_by("bin")
-    return Doubts(acked, _doubt(spark, bins, ended, own_ns, handing_ns, idle))
+    return Doubts(acked, _doubt(spark, bins, ended, late_ns, seen))
 
 
-def _doubt(
-    spark: SparkSession,
-    bins: Bins,
-    cells: pa.Table,
-    own_ns: Int64s | None,
-    handing_ns: pa.ChunkedArray,
-    idle: NDArray[np.bool_],
-) -> Doubt:
+def _doubt(spark: SparkSession, bins: Bins, cells: pa.Table, own_ns: Int64s | None, seen: _Seen) -> Doubt:
     """The doubt of messages that end in these cells: columns bin, place and service_ns, sorted by bin."""
     at, places = numbers(cells, "bin"), numbers(cells, "place")
     delayed_ns = pa.nulls(len(at), pa.int64())
     if own_ns is not None:
         service_ns = cells.column("service_ns").fill_null(NEVER_NS).to_numpy()
         lanes = np.unique(places, return_inverse=True)[1]
-        delayed_ns = pa.array(delays(own_ns, idle, at, lanes, service_ns))
+        # Who waited for the system may have waited for what an earlier delay made: that is no service time.
+        delayed_ns = pa.array(delays(own_ns, seen.idle, at, lanes, service_ns + seen.waited_ns[at]))
     columns = {
         "cell": pa.array(at << _PLACE_BITS | places),
         "delayed_ns": delayed_ns,
-        "handing_ns": handing_ns.take(at),
+        "handing_ns": seen.handing_ns.take(at),
     }
     return Doubt(bins, spark.createDataFrame(pa.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)))
 
 
 def _handing(bins: Bins, found: pa.Table) -> pa.Array:
     """The longest call that handed messages over, of each bin; null where that is not told of one of them."""
-    by_bin = found.group_by("bin").aggregate([("handing_ns", "max")])
+    all_of_them = pc.ScalarAggregateOptions(skip_nulls=False)
+    by_bin = found.group_by("bin").aggregate([("handing_ns", "max", all_of_them)])
     out = np.full(bins.count, -1, np.int64)
     out[numbers(by_bin, "bin")] = by_bin.column("handing_ns_max").fill_null(-1).to_numpy()
     return pa.array(out, mask=out < 0)
@@ -170,6 +190,15 @@ def _idle(
     """Whether nothing was in flight at the end of each bin."""
     begun, ended = _in_flight(bins, bronze, knows, sent, deliveries, sent_by)
     return np.equal(begun, ended)
+
+
+def _waiting(bins: Bins, at: Int64s, waited_ns: Int64s) -> NDArray[np.bool_]:
+    """Whether a message that was sent later waited for the system at the end of each bin."""
+    begun = np.maximum(at + -waited_ns // bins.length_ns, 0)
+    change = np.zeros(bins.count, np.int64)
+    np.add.at(change, begun, 1)
+    np.add.at(change, at, -1)
+    return np.cumsum(change) > 0
 
 
 def _in_flight(
