@@ -1,10 +1,18 @@
-"""The analysis, from run folder to result.json: time and memory by size, each in a new process with a cold JVM."""
+"""The analysis, from run folder to result.json: time and memory by size, each in a new process with a cold JVM.
+
+With `--bounds`, in turn with an analysis that asks for no bounds of latencies: what these take of the time.
+"""
 
 import argparse
+import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Final
+from unittest import mock
 
 import psutil
 
@@ -14,6 +22,8 @@ from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
 from streamgauge.domain.folder.facts import RunFolder
 
 GIB = 1 << 30
+ANALYSE: Final = (sys.executable, "-m", "streamgauge", "analyse")
+WITHOUT: Final = (sys.executable, "-m", "benchmarks.analysis", "--without-bounds")
 
 
 def main() -> None:
@@ -21,9 +31,17 @@ def main() -> None:
     options.add_argument("--messages", type=int, nargs="+", default=[300_000, 5_000_000, 20_000_000, 40_000_000])
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--sticky", type=int, default=200, help="consecutive messages of a producer to one partition")
+    options.add_argument("--bounds", action="store_true", help="compare with an analysis without bounds, in turn")
+    options.add_argument("--without-bounds", type=Path, metavar="RUN", help="only analyse this run so")
     chosen = options.parse_args()
+    if chosen.without_bounds:
+        _without_bounds(RunFolder(chosen.without_bounds))
+        return
     heading("Analysis: run folder to result.json, two producers, twelve partitions, two consumers")
     print(f"The machine was {idle_share():.0%} idle before. Rows: two for each message, and one for each poll.\n")
+    if chosen.bounds:
+        _compare(chosen.messages, chosen.rounds, chosen.sticky)
+        return
     print("| messages | seconds | CPU seconds | peak memory of JVM and driver, GiB | seconds per million messages |")
     print("|---|---|---|---|---|", flush=True)
     for messages in chosen.messages:
@@ -36,12 +54,42 @@ def main() -> None:
         print(f"| {messages:,} | {' | '.join(cells)} |", flush=True)
 
 
-def _analyse(folder: Path) -> tuple[float, float, float]:
+def _compare(sizes: Sequence[int], rounds: int, sticky: int) -> None:
+    print("| messages | seconds with bounds | without | CPU seconds with | without | bounds take |")
+    print("|---|---|---|---|---|---|", flush=True)
+    for messages in sizes:
+        with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
+            make(RunFolder(Path(folder)), Plan(messages, sticky=sticky))
+            pairs = [(_analyse(Path(folder)), _analyse(Path(folder), WITHOUT)) for _ in range(rounds)]
+        cells = [spread([pair[side][what] for pair in pairs], digits=1) for what in (0, 1) for side in (0, 1)]
+        shares = [(with_[0] - without[0]) / with_[0] for with_, without in pairs]
+        taken = f"{statistics.median(shares):.1%} ({min(shares):.1%} to {max(shares):.1%})"
+        print(f"| {messages:,} | {' | '.join(cells)} | {taken} |", flush=True)
+
+
+def _without_bounds(folder: RunFolder) -> None:
+    """Analyse a run, and leave out what finds bounds: three steps of the plan, and the width of each message."""
+    from streamgauge.pipeline import run
+    from streamgauge.pipeline.metrics import expressions
+    from streamgauge.pipeline.metrics.histogram import NOT_KNOWN
+    from streamgauge.pipeline.steps.plan import STEPS
+    from streamgauge.runs.analysis import analyse
+
+    nothing: dict[str, Any] = {"doubted": lambda *_: None, "bounds": lambda *_: [], "sampling": lambda *_: []}
+    steps = [replace(step, work=nothing.get(step.name, step.work)) for step in STEPS]
+    with (
+        mock.patch.object(run, "STEPS", steps),
+        mock.patch.object(expressions, "width_of", return_value=NOT_KNOWN),
+    ):
+        analyse(folder, lambda _: None)
+
+
+def _analyse(folder: Path, command: Sequence[str] = ANALYSE) -> tuple[float, float, float]:
     """Seconds, CPU seconds and the peak of resident memory in GiB of one `analyse`, all processes together."""
     (folder / "result.json").unlink(missing_ok=True)
     began_ns, peak, cpu = monotonic_ns(), 0, dict[int, float]()
     with subprocess.Popen(
-        [sys.executable, "-m", "streamgauge", "analyse", str(folder)],
+        [*command, str(folder)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -28,6 +28,10 @@ BEGIN_NS = 1_000 * NS_PER_SECOND
 Int64s = NDArray[np.int64]
 LATENESS_NS = np.random.default_rng(7).lognormal(10.5, 0.6, 1 << 16).astype(np.int64)
 """How late messages are sent, about 36 us; by sequence, so that both sides of a message agree."""
+CALL_NS = 20_000
+"""How long a call takes that hands messages over."""
+GAP_NS = 100_000
+"""How long reports and messages may have been ready before they were taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,9 @@ def _messages(plan: Plan, batches: _Batches, chosen: Int64s) -> tuple[dict[str, 
 
 def _sent(plan: Plan, batches: _Batches, chosen: Int64s) -> dict[str, object]:
     columns, batch, place = _messages(plan, batches, chosen)
-    return columns | {"acked_ns": batches.acked_ns[batch] + place * 400 + LATENESS_NS[place] // 64}
+    acked = batches.acked_ns[batch] + place * 400 + LATENESS_NS[place] // 64
+    handed = np.asarray(columns["sent_ns"]) + CALL_NS
+    return columns | {"acked_ns": acked, "handed_ns": handed, "polled_ns": batches.acked_ns[batch] - GAP_NS}
 
 
 def _received(plan: Plan, batches: _Batches, chosen: Int64s, consumer: int) -> dict[str, object]:
@@ -171,7 +177,7 @@ def _received(plan: Plan, batches: _Batches, chosen: Int64s, consumer: int) -> d
     polls = batch  # one poll per batch
     return columns | {
         "group": 0, "consumer": consumer, "poll": polls, "received_ns": batches.received_ns[batch],
-        "intact": np.ones(len(batch), bool),
+        "intact": np.ones(len(batch), bool), "empty_ns": batches.received_ns[batch] - GAP_NS,
     }  # fmt: skip
 
 
