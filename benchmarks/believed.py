@@ -111,12 +111,8 @@ def _warm(broker: EmbeddedBroker) -> Callable[[Path], tuple[int, RunFolder]]:
     """Carries a run out in this process, whose Spark session serves the next, too."""
 
     def carry_out(out: Path) -> tuple[int, RunFolder]:
-        ended = run(
-            request_of(
-                SCENARIO,
-                RunOptions(settings=SETTINGS, out=out, command=["streamgauge", "run", SCENARIO], broker=broker),
-            )
-        )
+        options = RunOptions(settings=SETTINGS, out=out, command=["streamgauge", "run", SCENARIO], broker=broker)
+        ended = run(request_of(SCENARIO, options))
         return int(ended.code), ended.folder
 
     return carry_out

@@ -29,7 +29,7 @@ def own(row: Row) -> int | None:
     begun = [row[name] for name in ("due_ns", "admitted_ns") if row[name] is not None]
     if not begun or row["handed_ns"] is None:
         return None
-    return max(0, int(row["handed_ns"]) - int(max(begun)) - int(row["waited_ns"] or 0))
+    return max(0, int(row["handed_ns"] - max(begun) - (row["waited_ns"] or 0)))
 
 
 @dataclass
@@ -205,6 +205,10 @@ class Plainly:
         """The low ends of a metric; None where the width of a message is not known."""
         widths = self.widths(metric)
         return low_ends(widths, self.ages(metric)) if widths.are_known else None
+
+    def delivered(self, metric: str) -> LowEnds | None:
+        """The same of messages that came alone; None where all came."""
+        return low_ends(self.widths(metric)) if self.ages(metric).total else None
 
 
 _TAKEN = {False: ("acked_ns", "polled_ns"), True: ("received_ns", "empty_ns")}

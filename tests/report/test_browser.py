@@ -161,7 +161,7 @@ def test_every_figure_has_its_data_as_a_table(make: Make, see: See) -> None:
         button.click()
     assert seen.ask("document.querySelectorAll('#rates table').length") == 1
     rows = seen.ask("[...document.querySelectorAll('#rates tr')].map(row => row.innerText.split('\\t').slice(0, 3))")
-    assert rows[:2] == [["s", "target", "sent"], ["-2", "10000", "10000"]]
+    assert rows[:2] == [["s", "difference sent", "difference acked"], ["-2", "0", "0"]]
     assert len(rows) == 13
 
 

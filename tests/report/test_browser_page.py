@@ -184,7 +184,7 @@ def test_figures_are_saved_from_the_page(path: Path, see: See) -> None:
     assert saved(seen, "rates", "PNG").startswith(b"\x89PNG\r\n")
     table = list(csv.DictReader(saved(seen, "rates", "CSV").decode().splitlines()))
     assert [row["s"] for row in table] == [str(second) for second in range(-2, 10)]
-    assert table[2]["target"] == "10000"
+    assert table[2]["difference sent"] == "0"
     assert seen.complaints == []
     assert [url for url in seen.requests if not url.startswith("blob:")] == [path.as_uri()]
 

@@ -37,7 +37,7 @@ def _carried_out(plan: Plan, *, is_ideal: bool) -> tuple[list[Row], list[Row], S
         return 0 if is_free else int(draw.integers(0, most_ns + 1))
 
     system = System(plan, loop)
-    clients: tuple[ProducerThread | ConsumerThread, ...] = (
+    clients = (
         *(ProducerThread(number, system, queue, cost, sent) for number, queue in enumerate(system.reports)),
         *(ConsumerThread(number, system, queue, cost, received) for number, queue in enumerate(system.fetched)),
     )
