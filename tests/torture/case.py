@@ -292,8 +292,11 @@ class Case:
             ]
         with _environment(XDG_STATE_HOME=str(self.root / "state"), TMPDIR=str(self.root / "tmp")):
             from streamgauge.cluster import registry
+            from streamgauge.processes.scratch import ANALYSIS, Scratch
 
             registry.sweep()
+            # What was killed cannot remove its scratch folder: the next analysis does.
+            Scratch(ANALYSIS).close()
         self.faults += [f"left behind: {path}" for path in (self.root / "tmp").rglob("*") if path.is_file()]
         self.faults += [f"left behind: {path}" for path in self.out.glob("*/broker")]
         self.faults += [f"left behind: {path}" for path in (self.root / "state").rglob("*.json")]

@@ -37,7 +37,7 @@ class Child:
         return self._said.decode(errors="replace")
 
     def await_words(self, words: str, seconds: float, meanwhile: Callable[[], object]) -> bool:
-        """Whether it said so before it ended; fails when it does neither in time. `meanwhile` is called all the time."""
+        """Whether it said so before it ended; fails when it does neither in time. `meanwhile` is called all along."""
         until(lambda: (meanwhile(), words in self.text or self.process.poll() is not None)[1], seconds)
         return words in self.text
 
