@@ -118,8 +118,8 @@ def _facts(long: Long) -> RunFacts:
 
 def _counted(long: Long, metric: str, rng: np.random.Generator) -> _Counted:
     """A shape for each second, moved along the buckets by the wave: 256 of them are a factor of two."""
-    path, _, _kind = metric.rpartition("_")
-    median_ns = 1_000 * MEDIANS_US[path or metric]
+    path = metric if metric in MEDIANS_US else metric.rpartition("_")[0]
+    median_ns = 1_000 * MEDIANS_US[path]
     shapes = [_shape(rng, median_ns, long.rate) for _ in range(SHAPES)]
     chosen = [shapes[number] for number in rng.integers(0, SHAPES, len(long.windows))]
     moves = [round(WAVE_BUCKETS * math.sin(2 * math.pi * second / WAVE_SECONDS)) for second in long.windows.tolist()]

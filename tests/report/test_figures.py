@@ -15,7 +15,7 @@ from streamgauge.report.figures import catalogue, distribution, over_time, throu
 from streamgauge.report.figures.diagnostics import client, machine, partitions, trouble
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, rounded
 from streamgauge.report.figures.drawing.names import apart
-from streamgauge.report.figures.drawing.timeline import MOST_POINTS, phases, timeline
+from streamgauge.report.figures.drawing.timeline import MOST_POINTS, phases, source_of, timeline
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -324,6 +324,17 @@ def test_latency_by_rate_has_a_dot_for_each_second(make: Make) -> None:
     assert {row["rate"] for row in dots} == {10_000}
     assert figure.nothing_new == "All seconds had the same rate, within 2 %."
     assert figure_of(make(uneven), throughput.latency_by_rate).nothing_new is None
+
+
+def test_a_long_run_has_fewer_dots(make: Make) -> None:
+    """A dot for each second of it would take a browser long; the figure says how many are shown."""
+    result = assemble(make())
+    second = result.timeline[5].model_dump()
+    seen = [{**second, "second": at} for at in range(2 * throughput.MOST_DOTS)]
+    long = altered(altered(result, "timeline", seen), "throughput.measured_seconds", float(len(seen)))
+    figure = throughput.latency_by_rate(source_of(long, {}))
+    assert len(figure.data["latency_by_rate"]) == 2 * throughput.MOST_DOTS
+    assert figure.about.endswith("One second in 2 is shown.")
 
 
 def uneven(_facts: Row, tables: Tables) -> None:

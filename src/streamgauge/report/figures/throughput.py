@@ -18,7 +18,8 @@ _OF_SIZES: Final = {"sent": "sent_bytes", "received": "received_bytes"}
 _ROLES: Final = {"producer": "producers", "consumer": "consumers"}
 MOST_LINES: Final = 12
 """More lines than these cannot be told apart."""
-MOST_DOTS: Final = 1_900
+MOST_DOTS: Final = 900
+"""More seconds than these are not drawn one by one: a browser takes long for thousands of dots."""
 _ONE_RATE: Final = 0.02
 """Rates of seconds that differ by no more than this share are one rate."""
 
@@ -121,9 +122,11 @@ def latency_by_rate(source: FigureSource) -> Figure:
     seconds = [
         row for row in source.timeline if row["s"] is not None and 0 <= row["s"] < measured and row[stage] is not None
     ]
+    step = max(1, -(-len(seconds) // MOST_DOTS))
+    about += f" One second in {step} is shown." if step > 1 else ""
     rows = [
         {"second": row["s"], "rate": row[stage], "series": figure, "value": row[f"{words} {figure}"]}
-        for row in seconds[:: -(-len(seconds) // MOST_DOTS) or 1]
+        for row in seconds[::step]
         for figure in ("p50", "p99")
         if row[f"{words} {figure}"]
     ]
