@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_written_is_told_with_the_way_to_go_on(
             raise OSError(28, "No space left on device")
         sync(unfinished)
 
-    monkeypatch.setattr(files, "sync", full)
+    monkeypatch.setattr(disk, "sync", full)
     with pytest.raises(AnalysisError) as raised:
         publish(folder, result_of(folder, lambda _: None), lambda _: None)
     assert str(raised.value) == (
