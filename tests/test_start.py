@@ -14,7 +14,11 @@ from streamgauge.engine.worker.main import TOLD_TO_ALL
 from streamgauge.runs.analysis import analyse
 
 GOLDEN = Path(__file__).parent / "report" / "golden" / "format-1"
-BEGIN = "import os, signal\nfrom streamgauge.__main__ import interruptible, loading\n"
+# Who starts the tests may have a closed terminal ignored, as `nohup` does.
+BEGIN = """import os, signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+from streamgauge.__main__ import interruptible, loading
+"""
 
 
 @pytest.mark.parametrize(
