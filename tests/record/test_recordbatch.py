@@ -59,6 +59,8 @@ def segment(broker: EmbeddedBroker, topic: str) -> bytes:
 def produce(broker: EmbeddedBroker, topic: str, records: list[Record], **settings: str | int) -> None:
     given = {"bootstrap.servers": broker.bootstrap, "linger.ms": 10_000, "message.max.bytes": 2_000_000}
     producer = ck.Producer(given | settings)
+    # Records of a topic that is not known yet are handed over one by one, beside the flush that sends what is there.
+    producer.list_topics(topic, 10)
     for each in records:
         producer.produce(topic, each.value, each.key, headers=list(each.headers), timestamp=each.timestamp_ms)
     assert producer.flush(20) == 0
