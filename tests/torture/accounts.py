@@ -108,8 +108,11 @@ def counts_hold(folder: RunFolder, delivery: Mapping[str, Any]) -> list[str]:
 
 
 def kept_rate(folder: RunFolder, facts: RunFacts, rate: float) -> float:
-    """Share of the target rate at which messages of the measure phase were sent, until the last one of them."""
-    begin, end = next((phase.from_ns, phase.to_ns) for phase in facts.phases if phase.name == "measure")
+    """Share of the target rate at which messages were sent in the measure phase, until the last one of them."""
+    phase = next((each for each in facts.phases if each.name == "measure"), None)
+    if phase is None:
+        return 0.0
+    begin, end = phase.from_ns, phase.to_ns
     sent = [at for (at,) in rows_of(folder, "sent", "sent_ns") if at is not None and begin <= at < end]
     return len(sent) / (rate * (max(sent) - begin) / 1e9) if sent else 0.0
 

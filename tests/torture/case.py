@@ -29,7 +29,7 @@ from streamgauge.record.facts import read_facts
 from streamgauge.runs.analysis import analyse
 
 RATE: Final = 3_000
-KEPT_SHARE: Final = 0.995
+KEPT_WITHIN: Final = 0.005
 SETTINGS: Final = (
     f"load.rate={RATE}", "load.producers=2", "topic.partitions=4", "phases.warmup=1s", "phases.measure=3s",
     "phases.drain=10s",
@@ -280,7 +280,7 @@ class Case:
         if self.bootstrap:
             self.faults += log_holds(folder, facts, self.bootstrap)
         self.faults += _verdict_holds(facts, result)
-        if _status(result, "rate") == "fail" and (kept := kept_rate(folder, facts, RATE)) >= KEPT_SHARE:
+        if _status(result, "rate") == "fail" and abs((kept := kept_rate(folder, facts, RATE)) - 1) <= KEPT_WITHIN:
             self.faults.append(f"the generator is blamed for its rate, of which it kept {kept:.2%}")
 
     def _look_around(self) -> None:

@@ -636,6 +636,10 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("rate", (measured(sent=8_465 * SECONDS), delivery("measure", failed=50_000)), ("system", "fail")),
     ("rate", (measured(sent=8_465 * SECONDS), died("producer", declared=True)), ("system", "fail")),
     ("rate", (measured(sent=8_465 * SECONDS), died("producer")), ("instrument", "fail")),
+    # In a short phase, a short delay at its start or end is a large share.
+    ("rate", (measured_for(3), measured(sent=3 * RATE - 1_000)), ("instrument", "warn")),
+    ("rate", (measured_for(3), measured(sent=3 * RATE + 1_000)), ("instrument", "warn")),
+    ("rate", (measured_for(3), measured(sent=3 * RATE + 1_001)), ("instrument", "fail")),
     # At low rates a message or two fall on the other side of the edges of the phase.
     ("rate", (paced("10/s"), measured(sent=302)), ("instrument", "pass")),
     ("rate", (paced("10/s"), measured(sent=303)), ("instrument", "warn")),

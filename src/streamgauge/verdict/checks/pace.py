@@ -13,6 +13,7 @@ MOVED_MS: Final = 1.0
 RATE_EXACT: Final = 0.001
 RATE_CLOSE: Final = 0.01
 RATE_GRAINS: Final = 2
+RATE_MOMENT_SECONDS: Final = 0.1
 """Messages that may fall on the other side of the edges of the measure phase."""
 BARELY_FULL: Final = 0.05
 """As fast as possible means that the queue is full; below this share of the time the system was not the limit."""
@@ -138,8 +139,9 @@ def target_rate(run: Evidence) -> Check | None:
 
     Data: messages sent in the measure phase / its length; for a variable load, compared with the messages due in it.
     Differences of up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages are ignored.
-    Warns when: the difference is up to {RATE_CLOSE:.0%}; or larger, and the policy throttled producers. Unknown if it
-    is larger and the run itself was killed: the last messages may not have been recorded.
+    Warns when: the difference is up to {RATE_CLOSE:.0%}, or what a schedule delay of {RATE_MOMENT_SECONDS:g} s at the
+    start or end of the phase makes, which is more in a phase of a few seconds; or larger, and the policy throttled
+    producers. Unknown if it is larger and the run itself was killed: the last messages may not have been recorded.
     Fails when: it is larger; about the system if full queues, failed sends or an injected fault are the cause.
     Remedy: add producers or CPU, or lower load.rate; see the checks that the evidence names.
     """
@@ -160,13 +162,17 @@ def target_rate(run: Evidence) -> Check | None:
         evidence += f", {percent(off / wanted)} {'more' if sent > wanted else 'less'}"
     if off <= max(RATE_EXACT * wanted, RATE_GRAINS):
         return passed("rate", "instrument", evidence)
-    if run.facts.ending is None and off > RATE_CLOSE * wanted:
+    is_close = off <= max(RATE_CLOSE * wanted, RATE_MOMENT_SECONDS * asked)
+    if run.facts.ending is None and not is_close:
         evidence += "; the run was killed, and the last messages may not have been recorded"
         return unknown("rate", "instrument", evidence, "Run it again; see the check `ending`.")
     about, seen, advice = shortfall(run)
     if ((run.delivery("measure") or {}).get("failed") or 0) >= off / 2:
         about, seen, advice = "system", "; failed sends explain the difference", "See the check of failed sends."
-    status: Status = "warn" if off <= RATE_CLOSE * wanted or seen == HELD_BACK else "fail"
+    elif about == "instrument" and is_close and off > RATE_CLOSE * wanted:
+        seen = f"; a schedule delay of {milliseconds(1e3 * off / asked)} at the start or end of the phase explains it"
+        advice = "Measure for longer (phases.measure), so that a short delay matters less."
+    status: Status = "warn" if is_close or seen == HELD_BACK else "fail"
     return Check("rate", about, status, evidence + seen, advice)
 
 
