@@ -6,7 +6,6 @@ from benchmarks import (
     batches,
     consume,
     engines,
-    lateness,
     pacers,
     pacing,
     payloads,
@@ -14,6 +13,7 @@ from benchmarks import (
     rate,
     report,
     saturation,
+    schedule_delay,
     seams,
     watch,
 )
@@ -22,7 +22,7 @@ from benchmarks import (
 def main() -> None:
     for module in (
         pacing,
-        lateness,
+        schedule_delay,
         pacers,
         payloads,
         rate,

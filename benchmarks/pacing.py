@@ -51,9 +51,9 @@ def main() -> None:
             )
 
 
-def _row(client: str, rate: int, lateness_us: list[Float64s]) -> None:
-    ranks = [[float(np.percentile(each, rank)) for each in lateness_us] for rank in RANKS]
-    cells = [spread(values, digits=1) for values in [*ranks, [float(each.max()) for each in lateness_us]]]
+def _row(client: str, rate: int, delay_us: list[Float64s]) -> None:
+    ranks = [[float(np.percentile(each, rank)) for each in delay_us] for rank in RANKS]
+    cells = [spread(values, digits=1) for values in [*ranks, [float(each.max()) for each in delay_us]]]
     print(f"| {client} | {rate:,} | {' | '.join(cells)} |", flush=True)
 
 
@@ -90,8 +90,8 @@ def _fake(rate: int, seconds: int) -> Float64s:
         producer.run(Times(start_ns, start_ns, start_ns + seconds * NS_PER_SECOND, NS_PER_SECOND))
         sink.close()
         table = ds.dataset(Path(folder) / "events" / "sent").to_table(columns=["due_ns", "sent_ns"])
-        lateness_us: Float64s = (table["sent_ns"].to_numpy() - table["due_ns"].to_numpy()) / 1000
-        return lateness_us
+        delay_us: Float64s = (table["sent_ns"].to_numpy() - table["due_ns"].to_numpy()) / 1000
+        return delay_us
 
 
 def _real(bootstrap: str, rate: int, seconds: int) -> Float64s:

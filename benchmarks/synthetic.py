@@ -26,7 +26,7 @@ CONSUMERS = 2
 ROWS_PER_PART = 1 << 20
 BEGIN_NS = 1_000 * NS_PER_SECOND
 Int64s = NDArray[np.int64]
-LATENESS_NS = np.random.default_rng(7).lognormal(10.5, 0.6, 1 << 16).astype(np.int64)
+DELAY_NS = np.random.default_rng(7).lognormal(10.5, 0.6, 1 << 16).astype(np.int64)
 """How late messages are sent, about 36 us; by sequence, so that both sides of a message agree."""
 CALL_NS = 20_000
 """How long a call takes that hands messages over."""
@@ -159,7 +159,7 @@ def _messages(plan: Plan, batches: _Batches, chosen: Int64s) -> tuple[dict[str, 
     due = _due(plan, batches.producer[batch], seq)
     columns: dict[str, object] = {
         "topic": 0, "producer": batches.producer[batch], "seq": seq, "partition": batches.partition[batch],
-        "offset": batches.base[batch] + place, "due_ns": due, "sent_ns": due + LATENESS_NS[seq % len(LATENESS_NS)],
+        "offset": batches.base[batch] + place, "due_ns": due, "sent_ns": due + DELAY_NS[seq % len(DELAY_NS)],
         "size_bytes": 512,
     }  # fmt: skip
     return columns, batch, place
@@ -167,7 +167,7 @@ def _messages(plan: Plan, batches: _Batches, chosen: Int64s) -> tuple[dict[str, 
 
 def _sent(plan: Plan, batches: _Batches, chosen: Int64s) -> dict[str, object]:
     columns, batch, place = _messages(plan, batches, chosen)
-    acked = batches.acked_ns[batch] + place * 400 + LATENESS_NS[place] // 64
+    acked = batches.acked_ns[batch] + place * 400 + DELAY_NS[place] // 64
     handed = np.asarray(columns["sent_ns"]) + CALL_NS
     return columns | {"acked_ns": acked, "handed_ns": handed, "polled_ns": batches.acked_ns[batch] - GAP_NS}
 

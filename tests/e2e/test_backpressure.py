@@ -10,8 +10,8 @@ from tests.e2e.runs import Conducted, conducting, rows
 
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.delivery_reports import certainly_not_written
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.fates import certainly_not_written
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.consume.loop import LARGE_BITE
 from streamgauge.processes.jvm.java import Java

@@ -82,7 +82,7 @@ def test_one_slot_takes_one_message_after_the_other() -> None:
     assert (buffer.count, buffer.due_ns) == (0, NEVER)
 
 
-def test_lateness_does_not_add_up_and_a_stall_is_not_made_up_for() -> None:
+def test_delays_do_not_add_up_and_a_stall_is_not_made_up_for() -> None:
     """Each delay is as asked on average; after a stall the next one still takes half its time."""
     buffer = buffer_of(delay="4ms")
     take(buffer, *((0, 0, offset) for offset in range(20)))

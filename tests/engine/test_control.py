@@ -27,7 +27,7 @@ MS = NS_PER_MS
 
 
 @dataclass
-class Asked:
+class AnsweringCluster:
     """A cluster whose answers the test gives; None for no answer."""
 
     ends: list[int] | None
@@ -54,7 +54,7 @@ class Asked:
 class Sampling:
     """A sampler of two groups that read two topics of two partitions."""
 
-    cluster: Asked
+    cluster: AnsweringCluster
     board: Cells = field(default_factory=lambda: Cells.new(3, 4, 2))
     time: FakeTime = field(default_factory=FakeTime)
     rows: Blocks = field(default_factory=Blocks)
@@ -68,7 +68,7 @@ class Sampling:
 
 def test_a_sample_has_a_row_for_each_group_and_partition() -> None:
     """Ends, commits, and the furthest position of anybody in the group; what is not known is null."""
-    said = Sampling(Asked([10, 20, 30, 40], {0: [1, 2, 3, None], 1: [10, 20, 30, 40]}))
+    said = Sampling(AnsweringCluster([10, 20, 30, 40], {0: [1, 2, 3, None], 1: [10, 20, 30, 40]}))
     said.board.positions[[0, 1], 0] = [7, 5]
     said.board.control[Cell.LAG] = 99
     said.sampler().sample()
@@ -85,7 +85,7 @@ def test_a_sample_has_a_row_for_each_group_and_partition() -> None:
 
 def test_who_decides_by_lag_is_told_that_of_the_group_furthest_behind() -> None:
     """A sample without an answer leaves what was known, and is a row with the reason."""
-    said = Sampling(Asked([10, 20, 30, 40], {0: [1, 2, 3, 4], 1: [10, 20, 30, 39]}))
+    said = Sampling(AnsweringCluster([10, 20, 30, 40], {0: [1, 2, 3, 4], 1: [10, 20, 30, 39]}))
     sampler = said.sampler()
     sampler.sample()
     assert said.board.control[Cell.LAG] == 90
@@ -100,7 +100,7 @@ def test_who_decides_by_lag_is_told_that_of_the_group_furthest_behind() -> None:
 
 def test_samples_are_as_far_apart_as_asked_and_starts_are_asked_once_in_a_second() -> None:
     """A run of two seconds; a run that nobody reads has rows of ends alone."""
-    said = Sampling(Asked([10, 20, 30, 40], {}), until_ns=2 * NS_PER_SECOND)
+    said = Sampling(AnsweringCluster([10, 20, 30, 40], {}), until_ns=2 * NS_PER_SECOND)
     said.sampler(groups=()).run()
 
     at_ns = said.rows.column("at_ns")[::4]

@@ -1,4 +1,4 @@
-"""What a policy lets go, and when that was seen; producers behind a throttle, and slots that make up for lateness."""
+"""What a policy lets go, and when that was seen; producers behind a throttle, and slots that make up for delays."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +10,7 @@ from tests.engine.test_produce import Rows
 
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.fates import certainly_not_written
+from streamgauge.domain.delivery_reports import certainly_not_written
 from streamgauge.engine.board import Cells, Latencies, Order, Slot
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.produce.compose import Composer

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamgauge.domain.events import EVENTS
-from streamgauge.pipeline.pressure.lag import MARKS
+from streamgauge.pipeline.pressure.lag import ENDS
 from streamgauge.pipeline.read.bronze import look
 from streamgauge.pipeline.run import analyse
 
@@ -158,7 +158,7 @@ def test_delivery_is_judged_by_how_it_ended_and_not_by_samples(run: Any) -> None
         seconds = [row["second"] for row in rows(folder, "lag", scope=scope)]
         assert seconds == sorted(seconds)
     bronze = look(folder)
-    kept = bronze.only("lag", "moment", MARKS)
+    kept = bronze.only("lag", "moment", ENDS)
     assert [part.path.parent.name for part in kept.parts["lag"]] == ["worker=final", "worker=start"]
     assert bronze.rows("lag") - kept.rows("lag") == (TO - BEGIN) // EVERY
     assert kept.parts.keys() == EVENTS.keys()

@@ -158,7 +158,7 @@ def test_intervals_cover_the_run_and_are_not_too_many(
 
 
 def test_a_policy_shows_its_wait_apart_and_selects_service_time_by_when_messages_were_sent(run: Any) -> None:
-    """Response time by due time all the same; lateness is from due, and what is left of it without the wait beside."""
+    """Response time is by due time all the same; schedule delay is from due, and without the wait beside."""
     history = History(1, healthy=True)
     folder = history.write(run, CREDIT)
     analyse(folder)

@@ -82,7 +82,7 @@ def test_micro_batches_of_a_pass(run: Any) -> None:
     delivery = row(folder, "delivery", scope="run")
     assert (delivery["acked"], delivery["received"]) == (COUNT, COUNT + again)
     assert (delivery["delivered_once"], delivery["duplicate_producer"], delivery["lost"]) == (COUNT - again, again, 0)
-    assert row(folder, "through", scope="run") == {
+    assert row(folder, "pipeline_delivery", scope="run") == {
         "scope": "run", "group": 0, "expected": None, "dropped": None, "unexpected": None, "duplicated_at_source": 0,
         "duplicated_by_pipeline": again,
     }  # fmt: skip
@@ -196,7 +196,7 @@ def test_a_subset_in_real_time_has_no_batches_and_an_oracle(run: Any) -> None:
     analyse(folder)
 
     unexpected = set(np.flatnonzero(~expected)) - set(gone) | {each for each in made.lost_batch if not expected[each]}
-    through = row(folder, "through", scope="run")
+    through = row(folder, "pipeline_delivery", scope="run")
     assert (through["expected"], through["dropped"]) == (expected.sum(), (~expected).sum())
     assert through["unexpected"] == len(unexpected)
     delivery = row(folder, "delivery", scope="run")

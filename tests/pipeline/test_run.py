@@ -191,9 +191,9 @@ def test_every_latency_is_what_sorting_the_values_gives(plain: RunFolder) -> Non
         assert len(parts) == (0 if metric == "schedule_delay" else PARTITIONS)
         for part in parts:
             check(part, values[measured & (messages.partition == part["partition"])])
-    lateness = row(folder, "schedule_delay", producer=0)
-    assert lateness["max_ms"] == latencies["schedule_delay"][measured].max() / 1e6
-    assert lateness == row(folder, "schedule_delay", producer=None) | {"producer": 0}
+    delay = row(folder, "schedule_delay", producer=0)
+    assert delay["max_ms"] == latencies["schedule_delay"][measured].max() / 1e6
+    assert delay == row(folder, "schedule_delay", producer=None) | {"producer": 0}
     assert row(folder, "delivery", scope="run")["negative_latencies"] == (messages.received < messages.sent).sum() > 0
     under_10_ms = row(folder, "cdf", metric="ack_response", le_ms=10.0)["share"]
     # A bucket counts once it lies wholly below the edge.

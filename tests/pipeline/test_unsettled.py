@@ -14,8 +14,8 @@ from streamgauge.pipeline.pressure.backpressure import backpressure_rows
 from streamgauge.pipeline.pressure.lives import Grid
 from streamgauge.pipeline.pressure.outstanding import Outstanding
 from streamgauge.pipeline.read.bronze import look
-from streamgauge.pipeline.read.knowledge import knowledge, span_of
 from streamgauge.pipeline.read.silver import Span
+from streamgauge.pipeline.read.traits import span_of, traits_of
 from streamgauge.pipeline.run import analyse
 
 REPORTED, TAKEN_UP, CAME = 600, 1_000, 150
@@ -136,7 +136,7 @@ def test_footers_tell_whether_messages_may_be_of_unknown_fate(
     sent_ns = [M0 if error is None else None for error in errors]
     run.events("sent", {"topic": 0, "producer": 0, "seq": [0, 1], "sent_ns": sent_ns, "error": errors})
     facts = RunFacts.model_validate_json(run.facts().facts.read_text(encoding="utf-8"))
-    known = knowledge(facts, look(run.folder))
+    known = traits_of(facts, look(run.folder))
     assert (known.unsettled, known.all_acked) == (unsettled, not unsettled)
 
 

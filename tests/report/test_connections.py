@@ -52,15 +52,15 @@ def test_each_kind_is_told_by_its_measure_phase() -> None:
 def test_every_null_has_its_reason() -> None:
     """Where nothing was answered, nothing began, or nothing failed."""
     answers = dict.fromkeys(("p50_ms", "p99_ms", "max_ms"))
-    lateness = dict.fromkeys(("schedule_delay_p99_ms", "schedule_delay_max_ms"))
+    delay = dict.fromkeys(("schedule_delay_p99_ms", "schedule_delay_max_ms"))
     failed = section(row("open", made=0, per_second=0.0, **answers))["open"]
-    idle = section(row("open", made=0, failed=0, error=None, per_second=None, **answers, **lateness))["open"]
+    idle = section(row("open", made=0, failed=0, error=None, per_second=None, **answers, **delay))["open"]
 
     assert failed["reasons"] == dict.fromkeys(answers, "none succeeded")
     assert idle["reasons"] == {
         "error": "none failed",
         "per_second": "the measure phase has no length",
-        **dict.fromkeys((*answers, *(name.replace("late_", "schedule_delay_") for name in lateness)), "none began"),
+        **dict.fromkeys((*answers, *(name.replace("late_", "schedule_delay_") for name in delay)), "none began"),
     }
 
 

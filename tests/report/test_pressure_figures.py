@@ -19,12 +19,12 @@ from tests.report.conftest import (
     lagging,
     recovered,
 )
-from tests.report.test_passage import piped
+from tests.report.test_pipeline import piped
 
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures import backpressure, catalogue, lag, recovery
+from streamgauge.report.figures.drawing.annotations import annotations_of
 from streamgauge.report.figures.drawing.figure import Figure
-from streamgauge.report.figures.drawing.marks import marks_of
 from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line
 from streamgauge.report.publish import tables_of
 
@@ -341,16 +341,16 @@ def test_faults_are_marked_in_every_figure_over_time(drawn: Drawn) -> None:
     """From begin to end, with their names; what was done to several at once is one, what failed is none."""
     figures = drawn(faulty)
     for name in OVER_TIME:
-        assert figures[name].data["marks"] == [
+        assert figures[name].data["annotations"] == [
             {"from": 3.0, "to": 5.0, "what": "pause consumer-0 and consumer-1"},
             {"from": 7.0, "to": 7.0, "what": "kill consumer-1"},
         ], name
         assert '"field": "what"' in json.dumps(figures[name].spec())
-    assert "marks" not in figures["percentiles"].data
-    assert "marks" not in drawn(lagging)["lag"].data
+    assert "annotations" not in figures["percentiles"].data
+    assert "annotations" not in drawn(lagging)["lag"].data
 
 
-MARKS = [
+ANNOTATIONS = [
     ([], []),
     ([fault(2.0, "kill", "broker-1")], [(2.0, 2.0, "kill broker-1")]),
     # What never ended lasts until the end, what began before the run from its begin on.
@@ -376,10 +376,10 @@ MARKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("faults", "marks"), MARKS)
-def test_a_mark_lasts_from_begin_to_end(faults: list[Row], marks: list[tuple[float, float, str]]) -> None:
+@pytest.mark.parametrize(("faults", "annotations"), ANNOTATIONS)
+def test_a_mark_lasts_from_begin_to_end(faults: list[Row], annotations: list[tuple[float, float, str]]) -> None:
     """In the order of their begins."""
-    assert [tuple(row.values()) for row in marks_of(faults, -1.0, 9.0)] == marks
+    assert [tuple(row.values()) for row in annotations_of(faults, -1.0, 9.0)] == annotations
 
 
 def test_many_marks_have_no_room_for_their_names(drawn: Drawn, make: Make) -> None:

@@ -23,7 +23,7 @@ FILLED: list[tuple[type[Section], str]] = [
     (pipeline.PipelineEvent, "query"),
     (pipeline.PipelineExecutor, "executors"),
     (pipeline.PipelineLookups, "lookups"),
-    (pipeline.PipelineGroup, "through"),
+    (pipeline.PipelineGroup, "pipeline_delivery"),
     (pressure.BackpressureSection, "backpressure"),
     (pressure.FaultAction, "faults"),
     (pressure.RecoveryScore, "recovery"),

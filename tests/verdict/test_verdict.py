@@ -364,7 +364,7 @@ def scenario(**parts: Any) -> Change:
 
 
 def policed(own_p99_ms: float = 0.1, waited_ms: float = 900.0, **row: Any) -> Change:
-    """A credit of 5,000 messages: they wait for it, response times show it, and lateness from due does."""
+    """A credit of 5,000 messages: they wait for it, response times show it, and schedule delay from due does."""
     told = {"policy": "credit", "limit": 5_000, "credits_used_max": 5_000, "ambiguous": 0, "decisions": 9}
 
     def change(run: Run) -> None:
@@ -1057,7 +1057,7 @@ def test_what_a_filter_drops_was_not_to_be_received() -> None:
     scenario(pipeline={"job": {"filter": {"contains": "x"}}, "engine": {"micro-batch": {}}})(run)
     acked = run.row("throughput", scope="measure")["acked"]
     run.row("throughput", scope="measure")["received"] = acked / 4
-    run.tables["through"] = [{"scope": "measure", "group": 0, "dropped": acked * 3 // 4}]
+    run.tables["pipeline_delivery"] = [{"scope": "measure", "group": 0, "dropped": acked * 3 // 4}]
     assert Evidence(RunFacts.model_validate(run.facts), run.tables).received_share == pytest.approx(1.0)
 
 

@@ -13,7 +13,17 @@ from types import MappingProxyType
 
 from streamgauge.delivery.ends import Reached, reached, remains
 from streamgauge.delivery.order import reordered
-from streamgauge.delivery.rows import Lag, MeasureSpan, Outcomes, Passage, Position, Received, Sent, Stamp, Stood
+from streamgauge.delivery.rows import (
+    Lag,
+    MeasureSpan,
+    Outcomes,
+    PipelineUnderTest,
+    Position,
+    Received,
+    Sent,
+    Stamp,
+    Stood,
+)
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNSENT
 
 DUPLICATED = "duplicate_producer"
@@ -81,7 +91,7 @@ def audit(
     dead: frozenset[int] = frozenset(),
     outcomes: Outcomes = MappingProxyType({}),
     reads: frozenset[int] | None = None,
-    passage: Passage | None = None,
+    pipeline: PipelineUnderTest | None = None,
     appended: Sequence[Stood] = (),
 ) -> Audit:
     """What became of every message for `group`; `dead` are the numbers of the consumers that died in it.
@@ -90,24 +100,24 @@ def audit(
     `reads` are the partitions that consumers are told to read, where they are told; the others have no rows in `lag`.
     A message belongs to the measure phase by its due time, or by its sent time where it has no due time; a delivery
     likewise by its stamp, or by the time it was received; foreign and unrecorded ones always by that.
-    With a `passage`, `appended` are the rows of its source as it was read after the drain, and there are the counts
+    With a `pipeline`, `appended` are the rows of its source as it was read after the drain, and there are the counts
     AT_SOURCE, BY_PIPELINE, DROPPED and UNEXPECTED besides.
     """
-    came = [row if passage is None else passage.as_sent(row) for row in received]
+    came = [row if pipeline is None else pipeline.as_sent(row) for row in received]
     deliveries = sorted((row for row in came if row.group == group), key=lambda row: row.order)
     sent = shown_by_stamps(sent, came)
     by_stamp = {message.stamp: message for message in sent}
     counts = AuditCounts(measure)
     for row in unrecorded(deliveries, by_stamp):
         counts.add("unrecorded", row.received_ns)
-    if passage is not None and passage.joins:
-        return of_outputs(deliveries, counts, passage)
+    if pipeline is not None and pipeline.joins:
+        return of_outputs(deliveries, counts, pipeline)
     by_place = {place: message for message in sent if message.error is None and (place := message.place)}
-    owners = {row: owner(row, by_stamp, by_place if passage is None else None) for row in deliveries}
+    owners = {row: owner(row, by_stamp, by_place if pipeline is None else None) for row in deliveries}
     of_message = _by_message(owners)
-    says = oracles(sent, appended, passage)
+    says = oracles(sent, appended, pipeline)
     unwanted = {each.stamp: why for each in sent if (why := why_unwanted(each, outcomes, reads, says[each.stamp]))}
-    judge = Judge.of_run(lag, received, group, dead, passage)
+    judge = Judge.of_run(lag, received, group, dead, pipeline)
     classes = {
         each.stamp: judge.of(each, of_message[each.stamp], decided=is_decided(each, outcomes, says[each.stamp]))
         for each in sent
@@ -118,10 +128,10 @@ def audit(
         for counted in names_of(each, name, says[each.stamp], was_received=bool(of_message[each.stamp])):
             counts.add(counted, either(each.due_ns, each.sent_ns))
     count_deliveries(deliveries, owners, counts)
-    for row in reordered(deliveries, None if passage is None else by_stamp):
+    for row in reordered(deliveries, None if pipeline is None else by_stamp):
         counts.add("reordered", selected_ns(row))
     timed = (row for row in first_timed(owners) if row.stamp is None or unwanted.get(row.stamp) != ABORTED)
-    return Audit(classes, counts.all, counts.measured, as_received(timed, passage))
+    return Audit(classes, counts.all, counts.measured, as_received(timed, pipeline))
 
 
 def _by_message(owners: Mapping[Received, Sent | None]) -> defaultdict[Stamp, list[Received]]:
@@ -133,21 +143,21 @@ def _by_message(owners: Mapping[Received, Sent | None]) -> defaultdict[Stamp, li
     return found
 
 
-def of_outputs(deliveries: Sequence[Received], counts: AuditCounts, passage: Passage) -> Audit:
+def of_outputs(deliveries: Sequence[Received], counts: AuditCounts, pipeline: PipelineUnderTest) -> Audit:
     """Where an output stands for several messages, nobody can tell which of them came; every output is timed."""
     count_deliveries(deliveries, dict.fromkeys(deliveries), counts)
     run, measured = ({name: each[name] for name in TOLD_BY_OUTPUTS} for each in (counts.all, counts.measured))
-    return Audit({}, run, measured, as_received((row for row in deliveries if row.stamp), passage))
+    return Audit({}, run, measured, as_received((row for row in deliveries if row.stamp), pipeline))
 
 
-def as_received(rows: Iterable[Received], passage: Passage | None) -> frozenset[Received]:
+def as_received(rows: Iterable[Received], pipeline: PipelineUnderTest | None) -> frozenset[Received]:
     """Deliveries with the topic that they were read from."""
-    return frozenset(row if passage is None else row._replace(topic=passage.sink) for row in rows)
+    return frozenset(row if pipeline is None else row._replace(topic=pipeline.sink) for row in rows)
 
 
-def oracles(sent: Iterable[Sent], appended: Iterable[Stood], passage: Passage | None) -> dict[Stamp, Oracle]:
+def oracles(sent: Iterable[Sent], appended: Iterable[Stood], pipeline: PipelineUnderTest | None) -> dict[Stamp, Oracle]:
     """What the source says of each message; where a pipeline drops none, all of them are to come out."""
-    drops = passage is not None and passage.drops
+    drops = pipeline is not None and pipeline.drops
     rows: dict[Stamp | None, list[bool | None]] = defaultdict(list)
     for row in appended:
         rows[row.stamp].append(row.expected)
@@ -234,12 +244,12 @@ class Judge:
         received: Iterable[Received],
         group: int,
         dead: frozenset[int],
-        passage: Passage | None,
+        pipeline: PipelineUnderTest | None,
     ) -> "Judge":
         """From the rows of a run."""
         mine = (row for row in received if row.group == group)
-        left = remains(mine, lag if passage is None else passage.at_sink(lag), group, dead) if dead else None
-        return cls(reached(lag, [group], left, passage), group)
+        left = remains(mine, lag if pipeline is None else pipeline.at_sink(lag), group, dead) if dead else None
+        return cls(reached(lag, [group], left, pipeline), group)
 
     def of(self, message: Sent, deliveries: Sequence[Received], *, decided: bool = True) -> str:
         """One of MESSAGE_CLASSES; several offsets outweigh several deliveries of one.
@@ -269,7 +279,7 @@ def count_deliveries(
 
 
 def unrecorded(deliveries: Iterable[Received], by_stamp: Mapping[Stamp, Sent]) -> list[Received]:
-    """The first delivery of each sound stamp that no row of `sent` knows."""
+    """The first delivery of each sound stamp that no row of `sent` traits."""
     first: dict[Stamp, Received] = {}
     for row in deliveries:
         if row.sound and row.stamp and row.stamp not in by_stamp:

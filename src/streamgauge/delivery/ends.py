@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from streamgauge.delivery.rows import Lag, Lane, Passage, Received
+from streamgauge.delivery.rows import Lag, Lane, PipelineUnderTest, Received
 
 
 class End(NamedTuple):
@@ -100,7 +100,7 @@ def members(
 
 
 def remains(deliveries: Iterable[Received], lag: Iterable[Lag], group: int, dead: frozenset[int]) -> Dead:
-    """What the consumers in `dead` leave behind in every partition that `lag` knows.
+    """What the consumers in `dead` leave behind in every partition that `lag` traits.
 
     The lost block of a dead consumer begins above the highest offset that it recorded, or where the group began to
     read if it recorded none, and ends below the next offset that another consumer recorded.
@@ -189,15 +189,17 @@ def missing(
     return "lost" if sink_read and not any(offset in block for block in blocks) else "unknown"
 
 
-def reached(rows: Iterable[Lag], groups: Sequence[int], dead: Dead | None, passage: Passage | None = None) -> Reached:
+def reached(
+    rows: Iterable[Lag], groups: Sequence[int], dead: Dead | None, pipeline: PipelineUnderTest | None = None
+) -> Reached:
     """How far each group had come, by the rows of `lag`; `dead` is given where one of its consumers died."""
     rows = list(rows)
-    if passage is None:
+    if pipeline is None:
         return Reached(ends(rows, dead), (dead or NOBODY_DIED).blocks, dict.fromkeys(groups, True))
-    at_sink = ends(passage.at_sink(rows), dead)
-    at_source = {lane[1:]: end for lane, end in query_ends(rows, passage.query).items() if lane[1] == passage.source}
+    at_sink = ends(pipeline.at_sink(rows), dead)
+    at_source = {lane[1:]: end for lane, end in query_ends(rows, pipeline.query).items() if lane[1] == pipeline.source}
     return Reached(
         {(group, *place): end for group in groups for place, end in at_source.items()},
         {},
-        {group: all_read_out(at_sink, dead or NOBODY_DIED, group, passage.sink) for group in groups},
+        {group: all_read_out(at_sink, dead or NOBODY_DIED, group, pipeline.sink) for group in groups},
     )

@@ -133,7 +133,7 @@ class Stood(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PipelineUnderTest:
     """A pipeline: numbers of its source, of its sink and of the query as a group, and what becomes of messages."""
 
     source: int

@@ -17,8 +17,8 @@ from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.pressure.lag import GROUP
 from streamgauge.pipeline.read.bronze import Bronze, look
-from streamgauge.pipeline.read.knowledge import knowledge, span_of
 from streamgauge.pipeline.read.schemas import arrow_schema
+from streamgauge.pipeline.read.traits import span_of, traits_of
 from streamgauge.pipeline.spark.session import SESSIONS, first_line
 from streamgauge.pipeline.spark.settings import Sizing, sizing
 from streamgauge.pipeline.steps.plan import STEPS
@@ -90,7 +90,7 @@ def _answers(
 ) -> Tables:
     with keeping() as keep:
         span = span_of(facts, bronze)
-        inputs = Inputs(spark, facts, bronze, knowledge(facts, bronze), span, gc_logs, keep)
+        inputs = Inputs(spark, facts, bronze, traits_of(facts, bronze), span, gc_logs, keep)
         return carry_out(STEPS, inputs, threads, spark.sparkContext.cancelAllJobs)
 
 

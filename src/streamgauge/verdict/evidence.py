@@ -132,7 +132,7 @@ class Evidence:
         row, delivery = self.measured, self.delivery("measure") or {}
         if not self.is_followed:
             return None
-        dropped = sum(each["dropped"] or 0 for each in self.matching("through", scope="measure", group=0))
+        dropped = sum(each["dropped"] or 0 for each in self.matching("pipeline_delivery", scope="measure", group=0))
         wanted = (row["acked"] if row else 0) - sum(delivery.get(name) or 0 for name in ("aborted", "unread")) - dropped
         wanted += delivery.get("fate_unknown_received") or 0
         groups = self.matching("throughput", scope="group")

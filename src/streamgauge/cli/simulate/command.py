@@ -124,14 +124,14 @@ def lag(
 
     Example: `streamgauge simulate lag --change 8s:capacity=16k/s`
     """
-    from streamgauge.cli.simulate.options import Asked
+    from streamgauge.cli.simulate.options import SimulationOptions
     from streamgauge.cli.simulate.printed import simulate_lag
 
-    asked = Asked(
+    options = SimulationOptions(
         scenario=scenario, settings=settings or (), partitions=partitions, duration=duration, rate=rate,
         producers=producers, capacity=capacity, slots=slots, delay=delay, jitter=jitter, change=change or (),
         policy=policy, max_lag=max_lag, resume_lag=resume_lag, limit=limit, poll=poll, sampling=sampling,
         commit=commit, partitioning=partitioning, sticky=sticky, transit=transit, held=held, seed=seed, every=every,
         figure=figure,
     )  # fmt: skip
-    simulate_lag(asked, as_json=as_json, out=typer.echo)
+    simulate_lag(options, as_json=as_json, out=typer.echo)

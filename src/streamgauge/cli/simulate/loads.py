@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streamgauge.cli.simulate.options import Asked, Options, part_of
+from streamgauge.cli.simulate.options import OptionFaults, SimulationOptions, part_of
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadValue, Fault
 from streamgauge.domain.text.quantities import (
@@ -22,7 +22,7 @@ class _Moment:
     said: Mapping[str, str]
 
 
-def changes_of(changes: Sequence[str], faults: Options) -> list[_Moment]:
+def changes_of(changes: Sequence[str], faults: OptionFaults) -> list[_Moment]:
     """The changes that `--change` asks for, by time."""
     found = [moment for text in changes if (moment := faults.read("--change", text, _moment))]
     return sorted(found, key=lambda moment: moment.at_ns)
@@ -44,13 +44,13 @@ def _moment(text: str) -> _Moment:
 
 
 def rates(
-    asked: Asked, base: Mapping[str, Any], moments: Sequence[_Moment], faults: Options
+    options: SimulationOptions, base: Mapping[str, Any], moments: Sequence[_Moment], faults: OptionFaults
 ) -> Iterator[tuple[str, Any]]:
     """The rate, as segments where it changes."""
-    rate = asked.rate if asked.rate is not None else part_of(base, "load").get("rate")
+    rate = options.rate if options.rate is not None else part_of(base, "load").get("rate")
     changing = [moment for moment in moments if "rate" in moment.said]
     if not changing:
-        yield from [("load.rate", asked.rate)] if asked.rate is not None else []
+        yield from [("load.rate", options.rate)] if options.rate is not None else []
         return
     if not isinstance(rate, str) or faults.read("--rate", rate, parse_rate_per_second) is None:
         faults.append(Fault("--change", "the scenario's rate has a shape, or none", "Use --rate, or leave it out"))
@@ -64,24 +64,24 @@ def rates(
 
 
 def processing(
-    asked: Asked, base: Mapping[str, Any], moments: Sequence[_Moment], faults: Options
+    options: SimulationOptions, base: Mapping[str, Any], moments: Sequence[_Moment], faults: OptionFaults
 ) -> Iterator[tuple[str, Any]]:
     """What consumers do with messages; a capacity is shared evenly by the slots."""
-    if asked.capacity is not None and (asked.delay is not None or asked.jitter is not None):
+    if options.capacity is not None and (options.delay is not None or options.jitter is not None):
         faults.append(Fault("--capacity", "cannot be combined with --delay and --jitter", "Remove one of them"))
     there = part_of(part_of(base, "consume"), "processing")
-    slots = asked.slots or there.get("slots") or asked.partitions or base["topic"]["partitions"]
-    if asked.capacity is not None:
-        delay = faults.read("--capacity", asked.capacity, lambda text: _delay(text, slots))
+    slots = options.slots or there.get("slots") or options.partitions or base["topic"]["partitions"]
+    if options.capacity is not None:
+        delay = faults.read("--capacity", options.capacity, lambda text: _delay(text, slots))
         yield "consume.processing.delay", delay or "1ms"
         yield "consume.processing.jitter", "0s"
-    yield from [("consume.processing.delay", asked.delay)] if asked.delay is not None else []
-    yield from [("consume.processing.jitter", asked.jitter)] if asked.jitter is not None else []
-    if asked.slots is not None:
+    yield from [("consume.processing.delay", options.delay)] if options.delay is not None else []
+    yield from [("consume.processing.jitter", options.jitter)] if options.jitter is not None else []
+    if options.slots is not None:
         yield "consume.consumers", 1
         yield "consume.processing.order", "slots"
-        yield "consume.processing.slots", asked.slots
-    elif asked.capacity is not None and "slots" not in there:
+        yield "consume.processing.slots", options.slots
+    elif options.capacity is not None and "slots" not in there:
         yield "consume.processing.order", "partitions"
     changing = [moment for moment in moments if moment.said.keys() & {"capacity", "delay"}]
     if changing:
@@ -91,7 +91,7 @@ def processing(
         )
 
 
-def _delay_at(moment: _Moment, slots: int, faults: Options) -> str:
+def _delay_at(moment: _Moment, slots: int, faults: OptionFaults) -> str:
     if "delay" in moment.said:
         return moment.said["delay"]
     return faults.read("--change", moment.said["capacity"], lambda text: _delay(text, slots)) or "1ms"

@@ -11,7 +11,7 @@ from streamgauge.domain.text.shown import shown
 _Found = TypeVar("_Found")
 
 
-class Options(Faults):
+class OptionFaults(Faults):
     """Faults of options as they are found."""
 
     def read(self, option: str, text: str | None, parse: Callable[[str], _Found]) -> _Found | None:
@@ -31,7 +31,7 @@ class Options(Faults):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SimulationOptions:
     """The options as they were given; None for what was not."""
 
     scenario: str | None = None

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from rich.table import Table
 
-from streamgauge.cli.simulate.asked import checked
-from streamgauge.cli.simulate.options import Asked
+from streamgauge.cli.simulate.checked import checked
+from streamgauge.cli.simulate.options import SimulationOptions
 from streamgauge.control.simulate import Simulated, SimulatedMoment, Summary, simulate
 from streamgauge.control.simulation import TICK_NS, LagModel
 from streamgauge.control.theory import Law, laws
@@ -22,15 +22,15 @@ FIGURE_ROWS: Final = 800
 _SIGNS: Final = {"at most": "<=", "at least": ">=", "about": "~"}
 
 
-def simulate_lag(asked: Asked, *, as_json: bool, out: Callable[[str], None]) -> None:
-    """Simulate what was asked for and show it; raises BadInput with everything that is wrong."""
-    scenario, model, every_ns = checked(asked)
+def simulate_lag(options: SimulationOptions, *, as_json: bool, out: Callable[[str], None]) -> None:
+    """Simulate what the options describe, and show it; raises BadInput with everything that is wrong."""
+    scenario, model, every_ns = checked(options)
     found, theory = simulate(model, every_ns), laws(model)
-    if asked.figure:
+    if options.figure:
         from streamgauge.report.figures.simulated import save_simulated
 
         finely_ns = max(1, model.measure_ns // FIGURE_ROWS // TICK_NS) * TICK_NS
-        save_simulated(asked.figure, simulate(model, finely_ns), model, theory)
+        save_simulated(options.figure, simulate(model, finely_ns), model, theory)
     out(json.dumps(_told(scenario, model, found, theory), indent=2) if as_json else _shown(model, found, theory))
 
 

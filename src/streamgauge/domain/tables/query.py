@@ -30,8 +30,8 @@ WATERFALL = Schema(
     ),
 )
 
-THROUGH = Schema(
-    "through",
+PIPELINE_DELIVERY = Schema(
+    "pipeline_delivery",
     "Additional delivery counts of a pipeline, besides `delivery`; one row per scope (run, measure) and group.",
     (
         must("scope", _STR, "`run` or `measure`"),
@@ -42,6 +42,7 @@ THROUGH = Schema(
         may("duplicated_at_source", _I64, "of `duplicate_producer` in `delivery`: twice in the source"),
         may("duplicated_by_pipeline", _I64, "of the same: once in the source"),
     ),
+    formerly="through",
 )
 
 _STEPS: Mapping[str, str] = MappingProxyType(
@@ -168,7 +169,7 @@ PIPELINE = Schema(
         may("batch_rows_max", _I64, "messages in the largest batch"),
         *(may(f"batch_{name}_ms", _F64, f"{percentile_words(name)} of their duration") for name in ("p50", "p99")),
         may("batch_max_ms", _F64, "longest duration"),
-        may("duplicated_at_source", _I64, "as in `through`: whole run, first group"),
+        may("duplicated_at_source", _I64, "as in `pipeline_delivery`: whole run, first group"),
         may("duplicated_by_pipeline", _I64, "likewise"),
         may("unexpected", _I64, "likewise"),
         may("late_rows", _I64, "rows dropped because they arrived after the watermark; whole run"),
@@ -191,5 +192,13 @@ PIPELINE = Schema(
     ),
 )
 
-QUERY_TABLES = (PIPELINE, THROUGH, WATERFALL, QUERY_BATCHES, QUERY_LIFE, EXECUTORS_BY_INTERVAL, LOOKUPS_BY_SCOPE)
+QUERY_TABLES = (
+    PIPELINE,
+    PIPELINE_DELIVERY,
+    WATERFALL,
+    QUERY_BATCHES,
+    QUERY_LIFE,
+    EXECUTORS_BY_INTERVAL,
+    LOOKUPS_BY_SCOPE,
+)
 """All of them."""

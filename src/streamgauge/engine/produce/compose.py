@@ -90,19 +90,19 @@ class Composer:
     def _routed(self, values: Sequence[Body], stamps: Stamps, seqs: list[int]) -> Outgoing:
         """Messages with keys, topics and partitions."""
         recipe, topics = self.recipe, self.recipe.topics
-        turns = len(topics)
+        topic_count = len(topics)
         match recipe.partition:
             case "client":
                 partitions = None
             case "round-robin":
-                partitions = [(seq // turns + recipe.producer) % recipe.partitions for seq in seqs]
+                partitions = [(seq // topic_count + recipe.producer) % recipe.partitions for seq in seqs]
             case number:
                 partitions = [number] * len(seqs)
         return Outgoing(
             values,
             stamps,
             keys=self._keys(seqs) if self._keys else None,
-            topics=None if topics == (0,) else [topics[seq % turns] for seq in seqs],
+            topics=None if topics == (0,) else [topics[seq % topic_count] for seq in seqs],
             partitions=partitions,
         )
 

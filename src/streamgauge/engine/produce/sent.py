@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.domain.blocks import NULL_INT64, Block, Refused
-from streamgauge.domain.fates import certainly_not_written
+from streamgauge.domain.delivery_reports import certainly_not_written
 from streamgauge.engine.board import Latencies, Slot
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.produce.handed import Handed
@@ -49,7 +49,7 @@ class SentRows:
     slot: Int64s
     latencies: Latencies
     topics: Sequence[int]
-    """Numbers of the topics that messages go to in turn."""
+    """Numbers of the topics that messages go to round robin."""
     resend: int
     """How often a message that failed is sent again."""
     scheduled: bool

@@ -53,10 +53,10 @@ class Recipe:
     scheduled: bool
     keys: PlainContent = "none"
     topics: tuple[int, ...] = (0,)
-    """Numbers of the topics that the messages go to in turn."""
+    """Numbers of the topics that the messages go to round robin."""
     partition: int | Literal["client", "round-robin"] = "client"
     partitions: int = 1
-    """Of each topic, for messages that go to all in turn."""
+    """Of each topic, for messages that go to all of them round robin."""
     producers: int = 1
     """Of the whole load: this one takes every so many-th event of a file."""
     read_events: ReadEvents | None = None

@@ -13,7 +13,6 @@ from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED
 from streamgauge.pipeline.audit.source import LOSS
 from streamgauge.pipeline.columns import CLASS, DUE_NS, GROUP, IS_MEASURED, MESSAGE, OFFSET, PARTITION, SENT_NS, STAMP
 from streamgauge.pipeline.metrics.aggregates.sums import Sums
-from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import (
     ABORTED,
@@ -25,12 +24,13 @@ from streamgauge.pipeline.read.silver import (
     is_measured,
     place_of,
 )
+from streamgauge.pipeline.read.traits import RunTraits
 from streamgauge.scenario.model.pipeline import AGGREGATE
 
 PROBLEMS_PER_CLASS = 600
 """Of each class so many messages are shown: all classes together stay below ten thousand."""
 FOUND = ("reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received")
-"""Counts that only the audit knows."""
+"""Counts that only the audit traits."""
 _SHOWN_AS = {UNREPORTED: "unknown", UNREPORTED_RECEIVED: "unacked_received"}
 """Counts that messages of unknown fate are in, too."""
 
@@ -49,9 +49,9 @@ def problems(classes: DataFrame) -> DataFrame:
     return (
         classes.where("class != 'delivered_once'")
         .withColumn(CLASS, F.expr(f"case class {shown} else class end"))
-        .selectExpr("*", f"row_number() over (partition by {CLASS} order by {order}) as turn")
-        .where(f"turn <= {PROBLEMS_PER_CLASS}")
-        .orderBy(CLASS, "turn")
+        .selectExpr("*", f"row_number() over (partition by {CLASS} order by {order}) as place")
+        .where(f"place <= {PROBLEMS_PER_CLASS}")
+        .orderBy(CLASS, "place")
         .select(CLASS, *MESSAGE, PARTITION, OFFSET, DUE_NS, "error")
     )
 
@@ -66,7 +66,7 @@ def never_settled(messages: DataFrame) -> DataFrame:
 
 
 def delivery_rows(
-    knows: Knowledge,
+    traits: RunTraits,
     messages: Sums,
     deliveries: Sums,
     found: Mapping[tuple[int, str], Mapping[str, int]],
@@ -83,28 +83,28 @@ def delivery_rows(
     for scope in ("run", "measure"):
         sent = _scope(messages.windows, scope)
         got = _scope(deliveries.windows, scope)
-        for group in knows.groups or (None,):
+        for group in traits.groups or (None,):
             of_class = {
                 name: counts["all" if scope == "run" else "measured"]
                 for (at, name), counts in found.items()
                 if at == group
             }
             mine = got.where(got.column("group") == group) if group is not None else got
-            unread = _unread(knows, messages, scope)
-            account = _account(knows, sent, mine, of_class, unread, dropped.get(scope, 0))
-            account["resent"] = resent.get(scope, 0) if knows.loads else None
+            unread = _unread(traits, messages, scope)
+            account = _account(traits, sent, mine, of_class, unread, dropped.get(scope, 0))
+            account["resent"] = resent.get(scope, 0) if traits.loads else None
             account["unaccounted"] = unaccounted if scope == "run" else None
             rows.append({"scope": scope, "group": group} | account)
     return rows
 
 
-def _unread(knows: Knowledge, messages: Sums, scope: str) -> int:
+def _unread(traits: RunTraits, messages: Sums, scope: str) -> int:
     """How many messages were acknowledged, and not aborted, in partitions that consumers are told not to read."""
-    if knows.reads is None:
+    if traits.reads is None:
         return 0
     places = _scope(messages.places, scope)
     partitions = place_of(places.column("place"))[PARTITION]
-    unread = ~np.isin(partitions, sorted(knows.reads)) & np.isin(places.column("fate"), (ACKED, UNDECIDED))
+    unread = ~np.isin(partitions, sorted(traits.reads)) & np.isin(places.column("fate"), (ACKED, UNDECIDED))
     return places.where(unread).total("messages")
 
 
@@ -113,16 +113,16 @@ def _scope(sums: Sums, scope: str) -> Sums:
     return sums if scope == "run" else sums.where(is_measured(sums.column("at_selected")))
 
 
-def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], unread: int, dropped: int) -> Row:
+def _account(traits: RunTraits, sent: Sums, got: Sums, found: Mapping[str, int], unread: int, dropped: int) -> Row:
     """The counts of one scope and group; what this run cannot know is null."""
     account: dict[str, int | None] = dict.fromkeys(DELIVERY_COUNTS)
-    checked = got.total("checked") if knows.consumes else None
-    if knows.loads:
+    checked = got.total("checked") if traits.consumes else None
+    if traits.loads:
         account |= _sender_side(sent)
-    if knows.consumes:
+    if traits.consumes:
         account["received"] = got.total("received")
         account["corrupt"] = found.get("corrupt", 0) if checked else None
-    if knows.consumes and knows.loads:
+    if traits.consumes and traits.loads:
         in_doubt = {name: found.get(name, 0) for name in MESSAGE_CLASSES}
         account |= in_doubt | {name: found.get(name, 0) for name in FOUND if name != "corrupt"}
         account["fate_unknown_received"] = found.get(UNREPORTED_RECEIVED, 0)
@@ -132,9 +132,9 @@ def _account(knows: Knowledge, sent: Sums, got: Sums, found: Mapping[str, int], 
         account["unread"] = unread
         wanted = (account["acked"] or 0) - (account["aborted"] or 0) - unread - dropped
         account["delivered_once"] = wanted - sum(in_doubt.values()) + in_doubt["delivered_once"]
-        if knows.piped is not None and knows.piped.does == AGGREGATE:
+        if traits.piped is not None and traits.piped.does == AGGREGATE:
             account |= dict.fromkeys(LOSS)
-    elif knows.consumes:
+    elif traits.consumes:
         account["duplicate_consumer"] = found.get("duplicate_consumer", 0)
         account["foreign"] = 0
     return {**account, "checked": checked, "negative_latencies": got.total("negative")}

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import DUPLICATED, UNEXPECTED
-from streamgauge.delivery.rows import Passage
+from streamgauge.delivery.rows import PipelineUnderTest
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.pipeline.audit import source
 from streamgauge.pipeline.audit.ends import Judgement
@@ -87,28 +87,28 @@ def findings(
     transactional: bool = False,
     unsettled: bool = False,
     reads: frozenset[int] | None = None,
-    passage: Passage | None = None,
+    pipeline: PipelineUnderTest | None = None,
     appended: DataFrame | None = None,
 ) -> Findings | None:
     """The findings of a run that both sends and receives; None when there is nothing to find.
 
     `all_sound` promises that every delivery has a sound stamp, which spares the search for others; without
     `transactional` no message was aborted, without `unsettled` none is of unknown fate. `reads` are the partitions that
-    consumers are told to read, if they are. With a `passage`, `appended` is its source, None where it was not read.
+    consumers are told to read, if they are. With a `pipeline`, `appended` is its source, None where it was not read.
     """
-    if passage is not None:
-        deliveries = deliveries.withColumn(TOPIC, F.lit(passage.source))
-    if passage is not None and passage.joins:
-        return _of_outputs(messages, deliveries, groups, keep, passage)
+    if pipeline is not None:
+        deliveries = deliveries.withColumn(TOPIC, F.lit(pipeline.source))
+    if pipeline is not None and pipeline.joins:
+        return _of_outputs(messages, deliveries, groups, keep, pipeline)
     stood = None if appended is None else source.standing(appended)
-    drops = passage is not None and passage.drops
+    drops = pipeline is not None and pipeline.drops
     messages = keep(source.with_expected(messages, stood)) if drops else messages
     wanted = _is_wanted(reads, drops=drops)
-    odd = None if all_sound else some(keep(owned(messages, deliveries, keep, by_place=passage is None)))
-    words = suspects(messages.where(wanted), deliveries, groups, ordered=passage is None)
+    odd = None if all_sound else some(keep(owned(messages, deliveries, keep, by_place=pipeline is None)))
+    words = suspects(messages.where(wanted), deliveries, groups, ordered=pipeline is None)
     words = with_more(words, unsettled_words(messages, groups)) if unsettled else words
     words = keep(words if odd is None else with_more(words, owned_words(odd)))
-    if passage is None and odd is None:
+    if pipeline is None and odd is None:
         in_doubt = {row.delivery for row in words.select("delivery").distinct().collect()}
         if True not in in_doubt:
             # The usual case: all was delivered once, and in some words only the order is not proved yet.
@@ -121,32 +121,32 @@ def findings(
     classes = classified(sent, every, judgement, wanted)
     of_deliveries = [
         unrecorded(sent, sound),
-        reordered(lowest(sound)) if passage is None else reordered(_once(deliveries, sound), messages),
+        reordered(lowest(sound)) if pipeline is None else reordered(_once(deliveries, sound), messages),
         *([] if odd is None else [strange(odd)]),
     ]
     out = untimed(every, sent if transactional else None)
-    if passage is None:
+    if pipeline is None:
         return Findings(keep(reduce(DataFrame.union, [classes, *of_deliveries])), keep(out))
-    through = _through(keep(classes), of_deliveries, passage, stood)
+    of_pipeline = _through_pipeline(keep(classes), of_deliveries, pipeline, stood)
     dropped = source.dropped(messages) if drops and stood is not None else None
-    return Findings(keep(through), keep(out.withColumn(TOPIC, F.lit(passage.sink))), dropped)
+    return Findings(keep(of_pipeline), keep(out.withColumn(TOPIC, F.lit(pipeline.sink))), dropped)
 
 
-def _through(
-    classes: DataFrame, of_deliveries: Sequence[DataFrame], passage: Passage, stood: DataFrame | None
+def _through_pipeline(
+    classes: DataFrame, of_deliveries: Sequence[DataFrame], pipeline: PipelineUnderTest, stood: DataFrame | None
 ) -> DataFrame:
     """All findings behind a pipeline: by the source where it was read, and deliveries where they were read."""
     by_source = [] if stood is None else [source.split(classes, stood)]
-    return reduce(DataFrame.union, [classes, *by_source, *(source.at_sink(each, passage) for each in of_deliveries)])
+    return reduce(DataFrame.union, [classes, *by_source, *(source.at_sink(each, pipeline) for each in of_deliveries)])
 
 
 def _of_outputs(
-    messages: DataFrame, deliveries: DataFrame, groups: Sequence[int], keep: Keep, passage: Passage
+    messages: DataFrame, deliveries: DataFrame, groups: Sequence[int], keep: Keep, pipeline: PipelineUnderTest
 ) -> Findings:
     """Outputs that stand for several messages: only what is not of this run can be found. All are timed."""
     odd = deliveries.where("not sound").withColumn("owner", F.expr("cast(null as int)"))
     found = unrecorded(for_each(messages, groups), deliveries.where("sound")).union(strange(odd))
-    return Findings(keep(source.at_sink(found, passage)), None)
+    return Findings(keep(source.at_sink(found, pipeline)), None)
 
 
 def _is_wanted(reads: frozenset[int] | None, *, drops: bool) -> str:
@@ -158,7 +158,7 @@ def _is_wanted(reads: frozenset[int] | None, *, drops: bool) -> str:
 def owned(messages: DataFrame, deliveries: DataFrame, keep: Keep, *, by_place: bool) -> DataFrame:
     """Deliveries without a sound stamp, with `owner` and `owned_seq` of the message that they belong to, or null.
 
-    Where their place says it (`by_place`), the stamp only does of messages whose own offset nobody knows.
+    Where their place says it (`by_place`), the stamp only does of messages whose own offset nobody traits.
     """
     odd = keep(deliveries.where("not sound"))
     stamps = odd.where(IS_STAMPED).select(*STAMP).distinct()

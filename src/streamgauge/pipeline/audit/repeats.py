@@ -32,11 +32,11 @@ def repeats(deliveries: DataFrame, keep: Keep) -> Findings:
     rows = deliveries.selectExpr("*", in_word)
     rows = rows.join(keep(doubtful.select(*LANE, WORD)), [*LANE, WORD], "leftsemi")
     place = ", ".join((*LANE, OFFSET))
-    turns = numbered(rows, (*LANE, OFFSET), FIRST).selectExpr("*", f"count(*) over (partition by {place}) as copies")
-    again = turns.where("turn = 1 and copies > 1")
+    ranked = numbered(rows, (*LANE, OFFSET), FIRST).selectExpr("*", f"count(*) over (partition by {place}) as copies")
+    again = ranked.where("turn = 1 and copies > 1")
     return Findings(
         again.selectExpr("'duplicate_consumer' as class", *OF_DELIVERY, MEASURED),
-        turns.where("turn > 1").select(*DELIVERY),
+        ranked.where("turn > 1").select(*DELIVERY),
     )
 
 

@@ -1,4 +1,4 @@
-"""What only a run through a pipeline has: what its source says of each message, and the table `through`."""
+"""What only a run through a pipeline has: what its source says of each message, and the table `pipeline_delivery`."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DUPLICATED, MESSAGE_CLASSES, UNEXPECTED
-from streamgauge.delivery.rows import Passage
+from streamgauge.delivery.rows import PipelineUnderTest
 from streamgauge.pipeline.columns import CLASS, FINDING, IS_MEASURED, IS_STAMPED, STAMP, TOPIC
 from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import ABORTED
@@ -24,9 +24,9 @@ LOSS: Final = (
 """Counts of `delivery` that nobody can tell where an output stands for several messages."""
 
 
-def at_sink(found: DataFrame, passage: Passage) -> DataFrame:
+def at_sink(found: DataFrame, pipeline: PipelineUnderTest) -> DataFrame:
     """Findings of deliveries, whose place is one in the sink."""
-    return found.withColumn(TOPIC, F.lit(passage.sink)).select(*FINDING)
+    return found.withColumn(TOPIC, F.lit(pipeline.sink)).select(*FINDING)
 
 
 def standing(appended: DataFrame) -> DataFrame:
@@ -87,19 +87,25 @@ def told(found: Found) -> dict[tuple[int, str], dict[str, int]]:
 
 
 def rows(
-    passage: Passage | None, groups: Iterable[int], found: Found, acked: Mapping[str, int], dropped: Any, *, stood: bool
+    pipeline: PipelineUnderTest | None,
+    groups: Iterable[int],
+    found: Found,
+    acked: Mapping[str, int],
+    dropped: Any,
+    *,
+    stood: bool,
 ) -> list[Row]:
-    """Rows of `through`: for each scope and group; none without a pipeline.
+    """Rows of `pipeline_delivery`: for each scope and group; none without a pipeline.
 
     `acked` are the messages that were acknowledged and not aborted, by scope; `stood` says whether the source was read.
     """
-    if passage is None:
+    if pipeline is None:
         return []
     out = []
     for scope, name in (("run", "all"), ("measure", "measured")):
         for group in groups:
             mine = {each: counts[name] for (at, each), counts in found.items() if at == group}
-            is_told = not passage.joins
+            is_told = not pipeline.joins
             out.append(
                 {
                     "scope": scope,

@@ -15,16 +15,16 @@ from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.pipeline.audit.audit import Keep
 from streamgauge.pipeline.audit.words import bit, word
 from streamgauge.pipeline.columns import PRODUCER, SENT_NS, SEQ, STAMP, WORD
-from streamgauge.pipeline.read.knowledge import Knowledge
+from streamgauge.pipeline.read.traits import RunTraits
 from streamgauge.scenario.model.pipeline import AGGREGATE
 
 _IS_UNSETTLED: Final = f"error is not null and error = '{FATE_UNKNOWN}'"
 _NEXT: Final = pa.schema([("producer", pa.int32()), ("next_seq", pa.int64())])
 
 
-def is_shown(knows: Knowledge) -> bool:
+def is_shown(traits: RunTraits) -> bool:
     """Whether deliveries may show something: not where one stands for several messages."""
-    return knows.unsettled and knows.consumes and (knows.piped is None or knows.piped.does != AGGREGATE)
+    return traits.unsettled and traits.consumes and (traits.piped is None or traits.piped.does != AGGREGATE)
 
 
 def shown(sent: DataFrame, deliveries: DataFrame, keep: Keep, *, sized: bool) -> DataFrame:

@@ -20,9 +20,9 @@ from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.columns import ACKED_NS, RECEIVED_NS, RETURNED_NS, SENT_NS
 from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays
 from streamgauge.pipeline.read.bronze import Bronze
-from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import numbers
 from streamgauge.pipeline.read.silver import PLACE, Span
+from streamgauge.pipeline.read.traits import RunTraits
 
 BIN_NS: Final = NS_PER_MS
 MOST_BINS: Final = 400_000
@@ -113,7 +113,7 @@ class _Seen(NamedTuple):
 
 
 def doubts(
-    spark: SparkSession, bronze: Bronze, knows: Knowledge, span: Span, sent: DataFrame, deliveries: DataFrame
+    spark: SparkSession, bronze: Bronze, traits: RunTraits, span: Span, sent: DataFrame, deliveries: DataFrame
 ) -> Doubts:
     """What the rows of `sent`, and of deliveries, show of the generator."""
     bins = Bins.over(span, _places(bronze))
@@ -121,7 +121,7 @@ def doubts(
         f"{bins.sql(SENT_NS)} as bin",
         f"coalesce({PLACE}, -1L) as place",
         f"{_OWN} as own_ns",
-        f"{_OF_TRANSACTION if knows.transactional and knows.read_committed else _OWN} as late_ns",
+        f"{_OF_TRANSACTION if traits.transactional and traits.read_committed else _OWN} as late_ns",
         "coalesce(waited_ns, 0L) as waited_ns",
         "handed_ns - sent_ns as handing_ns",
         "if(error is null, acked_ns - sent_ns, null) as service_ns",
@@ -135,13 +135,13 @@ def doubts(
     seen = _Seen(
         handing_ns=_handing(bins, found),
         waited_ns=bins.largest(at, waited_ns),
-        idle=_idle(bins, bronze, knows, sent, deliveries, bins.counted(at, count)) & ~_waiting(bins, at, waited_ns),
+        idle=_idle(bins, bronze, traits, sent, deliveries, bins.counted(at, count)) & ~_waiting(bins, at, waited_ns),
     )
     acked = _doubt(spark, bins, found, own_ns, seen)
-    if not knows.consumes:
+    if not traits.consumes:
         return Doubts(acked, None)
     # What is processed is over only then; a second delivery of a message is later than the first.
-    timed = deliveries.where(f"sound and sent_ns is not null and `group` = {knows.timed_group}").selectExpr(
+    timed = deliveries.where(f"sound and sent_ns is not null and `group` = {traits.timed_group}").selectExpr(
         f"{bins.sql(SENT_NS)} as bin", "place", "greatest(received_ns, processed_ns) - sent_ns as service_ns"
     )
     ended = timed.groupBy("bin", "place").agg(F.expr("min(service_ns) as service_ns")).toArrow().sort_by("bin")
@@ -186,10 +186,10 @@ def _cell(bin_: str, place: str) -> str:
 
 
 def _idle(
-    bins: Bins, bronze: Bronze, knows: Knowledge, sent: DataFrame, deliveries: DataFrame, sent_by: Int64s
+    bins: Bins, bronze: Bronze, traits: RunTraits, sent: DataFrame, deliveries: DataFrame, sent_by: Int64s
 ) -> NDArray[np.bool_]:
     """Whether nothing was in flight at the end of each bin."""
-    begun, ended = _in_flight(bins, bronze, knows, sent, deliveries, sent_by)
+    begun, ended = _in_flight(bins, bronze, traits, sent, deliveries, sent_by)
     return np.equal(begun, ended)
 
 
@@ -203,17 +203,17 @@ def _waiting(bins: Bins, at: Int64s, waited_ns: Int64s) -> NDArray[np.bool_]:
 
 
 def _in_flight(
-    bins: Bins, bronze: Bronze, knows: Knowledge, sent: DataFrame, deliveries: DataFrame, begun: Int64s
+    bins: Bins, bronze: Bronze, traits: RunTraits, sent: DataFrame, deliveries: DataFrame, begun: Int64s
 ) -> tuple[Int64s, Int64s]:
     """How many messages were sent and had ended, by the end of each bin; of those that ended, where others did not."""
-    if not knows.consumes:
+    if not traits.consumes:
         acked = _binned(bins, sent.where("acked_ns is not null"), SENT_NS, ACKED_NS)
         return (begun, begun) if acked is None else acked
     polls = bronze.columns("polls", (RETURNED_NS, "count"))
     polled = bins.counted(bins.of(numbers(polls, RETURNED_NS)), numbers(polls, "count"))
-    if len(knows.groups) == 1 and knows.passage is None and polled[-1] == begun[-1]:
+    if len(traits.groups) == 1 and traits.pipeline is None and polled[-1] == begun[-1]:
         return begun, polled
-    timed = deliveries.where(f"sound and sent_ns is not null and `group` = {knows.timed_group}")
+    timed = deliveries.where(f"sound and sent_ns is not null and `group` = {traits.timed_group}")
     return _binned(bins, timed, SENT_NS, RECEIVED_NS) or (begun, begun)
 
 

@@ -17,8 +17,8 @@ from streamgauge.pipeline.columns import CONSUMER
 from streamgauge.pipeline.metrics.aggregates.buckets import bucket
 from streamgauge.pipeline.metrics.aggregates.sums import Sums
 from streamgauge.pipeline.read.bronze import Bronze
-from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row, share
+from streamgauge.pipeline.read.traits import RunTraits
 from streamgauge.scenario.profile.model import Delay
 
 _UNPROCESSED = -2
@@ -43,20 +43,20 @@ def counted(deliveries: DataFrame, measure: MeasureSpan, delays: Sequence[Delay]
     )
 
 
-def rows_of(knows: Knowledge, bronze: Bronze, counts: pa.Table, measure: MeasureSpan) -> list[Row]:
+def rows_of(traits: RunTraits, bronze: Bronze, counts: pa.Table, measure: MeasureSpan) -> list[Row]:
     """Rows of `processing` from what `counted` gave, with the slots that consumers had."""
-    at_once = slots(knows, judging.marks(bronze, ("moment", CONSUMER)))
-    return processing_rows(counts, knows.delays, at_once, measure)
+    at_once = slots(traits, judging.end_rows(bronze, ("moment", CONSUMER)))
+    return processing_rows(counts, traits.delays, at_once, measure)
 
 
-def slots(knows: Knowledge, positions: pa.Table) -> Mapping[int, int]:
+def slots(traits: RunTraits, positions: pa.Table) -> Mapping[int, int]:
     """How many messages each consumer processes at once, from the rows of `lag`.
 
     Where that is one for each partition, those count that it had at the end; a consumer that died is not in it.
     """
     chosen = pc.and_(pc.is_valid(positions.column("consumer")), pc.equal(positions.column("moment"), "final"))
     had = Counter(positions.filter(chosen).column("consumer").to_pylist())
-    return {consumer: partitions if knows.slots is None else knows.slots for consumer, partitions in had.items()}
+    return {consumer: partitions if traits.slots is None else traits.slots for consumer, partitions in had.items()}
 
 
 def processing_rows(

@@ -11,7 +11,6 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.columns import CONSUMER, DELIVERY_TICKS, GROUP, MESSAGE_TICKS, PRODUCER, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics.aggregates.sums import Sums, sums
-from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row, share
 from streamgauge.pipeline.read.silver import (
     ABORTED,
@@ -24,6 +23,7 @@ from streamgauge.pipeline.read.silver import (
     is_measured,
     place_of,
 )
+from streamgauge.pipeline.read.traits import RunTraits
 
 MESSAGE_TOTALS: Mapping[str, str] = {
     "messages": "count(*)",
@@ -80,7 +80,7 @@ def delivery_sums(
     return sums(deliveries, ticks, (GROUP, *by), DELIVERY_TOTALS, values)
 
 
-def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -> list[Row]:
+def throughput(messages: Sums, deliveries: Sums, span: Span, traits: RunTraits) -> list[Row]:
     """Rows of `throughput`."""
     windows = (messages.windows, deliveries.windows)
     places = (messages.places, deliveries.places)
@@ -90,12 +90,12 @@ def throughput(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -
     rows = [
         _row("run", run, duration_ns=span.run_ns),
         _row("measure", measure, duration_ns=span.measure_ns),
-        *_windows(messages.windows, deliveries.windows, span, knows),
+        *_windows(messages.windows, deliveries.windows, span, traits),
     ]
     for place, counts in sorted(partitions.items()):
         rows.append(_row("partition", counts, duration_ns=span.measure_ns) | place_of(place))
     rows += _topics(partitions, span.measure_ns)
-    rows += _groups(messages.windows, deliveries.windows, knows.groups, span.measure_ns)
+    rows += _groups(messages.windows, deliveries.windows, traits.groups, span.measure_ns)
     return rows
 
 
@@ -175,14 +175,14 @@ def _row(scope: str, counts: Mapping[str, int], *, duration_ns: int) -> Row:
     return {"scope": scope, "duration_ns": duration_ns, **{name: counts.get(name, 0) for name in NAMES}}
 
 
-def _windows(messages: Sums, deliveries: Sums, span: Span, knows: Knowledge) -> Iterable[Row]:
+def _windows(messages: Sums, deliveries: Sums, span: Span, traits: RunTraits) -> Iterable[Row]:
     """One row for every second of the run, quiet ones included."""
     found = _counts(messages, deliveries, lambda _, tick: tick >> 1)
     begin = int((span.from_ns - span.measure.from_ns) // NS_PER_SECOND)
     end = -int((span.measure.from_ns - span.to_ns) // NS_PER_SECOND)
     seconds = sorted({*range(begin, end), *(at - SHIFT_SECONDS for at in found)})
-    backlog, group = 0, knows.outstanding_of
-    change = {} if group is None else _backlog_changes(messages, deliveries, group, hides_aborted=knows.read_committed)
+    backlog, group = 0, traits.outstanding_of
+    change = {} if group is None else _backlog_changes(messages, deliveries, group, hides_aborted=traits.read_committed)
     for second in seconds:
         backlog += change.get(second + SHIFT_SECONDS, 0)
         row = _row("window", found.get(second + SHIFT_SECONDS, {}), duration_ns=span.window_ns(second))

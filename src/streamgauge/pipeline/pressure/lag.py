@@ -17,7 +17,7 @@ from streamgauge.pipeline.read.schemas import arrow_schema
 from streamgauge.pipeline.read.silver import Span
 
 SAMPLE: Final = "sample"
-MARKS: Final = frozenset({"start", "final"})
+ENDS: Final = frozenset({"start", "final"})
 """Moments of the rows by which delivery is judged."""
 GROUP: Final = "group"
 _OFFSETS: Final = ("end", "committed", "position", "committed_lag", "position_lag")

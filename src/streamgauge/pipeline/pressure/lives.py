@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.domain.fates import CERTAINLY_NOT_WRITTEN
+from streamgauge.domain.delivery_reports import CERTAINLY_NOT_WRITTEN
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.audit.words import EARLIER, for_each
 from streamgauge.pipeline.columns import DONE_NS, DUE_NS, GROUP, LANE, MESSAGE, OFFSET, PRODUCER, SENT_NS, SEQ, STAMP
@@ -91,7 +91,7 @@ def unpacked(counts: pa.Table, *names: str) -> dict[str, Int64s]:
     return found
 
 
-def passages(messages: DataFrame, grid: Grid, counted: str, *, policy: bool) -> DataFrame:
+def progress(messages: DataFrame, grid: Grid, counted: str, *, policy: bool) -> DataFrame:
     """Columns key and count: how many messages were due, let go and sent in which intervals, and whether they count.
 
     Without a policy nothing is let go. A message of unknown fate that was not received does not count, and waits for

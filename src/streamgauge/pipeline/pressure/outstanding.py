@@ -25,22 +25,22 @@ CountColumns = Mapping[str, Int64s]
 
 @dataclass(frozen=True, slots=True)
 class OutstandingReplay:
-    """What Spark counted, in memory: `passages`, `waits` and, where exact, `peaks`; intervals are -1 for never."""
+    """What Spark counted, in memory: `progress`, `waits` and, where exact, `peaks`; intervals are -1 for never."""
 
     grid: Grid
-    passages: CountColumns
+    progress: CountColumns
     waits: CountColumns
     peaks: CountColumns | None
 
     @classmethod
     def of(
-        cls, grid: Grid, passages: pa.Table, waits: pa.Table, peaks: pa.Table | None, *, policy: bool
+        cls, grid: Grid, progress: pa.Table, waits: pa.Table, peaks: pa.Table | None, *, policy: bool
     ) -> "OutstandingReplay":
         """What the three frames gave."""
         passed = ("counted", "due", *(["let_go"] if policy else []), "sent")
         return cls(
             grid,
-            {**unpacked(passages, *passed), **_columns_of(passages, "count")},
+            {**unpacked(progress, *passed), **_columns_of(progress, "count")},
             {**unpacked(waits, "group", "sent", "done"), **_columns_of(waits, "count", "first_ns")},
             None if peaks is None else _columns_of(peaks, *peaks.column_names),
         )
@@ -72,7 +72,7 @@ class Outstanding:
 
 def replayed(replay: OutstandingReplay, groups: Sequence[int]) -> dict[int, Outstanding]:
     """What was outstanding of each group."""
-    sent = np.cumsum(_per_interval(_where(replay.passages, "counted", 1), "sent", replay.grid))
+    sent = np.cumsum(_per_interval(_where(replay.progress, "counted", 1), "sent", replay.grid))
     return {group: _of_group(replay, group, sent) for group in groups}
 
 
@@ -129,7 +129,7 @@ def table(
     replay: OutstandingReplay, found: Mapping[int, Outstanding], span: Span, *, scheduled: bool, policy: bool
 ) -> pa.Table:
     """The table `outstanding`."""
-    grid, counts = replay.grid, replay.passages
+    grid, counts = replay.grid, replay.progress
     due = np.cumsum(_per_interval(counts, "due", grid)) if scheduled else None
     let_go = np.cumsum(_per_interval(counts, "let_go", grid)) if policy else due
     handed = np.cumsum(_per_interval(counts, "sent", grid))

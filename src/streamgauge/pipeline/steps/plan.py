@@ -51,8 +51,8 @@ def _measured(run: Inputs, sent: SentSide, received: ReceivedSide, polled: polls
     stages = None if staged is None else staged.histogram
     counted = (sent.histogram, received.histogram, stages, *(each.histogram() for each in spans.values()))
     metrics = [
-        *which.metrics_of(run.knows, sent.sums, received.sums, spans),
-        *which.stage_metrics(run.knows, which.known_stages(run.knows, run.bronze), staged),
+        *which.metrics_of(run.traits, sent.sums, received.sums, spans),
+        *which.stage_metrics(run.traits, which.known_stages(run.traits, run.bronze), staged),
     ]
     histograms = Histograms(Counts.of(*counted), Counts.of(sent.ages, received.ages))
     return _Measured(metrics, histograms, widths_of(*counted))
@@ -73,23 +73,23 @@ def _latency(_: Inputs, sent: SentSide, measured: _Measured) -> Tables:
 
 def _bounds(run: Inputs, measured: _Measured) -> Rows:
     """Nothing of a run that was recorded before there were bounds."""
-    return latency.bound_rows(*measured) if run.knows.tells_bounds else []
+    return latency.bound_rows(*measured) if run.traits.tells_bounds else []
 
 
 def _sampling(run: Inputs, measured: _Measured) -> Rows:
-    return latency.sampling_rows(measured.metrics, measured.histograms, run.knows.cycle_ns)
+    return latency.sampling_rows(measured.metrics, measured.histograms, run.traits.cycle_ns)
 
 
 def _throughput(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
-    return throughput.throughput(sent.sums, received.sums, run.span, run.knows)
+    return throughput.throughput(sent.sums, received.sums, run.span, run.traits)
 
 
 def _topics(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
-    return throughput.by_topic(sent.sums, received.sums, run.span) if run.knows.tells_topics else []
+    return throughput.by_topic(sent.sums, received.sums, run.span) if run.traits.tells_topics else []
 
 
 def _workers(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
-    return throughput.by_worker(sent.sums, received.sums, run.span) if run.knows.tells_workers else []
+    return throughput.by_worker(sent.sums, received.sums, run.span) if run.traits.tells_workers else []
 
 
 def _rebalances(run: Inputs) -> Rows:
@@ -111,7 +111,7 @@ def _attempts(run: Inputs) -> Rows:
 def _delivery(run: Inputs, sent: SentSide, received: ReceivedSide, tried: list[Row]) -> Tables:
     resent, dropped = attempts.resent(tried), received.dropped or {}
     counts = accounts.delivery_rows(
-        run.knows, sent.sums, received.sums, received.found, resent, dropped, sent.unaccounted
+        run.traits, sent.sums, received.sums, received.found, resent, dropped, sent.unaccounted
     )
     return {"delivery": counts, "problems": [*sent.problems, *received.problems]}
 
@@ -121,11 +121,11 @@ def _transactions(run: Inputs) -> Rows:
 
 
 def _groups(run: Inputs, replay: OutstandingReplay | None) -> _Groups:
-    return outstanding.replayed(replay, run.knows.groups) if replay else {}
+    return outstanding.replayed(replay, run.traits.groups) if replay else {}
 
 
 def _outstanding(run: Inputs, replay: OutstandingReplay | None, groups: _Groups) -> pa.Table | Rows:
-    scheduled, policy = run.knows.scheduled, run.knows.policy
+    scheduled, policy = run.traits.scheduled, run.traits.policy
     return outstanding.table(replay, groups, run.span, scheduled=scheduled, policy=policy) if replay else []
 
 
@@ -147,33 +147,33 @@ def _recovery(
     replay: OutstandingReplay | None,
     groups: _Groups,
 ) -> Tables:
-    knows, span = run.knows, run.span
+    traits, span = run.traits, run.span
     faults = recovery.fault_rows(run.bronze.columns("faults"), span)
     series = {
         recovery.OUTSTANDING: recovery.outstanding_series(replay.grid, groups, span) if replay else {},
         recovery.COMMITTED_LAG: recovery.committed_series(lag.together(sampled), span),
     }
-    timed = frozenset({knows.timed_group, *([knows.passage.query] if knows.passage else [])})
-    widths = measured.widths if knows.tells_bounds else {}
+    timed = frozenset({traits.timed_group, *([traits.pipeline.query] if traits.pipeline else [])})
+    widths = measured.widths if traits.tells_bounds else {}
     felt = recovery.WindowLatencies.of(
-        measured.histograms, widths, shown["latency"], timed, span, scheduled=knows.scheduled
+        measured.histograms, widths, shown["latency"], timed, span, scheduled=traits.scheduled
     )
     rate = throughput.sent_rate(sent.sums, span)
     return {"faults": faults, "recovery": list(recovery.recovery_rows(faults, series, felt, rate))}
 
 
-def _through(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
+def _pipeline_delivery(run: Inputs, sent: SentSide, received: ReceivedSide) -> Rows:
     acked = {scope: accounts.wanted(sent.sums, scope) for scope in ("run", "measure")}
-    groups, stood = run.knows.groups if run.knows.loads else (), run.bronze.rows("appended") > 0
-    return source.rows(run.knows.passage, groups, received.found, acked, received.dropped, stood=stood)
+    groups, stood = run.traits.groups if run.traits.loads else (), run.bronze.rows("appended") > 0
+    return source.rows(run.traits.pipeline, groups, received.found, acked, received.dropped, stood=stood)
 
 
-def _query(run: Inputs, through: Rows) -> Mapping[str, Rows]:
-    knows, bronze = run.knows, run.bronze
+def _query(run: Inputs, delivery: Rows) -> Mapping[str, Rows]:
+    traits, bronze = run.traits, run.bronze
     kinds = ("progress", "advances", "query", "executors", "lookups", "resources")
-    events = {kind: bronze.columns(kind).to_pylist() if knows.piped else [] for kind in kinds}
-    marks = judging.marks_of(bronze, knows) if knows.piped else []
-    return queries.tables(knows, run.span, events, through, marks)
+    events = {kind: bronze.columns(kind).to_pylist() if traits.piped else [] for kind in kinds}
+    ends = judging.ends_of(bronze, traits) if traits.piped else []
+    return queries.tables(traits, run.span, events, delivery, ends)
 
 
 def _machine(run: Inputs) -> Tables:
@@ -202,7 +202,7 @@ _OF_LATENCY: Final = (
 _OF_MACHINE: Final = (
     machine.RESOURCES_BY_INTERVAL, machine.WIRE, machine.CLIENT_BY_INTERVAL, machine.CONNECTIONS_BY_KIND, machine.GC,
 )  # fmt: skip
-_OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {query.THROUGH, query.WATERFALL})
+_OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {query.PIPELINE_DELIVERY, query.WATERFALL})
 
 STEPS: Final = (
     Step("deliveries", (), questions.deliveries),
@@ -232,14 +232,14 @@ STEPS: Final = (
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
     Step("bounds", ("measured",), _bounds, (latencies.BOUNDS,)),
     Step("sampling", ("measured",), _sampling, (latencies.SAMPLING,)),
-    Step("through", ("sent", "received"), _through, (query.THROUGH,)),
+    Step("pipeline_delivery", ("sent", "received"), _pipeline_delivery, (query.PIPELINE_DELIVERY,)),
     Step(
         "waterfall",
         ("received", "measured"),
         lambda _, received, measured: waterfall.waterfall_rows(received.staged, measured.histograms.delivered),
         (query.WATERFALL,),
     ),
-    Step("query", ("through",), _query, _OF_QUERY),
+    Step("query", ("pipeline_delivery",), _query, _OF_QUERY),
     Step("groups", ("replay",), _groups),
     Step("outstanding", ("replay", "groups"), _outstanding, (pressure.OUTSTANDING,)),
     Step("backpressure", ("sent", "replay", "groups"), _backpressure, (pressure.BACKPRESSURE,)),

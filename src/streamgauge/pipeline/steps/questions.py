@@ -18,8 +18,8 @@ from streamgauge.pipeline.metrics.doubt import Doubts, doubts
 from streamgauge.pipeline.pressure import backpressure, lives
 from streamgauge.pipeline.pressure.outstanding import OutstandingReplay
 from streamgauge.pipeline.read import silver
-from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row, Rows
+from streamgauge.pipeline.read.traits import RunTraits
 from streamgauge.pipeline.steps.step import Inputs
 from streamgauge.pipeline.stream import waterfall
 from streamgauge.pipeline.stream.waterfall import Staged
@@ -59,55 +59,55 @@ class ReceivedSide:
 
 def deliveries(run: Inputs) -> DataFrame:
     """One row per delivery."""
-    knows = run.knows
+    traits = run.traits
     return silver.deliveries(
         run.frame("received"),
         run.span.measure,
-        processing=knows.processing,
-        drops=knows.drops,
-        ahead_ns=knows.ahead_ns if knows.observes else None,
-        piped=knows.piped,
+        processing=traits.processing,
+        drops=traits.drops,
+        ahead_ns=traits.ahead_ns if traits.observes else None,
+        piped=traits.piped,
     )
 
 
 def messages(run: Inputs, deliveries: DataFrame) -> DataFrame:
     """One row per message; those of unknown fate with what their deliveries show of them."""
-    knows, rows, outcomes = run.knows, run.frame("sent"), None
-    if unsettled.is_shown(knows):
-        sized = knows.piped is None or knows.piped.keeps_content
-        shown = unsettled.shown(rows, _as_sent(deliveries, knows), run.keep, sized=sized)
+    traits, rows, outcomes = run.traits, run.frame("sent"), None
+    if unsettled.is_shown(traits):
+        sized = traits.piped is None or traits.piped.keeps_content
+        shown = unsettled.shown(rows, _as_sent(deliveries, traits), run.keep, sized=sized)
         rows = unsettled.with_shown(rows, shown)
-    if knows.transactional:
+    if traits.transactional:
         outcomes = run.spark.createDataFrame(transactions.outcomes(run.bronze.columns("transactions")))
     return silver.messages(rows, run.span.measure, outcomes)
 
 
-def _as_sent(deliveries: DataFrame, knows: Knowledge) -> DataFrame:
+def _as_sent(deliveries: DataFrame, traits: RunTraits) -> DataFrame:
     """The deliveries with the topic that their messages were sent to."""
-    return deliveries if knows.passage is None else deliveries.withColumn(TOPIC, F.lit(knows.passage.source))
+    return deliveries if traits.pipeline is None else deliveries.withColumn(TOPIC, F.lit(traits.pipeline.source))
 
 
 def doubted(run: Inputs, deliveries: DataFrame) -> Doubts | None:
     """What the generator may have added to latencies; None where nothing was sent."""
-    if not run.knows.loads:
+    if not run.traits.loads:
         return None
-    return doubts(run.spark, run.bronze, run.knows, run.span, run.frame("sent"), deliveries)
+    return doubts(run.spark, run.bronze, run.traits, run.span, run.frame("sent"), deliveries)
 
 
 def sent(run: Inputs, messages: DataFrame, doubted: Doubts | None) -> SentSide:
     """Latency of acknowledgement, schedule delay and rates of sending."""
-    knows, bronze = run.knows, run.bronze
-    values = expressions.values(which.sent_metrics(knows), throttled=knows.policy)
+    traits, bronze = run.traits, run.bronze
+    values = expressions.values(which.sent_metrics(traits), throttled=traits.policy)
     sql = {name: value.sql for name, value in values.items()}
-    summed = throughput.message_sums(messages, sql, by_topic=knows.tells_topics).toArrow()
+    summed = throughput.message_sums(messages, sql, by_topic=traits.tells_topics).toArrow()
     ages, problems, failed = None, [], {}
     if not bronze.extent("sent", "error").unknown:
         unsent = messages.where(f"fate = {silver.NEVER_SENT}")
         # What was never sent has an age since it was due only.
-        ages = _ages(run, unsent, which.censored_metrics(knows))
+        ages = _ages(run, unsent, which.censored_metrics(traits))
         problems = accounts.problems(accounts.never_settled(messages)).toArrow().to_pylist()
-        failed = backpressure.failures(messages) if knows.policy else {}
-    next_seqs = knows.next_seqs
+        failed = backpressure.failures(messages) if traits.policy else {}
+    next_seqs = traits.next_seqs
     missing = None if next_seqs is None else unsettled.unaccounted(run.spark, run.frame("sent"), next_seqs)
     counted = _counted(doubted.acked.beside(messages) if doubted else messages, values)
     return SentSide(Sums(summed), counted, ages, problems, failed, missing)
@@ -115,16 +115,16 @@ def sent(run: Inputs, messages: DataFrame, doubted: Doubts | None) -> SentSide:
 
 def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: Doubts | None) -> ReceivedSide:
     """What became of the messages, and the latency of those that were delivered."""
-    knows = run.knows
+    traits = run.traits
     findings = _findings(run, messages, deliveries)
-    timed = _timed(deliveries, None if findings is None else findings.untimed, knows)
+    timed = _timed(deliveries, None if findings is None else findings.untimed, traits)
     staged = _staged(run, timed, doubted)
     values = expressions.values(
-        which.received_metrics(knows), throttled=knows.policy, takes_all=not knows.leaves_in_client
+        which.received_metrics(traits), throttled=traits.policy, takes_all=not traits.leaves_in_client
     )
     timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in values.items()}
-    by = [label for label, is_told in ((TOPIC, knows.tells_topics), (CONSUMER, knows.tells_workers)) if is_told]
-    summed = throughput.delivery_sums(timed, timed_sql, by_sent=knows.policy, by=by).toArrow()
+    by = [label for label, is_told in ((TOPIC, traits.tells_topics), (CONSUMER, traits.tells_workers)) if is_told]
+    summed = throughput.delivery_sums(timed, timed_sql, by_sent=traits.policy, by=by).toArrow()
     chosen = timed.where("timed")
     counted = _counted(doubted.delivered.beside(chosen) if doubted and doubted.delivered else chosen, values)
     if findings is None:
@@ -132,9 +132,9 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: D
     classes = findings.classes
     found = {(row[GROUP], row[CLASS]): row.asDict() for row in accounts.class_counts(classes).collect()}
     ages = None
-    if any((knows.timed_group, name) in found for name in NEVER_DELIVERED):
+    if any((traits.timed_group, name) in found for name in NEVER_DELIVERED):
         ages = _ages_of_undelivered(run, classes)
-    if knows.passage is not None:
+    if traits.pipeline is not None:
         classes, found = source.problems(classes), source.told(found)
     problems = accounts.problems(classes).toArrow().to_pylist()
     return ReceivedSide(Sums(summed), counted, ages, found, problems, findings.dropped, staged)
@@ -142,18 +142,18 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: D
 
 def _findings(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Findings | None:
     """Classes of messages in doubt, and deliveries not to be timed; None where there is nothing to find."""
-    knows, keep = run.knows, run.keep
-    if not knows.consumes:
+    traits, keep = run.traits, run.keep
+    if not traits.consumes:
         return None
-    if not knows.loads:
-        found = repeats.repeated(deliveries, keep, all_sound=knows.all_sound)
-        return found if which.received_metrics(knows) else replace(found, untimed=None)
-    return judging.judged(run.spark, run.bronze, knows, messages, deliveries, keep)
+    if not traits.loads:
+        found = repeats.repeated(deliveries, keep, all_sound=traits.all_sound)
+        return found if which.received_metrics(traits) else replace(found, untimed=None)
+    return judging.judged(run.spark, run.bronze, traits, messages, deliveries, keep)
 
 
-def _timed(deliveries: DataFrame, untimed: DataFrame | None, knows: Knowledge) -> DataFrame:
+def _timed(deliveries: DataFrame, untimed: DataFrame | None, traits: RunTraits) -> DataFrame:
     """Deliveries with `timed`: whether their latency counts."""
-    timed = F.lit(True) if len(knows.groups) < 2 else F.expr(f"{GROUP} = {knows.timed_group}")
+    timed = F.lit(True) if len(traits.groups) < 2 else F.expr(f"{GROUP} = {traits.timed_group}")
     if untimed is None or untimed.isEmpty():
         return deliveries.withColumn("timed", timed)
     joined = deliveries.join(untimed.withColumn("untimed", F.lit(True)), [*DELIVERY], "left")
@@ -162,22 +162,22 @@ def _timed(deliveries: DataFrame, untimed: DataFrame | None, knows: Knowledge) -
 
 def _staged(run: Inputs, timed: DataFrame, doubted: Doubts | None) -> Staged | None:
     """The stages of what is timed; None where nothing is passed on, or not both sent and received."""
-    stages = which.known_stages(run.knows, run.bronze)
+    stages = which.known_stages(run.traits, run.bronze)
     if not stages or doubted is None or doubted.delivered is None:
         return None
-    rows = waterfall.staged(run.spark, run.bronze, doubted.delivered.beside(timed), stages, run.knows)
+    rows = waterfall.staged(run.spark, run.bronze, doubted.delivered.beside(timed), stages, run.traits)
     return waterfall.counted(run.keep(rows), stages)
 
 
 def _ages_of_undelivered(run: Inputs, classes: DataFrame) -> pa.Table | None:
-    knows, measure = run.knows, run.span.measure
-    never = classes.where(F.col(CLASS).isin(*NEVER_DELIVERED) & (F.col(GROUP) == knows.timed_group)).selectExpr(
+    traits, measure = run.traits, run.span.measure
+    never = classes.where(F.col(CLASS).isin(*NEVER_DELIVERED) & (F.col(GROUP) == traits.timed_group)).selectExpr(
         "*",
         f"{silver.PLACE} as place",
         f"{silver.tick('coalesce(due_ns, sent_ns)', measure)} as {SELECTED}",
         f"{silver.tick(SENT_NS, measure)} as {SENT_TICK}",
     )
-    return _ages(run, never, [name for name in which.censored_metrics(knows) if name not in expressions.ACK])
+    return _ages(run, never, [name for name in which.censored_metrics(traits) if name not in expressions.ACK])
 
 
 def _ages(run: Inputs, rows: DataFrame, metrics: Sequence[str]) -> pa.Table | None:
@@ -193,11 +193,11 @@ def _counted(rows: DataFrame, values: Mapping[str, Value]) -> pa.Table | None:
 
 def processed(run: Inputs, deliveries: DataFrame) -> Rows:
     """How long consumers took to process."""
-    knows, measure = run.knows, run.span.measure
-    if not knows.processing:
+    traits, measure = run.traits, run.span.measure
+    if not traits.processing:
         return []
-    counts = processing.counted(deliveries, measure, knows.delays).toArrow()
-    return processing.rows_of(knows, run.bronze, counts, measure)
+    counts = processing.counted(deliveries, measure, traits.delays).toArrow()
+    return processing.rows_of(traits, run.bronze, counts, measure)
 
 
 def replay(run: Inputs, messages: DataFrame, deliveries: DataFrame, received: ReceivedSide) -> OutstandingReplay | None:
@@ -205,20 +205,20 @@ def replay(run: Inputs, messages: DataFrame, deliveries: DataFrame, received: Re
 
     Where a policy holds producers back, to the message: that is what it promises.
     """
-    knows = run.knows
-    if knows.outstanding_of is None:
+    traits = run.traits
+    if traits.outstanding_of is None:
         return None
-    grid = lives.Grid.over(run.span, knows.every_ns)
-    counted, deliveries = lives.is_counted(hides_aborted=knows.read_committed), _as_sent(deliveries, knows)
-    if received.found or not knows.all_acked:
-        lived = lives.doubted_lives(messages, deliveries, knows.groups, counted, with_frontier=knows.policy)
+    grid = lives.Grid.over(run.span, traits.every_ns)
+    counted, deliveries = lives.is_counted(hides_aborted=traits.read_committed), _as_sent(deliveries, traits)
+    if received.found or not traits.all_acked:
+        lived = lives.doubted_lives(messages, deliveries, traits.groups, counted, with_frontier=traits.policy)
         lived = run.keep(lived)
     else:
-        lived = lives.lives(deliveries, with_frontier=knows.policy)
+        lived = lives.lives(deliveries, with_frontier=traits.policy)
     return OutstandingReplay.of(
         grid,
-        lives.passages(messages, grid, counted, policy=knows.policy).toArrow(),
+        lives.progress(messages, grid, counted, policy=traits.policy).toArrow(),
         lives.waits(lived, grid).toArrow(),
-        lives.peaks(lived, grid).toArrow() if knows.policy else None,
-        policy=knows.policy,
+        lives.peaks(lived, grid).toArrow() if traits.policy else None,
+        policy=traits.policy,
     )

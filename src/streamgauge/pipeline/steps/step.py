@@ -15,9 +15,9 @@ from streamgauge.domain.tables.schema import Schema
 from streamgauge.pipeline.audit.audit import Keep
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.gaps import with_gaps
-from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Rows
 from streamgauge.pipeline.read.silver import Span
+from streamgauge.pipeline.read.traits import RunTraits
 
 Tables = dict[str, pa.Table | Rows]
 
@@ -29,7 +29,7 @@ class Inputs:
     spark: SparkSession
     facts: RunFacts
     bronze: Bronze
-    knows: Knowledge
+    traits: RunTraits
     span: Span
     gc_logs: Mapping[str, Sequence[str]]
     """The lines of the log of each process that collects garbage."""

@@ -15,9 +15,9 @@ from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.tables.query import QUERY_BATCHES
 from streamgauge.pipeline.metrics.spans import figures
-from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row, Rows, grown, known, largest, share
 from streamgauge.pipeline.read.silver import Span
+from streamgauge.pipeline.read.traits import RunTraits
 from streamgauge.scenario.model.pipeline import AVAILABLE_NOW
 from streamgauge.scenario.profile.model import PipelineProfile
 
@@ -161,15 +161,15 @@ def _lookups(scope: str, looked: Rows) -> Row:
 
 
 def pipeline_rows(
-    knows: Knowledge, batches: Rows, life: Rows, through: Rows, resources: Rows, marks: Iterable[Lag], span: Span
+    traits: RunTraits, batches: Rows, life: Rows, delivery: Rows, resources: Rows, ends: Iterable[Lag], span: Span
 ) -> list[Row]:
     """The row of `pipeline`; none without one."""
-    piped = knows.piped
+    piped = traits.piped
     if piped is None:
         return []
     length_s = span.measure_ns / NS_PER_SECOND
     chosen = [row for row in batches if row["rows"] != 0 and _counts(row, piped, length_s)]
-    whole: Row = next((row for row in through if row["scope"] == "run" and row["group"] == knows.timed_group), {})
+    whole: Row = next((row for row in delivery if row["scope"] == "run" and row["group"] == traits.timed_group), {})
     return [
         {
             "job": piped.job,
@@ -184,7 +184,7 @@ def pipeline_rows(
             "late_rows": _total(batches, "late_rows"),
             **{f"{name}_max": largest(batches, name) for name in ("state_rows", "state_bytes", "checkpoint_bytes")},
             **_cpu_used(resources, _messages(batches, length_s), span),
-            **_ends(marks, knows),
+            **_ends(ends, traits),
         }
     ]
 
@@ -234,10 +234,10 @@ def _within(cpu: tuple[Int64s, Int64s], measure: MeasureSpan) -> float | None:
     return _between(cpu, begin, end) if end > begin else None
 
 
-def _ends(marks: Iterable[Lag], knows: Knowledge) -> Row:
+def _ends(ends: Iterable[Lag], traits: RunTraits) -> Row:
     """How far it had come at the end of the drain."""
-    query = -1 if knows.passage is None else knows.passage.query
-    found = list(query_ends(marks, query).values())
+    query = -1 if traits.pipeline is None else traits.pipeline.query
+    found = list(query_ends(ends, query).values())
     committed = [each.position for each in found if each.position is not None]
     end = [each.end for each in found if each.end is not None]
     is_known = bool(found) and len(committed) == len(end) == len(found)
@@ -254,15 +254,15 @@ def _total(rows: Rows, name: str) -> Any:
 
 
 def tables(
-    knows: Knowledge, span: Span, events: Mapping[str, Rows], through: Rows, marks: Iterable[Lag]
+    traits: RunTraits, span: Span, events: Mapping[str, Rows], delivery: Rows, ends: Iterable[Lag]
 ) -> dict[str, list[Row]]:
     """All tables of the query; without one they are empty. `events` are rows by their kind."""
-    batches = batch_rows(events["progress"], events["advances"], knows.ahead_ns, span)
+    batches = batch_rows(events["progress"], events["advances"], traits.ahead_ns, span)
     life = life_rows(events["query"], span)
     return {
         "query_batches": batches,
         "query": life,
         "executors": executor_rows(events["executors"], events["resources"], span),
         "lookups": lookup_rows(events["lookups"], span.measure),
-        "pipeline": pipeline_rows(knows, batches, life, through, events["resources"], marks, span),
+        "pipeline": pipeline_rows(traits, batches, life, delivery, events["resources"], ends, span),
     }

@@ -19,9 +19,9 @@ from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS, Sums, sums
 from streamgauge.pipeline.metrics.expressions import stage_width
 from streamgauge.pipeline.metrics.latency import of_phase
 from streamgauge.pipeline.read.bronze import Bronze
-from streamgauge.pipeline.read.knowledge import Knowledge
 from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import is_measured
+from streamgauge.pipeline.read.traits import RunTraits
 from streamgauge.pipeline.stream.stages import (
     BATCH,
     DUE,
@@ -56,16 +56,16 @@ _WHY_NULL: Final[Mapping[str, str]] = {
 _FURTHEST: Final = (1 << 63) - 1
 
 
-def known_stages(knows: Knowledge, bronze: Bronze, why_no_due: str) -> tuple[Stage, ...]:
+def known_stages(traits: RunTraits, bronze: Bronze, why_no_due: str) -> tuple[Stage, ...]:
     """The stages that this run can have."""
-    return stages(_absent(knows, bronze, why_no_due))
+    return stages(_absent(traits, bronze, why_no_due))
 
 
-def _absent(knows: Knowledge, bronze: Bronze, why_no_due: str) -> dict[str, str]:
+def _absent(traits: RunTraits, bronze: Bronze, why_no_due: str) -> dict[str, str]:
     """Edges that no message of the run has, with the reasons."""
-    one_by_one = knows.piped is not None and not knows.piped.batches
+    one_by_one = traits.piped is not None and not traits.piped.batches
     reasons = (
-        (not knows.scheduled, DUE, why_no_due),
+        (not traits.scheduled, DUE, why_no_due),
         (bronze.extent("appended", "append_ms").unknown, SOURCE, "the source does not say when messages came"),
         (bronze.rows("advances") == 0, BATCH, "no batch was recorded"),
         (bronze.rows("appended") == 0, BATCH, "the source was not read after the drain"),
@@ -87,22 +87,22 @@ class Staged:
 
 
 def staged(
-    spark: SparkSession, bronze: Bronze, timed: DataFrame, known: Sequence[Stage], knows: Knowledge
+    spark: SparkSession, bronze: Bronze, timed: DataFrame, known: Sequence[Stage], traits: RunTraits
 ) -> DataFrame:
     """Of each delivery that is timed: its place and tick, its stages in ns, and which edges it lacks.
 
     Where one is lacking, no stage is known. `timed` has what the generator may have added (`pipeline.metrics.doubt`);
     `earlier_ns` says how much earlier the edges may have been for it, and `last_ns` the last edge.
     """
-    takes_all = not knows.leaves_in_client
+    takes_all = not traits.leaves_in_client
     rows = timed.where(f"timed and {IS_STAMPED}")
     present = [each for each in known if each.absent is None]
     edges = _edges_of(known)
     if SOURCE in edges or BATCH in edges:
-        rows = rows.join(_source(bronze.frame(spark, "appended"), knows.ahead_ns), [PRODUCER, SEQ], "left")
+        rows = rows.join(_source(bronze.frame(spark, "appended"), traits.ahead_ns), [PRODUCER, SEQ], "left")
     if BATCH in edges:
-        rows = _with_batch(spark, rows, bronze, knows.ahead_ns)
-    rows = rows.withColumn(_COLUMNS[SINK], F.expr(_mono("append_ms", knows.ahead_ns)))
+        rows = _with_batch(spark, rows, bronze, traits.ahead_ns)
+    rows = rows.withColumn(_COLUMNS[SINK], F.expr(_mono("append_ms", traits.ahead_ns)))
     complete = " and ".join(f"{_COLUMNS[edge]} is not null" for edge in edges)
     return rows.selectExpr(
         "place",

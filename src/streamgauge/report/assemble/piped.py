@@ -39,7 +39,7 @@ def pipeline(run: Evidence) -> PipelineSection | None:
     lookups = run.one("lookups", scope="measure") or run.one("lookups", scope="run")
     out = {
         **row,
-        "groups": [_of_group(each, names) for each in run.matching("through", scope="run")],
+        "groups": [_of_group(each, names) for each in run.matching("pipeline_delivery", scope="run")],
         "stages": [PipelineStage.model_validate(each) for each in run.rows("waterfall")],
         "events": [PipelineEvent.model_validate(each) for each in run.rows("query")],
         "executors": [PipelineExecutor.model_validate(each) for each in run.matching("executors", scope="measure")],

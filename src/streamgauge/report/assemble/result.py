@@ -46,7 +46,7 @@ TABLES: Final = (
     "faults",
     "recovery",
     "pipeline",
-    "through",
+    "pipeline_delivery",
     "waterfall",
     "query",
     "executors",

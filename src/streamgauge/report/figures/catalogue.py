@@ -12,7 +12,7 @@ from streamgauge.report.figures import (
     distribution,
     lag,
     over_time,
-    passage,
+    pipeline,
     recovery,
     throughput,
 )
@@ -47,8 +47,8 @@ FIGURES: Final[Sequence[Callable[[FigureSource], Figure]]] = (
     throughput.by_topic,
     trouble.errors,
     trouble.rebalances,
-    passage.waterfall,
-    passage.batches,
+    pipeline.waterfall,
+    pipeline.batches,
     over_time.schedule_delay,
     throughput.by_worker,
     machine.cpu_by_process,
@@ -62,8 +62,8 @@ FIGURES: Final[Sequence[Callable[[FigureSource], Figure]]] = (
 )
 FEW_HAVE: Final = frozenset(
     {
-        passage.waterfall,
-        passage.batches,
+        pipeline.waterfall,
+        pipeline.batches,
         backpressure.admission,
         lag.lag,
         backpressure.credit,

@@ -18,7 +18,7 @@ MOST_CAUSES: Final = 4
 LEAD: Final = 0.25
 """So much is shown before a cause and after the recovery, as a share of the time between the two."""
 LEAST_LEAD_S: Final = 2.0
-_DATA, _MARKS = "recovery", "recovery_marks"
+_DATA, _ANNOTATIONS = "recovery", "recovery_marks"
 _QUANTITIES: Final = {
     "outstanding": ("outstanding", "outstanding"),
     "committed_lag": ("lag", "committed lag"),
@@ -37,16 +37,16 @@ def recovery(source: FigureSource) -> Figure:
     chosen = causes[:MOST_CAUSES]
     labels = [_label(row) for row in chosen]
     rows = [point for row, label in zip(chosen, labels, strict=True) for point in _points(source, row, label)]
-    marks = [_mark(source, row, label) for row, label in zip(chosen, labels, strict=True)]
+    annotations = [_annotation(source, row, label) for row, label in zip(chosen, labels, strict=True)]
     shown = [words for _, words in _QUANTITIES.values() if any(row["series"] == words for row in rows)]
     color = series_color(shown, [color_of(words) for words in shown])
-    panels = [_panel(mark, color) for mark in marks]
+    panels = [_panel(each, color) for each in annotations]
     chart: alt.TopLevelMixin = panels[0].properties(height=HEIGHT)
     if len(panels) > 1:
         size = {"width": PANELS_WIDTH, "height": HEIGHT}
         chart = alt.vconcat(*(each.properties(title=label, **size) for each, label in zip(panels, labels, strict=True)))
     cut = f" The first {MOST_CAUSES} of {len(causes)} causes are shown." if len(causes) > MOST_CAUSES else ""
-    return Figure(name, title, about + cut, chart, {_DATA: rows, _MARKS: marks}, section="lag")
+    return Figure(name, title, about + cut, chart, {_DATA: rows, _ANNOTATIONS: annotations}, section="lag")
 
 
 def judged(rows: Sequence[Row]) -> list[Row]:
@@ -88,7 +88,7 @@ def _points(source: FigureSource, row: Row, label: str) -> list[Row]:
     return found
 
 
-def _mark(source: FigureSource, row: Row, label: str) -> Row:
+def _annotation(source: FigureSource, row: Row, label: str) -> Row:
     """All that is drawn besides: the cause, the floor with its tolerance, the peak, and the drain."""
     begins, _ = _span(source, row)
     floor, tolerance, drained = row["floor"], row["tolerance"], row["time_to_drain_s"]
@@ -109,40 +109,40 @@ def _mark(source: FigureSource, row: Row, label: str) -> Row:
     }
 
 
-def _panel(mark: Row, color: alt.Color) -> alt.LayerChart:
+def _panel(annotation: Row, color: alt.Color) -> alt.LayerChart:
     """One cause; what is not known of it is left out."""
-    label = mark["cause"]
+    label = annotation["cause"]
     x = alt.X("s:Q", title="seconds since the start of the measure phase", axis=alt.Axis(grid=False), scale=_SCALE)
     y = alt.Y("value:Q", title="lag, messages", scale=alt.Scale(zero=True))
     tips = [tip("s", "second"), tip("series"), tip("value")]
     lines = _of(_DATA, label).mark_line().encode(x, y, color, tooltip=tips)
-    return alt.LayerChart(layer=[*_behind(mark), lines, *_peak(mark), *_drain(mark)])
+    return alt.LayerChart(layer=[*_behind(annotation), lines, *_peak(annotation), *_drain(annotation)])
 
 
 _SCALE: Final = alt.Scale(nice=False, zero=False)
 
 
-def _behind(mark: Row) -> list[alt.Chart]:
+def _behind(annotation: Row) -> list[alt.Chart]:
     """The cause, and the floor with what counts as recovered."""
-    of = _of(_MARKS, mark["cause"])
+    of = _of(_ANNOTATIONS, annotation["cause"])
     cause = of.mark_rect(opacity=0.15, color=COLORS["orange"], tooltip=False)
     over = of.mark_rule(color=COLORS["orange"], strokeDash=[2, 2]).encode(
         alt.X("ended:Q", scale=_SCALE), tooltip=[tip("cause"), tip("ended", "over at second")]
     )
     behind = [cause.encode(alt.X("began:Q", scale=_SCALE), alt.X2("ended:Q")), over]
-    if mark["floor"] is None:
+    if annotation["floor"] is None:
         return behind
     floor = of.mark_rule(color=COLORS["green"], strokeDash=[6, 3]).encode(alt.Y("floor:Q"), tooltip=[tip("floor")])
-    if mark["high"] is None:
+    if annotation["high"] is None:
         return [*behind, floor]
     band = of.mark_rect(opacity=0.2, color=COLORS["green"], tooltip=False)
     return [*behind, band.encode(alt.Y("low:Q"), alt.Y2("high:Q")), floor]
 
 
-def _peak(mark: Row) -> list[alt.Chart]:
-    if mark["peak"] is None or mark["peak_second"] is None:
+def _peak(annotation: Row) -> list[alt.Chart]:
+    if annotation["peak"] is None or annotation["peak_second"] is None:
         return []
-    place = _of(_MARKS, mark["cause"]).encode(alt.X("peak_second:Q", scale=_SCALE), alt.Y("peak:Q"))
+    place = _of(_ANNOTATIONS, annotation["cause"]).encode(alt.X("peak_second:Q", scale=_SCALE), alt.Y("peak:Q"))
     point = place.mark_point(filled=True, size=50, color=COLORS["red"], opacity=1).encode(
         tooltip=[tip("peak_second", "second"), tip("peak")]
     )
@@ -150,11 +150,11 @@ def _peak(mark: Row) -> list[alt.Chart]:
     return [point, text.encode(alt.Text("at_peak:N"))]
 
 
-def _drain(mark: Row) -> list[alt.Chart]:
+def _drain(annotation: Row) -> list[alt.Chart]:
     """From the end of the cause to where it is back, with how long that took; or that it is not."""
-    of = _of(_MARKS, mark["cause"])
+    of = _of(_ANNOTATIONS, annotation["cause"])
     text = of.mark_text(align="left", dx=4, dy=-7, fontSize=TEXT_SIZE, color=COLORS["green"], tooltip=False)
-    if mark["drained"] is None or mark["high"] is None:
+    if annotation["drained"] is None or annotation["high"] is None:
         return [text.encode(alt.X("ended:Q", scale=_SCALE), alt.Text("drain:N"), y=alt.value(HEIGHT))]
     line = of.mark_rule(color=COLORS["green"], strokeWidth=3).encode(
         alt.X("ended:Q", scale=_SCALE), alt.X2("drained:Q"), alt.Y("high:Q"), tooltip=[tip("drain")]

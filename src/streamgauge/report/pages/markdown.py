@@ -7,7 +7,7 @@ from typing import Any, Final
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import UNKNOWN, moment, size
 from streamgauge.report.files import whole
-from streamgauge.report.pages import belief, details, passage, pressure, words
+from streamgauge.report.pages import belief, details, pipeline, pressure, words
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
@@ -38,7 +38,7 @@ def to_markdown(result: Result, names: Sequence[str] = words.FIGURES) -> str:
         *_latency(result, names),
         *_delivery(result),
         *_also(result),
-        *_passage(result),
+        *_pipeline(result),
         *_pressure(result),
         *_resources(result.resources),
         *_expected(result.expectations),
@@ -124,14 +124,14 @@ def _pressure(result: Result) -> Iterator[str]:
     yield _table(_numbers(pressure.RECOVERY_HEADS, 3), _escaped(recoveries))
 
 
-def _passage(result: Result) -> Iterator[str]:
+def _pipeline(result: Result) -> Iterator[str]:
     """What stood in the measured path; nothing where nothing did."""
-    facts, stages = passage.facts(result), passage.stages(result)
+    facts, stages = pipeline.facts(result), pipeline.stages(result)
     if not facts:
         return
     yield "### Pipeline"
     yield "\n".join(f"- {name}: {escaped(text)}" for name, text in facts)
-    yield _table(_numbers(passage.STAGE_HEADS, 3), _escaped(stages)) if stages else ""
+    yield _table(_numbers(pipeline.STAGE_HEADS, 3), _escaped(stages)) if stages else ""
 
 
 def _numbers(heads: Sequence[str], first: int) -> Sequence[str]:

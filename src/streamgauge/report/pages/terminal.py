@@ -11,7 +11,7 @@ from rich.text import Text
 
 from streamgauge.domain.text.bars import Signs
 from streamgauge.domain.text.numbers import UNKNOWN
-from streamgauge.report.pages import belief, details, drawn, passage, pressure, words
+from streamgauge.report.pages import belief, details, pipeline, pressure, terminal_charts, words
 from streamgauge.report.pages.page import Unbroken, console_of, struck
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ResourcesSection
@@ -64,16 +64,16 @@ def _sections(result: Result, names: Sequence[str], signs: Signs | None) -> Iter
     run, seconds = result.run, result.throughput.measured_seconds
     yield "Run", Text(f"{words.what_was_run(run)}\n{words.on_what(run, seconds)}")
     yield "Throughput", _throughput(result)
-    if signs and (line := drawn.rate_line(result, signs)):
+    if signs and (line := terminal_charts.rate_line(result, signs)):
         yield "", Text(line, style="cyan")
     yield "", ""
     yield "Latency, ms", _Latency(words.latency_lines(result.latency, result.trust, names), words.heads(names))
-    if signs and (rows := drawn.histogram(result, signs)):
+    if signs and (rows := terminal_charts.histogram(result, signs)):
         yield "", ""
         yield "Histogram", _histogram(rows)
     yield "", ""
     yield "Delivery", _delivery(result)
-    for label, told in (details.also(result) | passage.in_short(result) | pressure.in_short(result)).items():
+    for label, told in (details.also(result) | pipeline.in_short(result) | pressure.in_short(result)).items():
         yield label, Text(told)
     yield "Resources", Text(_resources(result.resources))
     if result.expectations:
@@ -167,7 +167,7 @@ class _Latency:
         return table
 
 
-def _histogram(rows: Sequence[drawn.Bar]) -> RenderableType:
+def _histogram(rows: Sequence[terminal_charts.Bar]) -> RenderableType:
     table = Table.grid(padding=(0, GAP))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)

@@ -157,7 +157,7 @@ class PipelineSection(Section):
     batch_max_ms: Amount | None
     """Longest duration."""
     duplicated_at_source: Count | None
-    """As in `through`: whole run, first group."""
+    """As in `pipeline_delivery`: whole run, first group."""
     duplicated_by_pipeline: Count | None
     """Likewise."""
     unexpected: Count | None

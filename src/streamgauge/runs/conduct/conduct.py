@@ -213,11 +213,11 @@ def _conclude(done: _Done) -> None:
         if done.final:
             record_stands(folder, begun.topics, done.final, "final")
 
-    def fates() -> None:
+    def unreported() -> None:
         close_left_open(folder)
         settle(folder, run_facts.ended(done.facts, outcome, run.hide), sources_of_jobs(begun.plan.producers))
 
-    for record in (lag, lambda: record_changes(folder, run.scenario, outcome.phases), fates):
+    for record in (lag, lambda: record_changes(folder, run.scenario, outcome.phases), unreported):
         try:
             record()
         except RecordError as error:

@@ -7,8 +7,8 @@ from streamgauge.domain.text.quantities import fraction
 from streamgauge.scenario.model import pace, shapes
 from streamgauge.scenario.profile.shapes import rates_of
 from streamgauge.workload.pacing.constant import constant
-from streamgauge.workload.pacing.drawn import PoissonPacer, WindowPacer
 from streamgauge.workload.pacing.pacer import Int64s, Pacer
+from streamgauge.workload.pacing.random import PoissonPacer, WindowPacer
 from streamgauge.workload.pacing.recorded import Recorded
 from streamgauge.workload.pacing.share import Share, Whole
 from streamgauge.workload.pacing.varying import Piece, VaryingRate

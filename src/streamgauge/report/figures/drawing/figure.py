@@ -15,9 +15,9 @@ FigureSection = Literal["overview", "latency", "lag", "delivery", "pipeline", "d
 
 TIMELINE: Final = "timeline"
 PHASES: Final = "phases"
-MARKS: Final = "marks"
+ANNOTATIONS: Final = "annotations"
 MOST_NAMED: Final = 6
-"""So many marks have room for their names; of more the tooltips tell, and the table."""
+"""So many annotations have room for their names; of more the tooltips tell, and the table."""
 SMALLEST_TEXT: Final = 12
 SECONDS: Final = "seconds since the start of the measure phase"
 TIME_FROM, TIME_TO = "time_from", "time_to"
@@ -31,15 +31,15 @@ LEGEND: Final = alt.Legend(orient="top", columns=3)
 class FigureSource:
     """One run as figures see it: the result, rows of gold tables (none of a missing one), and data that many share.
 
-    `marks` are spans of time in which something was done to the run, as `marks.marks_of` makes them; `span` is the
-    first and the last second of the run, where that is known.
+    `annotations` are spans of time in which something was done to the run, as `annotations_of` makes them; `span` is
+    the first and the last second of the run, where that is known.
     """
 
     result: Result
     tables: Mapping[str, Sequence[Row]]
     timeline: Sequence[Row]
     phases: Sequence[Row]
-    marks: Sequence[Row] = ()
+    annotations: Sequence[Row] = ()
     span: tuple[float, float] | None = None
 
     def rows(self, table: str, **wanted: Any) -> list[Row]:
@@ -84,7 +84,7 @@ def over_time(source: FigureSource, series: Sequence[str]) -> dict[str, Sequence
 
 def phases_of(source: FigureSource) -> dict[str, Sequence[Row]]:
     """The data of what `over_phases` draws."""
-    shown = {PHASES: source.phases, MARKS: source.marks}
+    shown = {PHASES: source.phases, ANNOTATIONS: source.annotations}
     return {name: rows for name, rows in shown.items() if rows}
 
 
@@ -103,7 +103,7 @@ def over_phases(source: FigureSource, *marks: alt.Chart) -> alt.LayerChart:
 
     Warm-up and drain are shaded and named, and so is what was done to the run. Nothing is drawn outside of the time.
     """
-    chart = alt.LayerChart(layer=[*_phases(source.phases), *_done(source.marks), *marks])
+    chart = alt.LayerChart(layer=[*_phases(source.phases), *_done(source.annotations), *marks])
     if source.span is not None:
         ends = zip((TIME_FROM, TIME_TO), source.span, strict=True)
         known: Any = [] if chart.params is alt.Undefined else chart.params
@@ -159,16 +159,16 @@ _NAME: Final[Mapping[str, Any]] = {
 }  # fmt: skip
 
 
-def _done(marks: Sequence[Row]) -> list[alt.Chart]:
+def _done(annotations: Sequence[Row]) -> list[alt.Chart]:
     """Spans with a line where each begins, and their names while there is room for them."""
-    if not marks:
+    if not annotations:
         return []
     tips = [tip("what"), tip("from", "from second"), tip("to", "to second")]
-    begin = alt.Chart(alt.NamedData(MARKS)).encode(alt.X("from:Q", scale=alt.Scale(nice=False)))
+    begin = alt.Chart(alt.NamedData(ANNOTATIONS)).encode(alt.X("from:Q", scale=alt.Scale(nice=False)))
     line = begin.mark_rule(color=COLORS["orange"], strokeDash=[2, 2]).encode(tooltip=tips)
     name = begin.mark_text(align="left", dx=3, **_NAME)
-    names = [name.encode(alt.Text("what:N"), y=alt.value(1))] if len(marks) <= MOST_NAMED else []
-    return [spans(MARKS, "orange", tips), line, *names]
+    names = [name.encode(alt.Text("what:N"), y=alt.value(1))] if len(annotations) <= MOST_NAMED else []
+    return [spans(ANNOTATIONS, "orange", tips), line, *names]
 
 
 def spans(data: str, color: str, tooltip: Sequence[alt.Tooltip] = ()) -> alt.Chart:

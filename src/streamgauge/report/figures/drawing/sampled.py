@@ -104,7 +104,7 @@ def sampled(
     behind: Sequence[Row] = (),
     of_intervals: bool = False,
 ) -> tuple[alt.LayerChart, dict[str, Sequence[Row]]]:
-    """The lines over the phases and marks of the run, with limits across; and the data under the names they have.
+    """The lines over the phases and annotations of the run, with limits across; and the data under the names they have.
 
     `y` is of the field `value`. `behind` are spans {from, to} that are shaded besides. With `of_intervals` a value
     holds for the time since the one before.

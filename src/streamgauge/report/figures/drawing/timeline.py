@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from streamgauge.report.figures.drawing.annotations import annotations_of
 from streamgauge.report.figures.drawing.figure import FigureSource, Row, rounded
-from streamgauge.report.figures.drawing.marks import marks_of
 from streamgauge.result import Result
 from streamgauge.result.model.throughput import TimelineSecond
 
@@ -31,9 +31,9 @@ def source_of(result: Result, tables: Mapping[str, Sequence[Row]]) -> FigureSour
     """A run as figures see it."""
     seconds, shades = timeline(result, tables.get("latency", ())), phases(result)
     known = [*(row["s"] for row in seconds), *(shade[edge] for shade in shades for edge in ("from", "to"))]
-    marks = marks_of(tables.get("faults", ()), min(known, default=0.0), max(known, default=0.0))
+    annotations = annotations_of(tables.get("faults", ()), min(known, default=0.0), max(known, default=0.0))
     span = _span(result) or _ends(known)
-    return FigureSource(result, tables, seconds, shades, marks, span and (round(span[0], 2), round(span[1], 2)))
+    return FigureSource(result, tables, seconds, shades, annotations, span and (round(span[0], 2), round(span[1], 2)))
 
 
 def _ends(seconds: Sequence[float]) -> tuple[float, float] | None:

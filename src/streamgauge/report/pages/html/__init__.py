@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from streamgauge.domain.text.numbers import facts, moment
 from streamgauge.report.figures.drawing.figure import Figure
-from streamgauge.report.pages import belief, details, passage, pressure, words
+from streamgauge.report.pages import belief, details, pipeline, pressure, words
 from streamgauge.report.pages.html.cards import Card, cards
 from streamgauge.report.pages.html.charts import bundle, columns, placed, specs
-from streamgauge.report.pages.html.tables import held_back, passages, process
+from streamgauge.report.pages.html.tables import held_back, pipeline_tables, process
 from streamgauge.result import Result
 from streamgauge.result.model.verdict import CheckResult
 
@@ -103,8 +103,8 @@ def _sections(result: Result, figures: Sequence[Figure]) -> dict[str, Any]:
         "clean": words.no_troubles(result.delivery),
         "groups": result.delivery.groups,
         "pipeline": placed(result, figures, "pipeline"),
-        "piped": passage.facts(result),
-        "passages": passages(result),
+        "piped": pipeline.facts(result),
+        "pipeline_tables": pipeline_tables(result),
         "diagnostics": placed(result, figures, "diagnostics"),
         "processes": [process(row) for row in resources.processes],
         "spare": [line for line in (words.spare(resources), words.pauses(resources)) if line],

@@ -10,12 +10,19 @@ import vl_convert
 from markupsafe import Markup
 
 from streamgauge.report.figures.drawing.causes import CAUSES
-from streamgauge.report.figures.drawing.figure import MARKS, PHASES, SMALLEST_TEXT, TIME_FROM, Figure, FigureSection
+from streamgauge.report.figures.drawing.figure import (
+    ANNOTATIONS,
+    PHASES,
+    SMALLEST_TEXT,
+    TIME_FROM,
+    Figure,
+    FigureSection,
+)
 from streamgauge.report.figures.drawing.theme import page_config, sized
 from streamgauge.report.pages import belief
 from streamgauge.result import Result
 
-BEHIND: Final = (PHASES, MARKS, CAUSES)
+BEHIND: Final = (PHASES, ANNOTATIONS, CAUSES)
 """Data that are drawn behind many figures; no figure has them as its table."""
 VARIANTS: Final = {
     "latency": {"path": {"ack": "ack-latency"}},

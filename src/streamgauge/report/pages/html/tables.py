@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.domain.text.numbers import UNKNOWN, cores, milliseconds, percent, significant, size, whole
-from streamgauge.report.pages import passage, pressure
+from streamgauge.report.pages import pipeline, pressure
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ProcessUsage
 
@@ -28,11 +28,11 @@ def held_back(result: Result) -> list[TextTable]:
     return [grid for grid in grids if grid.rows]
 
 
-def passages(result: Result) -> list[TextTable]:
+def pipeline_tables(result: Result) -> list[TextTable]:
     """Where the time of messages went through a pipeline, and what happened to its query."""
     grids = [
-        _grid(passage.STAGE_HEADS, passage.stages(result), 3),
-        _grid(passage.LIFE_HEADS, passage.life(result), len(passage.LIFE_HEADS)),
+        _grid(pipeline.STAGE_HEADS, pipeline.stages(result), 3),
+        _grid(pipeline.LIFE_HEADS, pipeline.life(result), len(pipeline.LIFE_HEADS)),
     ]
     return [grid for grid in grids if grid.rows]
 

@@ -1,6 +1,6 @@
-"""Schedules that are drawn: Poisson arrivals, and windows of so many messages.
+"""Random schedules: Poisson arrivals, and windows of a fixed number of messages.
 
-What is drawn comes in chunks, each from a generator of its own, so that any part can be made again. Where a chunk
+Random numbers come in chunks, each from a generator of its own, so that any part can be made again. Where a chunk
 begins is the sum of all before it; it is kept once it is known, and looked for from the last one that is.
 """
 

@@ -8,7 +8,7 @@ from streamgauge.domain.text.numbers import listed
 from streamgauge.report.figures.drawing.figure import Row
 
 TOGETHER_S: Final = 0.1
-"""The same thing done to several processes within this time is one mark."""
+"""The same thing done to several processes within this time is one annotation."""
 MOST_TARGETS: Final = 3
 """More targets than these are counted."""
 INSTANT: Final = frozenset({"kill"})
@@ -38,7 +38,7 @@ class _Span:
         return near and (self.kind, self.detail) == (other.kind, other.detail)
 
 
-def marks_of(faults: Sequence[Row], first: float, last: float) -> list[Row]:
+def annotations_of(faults: Sequence[Row], first: float, last: float) -> list[Row]:
     """Rows {from, to, what} of what was carried out, from rows of the table `faults`, in the order of their begins.
 
     What began before the run lasts from its `first` second on, what never ended to its `last`.

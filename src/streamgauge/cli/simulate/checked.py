@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.cli.simulate.loads import changes_of, processing, rates
-from streamgauge.cli.simulate.options import Asked, Options, part_of
+from streamgauge.cli.simulate.options import OptionFaults, SimulationOptions, part_of
 from streamgauge.control.simulation import TICK_NS, LagModel, Sticky, model_of
 from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.quantities import (
@@ -56,53 +56,53 @@ _OPTIONS: Final = {
 """What a key of a scenario is called on the command line."""
 
 
-def checked(asked: Asked) -> tuple[Scenario, LagModel, int]:
+def checked(options: SimulationOptions) -> tuple[Scenario, LagModel, int]:
     """The scenario and the model that the options say, and the time between two lines; BadInput with all faults."""
-    faults = Options()
-    scenario = _scenario(asked, faults)
-    sticky = faults.read("--sticky", asked.sticky, _sticky)
-    transit_ns = faults.read("--transit", asked.transit, parse_duration_ns)
-    every_ns = faults.read("--every", asked.every, _between_lines)
-    faults.choice("--held", asked.held, ("keep", "drop"))
-    if asked.sticky and asked.partitioning not in {None, "sticky"}:
-        faults.append(Fault("--sticky", f"cannot be combined with --partitioning {asked.partitioning}", "Remove one"))
-    if asked.figure:
-        faults += _undrawable(asked.figure)
+    faults = OptionFaults()
+    scenario = _scenario(options, faults)
+    sticky = faults.read("--sticky", options.sticky, _sticky)
+    transit_ns = faults.read("--transit", options.transit, parse_duration_ns)
+    every_ns = faults.read("--every", options.every, _between_lines)
+    faults.choice("--held", options.held, ("keep", "drop"))
+    if options.sticky and options.partitioning not in {None, "sticky"}:
+        faults.append(Fault("--sticky", f"cannot be combined with --partitioning {options.partitioning}", "Remove one"))
+    if options.figure:
+        faults += _undrawable(options.figure)
     model = None
     if scenario and not faults:
         try:
             model = model_of(scenario)
         except BadInput as error:
-            faults += [_renamed(fault, asked) for fault in error.faults]
+            faults += [_renamed(fault, options) for fault in error.faults]
     if model and every_ns and model.measure_ns // every_ns > MOST_ROWS:
         faults.append(Fault("--every", f"prints more than {MOST_ROWS:,} lines", "Write a longer time"))
     if faults or scenario is None or model is None or every_ns is None:
         raise BadInput(faults)
-    if asked.partitioning == "random":
+    if options.partitioning == "random":
         sticky = Sticky(lasts_ns=0)
     model = replace(model, sticky=sticky) if sticky else model
     model = replace(model, transit_ns=transit_ns) if transit_ns is not None else model
-    if asked.held is not None:
-        model = replace(model, held="drop" if asked.held == "drop" else "keep")
+    if options.held is not None:
+        model = replace(model, held="drop" if options.held == "drop" else "keep")
     return scenario, model, every_ns
 
 
-def _scenario(asked: Asked, faults: Options) -> Scenario | None:
+def _scenario(options: SimulationOptions, faults: OptionFaults) -> Scenario | None:
     """The scenario that the options make of the one that is named, or of the plain one."""
     base: Mapping[str, Any] = PLAIN
-    if asked.scenario is not None:
-        named, wrong = read_scenario(asked.scenario, asked.settings)
+    if options.scenario is not None:
+        named, wrong = read_scenario(options.scenario, options.settings)
         faults += wrong
         if named is None or wrong:
             return None
         base = document(named)
-    elif asked.settings:
+    elif options.settings:
         faults.append(Fault("--set", "needs --scenario", "Name a scenario, or use the other options"))
     made = json.loads(json.dumps(base))
-    for path, value in _changes(asked, base, faults):
+    for path, value in _changes(options, base, faults):
         _put(made, path.split("."), value)
     scenario, wrong = examine(made)
-    faults += [_renamed(fault, asked) for fault in wrong]
+    faults += [_renamed(fault, options) for fault in wrong]
     return scenario
 
 
@@ -114,52 +114,52 @@ def _put(mapping: dict[str, Any], keys: Sequence[str], value: Any) -> None:
     mapping[keys[-1]] = value
 
 
-def _changes(asked: Asked, base: Mapping[str, Any], faults: Options) -> Iterator[tuple[str, Any]]:
+def _changes(options: SimulationOptions, base: Mapping[str, Any], faults: OptionFaults) -> Iterator[tuple[str, Any]]:
     """What the options change in a scenario: paths and values."""
     plain = {
-        "topic.partitions": asked.partitions,
-        "phases.measure": asked.duration,
-        "load.producers": asked.producers,
-        "lag.every": asked.sampling,
-        "seed": asked.seed,
+        "topic.partitions": options.partitions,
+        "phases.measure": options.duration,
+        "load.producers": options.producers,
+        "lag.every": options.sampling,
+        "seed": options.seed,
     }
     yield from ((path, value) for path, value in plain.items() if value is not None)
-    if asked.commit:
-        yield "consume.commit", asked.commit if asked.commit == "never" else {"interval": asked.commit}
-    yield from _partition(asked, faults)
-    yield from _policy(asked, base, faults)
-    moments = changes_of(asked.change, faults)
-    yield from rates(asked, base, moments, faults)
-    yield from processing(asked, base, moments, faults)
+    if options.commit:
+        yield "consume.commit", options.commit if options.commit == "never" else {"interval": options.commit}
+    yield from _partition(options, faults)
+    yield from _policy(options, base, faults)
+    moments = changes_of(options.change, faults)
+    yield from rates(options, base, moments, faults)
+    yield from processing(options, base, moments, faults)
 
 
-def _partition(asked: Asked, faults: Options) -> Iterator[tuple[str, Any]]:
+def _partition(options: SimulationOptions, faults: OptionFaults) -> Iterator[tuple[str, Any]]:
     words = {"round-robin": "round-robin", "sticky": "client", "random": "client"}
-    faults.choice("--partitioning", asked.partitioning, tuple(words))
-    how = asked.partitioning or ("sticky" if asked.sticky else None)
+    faults.choice("--partitioning", options.partitioning, tuple(words))
+    how = options.partitioning or ("sticky" if options.sticky else None)
     if how in words:
         yield "load.partition", words[how]
 
 
-def _policy(asked: Asked, base: Mapping[str, Any], faults: Options) -> Iterator[tuple[str, Any]]:
+def _policy(options: SimulationOptions, base: Mapping[str, Any], faults: OptionFaults) -> Iterator[tuple[str, Any]]:
     """The policy that is named, or that the limits mean, on top of the same one of the scenario."""
     limits = {
-        "hysteresis": {"max_lag": asked.max_lag, "resume_lag": asked.resume_lag, "poll": asked.poll},
-        "credit": {"limit": asked.limit, "poll": asked.poll},
+        "hysteresis": {"max_lag": options.max_lag, "resume_lag": options.resume_lag, "poll": options.poll},
+        "credit": {"limit": options.limit, "poll": options.poll},
     }
-    faults.choice("--policy", asked.policy, ("off", *limits))
+    faults.choice("--policy", options.policy, ("off", *limits))
     meant = [name for name, said in limits.items() if any(said[key] is not None for key in said if key != "poll")]
     there = part_of(base, "backpressure")
-    names = [asked.policy] if asked.policy else meant or [name for name in there if asked.poll]
-    for name in meant if asked.policy else ():
-        if name != asked.policy:
-            faults.append(Fault(f"--policy {asked.policy}", f"has no limits of {name}", "Remove one of them"))
+    names = [options.policy] if options.policy else meant or [name for name in there if options.poll]
+    for name in meant if options.policy else ():
+        if name != options.policy:
+            faults.append(Fault(f"--policy {options.policy}", f"has no limits of {name}", "Remove one of them"))
     if len(names) > 1:
         faults.append(Fault("--max-lag, --limit", "select two policies", "Remove one of them"))
         return
-    if not names and asked.poll:
+    if not names and options.poll:
         faults.append(Fault("--poll", "no policy is given", "Use --max-lag or --limit"))
-    if asked.policy == "off":
+    if options.policy == "off":
         yield "backpressure", "off"
     elif names and all(name in limits for name in names):
         yield "backpressure", {name: there.get(name, {}) | _said(limits[name]) for name in names}
@@ -199,15 +199,15 @@ def _undrawable(path: Path) -> Iterator[Fault]:
         yield Fault(f"--figure {one_line(str(path))}", "there is no such folder", "Create it, or name another")
 
 
-def _renamed(fault: Fault, asked: Asked) -> Fault:
+def _renamed(fault: Fault, options: SimulationOptions) -> Fault:
     """A fault by the name of the option that it comes from; those of a scenario's own keys stay as they are."""
     where = next(
         (option for path, option in _OPTIONS.items() if fault.where == path or fault.where.startswith(f"{path}.")),
         fault.where,
     )
-    return fault if asked.scenario and not _given(where, asked) else replace(fault, where=where)
+    return fault if options.scenario and not _given(where, options) else replace(fault, where=where)
 
 
-def _given(option: str, asked: Asked) -> bool:
+def _given(option: str, options: SimulationOptions) -> bool:
     name = option.partition(",")[0].removeprefix("--").replace("-", "_")
-    return getattr(asked, name, None) not in {None, ()}
+    return getattr(options, name, None) not in {None, ()}

@@ -107,7 +107,9 @@ def main() -> None:
     options.add_argument("--seconds", type=int, default=10)
     options.add_argument("--rounds", type=int, default=3)
     chosen = options.parse_args()
-    heading(f"Lateness: what one worker does while a message is due, {chosen.rate:,} messages a second of 512 bytes")
+    heading(
+        f"Schedule delay: what a worker does while a message is due, {chosen.rate:,} messages a second of 512 bytes"
+    )
     print(f"The machine was {idle_share():.0%} idle before.\n")
     set_timer_slack()
     gc.freeze()

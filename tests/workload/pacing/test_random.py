@@ -5,7 +5,7 @@ import pytest
 
 from streamgauge.scenario.model.shapes import MOST_DEVIATIONS
 from streamgauge.workload.pacing import Int64s
-from streamgauge.workload.pacing.drawn import CHUNK, PoissonPacer, WindowPacer
+from streamgauge.workload.pacing.random import CHUNK, PoissonPacer, WindowPacer
 
 SECOND = 1_000_000_000
 WINDOW_NS = 100_000_000

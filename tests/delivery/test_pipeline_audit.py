@@ -7,11 +7,11 @@ import pytest
 
 from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPECTED, Audit, audit
 from streamgauge.delivery.ends import LostBlock
-from streamgauge.delivery.rows import Lag, MeasureSpan, Passage, Received, Sent, Stood
+from streamgauge.delivery.rows import Lag, MeasureSpan, PipelineUnderTest, Received, Sent, Stood
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED, SUBSET, Does
 
-SAME = Passage(0, 1, 7)
+SAME = PipelineUnderTest(0, 1, 7)
 MESSAGE = Sent(0, 0, 0, 0, 5, 10, 11, None)
 SILENT = Sent(0, 0, 0, None, None, None, None, FATE_UNKNOWN)
 """The same of a producer that died before it could report it, and had no schedule."""
@@ -30,8 +30,8 @@ def told(
     does: Does = "same",
     **more: Any,
 ) -> Audit:
-    passage = replace(SAME, does=does)
-    return audit([sent], received, [query, read], 0, MeasureSpan(0, 100), passage=passage, appended=appended, **more)
+    pipeline = replace(SAME, does=does)
+    return audit([sent], received, [query, read], 0, MeasureSpan(0, 100), pipeline=pipeline, appended=appended, **more)
 
 
 def counted(found: Audit) -> dict[str, int]:
@@ -104,7 +104,7 @@ def test_a_message_that_came(received: list[Received], changes: dict[str, Any], 
 def test_a_message_of_unknown_fate_was_sent_when_the_stamp_of_what_came_out_says() -> None:
     """That decides its phase."""
     for measure, wanted in ((MeasureSpan(0, 11), 0), (MeasureSpan(11, 12), 1)):
-        found = audit([SILENT], [GOT], [QUERY, READ], 0, measure, passage=SAME, appended=(STOOD,))
+        found = audit([SILENT], [GOT], [QUERY, READ], 0, measure, pipeline=SAME, appended=(STOOD,))
         assert found.measure["fate_unknown"] == wanted
 
 
@@ -120,7 +120,7 @@ def test_order_is_that_within_one_partition_of_source_and_of_sink() -> None:
     orders = {(1, 0, 2): 1, (2, 0, 1): 0, (0, 1, 2): 0}
     for order, wanted in orders.items():
         received = [GOT._replace(seq=seq, offset=place) for place, seq in enumerate(order)]
-        found = audit(sent, received, [QUERY, READ], 0, MeasureSpan(0, 100), passage=SAME)
+        found = audit(sent, received, [QUERY, READ], 0, MeasureSpan(0, 100), pipeline=SAME)
         assert found.run["reordered"] == wanted, order
 
 

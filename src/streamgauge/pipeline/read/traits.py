@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from streamgauge.delivery.rows import MeasureSpan, Passage
+from streamgauge.delivery.rows import MeasureSpan, PipelineUnderTest
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN
 from streamgauge.domain.folder.facts import RunFacts
@@ -32,7 +32,7 @@ _TIMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge:
+class RunTraits:
     """What a run does, and so what can be known of it."""
 
     loads: bool
@@ -86,7 +86,7 @@ class Knowledge:
     """Whether producers and consumers are few enough for that."""
     piped: PipelineProfile | None = None
     """What stands between the topic that is sent to and the one that is read; None for nothing."""
-    passage: Passage | None = None
+    pipeline: PipelineUnderTest | None = None
     """The same by the numbers that stand in the rows."""
 
     @property
@@ -114,19 +114,19 @@ class Knowledge:
         return self.consumes and not self.loads
 
 
-def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
+def traits_of(facts: RunFacts, bronze: Bronze) -> RunTraits:
     """What run.json and the footers tell."""
     profile = recorded_profile(facts.profile, facts.scenario)
     load, consume, piped = profile.load, profile.consume, profile.pipeline
     processing = profile.processing
     groups = sorted(group.id for group in facts.groups)
-    passage = _passage(facts, piped, groups)
+    pipeline = _pipeline(facts, piped, groups)
     consumes = consume is not None or bronze.rows("received") > 0
     unsettled = _may_be_unsettled(bronze)
     acked = bronze.extent("sent", "error").nulls + bronze.extent("sent", SENT_NS).nulls == bronze.rows("sent")
-    return Knowledge(
+    return RunTraits(
         loads=load is not None or bronze.rows("sent") > 0,
-        groups=tuple(group for group in groups if passage is None or group != passage.query)
+        groups=tuple(group for group in groups if pipeline is None or group != pipeline.query)
         or ((0,) if consumes and not groups else ()),
         scheduled=not bronze.extent("sent", DUE_NS).unknown,
         closed=load is not None and load.pace.kind == CLOSED,
@@ -156,16 +156,16 @@ def knowledge(facts: RunFacts, bronze: Bronze) -> Knowledge:
         tells_topics=1 < len(facts.topics) <= MOST_TOPICS,
         tells_workers=sum(len(worker.numbers) for worker in facts.workers) <= MOST_WORKERS,
         piped=piped,
-        passage=passage,
+        pipeline=pipeline,
     )
 
 
-def _passage(facts: RunFacts, piped: PipelineProfile | None, groups: Sequence[int]) -> Passage | None:
+def _pipeline(facts: RunFacts, piped: PipelineProfile | None, groups: Sequence[int]) -> PipelineUnderTest | None:
     """What is sent goes to the first topic, what comes out is the last; the last group is the query."""
     if piped is None or not groups:
         return None
     topics = sorted(topic.id for topic in facts.topics) or [0]
-    return Passage(topics[0], topics[-1], groups[-1], piped.does)
+    return PipelineUnderTest(topics[0], topics[-1], groups[-1], piped.does)
 
 
 def _tells_bounds(bronze: Bronze) -> bool:

@@ -14,8 +14,8 @@ from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.pipeline.stream.stages import STAGES, WHOLE
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.figures.catalogue import figures
-from streamgauge.report.figures.passage import MOST_BATCHES, thinned
-from streamgauge.report.pages import html, passage
+from streamgauge.report.figures.pipeline import MOST_BATCHES, thinned
+from streamgauge.report.pages import html, pipeline
 from streamgauge.report.pages.belief import Doubted
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import to_markdown
@@ -61,8 +61,8 @@ def piped(facts: Row, tables: Tables) -> None:
             cpu_cores=0.4, cpu_us_per_message=180.0, committed=120_000, end=120_000, behind=0,
         )
     ]  # fmt: skip
-    tables["through"] = [
-        blank("through", scope=scope, group=0, duplicated_at_source=0, duplicated_by_pipeline=7)
+    tables["pipeline_delivery"] = [
+        blank("pipeline_delivery", scope=scope, group=0, duplicated_at_source=0, duplicated_by_pipeline=7)
         for scope in ("run", "measure")
     ]
     edges = ("due", *STAGES.values())
@@ -133,8 +133,8 @@ def test_without_a_pipeline_there_is_no_section_and_it_is_said_why(make: Make) -
     result = assemble(make())
     assert result.pipeline is None
     assert "no pipeline" in result.reasons["pipeline"]
-    assert passage.in_short(result) == {}
-    assert passage.facts(result) == []
+    assert pipeline.in_short(result) == {}
+    assert pipeline.facts(result) == []
     assert "Pipeline" not in to_markdown(result)
 
 
@@ -162,8 +162,8 @@ def test_reports_have_stages_and_life(make: Make) -> None:
     assert "900 rows, 65.5 kB" in markdown
     assert "50 queries, p50 2.00 ms" in markdown
     assert "wait for the batch" in markdown
-    assert [row[2] for row in passage.life(result)] == ["started", "ready", "died", "started", "ready"]
-    assert passage.life(result)[-1][3] == "6.00 s after its end"
+    assert [row[2] for row in pipeline.life(result)] == ["started", "ready", "died", "started", "ready"]
+    assert pipeline.life(result)[-1][3] == "6.00 s after its end"
 
 
 def test_a_stage_that_is_not_there_is_not_shown(make: Make) -> None:
@@ -175,7 +175,7 @@ def test_a_stage_that_is_not_there_is_not_shown(make: Make) -> None:
             "stage_wait", None, "batch", None, reason="no batches", share=None, error_ms=None
         )
 
-    assert [row[0] for row in passage.stages(assemble(make(real_time)))] == [
+    assert [row[0] for row in pipeline.stages(assemble(make(real_time)))] == [
         "schedule", "produce", "process", "deliver", "all together",
     ]  # fmt: skip
 
@@ -200,7 +200,7 @@ def test_a_stage_is_as_good_as_its_interval(make: Make, error: float, trust: str
 
     found = result.trust["pipeline.stages.1.p99_ms"]
     assert (found.value, found.low, found.high, found.trust) == (10.0, 10.0 - error, 10.0 + error, trust)
-    p99 = passage.stages(result)[1][6]
+    p99 = pipeline.stages(result)[1][6]
     assert (str(p99), isinstance(p99, Doubted)) == (shown, trust == "not_believed")
     assert result.verdict.state == ("in_part" if trust == "not_believed" else "valid")
     assert (f"~~{shown}~~" in to_markdown(result)) is (trust == "not_believed")

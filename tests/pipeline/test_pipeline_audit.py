@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
-from tests.pipeline.passages import DEAD, GROUPS, MEASURE, SINK, Passed
+from tests.pipeline.pipelines import DEAD, GROUPS, MEASURE, SINK, Passed
 
 from streamgauge.delivery import audit as definition
 from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DROPPED, MESSAGE_CLASSES, UNEXPECTED, Audit
@@ -51,7 +51,7 @@ def found_by_spark(
     piped = PipelineProfile(job="job", does=run.does, engine="micro-batch", every_ns=None, table=False)
     deliveries = silver.deliveries(frame(spark, "received", run.received), MEASURE, processing=False, piped=piped)
     sent = frame(spark, "sent", run.sent)
-    at_source = deliveries.withColumn("topic", F.lit(run.passage.source))
+    at_source = deliveries.withColumn("topic", F.lit(run.pipeline.source))
     sent = unsettled.with_shown(sent, unsettled.shown(sent, at_source, DataFrame.cache, sized=True))
     messages = silver.messages(sent, MEASURE, ended).cache()
     of_groups = [row for row in run.lag if row.topic == SINK]
@@ -60,12 +60,12 @@ def found_by_spark(
         messages,
         deliveries.cache(),
         GROUPS,
-        judgement(spark, reached(run.lag, GROUPS, left, run.passage)),
+        judgement(spark, reached(run.lag, GROUPS, left, run.pipeline)),
         DataFrame.cache,
         all_sound=all_sound,
         transactional=True,
         unsettled=run.troubled,
-        passage=run.passage,
+        pipeline=run.pipeline,
         appended=frame(spark, "appended", run.appended) if read else None,
     )
     assert found is not None
@@ -75,7 +75,7 @@ def found_by_spark(
 def defined(run: Passed, group: int, dead: frozenset[int], *, read: bool = True) -> Audit:
     appended = run.appended if read else []
     return definition.audit(
-        run.sent, run.received, run.lag, group, MEASURE, dead, run.outcomes, passage=run.passage, appended=appended
+        run.sent, run.received, run.lag, group, MEASURE, dead, run.outcomes, pipeline=run.pipeline, appended=appended
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from streamgauge.delivery.rows import Lag, MeasureSpan, Passage, Received, Sent, Stood
+from streamgauge.delivery.rows import Lag, MeasureSpan, PipelineUnderTest, Received, Sent, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED
 from streamgauge.scenario.model.pipeline import SAME, SUBSET, Does
 
@@ -50,9 +50,9 @@ class Passed:
             self.random.shuffle(rows)
 
     @property
-    def passage(self) -> Passage:
+    def pipeline(self) -> PipelineUnderTest:
         """The numbers of the run."""
-        return Passage(SOURCE, SINK, QUERY, self.does)
+        return PipelineUnderTest(SOURCE, SINK, QUERY, self.does)
 
     def chance(self, share: float) -> bool:
         """True in so many cases, in a troubled history; else never."""

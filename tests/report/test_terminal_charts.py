@@ -8,7 +8,7 @@ from tests.report.conftest import altered
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.bars import ASCII
 from streamgauge.report.assemble.result import assemble
-from streamgauge.report.pages.drawn import MOST_ROWS, histogram, rate_line
+from streamgauge.report.pages.terminal_charts import MOST_ROWS, histogram, rate_line
 from streamgauge.result import Result
 
 CDF = "latency.end_to_end.response.cdf"
