@@ -34,6 +34,7 @@ from streamgauge.__main__ import interruptible, loading
         ("with loading(): pass\nwith interruptible(): os.kill(os.getpid(), signal.SIGHUP)", "interrupted\n"),
     ],
 )
+@pytest.mark.slow
 def test_an_interruption_ends_it_with_its_own_exit_code(program: str, said: str) -> None:
     """While modules are loaded, and afterwards; SIGTERM and a closed terminal end it like Ctrl-C."""
     done = subprocess.run(
@@ -61,6 +62,7 @@ def test_a_terminal_that_nobody_hears_of_ends_nothing() -> None:
     assert (done.returncode, done.stdout) == (0, "on\n")
 
 
+@pytest.mark.slow
 def test_a_command_that_notes_no_signals_is_interrupted_too() -> None:
     """The library of the command line would call it aborted."""
     program = f"""{BEGIN}

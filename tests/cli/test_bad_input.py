@@ -268,6 +268,7 @@ def _title(value: object) -> str | None:
 
 
 @pytest.mark.parametrize(("content", "fragments"), FILES, ids=_title)
+@pytest.mark.slow
 def test_a_wrong_scenario(call: Call, content: str | bytes, fragments: tuple[str, ...]) -> None:
     Path("mine.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
 
@@ -414,6 +415,7 @@ def ground(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("arguments", "fragments"), CALLS, ids=_arguments)
+@pytest.mark.slow
 def test_a_wrong_call(call: Call, ground: Path, arguments: list[str], fragments: tuple[str, ...]) -> None:
     holds(refused(call, *arguments), fragments)
 
@@ -480,6 +482,7 @@ CONFIGS: list[tuple[str | bytes, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("content", "fragments"), CONFIGS, ids=_title)
+@pytest.mark.slow
 def test_a_wrong_client_config(call: Call, content: str | bytes, fragments: tuple[str, ...]) -> None:
     Path("c").write_bytes(content if isinstance(content, bytes) else content.encode())
 
@@ -730,6 +733,7 @@ DAMAGED: list[tuple[str, Callable[[RunFolder], object], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("damage", "told"), [pytest.param(*each[1:], id=each[0]) for each in DAMAGED])
+@pytest.mark.slow
 def test_a_report_of_what_is_damaged_shows_what_is_there(
     call: Call, analysed: RunFolder, damage: Callable[[RunFolder], object], told: tuple[str, ...]
 ) -> None:

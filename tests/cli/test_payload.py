@@ -113,6 +113,7 @@ def test_a_tombstone_has_no_value() -> None:
     assert "message 0: no value (a tombstone), no key, stamp in the header `streamgauge`" in said("payload tombstone")
 
 
+@pytest.mark.slow
 def test_keys_and_sizes_are_those_of_the_scenario() -> None:
     arguments = "payload json --set load.keys=sequential --set 'load.size={uniform: {from: 100, to: 900}}'"
     found = told(f"{arguments} --count 3")
@@ -133,6 +134,7 @@ def test_a_schedule_that_ends_ends_the_sample(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("count", "lines"), [(0, 0), (1, 1), (3, 3)])
+@pytest.mark.slow
 def test_as_many_messages_are_shown_as_asked_for(count: int, lines: int) -> None:
     assert said(f"payload random --size 64 --count {count}").count("message ") == lines
     assert len(told(f"payload random --size 64 --count {count}")["messages"]) == lines
@@ -180,6 +182,7 @@ def test_a_report_has_every_codec() -> None:
             assert took is None or 0 < took["least"] <= took["median"] <= took["most"]
 
 
+@pytest.mark.slow
 def test_classes_of_content_are_compared() -> None:
     """All six with all five codecs, in JSON and as a table."""
     found = {each["payload"]: each["codecs"] for each in told("compression --all")}
@@ -228,6 +231,7 @@ def test_classes_of_content_are_compared() -> None:
         (["load.transactions={interval: 1s}", "load.client.acks=all"], "linger.ms", 26),
     ],
 )
+@pytest.mark.slow
 def test_batches_are_as_large_as_the_client_makes_them(settings: list[str], bound: str, messages: int) -> None:
     """By the rate of one producer and its linger, unless something else comes first."""
     sample = sampled(scenario_of("zeros", None, settings))
@@ -250,6 +254,7 @@ def test_a_level_is_for_the_codec_that_the_scenario_names() -> None:
     assert [each["level"] for each in told(arguments)["codecs"]] == [None, 9, None, 0, 3]
 
 
+@pytest.mark.slow
 def test_a_sample_ends_where_messages_are_large() -> None:
     """It has four batches, unless they would be too much."""
     usual = sampled(scenario_of("zeros", None, []))

@@ -133,6 +133,7 @@ def test_a_scenario_is_printed_without_the_secrets_of_a_client(
 
 
 @pytest.mark.parametrize("path", OPEN, ids=".".join)
+@pytest.mark.slow
 def test_nothing_that_is_printed_has_a_secret(
     path: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,7 @@ def refused(arguments: str) -> list[str]:
     return [str(fault) for fault in caught.value.faults]
 
 
+@pytest.mark.slow
 def test_a_line_for_each_second_with_a_bar_as_long_as_the_lag() -> None:
     """10,000/s into 4,000/s for 8 s, and into 16,000/s from then on: the lag rises by 6,000 a second, and falls so."""
     lines = said("--change 8s:capacity=16k/s").splitlines()
@@ -154,6 +155,7 @@ def test_partitions_may_be_drawn() -> None:
 
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
 @pytest.mark.parametrize("policy", ["", "--limit 100", "--max-lag 2k", "--max-lag 2k --held drop"])
+@pytest.mark.slow
 def test_a_figure_is_drawn(kind: str, policy: str, tmp_path: Path) -> None:
     """Of the kind that its name says, whole or not at all."""
     said(f"--duration 2s {policy} --figure {tmp_path}/lag.{kind}")

@@ -142,6 +142,7 @@ def test_credit_is_never_exceeded(found: LagModel, limit: int) -> None:
     commit=st.integers(10, 2000),
     seed=st.integers(0, 99),
 )
+@pytest.mark.slow
 def test_hysteresis_stays_within_its_laws(
     max_lag: int, share: float, rate: int, sampling: int, poll: int, commit: int, seed: int
 ) -> None:

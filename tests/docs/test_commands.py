@@ -126,6 +126,7 @@ def test_documents_show_commands() -> None:
 
 
 @pytest.mark.parametrize(("document", "words"), SHOWN, ids=[f"{name}: {shlex.join(words)}" for name, words in SHOWN])
+@pytest.mark.slow
 def test_a_command_that_is_shown_is_known(document: str, words: list[str]) -> None:
     """Nobody copies a line that cannot work."""
     assert fault(words) is None, f"{document}: {shlex.join(words)}"
@@ -186,6 +187,7 @@ QUICK = {
 
 
 @pytest.mark.parametrize(("text", "expected"), QUICK.items(), ids=list(QUICK))
+@pytest.mark.slow
 def test_a_quick_command_does_what_it_says(text: str, expected: str) -> None:
     """Run in this process."""
     result = CliRunner().invoke(app, shlex.split(text)[1:], catch_exceptions=False)

@@ -26,6 +26,7 @@ def test_every_scenario_is_named() -> None:
 
 
 @pytest.mark.parametrize("cell", RUNS)
+@pytest.mark.slow
 def test_a_question_leads_to_scenarios(cell: str) -> None:
     assert set(named(cell)) <= set(shipped())
     commands = [code for code in CODE.findall(cell) if code.startswith(RUN)]

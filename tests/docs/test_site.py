@@ -30,6 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_broken_anchor_and_a_page_without_a_place_are_found(tmp_path: Path) -> None:
     """Or the tests below would prove nothing."""
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -50,6 +51,7 @@ def outside(text: str) -> list[str]:
     return [found for pattern in (LOADED, LINKED, STYLED) for found in pattern.findall(text)]
 
 
+@pytest.mark.slow
 def test_every_document_is_a_page(site: Path) -> None:
     documents = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")}
     assert documents == {path.relative_to(site) for path in site.rglob("*.html")} - {Path("404.html")}

@@ -137,6 +137,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", ["mixed", "zeros", "logline"])
 @pytest.mark.parametrize("size", [40, 41, 512, 20_000])
+@pytest.mark.slow
 def test_a_value_is_stamp_and_body(kind: BodyKind, size: int) -> None:
     """Body and checksum follow from (seed, producer, sequence), also after the pool has begun anew."""
     composer = Composer(Recipe(3, 7, kind, size, 42, in_headers=False, scheduled=True), 10)
@@ -197,6 +198,7 @@ def test_a_block_may_be_smaller_than_the_last() -> None:
     topics=st.sampled_from([(0,), (2,), (0, 1, 2)]),
     partition=st.sampled_from(["client", "round-robin", 4]),
 )
+@pytest.mark.slow
 def test_one_by_one_and_in_a_block_are_the_same(
     content: object, size: object, keys: object, seqs: list[int], in_headers: bool, **more: Any
 ) -> None:

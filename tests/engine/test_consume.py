@@ -244,6 +244,7 @@ def test_the_end_of_a_log_is_a_position(how: Handling | None) -> None:
     [("loop", {}, 1), ("partitions", {}, 2), ("slots", {"slots": 5}, 5)],
 )
 @pytest.mark.parametrize("delay_us", [200, 1_000, 4_500])
+@pytest.mark.slow
 def test_delays_are_true_and_so_is_what_is_processed(
     order: str, slots: dict[str, int], at_once: int, delay_us: int
 ) -> None:

@@ -114,6 +114,7 @@ class Story:
 
 
 @pytest.mark.parametrize("rate", [0.5, 100.0, 1_000.0, 30_000.0, 200_000.0])
+@pytest.mark.slow
 def test_every_due_message_is_sent_once_and_on_time(rate: float) -> None:
     """At low and high rates, the asked rate is the sent rate."""
     seconds = 0.2 if rate > 10_000 else 2.0
@@ -165,6 +166,7 @@ def test_a_producer_stays_until_the_load_is_over() -> None:
     assert story.ended_ns >= START + 4 * NS_PER_SECOND
 
 
+@pytest.mark.slow
 def test_a_stopped_process_shows_in_response_time_and_not_in_service_time() -> None:
     """The clock leaps by 2 s, as for SIGSTOP: messages keep their due times and are sent late, at once.
 
@@ -185,6 +187,7 @@ def test_a_stopped_process_shows_in_response_time_and_not_in_service_time() -> N
     assert (service > 0.05).sum() <= BLOCK
 
 
+@pytest.mark.slow
 def test_a_stopped_broker_with_a_small_queue_shows_mainly_in_response_time() -> None:
     """Nothing is acknowledged for 3 s and 100 messages fit: the rest waits outside, where only due times see it."""
     began, ended = START + 5 * NS_PER_SECOND, START + 8 * NS_PER_SECOND
@@ -201,6 +204,7 @@ def test_a_stopped_broker_with_a_small_queue_shows_mainly_in_response_time() -> 
     assert story.slot[Slot.BLOCKED_NS] == pytest.approx(2.9 * NS_PER_SECOND, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_wait_for_room_is_told_apart_from_the_delay_of_the_producer() -> None:
     """The queue was full for 2.9 s; the producer was never late by itself by more than it takes to catch up."""
     began, ended = START + 5 * NS_PER_SECOND, START + 8 * NS_PER_SECOND
@@ -234,6 +238,7 @@ def test_what_was_never_sent_was_never_handed_over() -> None:
     assert {(row["handed_ns"], row["waited_ns"], row["polled_ns"]) for row in unsent} == {(None, None, None)}
 
 
+@pytest.mark.slow
 def test_a_stopped_broker_with_a_large_queue_shows_in_both() -> None:
     """Everything fits into the queue, so every message is sent on time and acknowledged late."""
     began, ended = START + 5 * NS_PER_SECOND, START + 7 * NS_PER_SECOND
@@ -269,6 +274,7 @@ def test_a_load_that_is_stopped_early_owes_only_what_was_due() -> None:
     assert all(row["due_ns"] <= START + NS_PER_SECOND + NS_PER_MS for row in rows.rows)
 
 
+@pytest.mark.slow
 def test_without_a_schedule_messages_have_no_due_time() -> None:
     """As fast as the client takes them, until the end of the load."""
     story = Story(rate=None, seconds=0.005)
@@ -453,6 +459,7 @@ def test_several_producers_in_one_process_do_not_wait_for_each_other() -> None:
 
 
 @pytest.mark.parametrize("rate", [1_000.0, 100_000.0, None])
+@pytest.mark.slow
 def test_a_message_is_taken_up_before_it_can_be_anywhere(rate: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever counts after a death at any moment finds none with the client, or in the rows, that was not taken up."""
     story = Story(rate=rate, seconds=0.01, queue_limit=300)

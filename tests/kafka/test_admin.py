@@ -147,6 +147,7 @@ def test_a_broker_of_today_does_not_tell_its_version(cluster: Cluster) -> None:
 
 
 @pytest.mark.timeout(20)
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_named_with_remedies(capfd: pytest.CaptureFixture[str]) -> None:
     nowhere = Cluster("127.0.0.1:1", {}, timeout_seconds=0.3)
 

@@ -198,6 +198,7 @@ def received(client: Reader, count: int) -> list[tuple[Any, Any, Any]]:
 
 
 @pytest.mark.parametrize("in_header", [False, True])
+@pytest.mark.slow
 def test_every_message_is_acknowledged_and_received_intact(ground: Ground, in_header: bool) -> None:
     """Stamps in values and in headers; partition and offset of the report are those of the delivery."""
     producer = ground.producer(in_header=in_header)
@@ -313,6 +314,7 @@ def test_a_held_consumer_takes_nothing(ground: Ground) -> None:
     consumer.close()
 
 
+@pytest.mark.slow
 def test_positions_follow_what_was_read(ground: Ground) -> None:
     """Next offset of every partition of the member; together they are what was sent."""
     producer = ground.producer()

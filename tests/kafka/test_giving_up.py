@@ -46,6 +46,7 @@ ASKED: dict[str, Callable[[Cluster], object]] = {
 
 
 @pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.slow
 def test_a_cluster_that_is_asked(silent: str, asked: str) -> None:
     cluster, began_ns = Cluster(silent, {}, check=give_up_later()), monotonic_ns()
 
@@ -55,6 +56,7 @@ def test_a_cluster_that_is_asked(silent: str, asked: str) -> None:
     assert monotonic_ns() - began_ns < MOST_NS
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_read_again(silent: str) -> None:
     spec, began_ns = ClientSpec("reader", ("t",), {"bootstrap.servers": silent}), monotonic_ns()
 

@@ -25,6 +25,7 @@ def run(rng: np.random.Generator, seconds: int, *, sticky: bool = False) -> list
 
 
 @pytest.mark.parametrize("sticky", [False, True])
+@pytest.mark.slow
 def test_an_interval_contains_what_other_runs_show(sticky: bool) -> None:
     """Of 100 runs, the intervals of the median contain the true one in about 95 %; of few blocks, in somewhat fewer."""
     rng = np.random.default_rng(7)

@@ -96,6 +96,7 @@ write_tables(RunFolder(Path(sys.argv[1])), {name: pa.table({"value": [2]}) for n
 
 
 @pytest.mark.parametrize("replaced", [0, 1, 2])
+@pytest.mark.slow
 def test_one_that_is_killed_amid_the_names_leaves_a_sign_and_the_next_heals_it(
     folder: RunFolder, replaced: int
 ) -> None:

@@ -90,6 +90,7 @@ def by_size(run: Run) -> list[LabelledRun]:
     return [run(str(size), {"size": size}) for size in (4096, 64)]
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_from_data_that_are_all_there(run: Run) -> None:
     """Each dataset is named in the chart, has the same columns in every row, and Vega-Lite draws something of it."""
     figures = [
@@ -457,6 +458,7 @@ def _running() -> Iterator[SimpleNamespace]:
     yield SimpleNamespace(bootstrap="b:9")
 
 
+@pytest.mark.slow
 def test_rounds_are_measured_in_turn_kept_printed_and_drawn(
     broker: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

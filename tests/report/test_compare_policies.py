@@ -85,6 +85,7 @@ def back(**more: Any) -> list[Row]:
     return [recovered("outstanding", 2.25) | {"group": "g", "reasons": {}} | more]
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_from_data_that_are_all_there(run: Run) -> None:
     """Each dataset is named in the chart, has the same columns in every row, and Vega-Lite draws something of it."""
     figures = [

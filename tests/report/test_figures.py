@@ -111,6 +111,7 @@ def older(_facts: Row, tables: Tables) -> None:
         (without("throughput", scope="window"), over_time.rates, "there is no data"),
     ],
 )
+@pytest.mark.slow
 def test_a_figure_that_cannot_be_drawn_says_why(
     make: Make, change: Any, draw: Callable[[FigureSource], Figure], missing: str
 ) -> None:

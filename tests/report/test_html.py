@@ -189,6 +189,7 @@ def test_a_card_says_the_same_as_the_result(make: Make, change: Any, name: str, 
 @pytest.mark.parametrize(
     "missing", ["verdict", "latency", "throughput", "delivery", "resources", "cdf", "schedule_delay"]
 )
+@pytest.mark.slow
 def test_a_table_that_is_missing_leaves_the_rest(make: Make, missing: str) -> None:
     """The report is still one, and says what it does not know."""
     folder = make()

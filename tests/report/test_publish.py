@@ -38,6 +38,7 @@ def names(paths: list[Path], folder: RunFolder) -> set[str]:
     return {str(path.relative_to(folder.root)) for path in paths}
 
 
+@pytest.mark.slow
 def test_a_run_has_a_report_a_summary_csv_and_logs(make: Make, told: list[str]) -> None:
     """And figures if they are wanted; nothing unfinished stays."""
     folder = make()
@@ -104,6 +105,7 @@ def test_tables_of_two_analyses_are_not_mixed(make: Make, told: list[str]) -> No
 
 
 @pytest.mark.parametrize("name", ["result.json", "report.html", "summary.md", "csv/verdict.csv"])
+@pytest.mark.slow
 def test_a_file_that_cannot_be_written_is_told_with_the_way_to_go_on(
     make: Make, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -184,6 +186,7 @@ def test_without_tables_a_bad_result_is_one_clear_message(make: Make, break_it: 
 
 @pytest.mark.parametrize("made_by", sorted(path.name for path in GOLDEN.iterdir() if path.is_dir()))
 @pytest.mark.parametrize("tables", [True, False])
+@pytest.mark.slow
 def test_what_an_older_version_left_is_still_reported(
     tmp_path: Path, made_by: str, tables: bool, told: list[str]
 ) -> None:

@@ -165,6 +165,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("change", [None, *KINDS])
+@pytest.mark.slow
 def test_every_kind_of_run_makes_a_result_that_its_schema_allows(make: Make, change: Any) -> None:
     """Whatever is off, missing or broken; every null has its reason beside it, where the schema has a place for it."""
     result = write_result(make(*([change] if change else []))).document()
@@ -399,6 +400,7 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
         (undecided, ("delivery", "checked_share"), "no checksum was verified"),
     ],
 )
+@pytest.mark.slow
 def test_a_null_has_its_reason(make: Make, change: Any, path: tuple[str, ...], reason: str) -> None:
     """Unknown is null, and the section says why."""
     section = told(make(change))
@@ -541,6 +543,7 @@ OPTIONAL = {
 """Keys that came later, so that what an older version left lacks them; and those that only some have."""
 
 
+@pytest.mark.slow
 def test_the_schema_misses_every_key_and_refuses_every_wrong_one(make: Make) -> None:
     """A key left out, a key too many and a value of a wrong type are each found, wherever they are."""
     result = told(make(transacting, waiting, processing, connecting, credited, throttled, faulty, never_came))

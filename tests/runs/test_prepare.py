@@ -54,6 +54,7 @@ def test_they_are_made_after_the_result(calls: list[str], prepare: bool, tmp_pat
     assert calls == ["make way", "conduct", "analyse", *(["look", "make"] if prepare else [])]
 
 
+@pytest.mark.slow
 def test_doctor_makes_them_when_it_is_told_to(calls: list[str]) -> None:
     CliRunner().invoke(app, ["doctor"])
     assert calls == []

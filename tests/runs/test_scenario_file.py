@@ -120,6 +120,7 @@ def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
     assert "cannot be read: Is a directory" in fault_of(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_the_list_has_every_scenario() -> None:
     """With its purpose, and without whose run it recreates; in lines that fit a terminal."""
     listed = [line.split() for line in described().splitlines() if line.startswith(" ")]

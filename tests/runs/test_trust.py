@@ -128,6 +128,7 @@ FUNCTIONS: Final = {
 
 
 @pytest.mark.parametrize(("where", "mapping"), FUNCTIONS.items(), ids=list(FUNCTIONS))
+@pytest.mark.slow
 def test_code_runs_only_where_somebody_said_so(where: str, mapping: dict[str, Any], call: Call) -> None:
     """Not even its module is imported before, and by what only prints never."""
     name = written({"phases": {"warmup": "0s", "measure": "1s"}, **mapping})

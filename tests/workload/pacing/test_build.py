@@ -276,6 +276,7 @@ def segments(draw: st.DrawFn) -> tuple[Any, Asked]:
 
 
 @given(segments(), st.integers(1, 5), st.integers(0, 1 << 40), st.sampled_from([0, 1, 5 * SECOND, 12_345_678_901]))
+@pytest.mark.slow
 def test_segments_are_exact_wherever_they_are_looked_at(
     drawn: tuple[Any, Asked], producers: int, anywhere: int, warmup_ns: int
 ) -> None:

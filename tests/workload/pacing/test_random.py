@@ -79,6 +79,7 @@ def test_the_messages_of_a_window_may_be_spread_over_it() -> None:
     assert times.tolist() == [0, 25_000_000, 50_000_000, 75_000_000, 100_000_000, 125_000_000]
 
 
+@pytest.mark.slow
 def test_the_messages_of_a_window_deviate_as_asked() -> None:
     """Standard errors of 20,000 draws are 0.35 and 0.25."""
     found = sizes(windows(messages=500, deviation=50), 20_000)
