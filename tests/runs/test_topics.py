@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.domain.errors import BadInput, BrokerError, RecordError, StreamgaugeError
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.runs.conduct.topics import Topics
 from streamgauge.scenario import Scenario, parse
@@ -85,6 +85,46 @@ def test_a_topic_that_is_missing_is_made_and_its_id_is_kept() -> None:
 
     assert cluster.done == ["make t"]
     assert topics.made == {"t": "id of t"}
+
+
+class SilentCluster(FakeCluster):
+    """Makes topics, and does not say what it calls them."""
+
+    def topic_id(self, name: str) -> str:
+        raise BrokerError(f"no answer about {name}")
+
+
+def prepare_and_fail(topics: Topics) -> None:
+    """Make the topics; the disk has no room for run.json."""
+    with topics.noting():
+        topics.prepare(embedded=False, allow_reset=False)
+        raise RecordError("no space left")
+
+
+@pytest.mark.parametrize("cluster", [FakeCluster(), SilentCluster()])
+def test_topics_that_cannot_be_noted_are_deleted(cluster: FakeCluster) -> None:
+    """Of the run's alone: whatever was there stays."""
+    cluster.topics["sink"] = 2
+    topics = topics_of(cluster, **PIPED | {"topic": {"name": "t", "partitions": 2}})
+    with pytest.raises(StreamgaugeError):
+        prepare_and_fail(topics)
+
+    made = [each for each in cluster.done if each.startswith("make")]
+    assert made
+    assert cluster.done == [*made, *(each.replace("make", "delete") for each in made)]
+    assert list(cluster.topics) == ["sink"]
+
+
+def test_a_topic_that_cannot_be_deleted_either_hides_nothing() -> None:
+    cluster = FakeCluster()
+    topics = topics_of(cluster, **LOAD)
+
+    def unable(name: str) -> None:
+        raise BrokerError(f"topic {name} could not be deleted")
+
+    cluster.delete_topic = unable  # type: ignore[method-assign]
+    with pytest.raises(RecordError, match="no space left"):
+        prepare_and_fail(topics)
 
 
 @pytest.mark.parametrize(

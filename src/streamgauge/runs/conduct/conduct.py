@@ -120,9 +120,10 @@ def _begin(run: Prepared, folder: RunFolder, target: MeasuredCluster) -> _Begun:
     scenario, identity = run.scenario, run.identity
     table = table_folder(scenario, folder.root)
     topics = Topics(target.cluster, scenario, identity.groups(scenario), target.ended, table)
-    topics.prepare(embedded=target.facts.embedded, allow_reset=run.allow_reset, fresh=target.is_shared)
-    facts = run_facts.begun(run, target.facts, topics.made)
-    write_facts(folder, facts, reserve=True)
+    with topics.noting():
+        topics.prepare(embedded=target.facts.embedded, allow_reset=run.allow_reset, fresh=target.is_shared)
+        facts = run_facts.begun(run, target.facts, topics.made)
+        write_facts(folder, facts, reserve=True)
     try:
         topics.begin()
         record_stands(folder, topics, ask_stands(topics, topics.starts), "start")

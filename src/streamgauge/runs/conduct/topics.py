@@ -1,11 +1,12 @@
 """The topics of a run and the groups that read them: made and checked before it, and asked about afterwards."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted
+from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted, StreamgaugeError
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.offsets import KafkaOffsets
@@ -54,6 +55,17 @@ class Topics:
         if faults:
             raise BadInput(faults)
 
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[None]:
+        """Delete the topics that the run made if the block fails, which notes them: nothing would name them."""
+        try:
+            yield
+        except StreamgaugeError:
+            for name in self.made:
+                with contextlib.suppress(BrokerError, Interrupted):
+                    self.cluster.delete_topic(name)
+            raise
+
     @property
     def _topics(self) -> tuple[str, ...]:
         """The names of all topics; a table that a pipeline writes is none."""
@@ -86,6 +98,7 @@ class Topics:
         if found is None:
             configs = {**(STAMPED if self.scenario.pipeline else {}), **topic.configs}
             self.cluster.create_topic(name, topic.partitions, topic.replication, configs)
+            self.made[name] = None
             self.made[name] = self.cluster.topic_id(name)
         elif self.scenario.backpressure and self.scenario.backpressure.credit and not is_sink:
             what = f"topic {name} exists; credit counts offsets, and needs a topic created by the run"
