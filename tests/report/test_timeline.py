@@ -112,6 +112,21 @@ def test_long_pauses_of_collectors_are_marked(any_result: Any, pauses: list[Row]
     assert all(row["what"].startswith("GC pause of broker-1, ") for row in found)
 
 
+@pytest.mark.parametrize(("partitions", "moved"), [(1, "1 partition"), (3, "3 partitions")])
+def test_rebalances_are_marked_where_they_are_felt(drawn: Drawn, partitions: int, moved: str) -> None:
+    """On the end-to-end latency, over the second in which the partitions went over; nobody acknowledges later."""
+
+    def rebalance(_facts: Row, tables: Tables) -> None:
+        tables["rebalances"] = [{"second": 2, "group": 0, "partitions": partitions}]
+
+    figures = drawn(rebalance)
+    (cause,) = (row for row in figures["latency"].data["causes"] if row["cause"] == "rebalance")
+    assert (cause["from"], cause["to"]) == (2, 3)
+    assert cause["what"].startswith(f"rebalance: {moved} of ")
+    assert cause["what"].endswith(" moved to another consumer")
+    assert "rebalance" not in {row["cause"] for row in figures["ack-latency"].data.get("causes", ())}
+
+
 def test_pauses_by_a_policy_are_marked_on_the_latency(drawn: Drawn) -> None:
     """Beside those of collectors, each with a sign of its own."""
     figure = drawn(hysteresis)["latency"]

@@ -8,7 +8,13 @@ import altair as alt
 
 from streamgauge.domain.text.numbers import per_second
 from streamgauge.report.figures.backpressure import pauses, replayed
-from streamgauge.report.figures.drawing.causes import CAUSES, cause_marks, collections, pauses_as_causes
+from streamgauge.report.figures.drawing.causes import (
+    CAUSES,
+    cause_marks,
+    collections,
+    pauses_as_causes,
+    rebalances_as_causes,
+)
 from streamgauge.report.figures.drawing.figure import (
     TIMELINE,
     Figure,
@@ -146,7 +152,8 @@ def _latency(source: FigureSource, path: str, name: str, title: str) -> Figure:
     series = _present(source, latency_series(words))
     if not series:
         return Figure(name, title, about, missing=_nothing(source, "there is no such latency in this run"))
-    causes = [*collections(source), *pauses_as_causes(pauses(source, replayed(source)))]
+    moved = rebalances_as_causes(source) if path == "end_to_end" else []
+    causes = [*collections(source), *moved, *pauses_as_causes(pauses(source, replayed(source)))]
     about += " Signs on the time axis: what may have caused a peak." if causes else ""
     service = [each for each in series if KINDS[1] in each]
     colors = [color_of(each.rsplit(" ", 1)[1]) for each in series]

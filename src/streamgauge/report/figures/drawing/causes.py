@@ -1,4 +1,4 @@
-"""Markers of what may have caused a latency: pauses of collectors, and of producers by a policy."""
+"""Markers of what may have caused a latency: pauses of collectors, rebalances, and pauses of producers by a policy."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,8 +10,8 @@ from streamgauge.report.figures.drawing.figure import FigureSource, Row, tip
 from streamgauge.report.figures.drawing.theme import INK
 
 CAUSES: Final = "causes"
-GC, PAUSED = "GC pause", "producers paused"
-_SHAPES: Final = {GC: "triangle-up", PAUSED: "square"}
+GC, REBALANCED, PAUSED = "GC pause", "rebalance", "producers paused"
+_SHAPES: Final = {GC: "triangle-up", REBALANCED: "diamond", PAUSED: "square"}
 GC_FROM_MS: Final = 10.0
 """Shorter pauses are no cause that one could see; the figure of the pauses has them all."""
 MOST_CAUSES: Final = 200
@@ -30,6 +30,18 @@ def _collection(row: Row) -> Row:
     ended = row["second"]
     what = f"{GC} of {row['process']}, {milliseconds(row['pause_ms'])}"
     return {"from": round(ended - row["pause_ms"] / 1e3, 2), "to": round(ended, 2), "cause": GC, "what": what}
+
+
+def rebalances_as_causes(source: FigureSource) -> list[Row]:
+    """Seconds in which partitions were first read by another consumer, as rows {from, to, cause, what}."""
+    groups = {group.id: group.name for group in source.result.run.groups}
+    return [_rebalance(row, groups.get(row["group"], str(row["group"]))) for row in source.rows("rebalances")]
+
+
+def _rebalance(row: Row, group: str) -> Row:
+    moved = "1 partition" if row["partitions"] == 1 else f"{row['partitions']} partitions"
+    what = f"{REBALANCED}: {moved} of {group} moved to another consumer"
+    return {"from": row["second"], "to": row["second"] + 1, "cause": REBALANCED, "what": what}
 
 
 def pauses_as_causes(spans: Sequence[Row]) -> list[Row]:
