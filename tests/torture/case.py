@@ -97,7 +97,7 @@ class Case:
         until(lambda: self._watch() or child.process.poll() is not None, BEGIN_SECONDS)
         self._pass(self.plan.delay_seconds, child)
         if child.process.poll() is not None or self._do(child) is False:
-            self.missed = "early" if child.process.poll() is None else "late"
+            self.missed = self.plan.missed(is_over=child.process.poll() is not None)
         for each in self._children:
             self._await_end(each, self._limit())
 

@@ -68,6 +68,11 @@ class Plan:
     given: bool = False
     """Whether the run uses a broker that it did not start."""
 
+    def missed(self, *, is_over: bool) -> "Missed":
+        """Why there was nobody: those it was meant for had not begun, or had ended."""
+        # Workers are there when the load begins, and leave during the drain.
+        return "late" if is_over or self.ending.moment in {"load", "drain"} else "early"
+
     def moved(self, missed: "Missed") -> "Plan":
         """The same later, where whom it was meant for was not there yet; otherwise after half the time."""
         later = self.delay_seconds + SPANS[self.ending.moment] / 4

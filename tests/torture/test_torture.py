@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.torture.case import Case, remove
 from tests.torture.machine import cannot
-from tests.torture.plans import FIXED, LANDED, NEEDS_ROOT, Plan, draw, endings
+from tests.torture.plans import FIXED, LANDED, NEEDS_ROOT, Ending, Moment, Plan, draw, endings
 
 from streamgauge.cluster.embedded import EmbeddedBroker
 
@@ -32,6 +32,24 @@ def test_a_seed_draws_the_same_again_and_all_are_drawn() -> None:
     assert {each.ending for each in FIXED} <= set(endings())
     assert not {each.ending.action for each in FIXED} & NEEDS_ROOT
     assert len(FIXED) == 12
+
+
+@pytest.mark.parametrize(
+    ("moment", "is_over", "delay_seconds"),
+    [
+        ("start", False, 3.0),
+        ("start", True, 0.5),
+        ("drain", False, 0.5),
+        ("load", False, 0.5),
+        ("analysis", False, 3.0),
+    ],
+)
+def test_an_ending_that_found_nobody_is_moved_to_where_somebody_is(
+    moment: Moment, is_over: bool, delay_seconds: float
+) -> None:
+    """Later where they have not begun, earlier where they have ended."""
+    plan = Plan(Ending(moment, "kill", "supervisor"), 1.0)
+    assert plan.moved(plan.missed(is_over=is_over)).delay_seconds == delay_seconds
 
 
 @pytest.mark.parametrize("plan", FIXED, ids=lambda plan: str(plan.ending) + (" given" if plan.given else ""))
