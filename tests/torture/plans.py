@@ -22,7 +22,8 @@ SPANS: Final[dict[Moment, float]] = {
 _PROCESSES: Final[dict[Moment, tuple[Target, ...]]] = {
     "start": ("supervisor", "broker"),
     "load": ("supervisor", "producer", "consumer", "sampler", "broker"),
-    "drain": ("supervisor", "producer", "consumer", "sampler", "broker"),
+    # Producers have nothing left to send when the drain begins, and leave at once.
+    "drain": ("supervisor", "consumer", "sampler", "broker"),
     "analysis": ("supervisor", "spark"),
     "report": ("supervisor",),
     "again": ("supervisor", "spark"),
