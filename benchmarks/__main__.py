@@ -6,6 +6,7 @@ from benchmarks import (
     batches,
     consume,
     engines,
+    first_answer,
     pacers,
     pacing,
     payloads,
@@ -21,6 +22,7 @@ from benchmarks import (
 
 def main() -> None:
     for module in (
+        first_answer,
         pacing,
         schedule_delay,
         pacers,
