@@ -403,8 +403,9 @@ def _arguments(value: object) -> str | None:
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Path:
-    """What calls stumble over."""
+def ground(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What calls stumble over. No broker is running, also where the broker of the tests is."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
     (tmp_path / "file").write_text("no scenario and no run\n")
     (tmp_path / "folder").mkdir()
     (tmp_path / "dangling").symlink_to("nowhere")

@@ -68,6 +68,10 @@ class Plan:
     """After the begin of the moment."""
     given: bool = False
     """Whether the run uses a broker that it did not start."""
+    too_early: float = 0.0
+    """The latest delay at which nobody was there yet."""
+    too_late: float | None = None
+    """The earliest at which nobody was there any more."""
 
     def missed(self, *, is_over: bool) -> "Missed":
         """Why there was nobody: those it was meant for had not begun, or had ended."""
@@ -75,9 +79,15 @@ class Plan:
         return "late" if is_over or self.ending.moment in {"load", "drain"} else "early"
 
     def moved(self, missed: "Missed") -> "Plan":
-        """The same later, where whom it was meant for was not there yet; otherwise after half the time."""
+        """The same at another moment: between what was too early and what was too late, or else a part later."""
+        too_early, too_late = self.too_early, self.too_late
+        if missed == "early":
+            too_early = self.delay_seconds
+        else:
+            too_late = self.delay_seconds
         later = self.delay_seconds + SPANS[self.ending.moment] / 4
-        return replace(self, delay_seconds=later if missed == "early" else self.delay_seconds / 2)
+        delay_seconds = later if too_late is None else (too_early + too_late) / 2
+        return replace(self, delay_seconds=delay_seconds, too_early=too_early, too_late=too_late)
 
 
 def endings() -> list[Ending]:

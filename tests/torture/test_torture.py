@@ -52,6 +52,15 @@ def test_an_ending_that_found_nobody_is_moved_to_where_somebody_is(
     assert plan.moved(plan.missed(is_over=is_over)).delay_seconds == delay_seconds
 
 
+def test_an_ending_that_is_moved_comes_closer_each_time() -> None:
+    """Between what was too early and what was too late."""
+    plan, tried = Plan(Ending("start", "kill", "broker"), 3.5), list[float]()
+    for missed in ("late", "early", "early", "late"):
+        plan = plan.moved("early" if missed == "early" else "late")
+        tried.append(plan.delay_seconds)
+    assert tried == [1.75, 2.625, 3.0625, 2.84375]
+
+
 @pytest.mark.parametrize("plan", FIXED, ids=lambda plan: str(plan.ending) + (" given" if plan.given else ""))
 @pytest.mark.kafka
 @pytest.mark.spark
