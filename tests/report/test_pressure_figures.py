@@ -28,6 +28,9 @@ from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line
 from streamgauge.report.publish import tables_of
 
+pytestmark = pytest.mark.slow
+"""Each draws figures of a run; all together they take a sixth of `make check`."""
+
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
@@ -56,7 +59,6 @@ def _walk(node: object) -> Iterator[object]:
         (faulty, OF_LAG | {"recovery"}),
     ],
 )
-@pytest.mark.slow
 def test_only_what_a_run_has_is_drawn(drawn: Drawn, change: Any, names: set[str]) -> None:
     """Every figure that is there has a chart, data that are all named in it, and something to see."""
     found = drawn(change)
@@ -274,7 +276,6 @@ def test_pauses_of_hysteresis_are_shaded(drawn: Drawn) -> None:
 @pytest.mark.parametrize(
     ("load_ends", "spans"), [(10.0, [{"from": 3.0, "to": 5.0}]), (4.0, [{"from": 3.0, "to": 4.0}])]
 )
-@pytest.mark.slow
 def test_without_a_schedule_something_is_always_waiting(make: Make, load_ends: float, spans: list[Row]) -> None:
     """As long as the load lasts."""
 
