@@ -1,7 +1,7 @@
 """A benchmark of this checkout beside that of another one, such as the commit before a change, in turn.
 
 Both run one round at a time with their own environment and in their own folder. Figures are those that the benchmark
-prints in tables, as medians with ranges: `python -m benchmarks.beside ../before rate --rounds 5 -- --seconds 20`.
+prints in tables, as medians with ranges: `python -m benchmarks.beside ../before rate --rounds 5 --seconds 20`.
 """
 
 import argparse
@@ -24,8 +24,8 @@ def main() -> None:
     options.add_argument("other", type=Path, help="another checkout, with its environment in .venv")
     options.add_argument("benchmark", help="one that has tables and --rounds, such as saturation")
     options.add_argument("--rounds", type=int, default=5)
-    options.add_argument("arguments", nargs="*", help="of the benchmark, after --")
-    chosen = options.parse_args()
+    # What else is given is the benchmark's own.
+    chosen, arguments = options.parse_known_args()
     roots = {"this": Path.cwd(), "other": chosen.other}
     heading(f"{chosen.benchmark}: commit {commit(roots['this'])} (this) beside {commit(roots['other'])} (other)")
     print(f"The machine was {idle_share():.0%} idle before.\n", flush=True)
@@ -33,7 +33,7 @@ def main() -> None:
     for number in range(chosen.rounds):
         # Whoever goes first finds other caches.
         for name in sorted(roots, reverse=number % 2 == 1):
-            found[name].append(figures(_run(roots[name], chosen.benchmark, chosen.arguments)))
+            found[name].append(figures(_run(roots[name], chosen.benchmark, arguments)))
     for line in table(found["this"], found["other"]):
         print(line)
 
