@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.common import heading, idle_share, spread
+from benchmarks.common import DEMO, DEMO_SETTINGS, demo, heading, idle_share, spread
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.result.reading import parse_result
@@ -26,9 +26,6 @@ from streamgauge.runs.request.options import RunOptions, request_of
 from streamgauge.runs.run import run
 from streamgauge.verdict.exits import Exit
 
-SCENARIO: Final = "baseline"
-SETTINGS: Final = ("phases.warmup=3s", "phases.measure=10s")
-"""As in the Makefile."""
 _MAIN: Final = "latency.end_to_end.response."
 SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "rates": tuple(f"throughput.{name}_per_second" for name in ("sent", "acked", "received")),
@@ -78,7 +75,7 @@ def main() -> None:
         if len(found) < chosen.runs:
             broker = None if chosen.fresh else until_end.enter_context(shared_broker(out))
             until_end.enter_context(_busy(chosen.busy))
-            carried_out = _fresh if broker is None else _warm(broker)
+            carried_out = demo if broker is None else _warm(broker)
         for _ in range(len(found), chosen.runs):
             with tempfile.TemporaryDirectory(dir=out) as folder:
                 found.append(_outcome(*carried_out(Path(folder)), *alike))
@@ -111,22 +108,11 @@ def _warm(broker: EmbeddedBroker) -> Callable[[Path], tuple[int, RunFolder]]:
     """Carries a run out in this process, whose Spark session serves the next, too."""
 
     def carry_out(out: Path) -> tuple[int, RunFolder]:
-        options = RunOptions(settings=SETTINGS, out=out, command=["streamgauge", "run", SCENARIO], broker=broker)
-        ended = run(request_of(SCENARIO, options))
+        options = RunOptions(settings=DEMO_SETTINGS, out=out, command=["streamgauge", "run", DEMO], broker=broker)
+        ended = run(request_of(DEMO, options))
         return int(ended.code), ended.folder
 
     return carry_out
-
-
-def _fresh(out: Path) -> tuple[int, RunFolder]:
-    """A run as `make demo` starts it."""
-    settings = [word for each in SETTINGS for word in ("--set", each)]
-    command = [sys.executable, "-m", "streamgauge", "run", SCENARIO, *settings, "--out", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    folders = list(out.glob(f"*-{SCENARIO}"))
-    if len(folders) != 1:
-        raise SystemExit(f"the run failed: {done.stderr}")
-    return done.returncode, RunFolder(folders[0])
 
 
 def _outcome(code: int, folder: RunFolder, busy: int, fresh: bool) -> Outcome:

@@ -6,12 +6,11 @@ prints in tables, as medians with ranges: `python -m benchmarks.beside ../before
 
 import argparse
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from benchmarks.common import heading, idle_share, spread
+from benchmarks.common import call, heading, idle_share, spread
 
 _FIGURE: Final = re.compile(r"(-?[\d,]+(?:\.\d+)?)[^(]*\(.* to .*\)")
 
@@ -40,14 +39,13 @@ def main() -> None:
 
 def commit(root: Path) -> str:
     """The short name of the commit in a checkout."""
-    call = ["git", "-C", str(root), "describe", "--always", "--dirty"]
-    return subprocess.run(call, check=True, capture_output=True, text=True).stdout.strip()
+    return call(["git", "describe", "--always", "--dirty"], root).output.strip()
 
 
 def _run(root: Path, benchmark: str, arguments: list[str]) -> str:
     """What one round of the benchmark prints."""
-    call = [str(root.absolute() / ".venv/bin/python"), "-m", f"benchmarks.{benchmark}", "--rounds", "1", *arguments]
-    return subprocess.run(call, check=True, capture_output=True, text=True, cwd=root).stdout
+    python = str(root.absolute() / ".venv/bin/python")
+    return call([python, "-m", f"benchmarks.{benchmark}", "--rounds", "1", *arguments], root).output
 
 
 def figures(text: str) -> Figures:

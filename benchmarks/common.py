@@ -37,6 +37,9 @@ Int64s = NDArray[np.int64]
 Float64s = NDArray[np.float64]
 
 PRIME_SECONDS = 20.0
+DEMO = "baseline"
+DEMO_SETTINGS = ("phases.warmup=3s", "phases.measure=10s")
+"""As in the Makefile."""
 
 
 def heading(title: str) -> None:
@@ -69,10 +72,10 @@ class Used:
     output: str
 
 
-def call(command: Sequence[str]) -> Used:
-    """Run another tool to its end; its CPU is that of all its processes."""
+def call(command: Sequence[str], folder: Path | None = None) -> Used:
+    """Run another tool to its end, in a folder; its CPU is that of all its processes."""
     before, began_ns = os.times(), monotonic_ns()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     after = os.times()
     if done.returncode:
         raise SystemExit(f"{command[:1]} failed: {done.stderr[-2000:]}{done.stdout[-2000:]}")
@@ -128,6 +131,17 @@ def run(scenario: str, bootstrap: str, *settings: str, watch: Callable[[Look], N
             raise SystemExit(f"the run {facts.ending}: {facts.reasons}")
         cpu = sum(after[:4]) - sum(before[:4])
         yield Ran(folder, facts, cpu)
+
+
+def demo(out: Path) -> tuple[int, RunFolder]:
+    """Exit code and folder of a run as `make demo` starts it, in a process of its own."""
+    settings = [word for each in DEMO_SETTINGS for word in ("--set", each)]
+    command = [sys.executable, "-m", "streamgauge", "run", DEMO, *settings, "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    folders = list(out.glob(f"*-{DEMO}"))
+    if len(folders) != 1:
+        raise SystemExit(f"the run failed: {done.stderr}")
+    return done.returncode, RunFolder(folders[0])
 
 
 def analysed(folder: RunFolder) -> Result:

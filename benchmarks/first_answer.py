@@ -1,27 +1,21 @@
 """How long a first answer takes: a start of the embedded broker, and the run of `make demo` part by part.
 
-Archives of Java classes are there, as after `streamgauge doctor --prepare`, which is called first.
+Archives of Java classes are there, as after `streamgauge doctor --prepare`; if not, they are made first.
 """
 
 import argparse
 import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.common import heading, idle_share, spread
+from benchmarks.common import demo, heading, idle_share, spread
 from streamgauge.cluster.embedded import start_broker
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
-from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.jvm.java import find_java
 from streamgauge.record.facts import read_facts
+from streamgauge.runs.archives import make
 
-_DEMO: Final = ("run", "baseline", "--set", "phases.warmup=3s", "--set", "phases.measure=10s")
-_WORTH: Final = {0, 3, 4}
-"""Exit codes of a run that has a result."""
 _PARTS: Final = ("until the load starts", "drain", "from the end of the drain to the printed result", "beyond the load")
 
 
@@ -30,7 +24,8 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     chosen = options.parse_args()
     heading("First answer: start of the broker, and the run of `make demo`")
-    _streamgauge("doctor", "--prepare", codes=range(5))
+    if not make(find_java(os.environ), lambda _text: None):
+        raise SystemExit("the archives of Java classes cannot be made; see `streamgauge doctor --prepare`")
     print(f"The machine was {idle_share():.0%} idle before.\n", flush=True)
     starts = [_broker_start() for _ in range(chosen.rounds)]
     runs = [_demo() for _ in range(chosen.rounds)]
@@ -53,10 +48,9 @@ def _demo() -> tuple[float, ...]:
     """Seconds of each part of a run, of which the last is all of it but the load."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as out:
         began_ns = monotonic_ns()
-        _streamgauge(*_DEMO, "--out", out, codes=_WORTH)
+        _, folder = demo(Path(out))
         ended_ns = monotonic_ns()
-        (folder,) = Path(out).iterdir()
-        phases = read_facts(RunFolder(folder)).phases
+        phases = read_facts(folder).phases
     starts_ns, over_ns, drained_ns = phases[0].from_ns, phases[-1].from_ns, phases[-1].to_ns
     spans_ns = (
         starts_ns - began_ns,
@@ -65,12 +59,6 @@ def _demo() -> tuple[float, ...]:
         ended_ns - began_ns - over_ns + starts_ns,
     )
     return tuple(span_ns / NS_PER_SECOND for span_ns in spans_ns)
-
-
-def _streamgauge(*words: str, codes: Sequence[int] | set[int]) -> None:
-    done = subprocess.run([sys.executable, "-m", "streamgauge", *words], capture_output=True, text=True, check=False)
-    if done.returncode not in codes:
-        raise SystemExit(f"streamgauge {' '.join(words)} failed: {done.stdout[-1000:]}{done.stderr[-1000:]}")
 
 
 if __name__ == "__main__":
