@@ -1,7 +1,6 @@
 """Whole runs on a real broker, up to the run folder: what happens when things end as nobody planned."""
 
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -311,10 +310,7 @@ def test_interrupted_before_the_load_it_leaves_quietly(broker: EmbeddedBroker, b
     _, facts = run.end()
 
     assert (facts.ending, facts.phases) == ("interrupted", [])
-    first, *others = facts.reasons
-    assert first == "interrupted before the load started"
-    # A consumer that was about to join may be a member for as long as its session lasts; then the group is named.
-    assert all(re.match(r"group \S+ was not deleted: ", each) for each in others)
+    assert facts.reasons == ["interrupted before the load started"]
 
 
 def test_interrupted_while_topics_are_made_it_says_what_is_left(

@@ -29,7 +29,7 @@ from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line
 from streamgauge.report.publish import tables_of
 
 pytestmark = pytest.mark.slow
-"""Each draws figures of a run; all together they take a sixth of `make check`."""
+"""Each draws figures of a run, which takes a third of a second."""
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -279,7 +279,7 @@ def count_deliveries(
 
 
 def unrecorded(deliveries: Iterable[Received], by_stamp: Mapping[Stamp, Sent]) -> list[Received]:
-    """The first delivery of each sound stamp that no row of `sent` traits."""
+    """The first delivery of each sound stamp that no row of `sent` knows."""
     first: dict[Stamp, Received] = {}
     for row in deliveries:
         if row.sound and row.stamp and row.stamp not in by_stamp:

@@ -100,7 +100,7 @@ def members(
 
 
 def remains(deliveries: Iterable[Received], lag: Iterable[Lag], group: int, dead: frozenset[int]) -> Dead:
-    """What the consumers in `dead` leave behind in every partition that `lag` traits.
+    """What the consumers in `dead` leave behind in every partition that `lag` knows.
 
     The lost block of a dead consumer begins above the highest offset that it recorded, or where the group began to
     read if it recorded none, and ends below the next offset that another consumer recorded.

@@ -30,7 +30,7 @@ from streamgauge.scenario.model.pipeline import AGGREGATE
 PROBLEMS_PER_CLASS = 600
 """Of each class so many messages are shown: all classes together stay below ten thousand."""
 FOUND = ("reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "aborted_received")
-"""Counts that only the audit traits."""
+"""Counts that only the audit knows."""
 _SHOWN_AS = {UNREPORTED: "unknown", UNREPORTED_RECEIVED: "unacked_received"}
 """Counts that messages of unknown fate are in, too."""
 

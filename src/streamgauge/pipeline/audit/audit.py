@@ -158,7 +158,7 @@ def _is_wanted(reads: frozenset[int] | None, *, drops: bool) -> str:
 def owned(messages: DataFrame, deliveries: DataFrame, keep: Keep, *, by_place: bool) -> DataFrame:
     """Deliveries without a sound stamp, with `owner` and `owned_seq` of the message that they belong to, or null.
 
-    Where their place says it (`by_place`), the stamp only does of messages whose own offset nobody traits.
+    Where their place says it (`by_place`), the stamp only does of messages whose own offset nobody knows.
     """
     odd = keep(deliveries.where("not sound"))
     stamps = odd.where(IS_STAMPED).select(*STAMP).distinct()

@@ -13,8 +13,9 @@ MOVED_MS: Final = 1.0
 RATE_EXACT: Final = 0.001
 RATE_CLOSE: Final = 0.01
 RATE_GRAINS: Final = 2
-RATE_MOMENT_SECONDS: Final = 0.1
 """Messages that may fall on the other side of the edges of the measure phase."""
+RATE_MOMENT_SECONDS: Final = 0.1
+"""A schedule delay up to this at the start or end of the measure phase is no missed rate; `schedule` judges delays."""
 BARELY_FULL: Final = 0.05
 """As fast as possible means that the queue is full; below this share of the time the system was not the limit."""
 
