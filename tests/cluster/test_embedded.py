@@ -21,6 +21,7 @@ from streamgauge.domain.errors import BadInput, BrokerError, Interrupted
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.prime import prime
 from streamgauge.processes.identity import identify
+from streamgauge.processes.jvm.compilers import NICE, compilers_of
 from streamgauge.processes.jvm.java import Java
 
 pytestmark = pytest.mark.kafka
@@ -55,6 +56,16 @@ def test_it_listens_on_loopback_only(broker: EmbeddedBroker) -> None:
 
 def test_it_hears_no_ctrl_c_from_our_terminal(broker: EmbeddedBroker) -> None:
     assert os.getsid(broker.pid) == broker.pid != os.getsid(0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities of their own on Linux only")
+def test_its_compilers_can_be_told_to_wait_and_nothing_else(broker: EmbeddedBroker) -> None:
+    broker.compile_when_idle()
+
+    compilers = compilers_of(broker.pid)
+    nice = {each.id: os.getpriority(os.PRIO_PROCESS, each.id) for each in psutil.Process(broker.pid).threads()}
+    assert compilers
+    assert {thread for thread, priority in nice.items() if priority == NICE} == set(compilers)
 
 
 def test_it_is_registered_under_its_owner(broker: EmbeddedBroker) -> None:

@@ -51,6 +51,15 @@ def test_threads_of_the_client_are_counted_apart(tmp_path: Path) -> None:
     assert threads.has_client
 
 
+def test_compilers_of_a_jvm_do_not_count(tmp_path: Path) -> None:
+    proc = Proc(tmp_path)
+    proc.thread(7, 50, 1, "data-plane-kafka")
+    proc.thread(8, 3_000, 2, "C2 CompilerThre")
+    proc.thread(9, 4_000, 4, "C1 CompilerThre")
+
+    assert Threads(7, root=tmp_path).waited() == Waited(50, 0, 7)
+
+
 def test_context_switches_are_looked_at_where_that_is_wanted(tmp_path: Path) -> None:
     Proc(tmp_path).thread(7, 50, 1)
 

@@ -22,6 +22,7 @@ from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.processes.identity import identify
 from streamgauge.processes.jvm.archive import Archive, archive_of
+from streamgauge.processes.jvm.compilers import compile_when_idle
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Check, Progress, no_check
 from streamgauge.processes.places import archive_folder
@@ -112,6 +113,10 @@ class EmbeddedBroker:
         """Return while it lives; raises BrokerError that says how it ended, with the end of its log."""
         if not self.alive:
             raise BrokerError(f"{self._exit}. {log_end(self._node)}" if self._node else self._exit)
+
+    def compile_when_idle(self) -> None:
+        """From now on it compiles its code when nobody else wants a core; not so in a later life of its own."""
+        compile_when_idle(self.pid)
 
     def pause(self) -> None:
         """Stop its process in its tracks (SIGSTOP): connections stay open and nothing is answered."""

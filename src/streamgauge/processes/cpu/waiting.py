@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from streamgauge.domain.clock import NS_PER_US
+from streamgauge.processes.jvm.compilers import COMPILERS
 
 CLIENT_THREADS: Final = "rdk:"
 """How the names of librdkafka's threads begin."""
@@ -24,7 +25,7 @@ class Waited(NamedTuple):
     """What threads have waited for the CPU so far."""
 
     run_delay_ns: int
-    """Ready to run, and without a core: all threads but those of the client."""
+    """Ready to run, and without a core: all threads but those of the client, and a JVM's compilers."""
     client_run_delay_ns: int
     """The same of the threads of the Kafka client (librdkafka)."""
     switches: int | None
@@ -66,7 +67,8 @@ class Threads:
             before_ns, before = self._last.get(thread, (0, 0))
             if self._names[thread].startswith(CLIENT_THREADS):
                 client_ns += _more(delay_ns, before_ns)
-            else:
+            elif not self._names[thread].startswith(COMPILERS):
+                # Nothing waits for a compiler: meanwhile the code runs as it did before.
                 own_ns += _more(delay_ns, before_ns)
             switches = (switches or 0) + _more(switched, before)
         self._total = Waited(own_ns, client_ns, switches if self.with_switches else None)

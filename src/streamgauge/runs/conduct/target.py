@@ -88,7 +88,7 @@ def target_of(
         ) as broker:
             try:
                 cluster = _asked(broker, interrupts)
-                _prime(cluster, progress)
+                _prime(broker, cluster, progress)
                 yield _embedded(broker, cluster)
             finally:
                 # Before the load there is nothing on it that anybody could want.
@@ -108,13 +108,15 @@ def shared_broker(folder: Path, java: Java, progress: Progress) -> Iterator[Embe
     with tempfile.TemporaryDirectory(prefix="broker-", dir=folder) as place:
         data, logs = Path(place) / "data", Path(place) / "logs"
         with start_broker(data=data, logs=logs, java=java, progress=progress) as broker:
-            _prime(Cluster(broker.bootstrap, {}, check=broker.check), progress)
+            _prime(broker, Cluster(broker.bootstrap, {}, check=broker.check), progress)
             yield broker
 
 
-def _prime(cluster: Cluster, progress: Progress) -> None:
+def _prime(broker: EmbeddedBroker, cluster: Cluster, progress: Progress) -> None:
+    """Warm it up. What it compiles later is seldom run, and must not take a core from the measurement."""
     progress(f"warming it up for {PRIME_SECONDS:g} s")
     prime(cluster)
+    broker.compile_when_idle()
 
 
 def _given(bootstrap: str, connection: Mapping[str, Setting], interrupts: Interrupts) -> MeasuredCluster:
