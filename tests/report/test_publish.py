@@ -19,6 +19,7 @@ from streamgauge.report.pages import html
 from streamgauge.report.pages.terminal import summary
 from streamgauge.report.publish import publish, read_result, result_of
 from streamgauge.result.schema import json_schema
+from streamgauge.runs.analysis import report
 
 Make = Callable[..., RunFolder]
 GOLDEN = Path(__file__).parent / "golden"
@@ -39,6 +40,22 @@ def names(paths: list[Path], folder: RunFolder) -> set[str]:
 
 
 @pytest.mark.slow
+def test_the_result_is_shown_before_a_file_is_written(
+    make: Make, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for figures, and a full disk hides no result."""
+    folder = make()
+
+    def full(*_: object, **__: object) -> list[Path]:
+        told.append("written")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("streamgauge.report.publish.publish", full)
+    with pytest.raises(OSError, match="No space"):
+        report(folder, told.append, show=lambda _, result: told.append(result.run.name))
+    assert told == ["baseline", "written"]
+
+
 def test_a_run_has_a_report_a_summary_csv_and_logs(make: Make, told: list[str]) -> None:
     """And figures if they are wanted; nothing unfinished stays."""
     folder = make()

@@ -87,9 +87,8 @@ def _publish(
     figures: bool,
     percentiles: Sequence[str] | None,
 ) -> None:
+    """Show the result first: who waits for it need not wait for figures, and has it if no file can be written."""
     from streamgauge.report.publish import publish
 
-    try:
-        publish(folder, result, progress, figures=figures, percentiles=percentiles)
-    finally:
-        show(folder, result)
+    show(folder, result)
+    publish(folder, result, progress, figures=figures, percentiles=percentiles)

@@ -23,7 +23,7 @@ from streamgauge.pipeline.pressure.outstanding import Outstanding, OutstandingRe
 from streamgauge.pipeline.read.bronze import UNREADABLE
 from streamgauge.pipeline.read.rows import Row, Rows
 from streamgauge.pipeline.steps import questions
-from streamgauge.pipeline.steps.questions import ReceivedSide, SentSide
+from streamgauge.pipeline.steps.questions import ReceivedLatency, ReceivedSide, SentSide
 from streamgauge.pipeline.steps.step import Inputs, Step, Tables
 from streamgauge.pipeline.stream import query as queries
 from streamgauge.pipeline.stream import waterfall
@@ -44,12 +44,19 @@ def _polled(run: Inputs) -> polls.Polls:
     return polls.read(run.bronze.columns("polls"), run.span.measure)
 
 
-def _measured(run: Inputs, sent: SentSide, received: ReceivedSide, polled: polls.Polls) -> _Measured:
+def _measured(
+    run: Inputs,
+    sent: SentSide,
+    received: ReceivedSide,
+    acked: pa.Table | None,
+    delivered: ReceivedLatency,
+    polled: polls.Polls,
+) -> _Measured:
     """What Spark counted of latencies, put together with what is few enough to be counted here."""
-    staged, waited = received.staged, of_batches(run.bronze.columns("batches"), run.span.measure)
+    staged, waited = delivered.staged, of_batches(run.bronze.columns("batches"), run.span.measure)
     spans = {each.metric: each for each in (polled.spans(), *waited)}
     stages = None if staged is None else staged.histogram
-    counted = (sent.histogram, received.histogram, stages, *(each.histogram() for each in spans.values()))
+    counted = (acked, delivered.histogram, stages, *(each.histogram() for each in spans.values()))
     metrics = [
         *which.metrics_of(run.traits, sent.sums, received.sums, spans),
         *which.stage_metrics(run.traits, which.known_stages(run.traits, run.bronze), staged),
@@ -208,9 +215,11 @@ STEPS: Final = (
     Step("deliveries", (), questions.deliveries),
     Step("messages", ("deliveries",), questions.messages),
     Step("doubted", ("deliveries",), questions.doubted),
-    # The longest first: the others fill the gaps that it leaves on the cores.
-    Step("received", ("messages", "deliveries", "doubted"), questions.received),
-    Step("sent", ("messages", "doubted"), questions.sent),
+    # What needs no doubts is done beside them. The longest first: the others fill the gaps that it leaves on the cores.
+    Step("received", ("messages", "deliveries"), questions.received),
+    Step("sent", ("messages",), questions.sent),
+    Step("received_latency", ("received", "doubted"), questions.received_latency),
+    Step("sent_latency", ("messages", "doubted"), questions.sent_latency),
     Step("processing", ("deliveries",), questions.processed, (flow.PROCESSING,)),
     Step("replay", ("messages", "deliveries", "received"), questions.replay),
     # What needs no Spark is done beside the replay.
@@ -228,14 +237,14 @@ STEPS: Final = (
     Step("topics", ("sent", "received"), _topics, (flow.TOPIC_THROUGHPUT,)),
     Step("workers", ("sent", "received"), _workers, (flow.WORKER_THROUGHPUT,)),
     Step("delivery", ("sent", "received", "resends"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
-    Step("measured", ("sent", "received", "polled"), _measured),
+    Step("measured", ("sent", "received", "sent_latency", "received_latency", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
     Step("bounds", ("measured",), _bounds, (latencies.BOUNDS,)),
     Step("sampling", ("measured",), _sampling, (latencies.SAMPLING,)),
     Step("pipeline_delivery", ("sent", "received"), _pipeline_delivery, (query.PIPELINE_DELIVERY,)),
     Step(
         "waterfall",
-        ("received", "measured"),
+        ("received_latency", "measured"),
         lambda _, received, measured: waterfall.waterfall_rows(received.staged, measured.histograms.delivered),
         (query.WATERFALL,),
     ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -30,7 +31,6 @@ class SentSide:
     """What is learnt from messages alone."""
 
     sums: Sums
-    histogram: pa.Table | None
     ages: pa.Table | None
     """Histogram of the ages of messages that were never sent; None where there are none."""
     problems: list[Row]
@@ -45,7 +45,8 @@ class ReceivedSide:
     """What is learnt from deliveries, and from messages beside them."""
 
     sums: Sums
-    histogram: pa.Table | None
+    timed: DataFrame
+    """Deliveries with `timed`: whether their latency counts."""
     ages: pa.Table | None = None
     """Histogram of the ages of messages that were never delivered; None where there are none."""
     found: source.Found = field(default_factory=dict)
@@ -53,7 +54,13 @@ class ReceivedSide:
     problems: Sequence[Row] = ()
     dropped: Mapping[str, int] | None = None
     """Messages that were not to come out of a pipeline, by scope; None where nobody says which."""
-    staged: Staged | None = None
+
+
+class ReceivedLatency(NamedTuple):
+    """How long deliveries took."""
+
+    histogram: pa.Table | None
+    staged: Staged | None
     """Their way through a pipeline; None where there is none."""
 
 
@@ -94,11 +101,10 @@ def doubted(run: Inputs, deliveries: DataFrame) -> Doubts | None:
     return doubts(run.spark, run.bronze, run.traits, run.span, run.frame("sent"), deliveries)
 
 
-def sent(run: Inputs, messages: DataFrame, doubted: Doubts | None) -> SentSide:
-    """Latency of acknowledgement, schedule delay and rates of sending."""
+def sent(run: Inputs, messages: DataFrame) -> SentSide:
+    """Schedule delay and rates of sending, and what became of messages that were not acknowledged."""
     traits, bronze = run.traits, run.bronze
-    values = expressions.values(which.sent_metrics(traits), throttled=traits.policy)
-    sql = {name: value.sql for name, value in values.items()}
+    sql = {name: value.sql for name, value in _sent_values(traits).items()}
     summed = throughput.message_sums(messages, sql, by_topic=traits.tells_topics).toArrow()
     ages, problems, failed = None, [], {}
     if not bronze.extent("sent", "error").unknown:
@@ -109,26 +115,28 @@ def sent(run: Inputs, messages: DataFrame, doubted: Doubts | None) -> SentSide:
         failed = backpressure.failures(messages) if traits.policy else {}
     next_seqs = traits.next_seqs
     missing = None if next_seqs is None else unsettled.unaccounted(run.spark, run.frame("sent"), next_seqs)
-    counted = _counted(doubted.acked.beside(messages) if doubted else messages, values)
-    return SentSide(Sums(summed), counted, ages, problems, failed, missing)
+    return SentSide(Sums(summed), ages, problems, failed, missing)
 
 
-def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: Doubts | None) -> ReceivedSide:
-    """What became of the messages, and the latency of those that were delivered."""
+def sent_latency(run: Inputs, messages: DataFrame, doubted: Doubts | None) -> pa.Table | None:
+    """Histogram of the latency of acknowledgement and of schedule delay, with what the generator may have added."""
+    return _counted(doubted.acked.beside(messages) if doubted else messages, _sent_values(run.traits))
+
+
+def _sent_values(traits: RunTraits) -> Mapping[str, Value]:
+    return expressions.values(which.sent_metrics(traits), throttled=traits.policy)
+
+
+def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> ReceivedSide:
+    """What became of the messages, and rates of receiving."""
     traits = run.traits
     findings = _findings(run, messages, deliveries)
     timed = _timed(deliveries, None if findings is None else findings.untimed, traits)
-    staged = _staged(run, timed, doubted)
-    values = expressions.values(
-        which.received_metrics(traits), throttled=traits.policy, takes_all=not traits.leaves_in_client
-    )
-    timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in values.items()}
+    timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in _received_values(traits).items()}
     by = [label for label, is_told in ((TOPIC, traits.tells_topics), (CONSUMER, traits.tells_workers)) if is_told]
     summed = throughput.delivery_sums(timed, timed_sql, by_sent=traits.policy, by=by).toArrow()
-    chosen = timed.where("timed")
-    counted = _counted(doubted.delivered.beside(chosen) if doubted and doubted.delivered else chosen, values)
     if findings is None:
-        return ReceivedSide(Sums(summed), counted, staged=staged)
+        return ReceivedSide(Sums(summed), timed)
     classes = findings.classes
     found = {(row[GROUP], row[CLASS]): row.asDict() for row in accounts.class_counts(classes).collect()}
     ages = None
@@ -137,7 +145,20 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame, doubted: D
     if traits.pipeline is not None:
         classes, found = source.problems(classes), source.told(found)
     problems = accounts.problems(classes).toArrow().to_pylist()
-    return ReceivedSide(Sums(summed), counted, ages, found, problems, findings.dropped, staged)
+    return ReceivedSide(Sums(summed), timed, ages, found, problems, findings.dropped)
+
+
+def received_latency(run: Inputs, received: ReceivedSide, doubted: Doubts | None) -> ReceivedLatency:
+    """The latency of what was delivered, with what the generator may have added."""
+    staged = _staged(run, received.timed, doubted)
+    chosen = received.timed.where("timed")
+    rows = doubted.delivered.beside(chosen) if doubted and doubted.delivered else chosen
+    return ReceivedLatency(_counted(rows, _received_values(run.traits)), staged)
+
+
+def _received_values(traits: RunTraits) -> Mapping[str, Value]:
+    metrics = which.received_metrics(traits)
+    return expressions.values(metrics, throttled=traits.policy, takes_all=not traits.leaves_in_client)
 
 
 def _findings(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Findings | None:
