@@ -1,0 +1,257 @@
+"""Two variants compared: which test decides, what it says, and why there is no verdict where there is none."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from streamgauge.domain.latency.buckets import Floats
+from streamgauge.statistics import limits
+from streamgauge.statistics.family import holm
+from streamgauge.statistics.power import rounds_for, smallest_shift
+from streamgauge.statistics.shift import Shift, has_outliers, paired_t, rank_sum, sign_flip_p, signed_rank
+
+Shown = Literal["higher", "lower", "not_shown", "no_verdict"]
+RunOrder = Literal["interleaved", "blocks", "as-written", "unknown"]
+
+SENSITIVE: Final = "with the other ends of their intervals, the runs would say something else"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigure:
+    """A figure of one run, and its interval; without one its ends are the value."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The runs of one variant that can be compared, by round."""
+
+    name: str
+    runs: Mapping[int, RunFigure]
+    left_out: int = 0
+    """Runs that failed, or whose figure is not believed."""
+
+    @property
+    def is_selected(self) -> bool:
+        """Whether so many runs were left out that the others are a selection."""
+        return self.left_out > limits.LEFT_OUT_SHARE * (len(self.runs) + self.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How the second variant relates to the first: a ratio where every value is positive, else a difference."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+    is_ratio: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the runs of two variants say about one metric."""
+
+    one: str
+    other: str
+    runs: tuple[int, int]
+    pairs: int | None
+    """Rounds that have both; None where runs are not paired."""
+    verdict: Shown
+    effect: Effect | None = None
+    method: str | None = None
+    p: float | None = None
+    """Of the test that decides, by itself."""
+    adjusted_p: float | None = None
+    """The same, adjusted for the other comparisons of its family. It decides."""
+    flip_p: float | None = None
+    """Of the exact sign-flip test, beside the t of pairs."""
+    could_show: float | None = None
+    """The smallest effect that so many runs find in 80 of 100 experiments: a ratio above 1, or a difference."""
+    rounds_missing: int | None = None
+    """How many more rounds a verdict needs at least; None where rounds are not what is missing."""
+    because: tuple[str, ...] = ()
+    """Why there is no verdict, or what to know about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The numbers of a comparison, on one scale."""
+
+    ones: Floats
+    others: Floats
+    is_ratio: bool
+    is_paired: bool
+    shift: Shift = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shift", _tested(self))
+
+    @property
+    def differences(self) -> Floats:
+        return self.others - self.ones
+
+
+def compared(pairs: Sequence[tuple[Variant, Variant]], order: RunOrder) -> list[Comparison]:
+    """The comparisons of one family: those of one metric, which are adjusted for each other.
+
+    Rounds pair the runs if their order was interleaved. What was measured one variant after the other gets figures
+    and no verdict, since a drift of the machine would look like a difference. Of runs of unknown order, as of two
+    folders, nothing is paired.
+    """
+    found = [_compared(one, other, order, len(pairs)) for one, other in pairs]
+    decided = [place for place, each in enumerate(found) if each.verdict != "no_verdict"]
+    adjusted = holm([found[place].p or 0.0 for place in decided])
+    for place, p in zip(decided, adjusted, strict=True):
+        found[place] = _decided(*pairs[place], found[place], p, order)
+    return found
+
+
+def rounds_wanted(comparison: Comparison, deviation: float, ratio: float) -> int | None:
+    """How many rounds find a ratio in 95 of 100 experiments, from the deviation of one run on logarithms.
+
+    None where more than anybody should be asked for would be needed.
+    """
+    pairs = deviation * math.sqrt(2) if comparison.pairs is not None else deviation
+    return rounds_for(math.log(ratio), pairs)
+
+
+def _compared(one: Variant, other: Variant, order: RunOrder, family: int) -> Comparison:
+    rounds = sorted(one.runs.keys() & other.runs.keys()) if order == "interleaved" else None
+    counts = (len(one.runs), len(other.runs))
+    bare = Comparison(one.name, other.name, counts, None if rounds is None else len(rounds), "no_verdict")
+    fewest = min(counts) if rounds is None else len(rounds)
+    if not fewest:
+        return replace(bare, because=("there are no runs to compare",))
+    sample = _sample(one, other, rounds)
+    found = replace(bare, effect=_effect(sample))
+    if refused := [*_unfit(one), *_unfit(other), *_of_order(order)]:
+        return replace(found, because=tuple(refused))
+    if missing := _missing(sample, fewest, family):
+        return replace(found, rounds_missing=missing, because=(_more(missing, paired=rounds is not None),))
+    return replace(
+        found,
+        verdict="not_shown",
+        method=sample.shift.method,
+        p=sample.shift.p,
+        flip_p=_flip_p(sample),
+        could_show=_could_show(sample),
+    )
+
+
+def _unfit(variant: Variant) -> Iterable[str]:
+    if variant.is_selected:
+        total = len(variant.runs) + variant.left_out
+        lost = f"{variant.left_out} of {total} runs of {variant.name} failed or are not believed"
+        yield f"{lost}: the others are a selection"
+
+
+def _of_order(order: RunOrder) -> Iterable[str]:
+    if order in {"blocks", "as-written"}:
+        yield "the variants were measured one after the other, so a drift of the machine would look like a difference"
+
+
+def _more(missing: int, *, paired: bool) -> str:
+    return (
+        f"too few runs for a verdict: {missing} more {'round' if paired else 'of each'}{'s' * (paired and missing > 1)}"
+    )
+
+
+def _missing(sample: _Sample, fewest: int, family: int) -> int:
+    """How many more rounds there have to be before the test can reach the level in a family of so many comparisons."""
+    needed = limits.FEWEST_RUNS
+    if sample.is_paired and sample.shift.method == "signed ranks":
+        needed = limits.FEWEST_RANKED
+        while 2.0 ** (1 - needed) * family > limits.LEVEL:
+            needed += 1
+    elif not sample.is_paired:
+        while 2 / math.comb(2 * needed, needed) * family > limits.LEVEL:
+            needed += 1
+    return max(0, needed - fewest)
+
+
+def _sample(one: Variant, other: Variant, rounds: Sequence[int] | None, ends: tuple[str, str] | None = None) -> _Sample:
+    """The numbers on a scale on which variants differ by a shift; of `ends`, the ends of intervals stand for values."""
+    of_one, of_other = ends or ("value", "value")
+    ones, others = (
+        np.array([_end(variant.runs[each], name) for each in (rounds or sorted(variant.runs))])
+        for variant, name in ((one, of_one), (other, of_other))
+    )
+    is_ratio = bool((ones > 0).all() and (others > 0).all())
+    if is_ratio:
+        ones, others = np.log(ones), np.log(others)
+    return _Sample(ones, others, is_ratio, rounds is not None)
+
+
+def _end(value: RunFigure, name: str) -> float:
+    end: float | None = getattr(value, name)
+    return value.value if end is None else end
+
+
+def _tested(sample: _Sample) -> Shift:
+    """The test that decides: t of pairs; ranks where runs are not paired, or one of them is far from the others."""
+    if not sample.is_paired:
+        return rank_sum(sample.ones, sample.others)
+    differences = sample.differences
+    varies = len(differences) > 1 and bool(np.ptp(differences) > 1e-12)
+    return paired_t(differences) if varies and not has_outliers(differences) else signed_rank(differences)
+
+
+def _effect(sample: _Sample) -> Effect:
+    shift, of = sample.shift, math.exp if sample.is_ratio else float
+    low, high = (None if end is None else of(end) for end in (shift.low, shift.high))
+    return Effect(of(shift.estimate), low, high, sample.is_ratio)
+
+
+def _flip_p(sample: _Sample) -> float | None:
+    """Of the exact test beside that of t, where so many rounds can reach the level."""
+    is_t = sample.shift.method == "paired t"
+    return sign_flip_p(sample.differences) if is_t and len(sample.ones) >= limits.FEWEST_RANKED else None
+
+
+def _could_show(sample: _Sample) -> float:
+    ones, others = sample.ones, sample.others
+    if sample.is_paired:
+        smallest = smallest_shift(float(sample.differences.std(ddof=1)), len(ones))
+    else:
+        squares = float(ones.var() * len(ones) + others.var() * len(others))
+        together = math.sqrt(squares / (len(ones) + len(others) - 2))
+        smallest = smallest_shift(together, len(ones), len(others))
+    return math.exp(smallest) if sample.is_ratio else smallest
+
+
+def _decided(one: Variant, other: Variant, found: Comparison, adjusted_p: float, order: RunOrder) -> Comparison:
+    """The verdict at the adjusted level, and what else should be known about it."""
+    assert found.effect is not None
+    verdict = _verdict(found.effect, adjusted_p)
+    because = []
+    if found.flip_p is not None and (found.flip_p <= limits.LEVEL) != ((found.p or 0.0) <= limits.LEVEL):
+        because.append(f"the exact sign-flip test does not agree (p = {found.flip_p:.2g})")
+    if found.p is not None and found.p <= limits.LEVEL < adjusted_p:
+        because.append("it would be shown by itself, but not as one of several comparisons")
+    if _turns(one, other, order, verdict):
+        because.append(SENSITIVE)
+    return replace(found, verdict=verdict, adjusted_p=adjusted_p, because=tuple(because))
+
+
+def _verdict(effect: Effect, p: float) -> Shown:
+    if p > limits.LEVEL:
+        return "not_shown"
+    return "higher" if effect.estimate > (1.0 if effect.is_ratio else 0.0) else "lower"
+
+
+def _turns(one: Variant, other: Variant, order: RunOrder, verdict: Shown) -> bool:
+    """Whether the verdict would be another one with the ends of intervals that lie farthest apart, either way."""
+    if all(each.low is None and each.high is None for variant in (one, other) for each in variant.runs.values()):
+        return False
+    rounds = sorted(one.runs.keys() & other.runs.keys()) if order == "interleaved" else None
+    for ends in (("low", "high"), ("high", "low")):
+        sample = _sample(one, other, rounds, ends)
+        if _verdict(_effect(sample), sample.shift.p) != verdict:
+            return True
+    return False

@@ -1,0 +1,26 @@
+"""Levels and least numbers of runs: all of them in one place."""
+
+from typing import Final
+
+LEVEL: Final = 0.05
+"""A difference is shown if it would come by chance in fewer cases than this."""
+CONFIDENCE: Final = 1 - LEVEL
+"""Of every interval."""
+FEWEST_RUNS: Final = 5
+"""With fewer runs of a variant there are figures, and no verdict: nobody knows how far runs differ."""
+FEWEST_RANKED: Final = 6
+"""The same for ranks and signs of pairs, which cannot reach the level with fewer; for the interval of a median, too."""
+BOOTSTRAP_FROM: Final = 20
+"""With fewer runs a bootstrap interval is too narrow."""
+LEFT_OUT_SHARE: Final = 0.2
+"""A variant of which more runs than this cannot be compared is not compared: those that are left were selected."""
+OUTLIER_LEVEL: Final = 0.01
+"""Of samples without outliers, one is seen in no more than this share."""
+POWER: Final = 0.8
+"""The smallest effect that runs could have shown is the one that so many of such experiments find."""
+PLANNED_POWER: Final = 0.95
+"""So many experiments find the effect that their number of rounds was planned for."""
+MOST_ARRANGEMENTS: Final = 100_000
+"""With no more arrangements than this, a permutation test counts all of them; else it draws so many."""
+MOST_ROUNDS: Final = 200
+"""No larger number of rounds is ever asked for."""

@@ -1,0 +1,115 @@
+"""How far two variants differ: an estimate, its interval and how often chance alone would differ as much.
+
+Everything is on one scale, on which a shift is a difference: logarithms, or the values themselves.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import stats
+
+from streamgauge.domain.latency.buckets import Floats
+from streamgauge.statistics import limits
+from streamgauge.statistics.null import cut, rank_sums, signed_rank_sums
+
+_SEED: Final = 1
+"""Of arrangements that are drawn: the same runs get the same answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How far the second variant lies above the first."""
+
+    method: str
+    estimate: float
+    low: float | None
+    """Both ends are None where so few runs have no interval."""
+    high: float | None
+    p: float
+    """Two-sided."""
+    least_p: float
+    """The smallest that so many runs can have; 0 where there is no such limit."""
+
+
+def paired_t(differences: Floats) -> Shift:
+    """Student's t of the differences of pairs, which must vary."""
+    count = len(differences)
+    mean, error = float(differences.mean()), float(differences.std(ddof=1)) / math.sqrt(count)
+    half = float(stats.t.ppf(1 - limits.LEVEL / 2, count - 1)) * error
+    p = float(2 * stats.t.sf(abs(mean) / error, count - 1))
+    return Shift("paired t", mean, mean - half, mean + half, p, 0.0)
+
+
+def sign_flip_p(differences: Floats) -> float:
+    """How often the mean of pairs is as far from 0 if each difference might as well have the other sign (Fisher)."""
+    return _flipped(differences)
+
+
+def signed_rank(differences: Floats) -> Shift:
+    """Wilcoxon's signed ranks, and the median of Walsh averages (Hodges and Lehmann, 1963) of the differences of pairs.
+
+    Ties share their ranks, and differences of 0 count for neither side.
+    """
+    count = len(differences)
+    ranks = np.where(differences == 0, 0.0, stats.rankdata(np.abs(differences))) * np.sign(differences)
+    upper = np.triu_indices(count)
+    averages = np.sort(((differences[:, None] + differences[None, :]) / 2)[upper])
+    low, high = _between(averages, cut(signed_rank_sums(count), limits.LEVEL))
+    return Shift("signed ranks", float(np.median(averages)), low, high, _flipped(ranks), 2.0 ** (1 - count))
+
+
+def rank_sum(ones: Floats, others: Floats) -> Shift:
+    """Mann-Whitney's test, and the median of all differences (Hodges and Lehmann, 1963) between two variants."""
+    together = np.concatenate([ones, others])
+    has_ties = len(np.unique(together)) < len(together)
+    arrangements = math.comb(len(together), len(ones))
+    differences = np.sort((others[None, :] - ones[:, None]).ravel())
+    low, high = _between(differences, cut(rank_sums(len(ones), len(others)), limits.LEVEL))
+    p = _rearranged(ones, others) if has_ties else float(stats.mannwhitneyu(ones, others, method="exact").pvalue)
+    return Shift("rank sums", float(np.median(differences)), low, high, p, min(1.0, 2 / arrangements))
+
+
+def has_outliers(values: Floats) -> bool:
+    """Whether one of them is further from the mean than the farthest of so many normal values is (Grubbs, 1969)."""
+    count = len(values)
+    deviation = float(values.std(ddof=1)) if count > 2 else 0.0
+    if deviation <= 1e-12 * float(np.abs(values).max(initial=0.0)):
+        return False
+    beyond = float(stats.t.ppf(1 - limits.OUTLIER_LEVEL / (2 * count), count - 2)) ** 2
+    critical = (count - 1) / math.sqrt(count) * math.sqrt(beyond / (count - 2 + beyond))
+    return bool(np.abs(values - values.mean()).max() > critical * deviation)
+
+
+def _between(ordered: Floats, outside: int | None) -> tuple[float | None, float | None]:
+    """The interval that leaves out so many values on either side; none if none may be left out."""
+    if outside is None:
+        return None, None
+    return float(ordered[outside - 1]), float(ordered[len(ordered) - outside])
+
+
+def _flipped(values: Floats) -> float:
+    found = stats.permutation_test(
+        (values,),
+        lambda sample, axis: np.mean(sample, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=limits.MOST_ARRANGEMENTS,
+        rng=np.random.default_rng(_SEED),
+    )
+    return float(found.pvalue)
+
+
+def _rearranged(ones: Floats, others: Floats) -> float:
+    """How often the mean ranks of two variants differ as much if runs are dealt out at random."""
+    ranks = stats.rankdata(np.concatenate([ones, others]))
+    found = stats.permutation_test(
+        (ranks[: len(ones)], ranks[len(ones) :]),
+        lambda one, other, axis: np.mean(one, axis=axis) - np.mean(other, axis=axis),
+        permutation_type="independent",
+        vectorized=True,
+        n_resamples=limits.MOST_ARRANGEMENTS,
+        rng=np.random.default_rng(_SEED),
+    )
+    return float(found.pvalue)

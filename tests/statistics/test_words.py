@@ -1,0 +1,56 @@
+"""What a comparison says, in a sentence."""
+
+import pytest
+
+from streamgauge.statistics.comparison import Comparison, Effect, Shown
+from streamgauge.statistics.words import sentence
+
+RATIO = Effect(1.14, 1.08, 1.21, is_ratio=True)
+
+
+def comparison(verdict: Shown, effect: Effect | None = RATIO, pairs: int | None = 5, *because: str) -> Comparison:
+    return Comparison("lz4", "zstd", (5, 6), pairs, verdict, effect, could_show=1.15, because=because)
+
+
+@pytest.mark.parametrize(
+    ("found", "is_duration", "expected"),
+    [
+        (comparison("higher"), True, "zstd is 1.08 to 1.21 times slower than lz4 at p99"),
+        (
+            comparison("lower", Effect(0.5, 0.4, 0.8, is_ratio=True)),
+            True,
+            "zstd is 1.25 to 2.5 times faster than lz4 at p99",
+        ),
+        (comparison("higher"), False, "p99 of zstd is 1.08 to 1.21 times that of lz4"),
+        (
+            comparison("higher", Effect(1.14, None, None, is_ratio=True)),
+            False,
+            "p99 of zstd is 1.14 to 1.14 times that of lz4",
+        ),
+        (comparison("higher", Effect(5, 3, 9, is_ratio=False)), True, "p99 of zstd is 3 to 9 higher than that of lz4"),
+        (
+            comparison("lower", Effect(-5, -9, -3, is_ratio=False)),
+            False,
+            "p99 of zstd is 3 to 9 lower than that of lz4",
+        ),
+        (comparison("not_shown"), True, "no difference of p99 shown between lz4 and zstd; 5 rounds could show 15 %"),
+        (
+            comparison("not_shown", RATIO, None),
+            True,
+            "no difference of p99 shown between lz4 and zstd; 5 and 6 runs could show 15 %",
+        ),
+        (
+            comparison("not_shown", Effect(0, -1, 1, is_ratio=False)),
+            True,
+            "no difference of p99 shown between lz4 and zstd; 5 rounds could show 1.15",
+        ),
+        (
+            comparison("no_verdict", RATIO, 2, "too few", "and bad"),
+            True,
+            "no verdict on p99 of zstd and lz4: too few; and bad",
+        ),
+        (comparison("higher", RATIO, 5, "but"), False, "p99 of zstd is 1.08 to 1.21 times that of lz4; but"),
+    ],
+)
+def test_a_verdict_is_a_sentence(found: Comparison, is_duration: bool, expected: str) -> None:
+    assert sentence(found, "p99", is_duration=is_duration) == expected
