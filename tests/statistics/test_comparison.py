@@ -75,6 +75,15 @@ def test_too_few_runs_have_figures_and_no_verdict(
     assert (found.effect is not None) is bool(min(counts))
 
 
+@pytest.mark.parametrize("order", ["interleaved", "unknown"])
+@pytest.mark.parametrize("other", [1.0, 2.0])
+def test_a_single_run_of_each_has_figures(order: RunOrder, other: float) -> None:
+    found = one([1.0], [other], order)
+    assert (found.verdict, found.rounds_missing) == ("no_verdict", 4)
+    assert found.effect is not None
+    assert found.effect.estimate == pytest.approx(other)
+
+
 @pytest.mark.parametrize("order", ["blocks", "as-written"])
 def test_what_was_not_interleaved_has_no_verdict(order: RunOrder) -> None:
     found = one(BASE, scaled(2.0, 7), order)
@@ -89,7 +98,9 @@ def test_of_a_variant_that_lost_more_than_a_fifth_of_its_runs_nothing_is_said() 
         pair = (variant("lz4", BASE[:5]), variant("zstd", scaled(1.2), left_out))
         [found] = compared([pair], "interleaved")
         assert found.verdict == verdict
-    assert found.because == ("2 of 7 runs of zstd failed or are not believed: the others are a selection",)
+    assert found.because == ("2 of 7 runs of zstd did not finish or are not believed: the others are a selection",)
+    [found] = compared([(variant("lz4", BASE[:5]), variant("zstd", [], 2))], "unknown")
+    assert found.because == ("2 of 2 runs of zstd did not finish or are not believed",)
 
 
 def test_only_rounds_that_have_both_are_paired() -> None:

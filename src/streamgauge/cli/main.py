@@ -427,9 +427,45 @@ def runs(
 
     Example: `streamgauge runs --percentiles p50,p99.9`
     """
-    from streamgauge.cli.runs import runs as list_runs
+    from streamgauge.cli.results.runs import runs as list_runs
 
     list_runs(folder, as_json=as_json, out=print_out, percentiles=figures_of(percentiles))
+
+
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
+def compare(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN",
+            help="Run folders, or folders of runs.",
+            show_default=False,
+            autocompletion=completion.run_folders,
+        ),
+    ],
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Figure that decides: its path in result.json.",
+            show_default="p99 of the response time",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown, for a pull request.", rich_help_panel=OUTPUT)
+    ] = False,
+) -> None:
+    """Compare runs: in what they differ, and by how much.
+
+    Runs of the same settings are one variant. If all have the same, the runs of each RUN are one. Says that variants
+    differ only if the runs show it; five runs of each are the least.
+
+    Example: `streamgauge compare runs/before runs/after`
+    """
+    from streamgauge.cli.results.compare import compare as compare_runs
+
+    compare_runs(runs, metric=metric, as_json=as_json, as_markdown=markdown, out=print_out)
 
 
 @app.command(cls=PlainCommand, rich_help_panel=KAFKA)

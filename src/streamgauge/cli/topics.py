@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from streamgauge.cli.runs import run_folders
+from streamgauge.cli.results.runs import run_folders
 from streamgauge.domain.errors import BadInput
 from streamgauge.kafka.admin import Cluster
 from streamgauge.record.facts import read_facts

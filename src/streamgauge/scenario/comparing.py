@@ -1,7 +1,7 @@
 """Which scenarios differ in one setting only: each is split into the value of that setting and all the rest."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 COMPARED: Final[Mapping[str, Sequence[str]]] = {
@@ -30,6 +30,19 @@ def apart(scenario: Mapping[str, Any], setting: str) -> tuple[str, str]:
 def apart_from_policy(scenario: Mapping[str, Any]) -> tuple[str, str]:
     """A scenario without what holds producers back and how that is looked at, and its policy, as comparable text."""
     return _text(_without(_nameless(scenario), _POLICY)), _text(scenario.get("backpressure"))
+
+
+def settings_of(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a scenario by their paths (`load.client.acks`), without what may differ and mean nothing."""
+    return dict(_flat(_nameless(scenario), ""))
+
+
+def _flat(part: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(part, Mapping) and part:
+        for key, value in part.items():
+            yield from _flat(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, part
 
 
 def _nameless(scenario: Mapping[str, Any]) -> dict[str, Any]:

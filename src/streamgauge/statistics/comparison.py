@@ -127,7 +127,7 @@ def _compared(one: Variant, other: Variant, order: RunOrder, family: int) -> Com
     bare = Comparison(one.name, other.name, counts, None if rounds is None else len(rounds), "no_verdict")
     fewest = min(counts) if rounds is None else len(rounds)
     if not fewest:
-        return replace(bare, because=("there are no runs to compare",))
+        return replace(bare, because=tuple([*_unfit(one), *_unfit(other)] or ["there are no runs to compare"]))
     sample = _sample(one, other, rounds)
     found = replace(bare, effect=_effect(sample))
     if refused := [*_unfit(one), *_unfit(other), *_of_order(order)]:
@@ -147,8 +147,8 @@ def _compared(one: Variant, other: Variant, order: RunOrder, family: int) -> Com
 def _unfit(variant: Variant) -> Iterable[str]:
     if variant.is_selected:
         total = len(variant.runs) + variant.left_out
-        lost = f"{variant.left_out} of {total} runs of {variant.name} failed or are not believed"
-        yield f"{lost}: the others are a selection"
+        lost = f"{variant.left_out} of {total} runs of {variant.name} did not finish or are not believed"
+        yield f"{lost}: the others are a selection" if variant.runs else lost
 
 
 def _of_order(order: RunOrder) -> Iterable[str]:
@@ -165,7 +165,7 @@ def _more(missing: int, *, paired: bool) -> str:
 def _missing(sample: _Sample, fewest: int, family: int) -> int:
     """How many more rounds there have to be before the test can reach the level in a family of so many comparisons."""
     needed = limits.FEWEST_RUNS
-    if sample.is_paired and sample.shift.method == "signed ranks":
+    if sample.is_paired and sample.shift.method == "signed ranks" and fewest > 1:
         needed = limits.FEWEST_RANKED
         while 2.0 ** (1 - needed) * family > limits.LEVEL:
             needed += 1

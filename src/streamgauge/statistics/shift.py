@@ -90,6 +90,8 @@ def _between(ordered: Floats, outside: int | None) -> tuple[float | None, float 
 
 
 def _flipped(values: Floats) -> float:
+    if len(values) < 2:
+        return 1.0
     found = stats.permutation_test(
         (values,),
         lambda sample, axis: np.mean(sample, axis=axis),
@@ -103,6 +105,8 @@ def _flipped(values: Floats) -> float:
 
 def _rearranged(ones: Floats, others: Floats) -> float:
     """How often the mean ranks of two variants differ as much if runs are dealt out at random."""
+    if min(len(ones), len(others)) < 2:
+        return 1.0
     ranks = stats.rankdata(np.concatenate([ones, others]))
     found = stats.permutation_test(
         (ranks[: len(ones)], ranks[len(ones) :]),

@@ -1,0 +1,61 @@
+"""The command `compare`: what several runs say together."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from streamgauge.cli.results.runs import run_folders
+from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.compare import together
+from streamgauge.report.compare.answers import METRICS
+from streamgauge.report.compare.pages import comparison_markdown, comparison_text
+from streamgauge.report.compare.variants import GivenRun
+from streamgauge.report.pages.page import plain
+from streamgauge.report.publish import read_result
+
+
+def compare(
+    folders: Sequence[Path], *, metric: str | None, as_json: bool, as_markdown: bool, out: Callable[[str], None]
+) -> None:
+    """Compare the runs of these folders; raises BadInput where there are no two variants to compare."""
+    if as_json and as_markdown:
+        raise BadInput.single("--json", "cannot be combined with --markdown", "Use one of them")
+    runs = _runs(folders)
+    _check_metric(metric, runs)
+    found = together(runs, metric)
+    if len(found.variants) < 2:
+        what = "these runs were measured alike, so there is nothing to compare"
+        raise BadInput.single("RUN", what, "Name runs of another scenario or setting, or a second folder of runs")
+    if as_json:
+        out(json.dumps(found.document(), indent=2))
+    else:
+        out(comparison_markdown(found) if as_markdown else comparison_text(found))
+
+
+def _runs(folders: Sequence[Path]) -> list[GivenRun]:
+    """The runs of each folder, or the run that it is. Those of a folder that were not analysed are passed over."""
+    found: list[GivenRun] = []
+    faults: list[Fault] = []
+    for path in dict.fromkeys(folders):
+        folder = RunFolder(path)
+        try:
+            if folder.result.exists() or folder.facts.exists():
+                found.append(GivenRun(path.name, read_result(folder.result)))
+                continue
+            analysed = sorted((run for run in run_folders(path) if run.result.exists()), key=lambda run: run.root.name)
+            if not analysed:
+                raise BadInput.single(f"RUN {plain(str(path))}", "there is no analysed run in it", "Name a run folder")
+            found += [GivenRun(path.name, read_result(run.result)) for run in analysed]
+        except BadInput as error:
+            faults += error.faults
+    if faults:
+        raise BadInput(faults)
+    return found
+
+
+def _check_metric(metric: str | None, runs: Sequence[GivenRun]) -> None:
+    if metric is None or any(metric in run.result.trust for run in runs):
+        return
+    mend = f"Use a number of result.json, as in: --metric {METRICS[2].path}"
+    raise BadInput.single(f"--metric {plain(metric)}", "no run has this figure", mend)

@@ -1,0 +1,155 @@
+"""The figures of variants side by side, and what the statistics say of their differences."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from streamgauge.report.compare.differences import Difference, differences, warnings
+from streamgauge.report.compare.variants import Alike, GivenRun, variants_of
+from streamgauge.result import Result
+from streamgauge.statistics.comparison import Comparison, RunFigure, Variant, compared
+from streamgauge.statistics.summary import OfRuns, summary
+from streamgauge.statistics.words import sentence
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMetric:
+    """A figure that runs are compared by."""
+
+    path: str
+    """In result.json."""
+    label: str
+    unit: str = ""
+
+    @property
+    def is_duration(self) -> bool:
+        """Whether less of it is faster."""
+        return self.unit == "ms"
+
+
+METRICS: Final = (
+    *(
+        ComparedMetric(f"latency.{path}.response.{figure}_ms", f"{words} response {shown}", "ms")
+        for path, words in (("end_to_end", "end-to-end"), ("ack", "ack"))
+        for figure, shown in (("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99_9", "p99.9"), ("max", "max"))
+    ),
+    *(
+        ComparedMetric(f"throughput.{stage}_per_second", f"{stage} rate", "/s")
+        for stage in ("sent", "acked", "received")
+    ),
+    ComparedMetric("lag.outstanding.max", "outstanding max"),
+    *(ComparedMetric(f"delivery.{name}", name) for name in ("lost", "undelivered", "failed")),
+)
+"""Those that a comparison shows."""
+_PRIMARY: Final = (
+    "latency.end_to_end.response.p99_ms",
+    "latency.ack.response.p99_ms",
+    "throughput.received_per_second",
+)
+"""What decides unless another is named: the first that all variants have."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricAnswer:
+    """One figure of all variants."""
+
+    metric: ComparedMetric
+    is_primary: bool
+    """Whether it was declared before: of the others, chance alone makes some differ."""
+    variants: tuple[OfRuns | None, ...]
+    """None where no run has it, or none is believed."""
+    left_out: tuple[int, ...]
+    """Runs of each variant in which it is not believed, or which did not finish."""
+    comparisons: tuple[Comparison, ...]
+    """Of each other variant with the first."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the comparisons say."""
+        return [sentence(each, self.metric.label, is_duration=self.metric.is_duration) for each in self.comparisons]
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """All that runs say together."""
+
+    variants: tuple[Alike, ...]
+    differences: tuple[Difference, ...]
+    warnings: tuple[str, ...]
+    answers: tuple[MetricAnswer, ...]
+
+    @property
+    def primary(self) -> MetricAnswer | None:
+        """The figure that decides; None where the variants have none in common."""
+        return next((each for each in self.answers if each.is_primary), None)
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        answers = [
+            {**asdict(each.metric), **asdict(replace(each)), "sentences": each.sentences} for each in self.answers
+        ]
+        for each in answers:
+            del each["metric"]
+        return {
+            "variants": [{"name": one.name, "runs": [run.run.id for run in one.runs]} for one in self.variants],
+            "differences": [asdict(each) for each in self.differences],
+            "warnings": list(self.warnings),
+            "metrics": answers,
+        }
+
+
+def together(runs: Sequence[GivenRun], primary: str | None = None) -> Together:
+    """What these runs say together; `primary` is the path of the figure that decides.
+
+    The runs came in an order that nobody wrote down, so they are not paired.
+    """
+    variants = variants_of(runs)
+    metrics = _metrics(variants, primary)
+    decides = primary or next((path for path in _PRIMARY if any(each.path == path for each in metrics)), None)
+    found = differences(variants)
+    return Together(
+        variants=tuple(variants),
+        differences=tuple(found),
+        warnings=tuple(warnings(variants, found)),
+        answers=tuple(_answer(variants, each, is_primary=each.path == decides) for each in metrics),
+    )
+
+
+def _metrics(variants: Sequence[Alike], primary: str | None) -> list[ComparedMetric]:
+    """Those that a run of each variant has, and the one that decides in any case, first."""
+    known = {each.path: each for each in METRICS}
+    chosen = (
+        [known.get(primary) or ComparedMetric(primary, primary, "ms" if primary.endswith("_ms") else "")]
+        if primary
+        else []
+    )
+    shared = [each for each in METRICS if all(any(_has(run, each.path) for run in one.runs) for one in variants)]
+    return list(dict.fromkeys([*chosen, *shared]))
+
+
+def _has(result: Result, path: str) -> bool:
+    return path in result.trust
+
+
+def _answer(variants: Sequence[Alike], metric: ComparedMetric, *, is_primary: bool) -> MetricAnswer:
+    found = [_variant(each, metric.path) for each in variants]
+    return MetricAnswer(
+        metric=metric,
+        is_primary=is_primary,
+        variants=tuple(summary([run.value for run in each.runs.values()]) if each.runs else None for each in found),
+        left_out=tuple(each.left_out for each in found),
+        comparisons=tuple(compared([(found[0], each) for each in found[1:]], "unknown")),
+    )
+
+
+def _variant(alike: Alike, path: str) -> Variant:
+    """The figures of a variant that can be compared: of runs that finished, and believed or bounded."""
+    figures: dict[int, RunFigure] = {}
+    left_out = 0
+    for place, run in enumerate(alike.runs):
+        trust = run.trust.get(path)
+        if run.run.ending != "finished" or (trust is not None and trust.trust == "not_believed"):
+            left_out += 1
+        elif trust is not None:
+            figures[place] = RunFigure(trust.value, trust.low, trust.high)
+    return Variant(alike.name, figures, left_out)

@@ -1,0 +1,129 @@
+"""A comparison as people read it: for a terminal, and as Markdown for a pull request."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streamgauge.domain.text.numbers import UNKNOWN, significant
+from streamgauge.report.compare.answers import MetricAnswer, Together
+from streamgauge.report.compare.variants import Alike
+from streamgauge.report.pages.markdown import escaped
+from streamgauge.report.pages.page import page, plain
+from streamgauge.statistics.summary import OfRuns
+
+_MOST_COLUMNS: Final = 3
+"""Of more variants each has a line of its own."""
+_EXPLORED: Final = "Explored, not declared: by chance alone, one figure in twenty would differ."
+
+
+def comparison_text(found: Together, *, colour: bool | None = None, width: int | None = None) -> str:
+    """The comparison on a terminal: what is compared, in what it differs, what decides, and all figures."""
+    parts: list[RenderableType] = [Text(plain(_counted(found)), style="bold")]
+    parts += [Text(f"  {plain(line)}") for line in _differences(found)]
+    parts += [Text(plain(line), style="yellow") for line in found.warnings]
+    parts += [Text(), *(Text(plain(line), style="bold") for line in _deciding(found))]
+    parts += [Text(), _table(found)]
+    if explored := _explored(found):
+        parts += [Text(), Text(_EXPLORED, style="dim"), *(Text(f"  {plain(line)}") for line in explored)]
+    return page(*parts, colour=colour, width=width)
+
+
+def comparison_markdown(found: Together) -> str:
+    """The same as Markdown; whatever is not a word of ours is escaped."""
+    lines = [f"**{escaped(_counted(found))}**", "", *(f"- {escaped(line)}" for line in _differences(found))]
+    lines += ["", *(f"> {escaped(line)}" for line in found.warnings)]
+    lines += ["", *(f"- **{escaped(line)}**" for line in _deciding(found)), ""]
+    heads = ["Median (range)", *(_head(each) for each in found.variants)]
+    lines += [_row(heads), f"|{' --- |' * len(heads)}"]
+    lines += [_row([_label(each), *_cells(each)]) for each in _shown(found)]
+    if explored := _explored(found):
+        lines += ["", _EXPLORED, "", *(f"- {escaped(line)}" for line in explored)]
+    text = "\n".join(lines)
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
+    return f"{text.strip()}\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
+
+
+def _counted(found: Together) -> str:
+    runs = sum(len(each.runs) for each in found.variants)
+    return f"{len(found.variants)} variants, {runs} runs; compared with {found.variants[0].name}"
+
+
+def _differences(found: Together) -> Iterator[str]:
+    for each in found.differences:
+        values = ", ".join(f"{value} ({one.name})" for one, value in zip(found.variants, each.values, strict=True))
+        # Where variants are named by the one thing that they differ in, the names say it all.
+        if not all(f"={value}" in one.name for one, value in zip(found.variants, each.values, strict=True)):
+            yield f"{each.about} {each.name}: {values}"
+
+
+def _deciding(found: Together) -> list[str]:
+    return found.primary.sentences if found.primary else ["The variants have no figure in common that could decide."]
+
+
+def _explored(found: Together) -> list[str]:
+    """What the other figures show; nothing of those that show nothing."""
+    return [
+        sentence
+        for each in found.answers
+        if not each.is_primary
+        for sentence, comparison in zip(each.sentences, each.comparisons, strict=True)
+        if comparison.verdict in {"higher", "lower"}
+    ]
+
+
+def _shown(found: Together) -> list[MetricAnswer]:
+    """The figures, but counts that are zero in every run."""
+    return [
+        each
+        for each in found.answers
+        if each.is_primary or each.metric.unit or any(one and one.most for one in each.variants)
+    ]
+
+
+def _table(found: Together) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    if len(found.variants) <= _MOST_COLUMNS:
+        table.add_column("Median (range)", overflow="fold")
+        for each in found.variants:
+            table.add_column(plain(_head(each)).replace(" (", "\n("), overflow="fold")
+        for answer in _shown(found):
+            style = "bold" if answer.is_primary else ""
+            table.add_row(*(Text(plain(cell), style=style) for cell in (_label(answer), *_cells(answer))))
+        return table
+    shown = sorted(_shown(found), key=lambda each: not each.is_primary)[:_MOST_COLUMNS]
+    table.add_column("Variant", overflow="fold")
+    for answer in shown:
+        table.add_column(plain(_label(answer)), overflow="fold")
+    for place, each in enumerate(found.variants):
+        table.add_row(plain(_head(each)), *(plain(_cells(answer)[place]) for answer in shown))
+    return table
+
+
+def _head(variant: Alike) -> str:
+    return f"{variant.name} ({len(variant.runs)} {'runs' if len(variant.runs) > 1 else 'run'})"
+
+
+def _label(answer: MetricAnswer) -> str:
+    unit = answer.metric.unit
+    return f"{answer.metric.label}, {unit}" if unit == "ms" else answer.metric.label
+
+
+def _cells(answer: MetricAnswer) -> list[str]:
+    """Of each variant, and how many of its runs are left out."""
+    return [_cell(each, answer.metric.unit, out) for each, out in zip(answer.variants, answer.left_out, strict=True)]
+
+
+def _cell(runs: OfRuns | None, unit: str, left_out: int) -> str:
+    rate = unit if unit != "ms" else ""
+    said = UNKNOWN if runs is None else f"{significant(runs.median)}{rate}"
+    if runs is not None and runs.count > 1:
+        said += f" ({significant(runs.least)} to {significant(runs.most)})"
+    return f"{said}, {left_out} left out" if left_out else said

@@ -1,0 +1,84 @@
+"""Runs that were measured alike are runs of one variant; what sets variants apart gives them their names."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streamgauge.domain.text.numbers import UNKNOWN
+from streamgauge.result import Result
+from streamgauge.scenario.comparing import settings_of
+
+_MOST_NAMED: Final = 3
+"""Variants that differ in more settings than this are named by their scenarios."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRun:
+    """A run to be compared."""
+
+    given: str
+    """What was given to name it: a run folder, or a folder of runs."""
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Runs of one variant, in the order of their creation."""
+
+    name: str
+    runs: tuple[Result, ...]
+
+
+def variants_of(runs: Sequence[GivenRun]) -> list[Alike]:
+    """The runs by their settings, in the order in which these came first.
+
+    If all have the same settings, as before and after an upgrade, the runs of each folder that was given are a variant.
+    """
+    by_settings = _by(runs, [_text(settings_of(run.result.run.scenario)) for run in runs])
+    if len(by_settings) == 1:
+        return [Alike(given, each) for given, each in _by(runs, [run.given for run in runs]).items()]
+    names = _names([settings_of(each[0].run.scenario) for each in by_settings.values()])
+    if len(set(names)) < len(names):
+        scenarios = [each[0].run.name for each in by_settings.values()]
+        names = (
+            scenarios if len(set(scenarios)) == len(scenarios) else [each[0].run.id for each in by_settings.values()]
+        )
+    return [Alike(name, each) for name, each in zip(names, by_settings.values(), strict=True)]
+
+
+def _by(runs: Sequence[GivenRun], keys: Sequence[str]) -> dict[str, tuple[Result, ...]]:
+    found: defaultdict[str, list[Result]] = defaultdict(list)
+    for key, run in zip(keys, runs, strict=True):
+        found[key].append(run.result)
+    return {key: tuple(sorted(each, key=lambda one: (one.run.created, one.run.id))) for key, each in found.items()}
+
+
+def _names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each by the values of the settings that differ; all the same where too many do."""
+    paths = differing(settings)
+    if not paths or len(paths) > _MOST_NAMED:
+        return [""] * len(settings)
+    return [", ".join(f"{_short(path, paths)}={shown(each.get(path))}" for path in paths) for each in settings]
+
+
+def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The paths whose values are not the same everywhere; a path that is missing has no value."""
+    paths = dict.fromkeys(path for each in settings for path in each)
+    return [path for path in paths if len({_text(each.get(path)) for each in settings}) > 1]
+
+
+def _short(path: str, paths: Sequence[str]) -> str:
+    """The last part of a path where it says which one is meant."""
+    last = path.rpartition(".")[2]
+    return last if sum(each.rpartition(".")[2] == last for each in paths) == 1 else path
+
+
+def shown(value: Any) -> str:
+    """A setting as scenarios have it."""
+    return UNKNOWN if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

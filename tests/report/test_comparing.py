@@ -1,0 +1,225 @@
+"""What runs say together: which are alike, in what they differ, and how that is shown."""
+
+import json
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from tests.report.conftest import changed, told
+
+from streamgauge.report.compare import Together, together
+from streamgauge.report.compare.pages import comparison_markdown, comparison_text
+from streamgauge.report.compare.variants import GivenRun
+from streamgauge.result.reading import result_of
+
+Make = Callable[..., GivenRun]
+P99 = "latency.end_to_end.response.p99_ms"
+NOISE = (1.0, 1.02, 0.99, 1.01, 0.98, 1.03)
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return told(changed(tmp_path_factory.mktemp("healthy") / "run"))
+
+
+@pytest.fixture
+def run(healthy: dict[str, Any]) -> Make:
+    """A maker of runs: `run(given, number, p99=…, settings={path: value}, trust=…, facts={…})`."""
+
+    def make(
+        given: str, number: int, *, p99: float = 10.0, settings: dict[str, Any] | None = None, **more: Any
+    ) -> GivenRun:
+        document = deepcopy(healthy)
+        document["run"] |= {"id": f"run-{given}-{number}", "created": f"2026-01-01T00:00:{number:02}Z"} | more.get(
+            "facts", {}
+        )
+        for path, value in (settings or {}).items():
+            part, *keys = document["run"]["scenario"], *path.split(".")
+            for key in keys[:-1]:
+                part = part.setdefault(key, {})
+            part[keys[-1]] = value
+        document["trust"][P99] |= {"value": p99, "low": p99, "high": p99, "trust": more.get("trust", "believed")}
+        return GivenRun(given, result_of(document))
+
+    return make
+
+
+def acks(run: Make, of: dict[str, Sequence[float]], **more: Any) -> list[GivenRun]:
+    """Runs of one folder that differ in one setting, with these p99."""
+    return [
+        run("runs", number, p99=p99, settings={"load.client": {"acks": value}}, **more)
+        for value, values in of.items()
+        for number, p99 in enumerate(values)
+    ]
+
+
+def slower(by: float = 1.0, count: int = 6) -> list[float]:
+    return [10 * by * noise for noise in NOISE[:count]]
+
+
+def names(found: Together) -> list[str]:
+    return [each.name for each in found.variants]
+
+
+def test_runs_of_the_same_settings_are_one_variant_and_its_name_says_which(run: Make) -> None:
+    found = together(acks(run, {"all": slower(), "1": slower(1.2, 5)}))
+    assert names(found) == ["acks=all", "acks=1"]
+    assert [len(each.runs) for each in found.variants] == [6, 5]
+    assert [run.run.id for run in found.variants[1].runs] == [f"run-runs-{number}" for number in range(5)]
+
+
+def test_what_says_nothing_of_a_load_makes_no_variant(run: Make) -> None:
+    words = {"about": "the same", "seed": 9, "topic.name": "another", "name": "b", "expect": {}}
+    found = together([run("a", 1), run("a", 2, settings=words)])
+    assert names(found) == ["a"]
+
+
+def test_of_the_same_settings_everywhere_the_folders_are_the_variants(run: Make) -> None:
+    """Before and after an upgrade; runs are in the order of their creation."""
+    found = together([run("after", 3), run("before", 2), run("before", 1)])
+    assert names(found) == ["after", "before"]
+    assert [each.run.id for each in found.variants[1].runs] == ["run-before-1", "run-before-2"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param([{"load.size": 1}, {"load.size": 2}], ["size=1", "size=2"], id="one setting"),
+        pytest.param(
+            [{"load.a.x": 1, "load.b.x": "p"}, {"load.a.x": 2, "load.b.x": "p"}, {"load.a.x": 1, "load.b.x": "q"}],
+            ["load.a.x=1, load.b.x=p", "load.a.x=2, load.b.x=p", "load.a.x=1, load.b.x=q"],
+            id="two whose last parts are the same",
+        ),
+        pytest.param([{"load.size": 1}, {}], ["size=1", "size=512"], id="the other has its own"),
+        pytest.param([{"load.new": None, "load.size": 1}, {}], ["size=1", "size=512"], id="none is none"),
+    ],
+)
+def test_names_are_as_short_as_they_can_be(run: Make, settings: list[dict[str, Any]], expected: list[str]) -> None:
+    assert names(together([run("a", number, settings=each) for number, each in enumerate(settings)])) == expected
+
+
+def test_where_too_much_differs_scenarios_or_runs_give_the_names(run: Make) -> None:
+    many = {f"load.{letter}": 1 for letter in "abcd"}
+    assert names(together([run("a", 1), run("a", 2, settings=many)])) == ["run-a-1", "run-a-2"]
+    other = run("a", 2, settings=many, facts={"name": "burst"})
+    assert names(together([run("a", 1), other])) == ["baseline", "burst"]
+
+
+def test_what_differs_beside_what_was_varied_is_told(run: Make) -> None:
+    versions = {"facts": {"versions": {"java": "21"}, "machine": {"cores": 4, "load_average_1m": 9.9}}}
+    found = together([*acks(run, {"all": slower()}), *acks(run, {"1": slower()}, **versions)])
+    assert next((each.about, each.name) for each in found.differences) == ("setting", "load.client.acks")
+    assert {"java", "cores"} <= {each.name for each in found.differences}
+    assert "load_average_1m" not in {each.name for each in found.differences}
+    assert found.warnings[0].startswith("These are not the same everywhere, and may have made the difference: machine ")
+    assert together(acks(run, {"all": slower(), "1": slower()})).warnings == ()
+
+
+def test_several_settings_at_once_answer_for_none(run: Make) -> None:
+    found = together([run("a", 1), run("a", 2, settings={"load.size": 1, "load.producers": 1})])
+    assert found.warnings == ("The variants differ in 2 settings. No figure tells which of them made a difference.",)
+
+
+def test_an_upgrade_alone_is_what_was_varied(run: Make, healthy: dict[str, Any]) -> None:
+    versions = healthy["run"]["versions"] | {"java": "21"}
+    found = together([run("before", 1), run("after", 2, facts={"versions": versions})])
+    assert found.warnings == ()
+    assert [(each.about, each.name, each.values[1]) for each in found.differences] == [("version", "java", "21")]
+
+
+def test_brokers_that_were_not_started_alike_are_told(run: Make, healthy: dict[str, Any]) -> None:
+    broker = healthy["run"]["broker"]
+    runs = [run("a", number, facts={"broker": broker | {"class_archive": bool(number)}}) for number in (0, 1)]
+    assert any("archive" in each for each in together([*runs, run("b", 3)]).warnings)
+
+
+def test_the_figure_that_decides_is_said_in_a_sentence(run: Make) -> None:
+    found = together(acks(run, {"1": slower(), "all": slower(1.3)}))
+    assert found.primary is not None
+    [said] = found.primary.sentences
+    assert said.startswith("acks=all is 1.2")
+    assert said.endswith(" times slower than acks=1 at end-to-end response p99")
+    [comparison] = found.primary.comparisons
+    assert (comparison.verdict, comparison.method, comparison.pairs) == ("higher", "rank sums", None)
+
+
+def test_another_figure_can_decide(run: Make) -> None:
+    found = together(acks(run, {"1": slower(), "all": slower(1.3)}), "throughput.acked_per_second")
+    assert found.primary is not None
+    assert found.answers[0].metric.label == "acked rate"
+    assert found.primary.comparisons[0].verdict == "not_shown"
+    found = together(acks(run, {"1": slower(), "all": slower()}), "latency.end_to_end.service.p50_ms")
+    assert found.answers[0].metric.path == found.answers[0].metric.label == "latency.end_to_end.service.p50_ms"
+
+
+def test_runs_that_are_not_believed_or_did_not_finish_take_no_part_and_are_counted(run: Make) -> None:
+    runs = acks(run, {"1": slower(), "all": slower(1.3)})
+    runs += acks(run, {"all": [99.0]}, trust="not_believed")
+    found = together([*runs, *acks(run, {"1": [99.0]}, facts={"ending": "interrupted"})])
+    assert found.primary is not None
+    assert found.primary.left_out == (1, 1)
+    assert [each and each.count for each in found.primary.variants] == [6, 6]
+    assert found.primary.comparisons[0].verdict == "higher"
+
+
+def test_a_page_has_what_decides_and_then_all_figures(run: Make) -> None:
+    found = together(acks(run, {"1": slower(), "all": slower(1.3)}))
+    text = comparison_text(found, colour=False, width=100)
+    lines = text.splitlines()
+    assert lines[0] == "2 variants, 12 runs; compared with acks=1"
+    assert lines[2] == found.primary.sentences[0] if found.primary else None
+    assert "end-to-end response p99, ms" in text
+    assert "9.80 to 10.3" in text.replace("(", "")
+    assert "undelivered" not in text
+    # Its name says it already.
+    assert "setting load.client.acks" not in text
+    assert max(map(len, lines)) <= 100
+
+
+def test_of_many_variants_each_has_a_line(run: Make) -> None:
+    text = comparison_text(together(acks(run, {each: slower() for each in "abcd"})), colour=False, width=100)
+    assert [line.split()[0] for line in text.splitlines() if line.startswith("acks=") and "runs)" in line] == [
+        "acks=a", "acks=b", "acks=c", "acks=d",
+    ]  # fmt: skip
+    assert text.count("no difference of end-to-end response p99 shown") == 3
+
+
+def test_what_other_figures_show_is_explored_and_says_so(run: Make) -> None:
+    runs = acks(run, {"1": slower(), "all": slower(1.3)})
+    found = together(runs, "latency.end_to_end.response.p50_ms")
+    text = comparison_text(found, colour=False, width=100)
+    assert "Explored, not declared: by chance alone, one figure in twenty would differ." in text
+    assert "times slower than acks=1 at end-to-end response p99" in text
+    assert "Explored" not in comparison_text(together(runs), colour=False)
+
+
+def test_names_from_outside_are_only_names(run: Make) -> None:
+    evil = "<b>|*x*\x1b[31m"
+    runs = [run("a", number, settings={"load.keys": value}) for number, value in enumerate((evil, "none"))]
+    markdown, text = comparison_markdown(together(runs)), comparison_text(together(runs), colour=False)
+    assert "\x1b" not in text
+    assert "\\<b>\\|\\*x\\*" in markdown
+    assert "<b>|" not in markdown
+
+
+def test_markdown_has_the_same_figures(run: Make) -> None:
+    found = together(acks(run, {"1": slower(), "all": slower(1.3)}))
+    lines = comparison_markdown(found).splitlines()
+    assert lines[0] == "**2 variants, 12 runs; compared with acks=1**"
+    assert found.primary is not None
+    assert f"- **{found.primary.sentences[0]}**" in lines
+    assert "| Median (range) | acks=1 (6 runs) | acks=all (6 runs) |" in lines
+    assert "| end-to-end response p99, ms | 10.1 (9.80 to 10.3) | 13.1 (12.7 to 13.4) |" in lines
+
+
+def test_a_document_has_all_of_it_and_is_json(run: Make) -> None:
+    found = together(acks(run, {"1": slower(), "all": slower(1.3)}))
+    document = json.loads(json.dumps(found.document(), allow_nan=False))
+    assert document["variants"][0] == {"name": "acks=1", "runs": [f"run-runs-{number}" for number in range(6)]}
+    [primary] = [each for each in document["metrics"] if each["is_primary"]]
+    assert primary["path"] == P99
+    assert primary["variants"][0]["median"] == pytest.approx(10.05)
+    assert primary["comparisons"][0]["verdict"] == "higher"
+    assert primary["comparisons"][0]["effect"]["is_ratio"]
+    assert primary["sentences"] == found.primary.sentences if found.primary else None
