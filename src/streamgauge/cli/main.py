@@ -468,6 +468,55 @@ def compare(
     compare_runs(runs, metric=metric, as_json=as_json, as_markdown=markdown, out=print_out)
 
 
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
+def check(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN",
+            help="Run folders, or folders of runs.",
+            show_default=False,
+            autocompletion=completion.run_folders,
+        ),
+    ],
+    baseline: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="RUN",
+            help="Compare with this run, folder of runs, or result.json. May be repeated.",
+            show_default=False,
+            autocompletion=completion.run_folders,
+        ),
+    ],
+    max_worse: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FIGURE=SHARE",
+            help="How much worse a figure may be, e.g. `p99=10%` or `received=2%`. May be repeated.",
+            show_default=False,
+        ),
+    ],
+    as_json: JsonOption = False,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write JUnit XML.", show_default=False, rich_help_panel=OUTPUT),
+    ] = None,
+) -> None:
+    """Check that runs are no worse than a baseline, within limits.
+
+    The 95 % interval of the ratio decides, so one noisy run closes no gate. In GitHub Actions, adds annotations and a
+    summary.
+
+    Example: `streamgauge check runs/now --baseline runs/before --max-worse p99=10%`
+
+    Exit codes: 0 all are within their limits; 2 bad input; 3 a figure is shown to be worse; 4 a figure cannot be
+    judged, for example because of too few runs.
+    """
+    from streamgauge.cli.results.check import check as check_runs
+
+    raise typer.Exit(check_runs(runs, baseline, max_worse, as_json=as_json, junit_file=junit, out=print_out))
+
+
 @app.command(cls=PlainCommand, rich_help_panel=KAFKA)
 def topics(
     bootstrap: Annotated[

@@ -21,7 +21,7 @@ def compare(
     """Compare the runs of these folders; raises BadInput where there are no two variants to compare."""
     if as_json and as_markdown:
         raise BadInput.single("--json", "cannot be combined with --markdown", "Use one of them")
-    runs = _runs(folders)
+    runs = given_runs(folders)
     _check_metric(metric, runs)
     found = together(runs, metric)
     if len(found.variants) < 2:
@@ -33,13 +33,19 @@ def compare(
         out(comparison_markdown(found) if as_markdown else comparison_text(found))
 
 
-def _runs(folders: Sequence[Path]) -> list[GivenRun]:
-    """The runs of each folder, or the run that it is. Those of a folder that were not analysed are passed over."""
+def given_runs(paths: Sequence[Path]) -> list[GivenRun]:
+    """The runs of each folder, or the run that it is, or a result.json that was kept.
+
+    Runs of a folder that were not analysed are passed over. Raises BadInput with all that cannot be used.
+    """
     found: list[GivenRun] = []
     faults: list[Fault] = []
-    for path in dict.fromkeys(folders):
+    for path in dict.fromkeys(paths):
         folder = RunFolder(path)
         try:
+            if path.is_file():
+                found.append(GivenRun(path.name, read_result(path)))
+                continue
             if folder.result.exists() or folder.facts.exists():
                 found.append(GivenRun(path.name, read_result(folder.result)))
                 continue

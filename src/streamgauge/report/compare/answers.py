@@ -111,18 +111,19 @@ def together(runs: Sequence[GivenRun], primary: str | None = None) -> Together:
         variants=tuple(variants),
         differences=tuple(found),
         warnings=tuple(warnings(variants, found)),
-        answers=tuple(_answer(variants, each, is_primary=each.path == decides) for each in metrics),
+        answers=tuple(answer(variants, each, is_primary=each.path == decides) for each in metrics),
     )
+
+
+def metric_at(path: str) -> ComparedMetric:
+    """The figure at a path of result.json; one that is not shown usually is called by its path."""
+    known = next((each for each in METRICS if each.path == path), None)
+    return known or ComparedMetric(path, path, "ms" if path.endswith("_ms") else "")
 
 
 def _metrics(variants: Sequence[Alike], primary: str | None) -> list[ComparedMetric]:
     """Those that a run of each variant has, and the one that decides in any case, first."""
-    known = {each.path: each for each in METRICS}
-    chosen = (
-        [known.get(primary) or ComparedMetric(primary, primary, "ms" if primary.endswith("_ms") else "")]
-        if primary
-        else []
-    )
+    chosen = [metric_at(primary)] if primary else []
     shared = [each for each in METRICS if all(any(_has(run, each.path) for run in one.runs) for one in variants)]
     return list(dict.fromkeys([*chosen, *shared]))
 
@@ -131,7 +132,8 @@ def _has(result: Result, path: str) -> bool:
     return path in result.trust
 
 
-def _answer(variants: Sequence[Alike], metric: ComparedMetric, *, is_primary: bool) -> MetricAnswer:
+def answer(variants: Sequence[Alike], metric: ComparedMetric, *, is_primary: bool) -> MetricAnswer:
+    """One figure of these variants; the first is what the others are compared with."""
     found = [_variant(each, metric.path) for each in variants]
     return MetricAnswer(
         metric=metric,

@@ -1,0 +1,61 @@
+"""Gates as build servers read them: JUnit XML, annotations of GitHub Actions, and Markdown for its summary."""
+
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from streamgauge.report.compare.gates import Gated, Gates
+from streamgauge.report.pages.markdown import escaped
+
+OUTCOMES: Final = {"within": "passed", "worse": "WORSE", "unknown": "not known"}
+_LEVELS: Final = {"worse": "error", "unknown": "warning"}
+
+
+def junit(found: Gates) -> str:
+    """One test case for each limit; what cannot be told is an error, and no failure."""
+    counts = [each.gate.outcome for each in found.gated]
+    suite = ET.Element(
+        "testsuite",
+        name="streamgauge check",
+        tests=str(len(counts)),
+        failures=str(counts.count("worse")),
+        errors=str(counts.count("unknown")),
+    )
+    for each in found.gated:
+        case = ET.SubElement(suite, "testcase", classname="streamgauge.check", name=_xml(each.limit.figure))
+        if each.gate.outcome != "within":
+            kind = "failure" if each.gate.outcome == "worse" else "error"
+            ET.SubElement(case, kind, message=_xml(each.sentence))
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _xml(text: str) -> str:
+    """Text without the signs that XML cannot have."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+def annotations(found: Gates) -> list[str]:
+    """Workflow commands of GitHub Actions for what is not within its limit."""
+    return [
+        f"::{_LEVELS[each.gate.outcome]} title=streamgauge check::{_command(each)}"
+        for each in found.gated
+        if each.gate.outcome in _LEVELS
+    ]
+
+
+def _command(each: Gated) -> str:
+    """A sentence in which nothing begins another command."""
+    return each.sentence.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def gates_markdown(found: Gates) -> str:
+    """The gates as Markdown; whatever is not a word of ours is escaped."""
+    lines = ["| limit | outcome | |", "| --- | --- | --- |"]
+    for each in found.gated:
+        cells = (each.limit.figure, OUTCOMES[each.gate.outcome], each.sentence)
+        lines.append(f"| {' | '.join(map(escaped, cells))} |")
+    lines += [
+        "",
+        *(f"- {escaped(f'{one.about} {one.name}')}: {escaped(', '.join(one.values))}" for one in found.differences),
+    ]
+    return "\n".join(lines).strip() + "\n"

@@ -1,0 +1,103 @@
+"""The command `check`: its exit codes, what it writes, and what it refuses before it looks at anything."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.conftest import Row, Tables, changed
+from typer.testing import CliRunner
+
+from streamgauge.cli.main import app
+from streamgauge.cli.results.check import check
+from streamgauge.domain.errors import BadInput
+from streamgauge.report.assemble.result import write_result
+
+P99 = "latency.end_to_end.response.p99_ms"
+Made = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    def nothing(_facts: Row, _tables: Tables) -> None:
+        """A healthy run."""
+
+    folder = changed(tmp_path_factory.mktemp("template") / "run", nothing)
+    return dict(write_result(folder).document())
+
+
+@pytest.fixture
+def made(tmp_path: Path, template: dict[str, Any]) -> Made:
+    """A maker of folders with so many runs, whose p99 is about so many times 10 ms: `made("now", 5, 1.2)`."""
+
+    def make(name: str, count: int, by: float = 1.0) -> Path:
+        for number in range(count):
+            value = 10 * by * (1 + 0.01 * number)
+            trust = template["trust"] | {P99: template["trust"][P99] | {"value": value, "low": value, "high": value}}
+            run = tmp_path / name / str(number)
+            run.mkdir(parents=True)
+            (run / "result.json").write_text(json.dumps(template | {"trust": trust}), encoding="utf-8")
+        return tmp_path / name
+
+    return make
+
+
+def ran(*arguments: str | Path) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["check", *map(str, arguments)], catch_exceptions=False)
+    return result.exit_code, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("count", "by", "code", "outcome"),
+    [(5, 1.0, 0, "passed"), (5, 1.5, 3, "WORSE"), (1, 1.5, 4, "not known")],
+)
+def test_the_exit_code_says_what_was_shown(made: Made, count: int, by: float, code: int, outcome: str) -> None:
+    found, text = ran(made("now", count, by), "--baseline", made("before", 5), "--max-worse", "p99=10%")
+    assert (found, text.startswith(outcome)) == (code, True)
+
+
+def test_a_kept_result_is_a_baseline(made: Made) -> None:
+    """One run beside one run is not enough, and says what would be."""
+    before = made("before", 1) / "0" / "result.json"
+    found, text = ran(made("now", 1), "--baseline", before, "--max-worse", "p99=10%", "--json")
+    [limit] = json.loads(text)["limits"]
+    assert (found, limit["outcome"], limit["runs_wanted"]) == (4, "unknown", 5)
+
+
+def test_several_baselines_are_one(made: Made) -> None:
+    before = made("before", 3), made("earlier", 2)
+    code, _ = ran(made("now", 5), "--baseline", before[0], "--baseline", before[1], "--max-worse", "p99=10%")
+    assert code == 0
+
+
+def test_junit_is_written(made: Made, tmp_path: Path) -> None:
+    file = tmp_path / "report.xml"
+    arguments: list[str | Path] = [made("now", 5), "--baseline", made("before", 5), "--max-worse", "p99=10%", "--junit"]
+    assert ran(*arguments, file)[0] == 0
+    assert file.read_text(encoding="utf-8").startswith("<?xml version='1.0' encoding='utf-8'?>\n<testsuite ")
+    with pytest.raises(BadInput, match=r"--junit: .* cannot be written"):
+        ran(*arguments, tmp_path / "missing" / "report.xml")
+
+
+def test_in_github_actions_it_annotates_and_adds_to_the_summary(made: Made, tmp_path: Path) -> None:
+    summary, said = tmp_path / "summary.md", list[str]()
+    summary.write_text("before\n", encoding="utf-8")
+    environment = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    runs, before = [made("now", 5, 1.5)], [made("before", 5)]
+    code = check(runs, before, ["p99=10%"], as_json=False, junit_file=None, out=said.append, environment=environment)
+    assert code == 3
+    assert said[-1].startswith("::error title=streamgauge check::")
+    assert summary.read_text(encoding="utf-8").startswith("before\n| limit | outcome | |\n")
+
+
+def test_all_that_is_wrong_with_limits_is_said_at_once(made: Made) -> None:
+    arguments: list[str | Path] = [made("now", 1), "--baseline", made("before", 1)]
+    with pytest.raises(BadInput) as caught:
+        ran(*arguments, "--max-worse", "p99", "--max-worse", "p50=x")
+    assert [fault.where for fault in caught.value.faults] == ["--max-worse"] * 2
+    with pytest.raises(BadInput) as caught:
+        ran(*arguments, "--max-worse", "p98=1%", "--max-worse", "p99=1%", "--max-worse", "lag=1%")
+    assert [str(fault).split(". ")[0] for fault in caught.value.faults] == [
+        "--max-worse: p98: no run has this figure", "--max-worse: lag: no run has this figure",
+    ]  # fmt: skip

@@ -1,0 +1,69 @@
+"""Whether something got worse than it may."""
+
+from typing import Any
+
+import pytest
+
+from streamgauge.statistics.comparison import Comparison, Effect
+from streamgauge.statistics.gate import Gate, gate
+
+
+def comparison(effect: Effect | None, **more: Any) -> Comparison:
+    given: dict[str, Any] = {"one": "a", "other": "b", "runs": (5, 5), "pairs": None, "verdict": "higher"}
+    return Comparison(**given | {"effect": effect} | more)
+
+
+def ratio(estimate: float, low: float | None, high: float | None) -> Effect:
+    return Effect(estimate, low, high, is_ratio=True)
+
+
+@pytest.mark.parametrize(
+    ("effect", "more_is_better", "outcome", "worse"),
+    [
+        pytest.param(ratio(1.2, 1.11, 1.3), False, "worse", (0.11, 0.3), id="all of it is beyond"),
+        pytest.param(ratio(1.05, 1.01, 1.1), False, "within", (0.01, 0.1), id="it is slower, and may be"),
+        pytest.param(ratio(0.7, 0.6, 0.8), False, "within", (-0.4, -0.2), id="it is faster"),
+        pytest.param(ratio(1.1, 1.05, 1.2), False, "unknown", (0.05, 0.2), id="the limit lies within"),
+        pytest.param(ratio(0.7, 0.5, 0.8), True, "worse", (0.25, 1.0), id="a rate that fell"),
+        pytest.param(ratio(1.2, 1.25, 2.0), True, "within", (-0.5, -0.2), id="a rate that rose"),
+    ],
+)
+def test_the_interval_decides(effect: Effect, more_is_better: bool, outcome: str, worse: tuple[float, float]) -> None:
+    found = gate(comparison(effect), 0.1, 0.05, more_is_better=more_is_better)
+    assert found.outcome == outcome
+    assert found.worse == pytest.approx(worse)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (
+            comparison(ratio(2, None, None), runs=(1, 1), verdict="no_verdict", rounds_missing=4, because=("too few",)),
+            Gate("unknown", None, 5, ("too few",)),
+        ),
+        (
+            comparison(None, runs=(0, 3), verdict="no_verdict", because=("none",)),
+            Gate("unknown", None, None, ("none",)),
+        ),
+        (
+            comparison(Effect(3, 1, 5, is_ratio=False)),
+            Gate("unknown", None, None, ("a run has a value of 0, so there is no ratio",)),
+        ),
+        (comparison(ratio(2, None, None)), Gate("unknown", None, None, ("so few runs have no interval",))),
+    ],
+    ids=["too few runs", "none", "a value of zero", "no interval"],
+)
+def test_what_cannot_be_told_says_why_and_what_it_takes(found: Comparison, expected: Gate) -> None:
+    assert gate(found, 0.1, 0.05) == expected
+
+
+@pytest.mark.parametrize(
+    ("estimate", "deviation", "runs"),
+    [(1.0, 0.05, 10), (1.0, 0.01, 5), (1.09, 0.05, None), (1.1, 0.05, None), (1.0, None, None)],
+)
+def test_where_the_limit_lies_within_it_is_told_how_many_runs_would_tell(
+    estimate: float, deviation: float | None, runs: int | None
+) -> None:
+    """As many as find the distance between what was seen and the limit."""
+    found = gate(comparison(ratio(estimate, 0.9, 1.3)), 0.1, deviation)
+    assert (found.outcome, found.runs_wanted) == ("unknown", runs)
