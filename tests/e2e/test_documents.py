@@ -76,6 +76,8 @@ def reader(broker: EmbeddedBroker, warm_spark: None, tmp_path: Path, monkeypatch
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "client.properties").write_text(f"bootstrap.servers={broker.bootstrap}\nsocket.keepalive.enable=true\n")
     shutil.copytree(AN_OLDER_RUN, tmp_path / A_RUN)
+    for folder in ("before", "after", "now"):
+        shutil.copytree(AN_OLDER_RUN, tmp_path / "runs" / folder / "1")
     return tmp_path
 
 
@@ -96,7 +98,7 @@ def test_every_call_that_is_shown_can_be_carried_out(
         latest = max(path.name for path in (reader / "runs").glob("*-baseline"))
         done = carried_out([word.replace(A_RUN, f"runs/{latest}") for word in words], call)
         # An expectation may be broken, and so short a run may be no measurement.
-        assert done.code in ({0, 3, 4} if words[0] in {"run", "analyse"} else {0}), (line, done.err)
+        assert done.code in ({0, 3, 4} if words[0] in {"run", "analyse", "check"} else {0}), (line, done.err)
         assert "Traceback" not in done.err, line
         assert done.out.strip(), line
         if file:

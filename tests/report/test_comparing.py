@@ -163,6 +163,19 @@ def test_runs_that_are_not_believed_or_did_not_finish_take_no_part_and_are_count
     assert found.primary.comparisons[0].verdict == "higher"
 
 
+def test_runs_of_an_older_version_are_compared_by_their_values_and_said_to_be(run: Make) -> None:
+    runs = acks(run, {"1": slower(), "all": slower()})
+    old = [GivenRun(each.given, each.result.model_copy(update={"trust": {}})) for each in runs]
+    found = together(old)
+    assert found.warnings == (
+        "12 of the runs have figures without intervals: an older version analysed them. Analyse them again.",
+    )
+    assert found.primary is not None
+    assert found.primary.metric.path == P99
+    assert [each and each.count for each in found.primary.variants] == [6, 6]
+    assert together(old, "latency.no.such_ms").answers[0].variants == (None, None)
+
+
 def test_a_page_has_what_decides_and_then_all_figures(run: Make) -> None:
     found = together(acks(run, {"1": slower(), "all": slower(1.3)}))
     text = comparison_text(found, colour=False, width=100)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from streamgauge.cli.results.compare import given_runs
 from streamgauge.domain.errors import BadInput, BadValue, Fault
+from streamgauge.report.compare.answers import figure_of
 from streamgauge.report.compare.ci import OUTCOMES, annotations, gates_markdown, junit
 from streamgauge.report.compare.gates import Gates, WorseLimit, gates, parse_limit
 from streamgauge.report.pages.page import plain
@@ -62,7 +63,7 @@ def _limits(texts: Sequence[str]) -> list[WorseLimit]:
 
 def _check_figures(limits: Sequence[WorseLimit], runs: Sequence[Result]) -> None:
     """Refuse figures that no run has: a gate that looks at nothing would never close."""
-    unknown = [each for each in limits if not any(each.path(runs) in run.trust for run in runs)]
+    unknown = [each for each in limits if not any(figure_of(run, each.path(runs)) is not None for run in runs)]
     if unknown:
         mend = "Use p50, p99, p99.9, max, sent, acked, received, or the path of a number in result.json"
         raise BadInput(

@@ -8,7 +8,7 @@ from streamgauge.cli.results.runs import run_folders
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.compare import together
-from streamgauge.report.compare.answers import METRICS
+from streamgauge.report.compare.answers import METRICS, figure_of
 from streamgauge.report.compare.pages import comparison_markdown, comparison_text
 from streamgauge.report.compare.variants import GivenRun
 from streamgauge.report.pages.page import plain
@@ -61,7 +61,7 @@ def given_runs(paths: Sequence[Path]) -> list[GivenRun]:
 
 
 def _check_metric(metric: str | None, runs: Sequence[GivenRun]) -> None:
-    if metric is None or any(metric in run.result.trust for run in runs):
+    if metric is None or any(figure_of(run.result, metric) is not None for run in runs):
         return
     mend = f"Use a number of result.json, as in: --metric {METRICS[2].path}"
     raise BadInput.single(f"--metric {plain(metric)}", "no run has this figure", mend)

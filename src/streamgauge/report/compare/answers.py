@@ -7,6 +7,7 @@ from typing import Any, Final
 from streamgauge.report.compare.differences import Difference, differences, warnings
 from streamgauge.report.compare.variants import Alike, GivenRun, variants_of
 from streamgauge.result import Result
+from streamgauge.result.model.trust import FigureTrust
 from streamgauge.statistics.comparison import Comparison, RunFigure, Variant, compared
 from streamgauge.statistics.summary import OfRuns, summary
 from streamgauge.statistics.words import sentence
@@ -124,12 +125,22 @@ def metric_at(path: str) -> ComparedMetric:
 def _metrics(variants: Sequence[Alike], primary: str | None) -> list[ComparedMetric]:
     """Those that a run of each variant has, and the one that decides in any case, first."""
     chosen = [metric_at(primary)] if primary else []
-    shared = [each for each in METRICS if all(any(_has(run, each.path) for run in one.runs) for one in variants)]
+    shared = [
+        each
+        for each in METRICS
+        if all(any(figure_of(run, each.path) is not None for run in one.runs) for one in variants)
+    ]
     return list(dict.fromkeys([*chosen, *shared]))
 
 
-def _has(result: Result, path: str) -> bool:
-    return path in result.trust
+def figure_of(result: Result, path: str) -> FigureTrust | float | None:
+    """The figure at a path, with its trust; the number alone where an older version analysed the run."""
+    if result.trust:
+        return result.trust.get(path)
+    found: Any = result
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return float(found) if isinstance(found, int | float) else None
 
 
 def answer(variants: Sequence[Alike], metric: ComparedMetric, *, is_primary: bool) -> MetricAnswer:
@@ -149,9 +160,13 @@ def _variant(alike: Alike, path: str) -> Variant:
     figures: dict[int, RunFigure] = {}
     left_out = 0
     for place, run in enumerate(alike.runs):
-        trust = run.trust.get(path)
-        if run.run.ending != "finished" or (trust is not None and trust.trust == "not_believed"):
+        found = figure_of(run, path)
+        if found is None:
+            continue
+        if run.run.ending != "finished" or (isinstance(found, FigureTrust) and found.trust == "not_believed"):
             left_out += 1
-        elif trust is not None:
-            figures[place] = RunFigure(trust.value, trust.low, trust.high)
+        elif isinstance(found, FigureTrust):
+            figures[place] = RunFigure(found.value, found.low, found.high)
+        else:
+            figures[place] = RunFigure(found)
     return Variant(alike.name, figures, left_out)

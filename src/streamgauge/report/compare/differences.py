@@ -55,6 +55,8 @@ def warnings(variants: Sequence[Alike], found: Sequence[Difference]) -> Iterator
     if others and (settings or len(others) > 1):
         named = listed([f"{each.about} {each.name}" for each in others])
         yield f"These are not the same everywhere, and may have made the difference: {named}."
+    if old := sum(not run.trust for variant in variants for run in variant.runs):
+        yield f"{old} of the runs have figures without intervals: an older version analysed them. Analyse them again."
     archives = {run.run.id: run.run.broker.class_archive for variant in variants for run in variant.runs}
     if warning := archives_differ(archives):
         yield warning

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.numbers import percent
-from streamgauge.report.compare.answers import ComparedMetric, MetricAnswer, answer, metric_at
+from streamgauge.report.compare.answers import ComparedMetric, MetricAnswer, answer, figure_of, metric_at
 from streamgauge.report.compare.differences import Difference, differences
 from streamgauge.report.compare.variants import Alike
 from streamgauge.result import Result
@@ -36,7 +36,7 @@ class WorseLimit:
         if not _PERCENTILE.fullmatch(self.figure):
             return self.figure
         paths = [f"{each}.{self.figure.replace('.', '_')}_ms" for each in _RESPONSES]
-        return next((path for path in paths if any(path in run.trust for run in runs)), paths[0])
+        return next((path for path in paths if any(figure_of(run, path) is not None for run in runs)), paths[0])
 
 
 def parse_limit(text: str) -> WorseLimit:
