@@ -88,7 +88,7 @@ def test_in_github_actions_it_annotates_and_adds_to_the_summary(made: Made, tmp_
     code = check(runs, before, ["p99=10%"], as_json=False, junit_file=None, out=said.append, environment=environment)
     assert code == 3
     assert said[-1].startswith("::error title=streamgauge check::")
-    assert summary.read_text(encoding="utf-8").startswith("before\n| limit | outcome | |\n")
+    assert summary.read_text(encoding="utf-8").startswith("before\n| limit | outcome |  |\n")
 
 
 def test_all_that_is_wrong_with_limits_is_said_at_once(made: Made) -> None:

@@ -14,8 +14,8 @@ from streamgauge.statistics.comparison import (
     RunOrder,
     Variant,
     compared,
-    rounds_wanted,
 )
+from streamgauge.statistics.power import runs_for
 
 BASE = (10.0, 10.4, 9.8, 10.1, 9.9, 10.2, 10.3)
 """Runs of one variant; noise of each round is that of its neighbour, too."""
@@ -188,8 +188,7 @@ def test_a_verdict_that_hangs_on_intervals_of_runs_says_so() -> None:
 
 
 def test_rounds_are_asked_for_by_how_much_runs_deviate() -> None:
-    found = one(BASE[:5], scaled(1.0))
-    assert [rounds_wanted(found, deviation, 1.2) for deviation in (0.05, 0.1, 0.15, 2.0)] == [5, 10, 20, None]
+    assert [runs_for(1.2, deviation) for deviation in (0.05, 0.1, 0.15, 2.0)] == [5, 10, 20, None]
 
 
 def _experiments(count: int, rounds: int, deviation: float, ratio: float, seed: int) -> list[Comparison]:

@@ -27,6 +27,7 @@ from streamgauge.cli.options import (
     PlainGroup,
     QuietOption,
     RunArgument,
+    RunsArgument,
     ScenarioCommand,
     SetOption,
     SizeOption,
@@ -434,15 +435,7 @@ def runs(
 
 @app.command(cls=PlainCommand, rich_help_panel=RESULTS)
 def compare(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN",
-            help="Run folders, or folders of runs.",
-            show_default=False,
-            autocompletion=completion.run_folders,
-        ),
-    ],
+    runs: RunsArgument,
     metric: Annotated[
         str | None,
         typer.Option(
@@ -470,15 +463,7 @@ def compare(
 
 @app.command(cls=PlainCommand, rich_help_panel=RESULTS)
 def check(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN",
-            help="Run folders, or folders of runs.",
-            show_default=False,
-            autocompletion=completion.run_folders,
-        ),
-    ],
+    runs: RunsArgument,
     baseline: Annotated[
         list[Path],
         typer.Option(

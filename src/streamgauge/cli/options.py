@@ -24,6 +24,15 @@ HELP: Final = "Help"
 RunArgument = Annotated[
     Path, typer.Argument(metavar="RUN", help="Run folder.", show_default=False, autocompletion=completion.run_folders)
 ]
+RunsArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN",
+        help="Run folders, or folders of runs.",
+        show_default=False,
+        autocompletion=completion.run_folders,
+    ),
+]
 KindArgument = Annotated[
     str,
     typer.Argument(

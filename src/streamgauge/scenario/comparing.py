@@ -24,12 +24,12 @@ def apart(scenario: Mapping[str, Any], setting: str) -> tuple[str, str]:
     client = load.get("client", {})
     rest = {**_nameless(scenario), "load": {**_without(load, keys), "client": _without(client, keys)}}
     given = {**load, **client}
-    return _text(rest), json.dumps([given.get(key) for key in keys])
+    return as_text(rest), json.dumps([given.get(key) for key in keys])
 
 
 def apart_from_policy(scenario: Mapping[str, Any]) -> tuple[str, str]:
     """A scenario without what holds producers back and how that is looked at, and its policy, as comparable text."""
-    return _text(_without(_nameless(scenario), _POLICY)), _text(scenario.get("backpressure"))
+    return as_text(_without(_nameless(scenario), _POLICY)), as_text(scenario.get("backpressure"))
 
 
 def settings_of(scenario: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,5 +54,6 @@ def _without(part: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key not in keys}
 
 
-def _text(part: object) -> str:
+def as_text(part: object) -> str:
+    """A part of a scenario as text: the same for what is the same, in whatever order it was written."""
     return json.dumps(part, sort_keys=True)

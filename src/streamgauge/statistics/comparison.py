@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from streamgauge.domain.latency.buckets import Floats
 from streamgauge.statistics import limits
 from streamgauge.statistics.family import holm
-from streamgauge.statistics.power import rounds_for, smallest_shift
+from streamgauge.statistics.null import least_rank_sum_p, least_signed_rank_p
+from streamgauge.statistics.power import smallest_shift
 from streamgauge.statistics.shift import Shift, has_outliers, paired_t, rank_sum, sign_flip_p, signed_rank
 
 Shown = Literal["higher", "lower", "not_shown", "no_verdict"]
@@ -87,10 +88,7 @@ class _Sample:
     others: Floats
     is_ratio: bool
     is_paired: bool
-    shift: Shift = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", _tested(self))
+    shift: Shift
 
     @property
     def differences(self) -> Floats:
@@ -112,17 +110,8 @@ def compared(pairs: Sequence[tuple[Variant, Variant]], order: RunOrder) -> list[
     return found
 
 
-def rounds_wanted(comparison: Comparison, deviation: float, ratio: float) -> int | None:
-    """How many rounds find a ratio in 95 of 100 experiments, from the deviation of one run on logarithms.
-
-    None where more than anybody should be asked for would be needed.
-    """
-    pairs = deviation * math.sqrt(2) if comparison.pairs is not None else deviation
-    return rounds_for(math.log(ratio), pairs)
-
-
 def _compared(one: Variant, other: Variant, order: RunOrder, family: int) -> Comparison:
-    rounds = sorted(one.runs.keys() & other.runs.keys()) if order == "interleaved" else None
+    rounds = _rounds(one, other, order)
     counts = (len(one.runs), len(other.runs))
     bare = Comparison(one.name, other.name, counts, None if rounds is None else len(rounds), "no_verdict")
     fewest = min(counts) if rounds is None else len(rounds)
@@ -142,6 +131,11 @@ def _compared(one: Variant, other: Variant, order: RunOrder, family: int) -> Com
         flip_p=_flip_p(sample),
         could_show=_could_show(sample),
     )
+
+
+def _rounds(one: Variant, other: Variant, order: RunOrder) -> list[int] | None:
+    """The rounds that have both; None where runs are not paired."""
+    return sorted(one.runs.keys() & other.runs.keys()) if order == "interleaved" else None
 
 
 def _unfit(variant: Variant) -> Iterable[str]:
@@ -167,10 +161,10 @@ def _missing(sample: _Sample, fewest: int, family: int) -> int:
     needed = limits.FEWEST_RUNS
     if sample.is_paired and sample.shift.method == "signed ranks" and fewest > 1:
         needed = limits.FEWEST_RANKED
-        while 2.0 ** (1 - needed) * family > limits.LEVEL:
+        while least_signed_rank_p(needed) * family > limits.LEVEL:
             needed += 1
     elif not sample.is_paired:
-        while 2 / math.comb(2 * needed, needed) * family > limits.LEVEL:
+        while least_rank_sum_p(needed, needed) * family > limits.LEVEL:
             needed += 1
     return max(0, needed - fewest)
 
@@ -185,7 +179,8 @@ def _sample(one: Variant, other: Variant, rounds: Sequence[int] | None, ends: tu
     is_ratio = bool((ones > 0).all() and (others > 0).all())
     if is_ratio:
         ones, others = np.log(ones), np.log(others)
-    return _Sample(ones, others, is_ratio, rounds is not None)
+    is_paired = rounds is not None
+    return _Sample(ones, others, is_ratio, is_paired, _tested(ones, others, is_paired=is_paired))
 
 
 def _end(value: RunFigure, name: str) -> float:
@@ -193,11 +188,11 @@ def _end(value: RunFigure, name: str) -> float:
     return value.value if end is None else end
 
 
-def _tested(sample: _Sample) -> Shift:
+def _tested(ones: Floats, others: Floats, *, is_paired: bool) -> Shift:
     """The test that decides: t of pairs; ranks where runs are not paired, or one of them is far from the others."""
-    if not sample.is_paired:
-        return rank_sum(sample.ones, sample.others)
-    differences = sample.differences
+    if not is_paired:
+        return rank_sum(ones, others)
+    differences = others - ones
     varies = len(differences) > 1 and bool(np.ptp(differences) > 1e-12)
     return paired_t(differences) if varies and not has_outliers(differences) else signed_rank(differences)
 
@@ -249,7 +244,7 @@ def _turns(one: Variant, other: Variant, order: RunOrder, verdict: Shown) -> boo
     """Whether the verdict would be another one with the ends of intervals that lie farthest apart, either way."""
     if all(each.low is None and each.high is None for variant in (one, other) for each in variant.runs.values()):
         return False
-    rounds = sorted(one.runs.keys() & other.runs.keys()) if order == "interleaved" else None
+    rounds = _rounds(one, other, order)
     for ends in (("low", "high"), ("high", "low")):
         sample = _sample(one, other, rounds, ends)
         if _verdict(_effect(sample), sample.shift.p) != verdict:

@@ -1,11 +1,10 @@
 """Whether something got worse than it may: shown, shown to be within its limit, or not to be told."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 from streamgauge.statistics.comparison import Comparison
-from streamgauge.statistics.power import rounds_for
+from streamgauge.statistics.power import runs_for
 
 Passed = Literal["within", "worse", "unknown"]
 
@@ -45,11 +44,6 @@ def gate(found: Comparison, most_worse: float, deviation: float | None, *, more_
     if worse[1] <= limit:
         return Gate("within", shares)
     estimate = 1 / found.effect.estimate if more_is_better else found.effect.estimate
-    return Gate("unknown", shares, _wanted(math.log(limit / estimate), deviation), ("the interval contains the limit",))
-
-
-def _wanted(distance: float, deviation: float | None) -> int | None:
-    """Runs of each whose interval reaches no farther than this, by t."""
-    if deviation is None or not distance:
-        return None
-    return rounds_for(distance, deviation * math.sqrt(2))
+    # As many as find the distance between what was seen and the limit.
+    wanted = None if deviation is None or estimate == limit else runs_for(limit / estimate, deviation)
+    return Gate("unknown", shares, wanted, ("the interval contains the limit",))

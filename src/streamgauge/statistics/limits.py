@@ -9,7 +9,7 @@ CONFIDENCE: Final = 1 - LEVEL
 FEWEST_RUNS: Final = 5
 """With fewer runs of a variant there are figures, and no verdict: nobody knows how far runs differ."""
 FEWEST_RANKED: Final = 6
-"""The same for ranks and signs of pairs, which cannot reach the level with fewer; for the interval of a median, too."""
+"""The same for ranks and signs of pairs, which cannot reach the level with fewer."""
 BOOTSTRAP_FROM: Final = 20
 """With fewer runs a bootstrap interval is too narrow."""
 LEFT_OUT_SHARE: Final = 0.2

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from streamgauge.domain.latency.buckets import Floats
+from streamgauge.statistics import limits
 
 
 def rank_sums(ones: int, others: int) -> Floats:
@@ -37,6 +38,25 @@ def signed_rank_sums(pairs: int) -> Floats:
         factor[0] = factor[-1] = 0.5
         counts = np.convolve(counts, factor)
     return counts
+
+
+def least_rank_sum_p(ones: int, others: int) -> float:
+    """The smallest two-sided p-value that so many runs of two variants can have: if none overlap."""
+    return min(1.0, 2 / math.comb(ones + others, ones))
+
+
+def least_signed_rank_p(pairs: int) -> float:
+    """The smallest two-sided p-value that so many pairs can have: if all have the same sign."""
+    return 2.0 ** (1 - pairs)
+
+
+def between(ordered: Floats, probabilities: Floats) -> tuple[float, float] | None:
+    """The interval of a rank test: without so many of the values on either side as have ranks that are too rare.
+
+    None where none may be left out.
+    """
+    outside = cut(probabilities, limits.LEVEL)
+    return None if outside is None else (float(ordered[outside - 1]), float(ordered[len(ordered) - outside]))
 
 
 def cut(probabilities: Floats, level: float) -> int | None:

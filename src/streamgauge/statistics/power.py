@@ -31,6 +31,14 @@ def rounds_for(shift: float, deviation: float, power: float = limits.PLANNED_POW
     return next((each for each in wanted if smallest_shift(deviation, each, power=power) <= abs(shift)), None)
 
 
+def runs_for(ratio: float, deviation: float) -> int | None:
+    """How many runs of each of two variants find a ratio, from the deviation of one run on logarithms.
+
+    None where more would be needed than anybody should be asked for.
+    """
+    return rounds_for(math.log(ratio), deviation * math.sqrt(2))
+
+
 def _noncentrality(freedom: int, power: float) -> float:
     """The noncentrality at which t is above its critical value with this power.
 

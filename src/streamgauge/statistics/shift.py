@@ -12,7 +12,7 @@ from scipy import stats
 
 from streamgauge.domain.latency.buckets import Floats
 from streamgauge.statistics import limits
-from streamgauge.statistics.null import cut, rank_sums, signed_rank_sums
+from streamgauge.statistics.null import between, rank_sums, signed_rank_sums
 
 _SEED: Final = 1
 """Of arrangements that are drawn: the same runs get the same answer."""
@@ -29,8 +29,6 @@ class Shift:
     high: float | None
     p: float
     """Two-sided."""
-    least_p: float
-    """The smallest that so many runs can have; 0 where there is no such limit."""
 
 
 def paired_t(differences: Floats) -> Shift:
@@ -39,12 +37,7 @@ def paired_t(differences: Floats) -> Shift:
     mean, error = float(differences.mean()), float(differences.std(ddof=1)) / math.sqrt(count)
     half = float(stats.t.ppf(1 - limits.LEVEL / 2, count - 1)) * error
     p = float(2 * stats.t.sf(abs(mean) / error, count - 1))
-    return Shift("paired t", mean, mean - half, mean + half, p, 0.0)
-
-
-def sign_flip_p(differences: Floats) -> float:
-    """How often the mean of pairs is as far from 0 if each difference might as well have the other sign (Fisher)."""
-    return _flipped(differences)
+    return Shift("paired t", mean, mean - half, mean + half, p)
 
 
 def signed_rank(differences: Floats) -> Shift:
@@ -53,22 +46,21 @@ def signed_rank(differences: Floats) -> Shift:
     Ties share their ranks, and differences of 0 count for neither side.
     """
     count = len(differences)
-    ranks = np.where(differences == 0, 0.0, stats.rankdata(np.abs(differences))) * np.sign(differences)
+    ranks = stats.rankdata(np.abs(differences)) * np.sign(differences)
     upper = np.triu_indices(count)
     averages = np.sort(((differences[:, None] + differences[None, :]) / 2)[upper])
-    low, high = _between(averages, cut(signed_rank_sums(count), limits.LEVEL))
-    return Shift("signed ranks", float(np.median(averages)), low, high, _flipped(ranks), 2.0 ** (1 - count))
+    low, high = between(averages, signed_rank_sums(count)) or (None, None)
+    return Shift("signed ranks", float(np.median(averages)), low, high, sign_flip_p(ranks))
 
 
 def rank_sum(ones: Floats, others: Floats) -> Shift:
     """Mann-Whitney's test, and the median of all differences (Hodges and Lehmann, 1963) between two variants."""
     together = np.concatenate([ones, others])
     has_ties = len(np.unique(together)) < len(together)
-    arrangements = math.comb(len(together), len(ones))
     differences = np.sort((others[None, :] - ones[:, None]).ravel())
-    low, high = _between(differences, cut(rank_sums(len(ones), len(others)), limits.LEVEL))
+    low, high = between(differences, rank_sums(len(ones), len(others))) or (None, None)
     p = _rearranged(ones, others) if has_ties else float(stats.mannwhitneyu(ones, others, method="exact").pvalue)
-    return Shift("rank sums", float(np.median(differences)), low, high, p, min(1.0, 2 / arrangements))
+    return Shift("rank sums", float(np.median(differences)), low, high, p)
 
 
 def has_outliers(values: Floats) -> bool:
@@ -82,18 +74,12 @@ def has_outliers(values: Floats) -> bool:
     return bool(np.abs(values - values.mean()).max() > critical * deviation)
 
 
-def _between(ordered: Floats, outside: int | None) -> tuple[float | None, float | None]:
-    """The interval that leaves out so many values on either side; none if none may be left out."""
-    if outside is None:
-        return None, None
-    return float(ordered[outside - 1]), float(ordered[len(ordered) - outside])
-
-
-def _flipped(values: Floats) -> float:
-    if len(values) < 2:
+def sign_flip_p(differences: Floats) -> float:
+    """How often the mean of pairs is as far from 0 if each difference might as well have the other sign (Fisher)."""
+    if len(differences) < 2:
         return 1.0
     found = stats.permutation_test(
-        (values,),
+        (differences,),
         lambda sample, axis: np.mean(sample, axis=axis),
         permutation_type="samples",
         vectorized=True,

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from streamgauge.domain.latency.buckets import Floats
 from streamgauge.statistics import limits
-from streamgauge.statistics.null import cut
+from streamgauge.statistics.null import between
 
 Interval = tuple[float, float]
 
@@ -62,16 +63,12 @@ def _mean_interval(mean: float, deviation: float, count: int) -> Interval:
     return mean - half, mean + half
 
 
-def _median_interval(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Interval | None:
+def _median_interval(ordered: Floats) -> Interval | None:
     """The values at two ranks: the median lies outside if too few of the runs lie on one side of it (sign test)."""
-    count = len(ordered)
-    outside = cut(stats.binom.pmf(np.arange(count + 1), count, 0.5), limits.LEVEL)
-    if count < limits.FEWEST_RANKED or outside is None:
-        return None
-    return float(ordered[outside - 1]), float(ordered[count - outside])
+    return between(ordered, stats.binom.pmf(np.arange(len(ordered) + 1), len(ordered), 0.5))
 
 
-def _bootstrap_interval(ordered: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int) -> Interval | None:
+def _bootstrap_interval(ordered: Floats, seed: int) -> Interval | None:
     if len(ordered) < limits.BOOTSTRAP_FROM:
         return None
     # Where most values are the same, hardly a resample has another median, and nothing can be accelerated.

@@ -41,23 +41,26 @@ def given_runs(paths: Sequence[Path]) -> list[GivenRun]:
     found: list[GivenRun] = []
     faults: list[Fault] = []
     for path in dict.fromkeys(paths):
-        folder = RunFolder(path)
         try:
-            if path.is_file():
-                found.append(GivenRun(path.name, read_result(path)))
-                continue
-            if folder.result.exists() or folder.facts.exists():
-                found.append(GivenRun(path.name, read_result(folder.result)))
-                continue
-            analysed = sorted((run for run in run_folders(path) if run.result.exists()), key=lambda run: run.root.name)
-            if not analysed:
-                raise BadInput.single(f"RUN {plain(str(path))}", "there is no analysed run in it", "Name a run folder")
-            found += [GivenRun(path.name, read_result(run.result)) for run in analysed]
+            found += [GivenRun(path.name, read_result(file)) for file in _result_files(path)]
         except BadInput as error:
             faults += error.faults
     if faults:
         raise BadInput(faults)
     return found
+
+
+def _result_files(path: Path) -> list[Path]:
+    """The file that it is, that of the run folder that it is, or those of the analysed runs in it, by their names."""
+    folder = RunFolder(path)
+    if path.is_file():
+        return [path]
+    if folder.result.exists() or folder.facts.exists():
+        return [folder.result]
+    analysed = sorted(run.result for run in run_folders(path) if run.result.exists())
+    if not analysed:
+        raise BadInput.single(f"RUN {plain(str(path))}", "there is no analysed run in it", "Name a run folder")
+    return analysed
 
 
 def _check_metric(metric: str | None, runs: Sequence[GivenRun]) -> None:

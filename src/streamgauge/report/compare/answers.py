@@ -1,7 +1,7 @@
 """The figures of variants side by side, and what the statistics say of their differences."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from streamgauge.report.compare.differences import Difference, differences, warnings
@@ -86,16 +86,12 @@ class Together:
 
     def document(self) -> dict[str, Any]:
         """The same as JSON has it."""
-        answers = [
-            {**asdict(each.metric), **asdict(replace(each)), "sentences": each.sentences} for each in self.answers
-        ]
-        for each in answers:
-            del each["metric"]
+        answers = [{**asdict(each), "sentences": each.sentences} for each in self.answers]
         return {
             "variants": [{"name": one.name, "runs": [run.run.id for run in one.runs]} for one in self.variants],
             "differences": [asdict(each) for each in self.differences],
             "warnings": list(self.warnings),
-            "metrics": answers,
+            "metrics": [each.pop("metric") | each for each in answers],
         }
 
 

@@ -4,14 +4,18 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from streamgauge.report.compare.gates import Gated, Gates
-from streamgauge.report.pages.markdown import escaped
+from streamgauge.report.pages.markdown import escaped, table
+from streamgauge.report.pages.page import plain
 
 OUTCOMES: Final = {"within": "passed", "worse": "WORSE", "unknown": "not known"}
 _LEVELS: Final = {"worse": "error", "unknown": "warning"}
 
 
 def junit(found: Gates) -> str:
-    """One test case for each limit; what cannot be told is an error, and no failure."""
+    """One test case for each limit; what cannot be told is an error, and no failure.
+
+    Text from outside is made plain: XML has no control characters.
+    """
     counts = [each.gate.outcome for each in found.gated]
     suite = ET.Element(
         "testsuite",
@@ -21,17 +25,12 @@ def junit(found: Gates) -> str:
         errors=str(counts.count("unknown")),
     )
     for each in found.gated:
-        case = ET.SubElement(suite, "testcase", classname="streamgauge.check", name=_xml(each.limit.figure))
+        case = ET.SubElement(suite, "testcase", classname="streamgauge.check", name=plain(each.limit.figure))
         if each.gate.outcome != "within":
             kind = "failure" if each.gate.outcome == "worse" else "error"
-            ET.SubElement(case, kind, message=_xml(each.sentence))
+            ET.SubElement(case, kind, message=plain(each.sentence))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _xml(text: str) -> str:
-    """Text without the signs that XML cannot have."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def annotations(found: Gates) -> list[str]:
@@ -50,12 +49,6 @@ def _command(each: Gated) -> str:
 
 def gates_markdown(found: Gates) -> str:
     """The gates as Markdown; whatever is not a word of ours is escaped."""
-    lines = ["| limit | outcome | |", "| --- | --- | --- |"]
-    for each in found.gated:
-        cells = (each.limit.figure, OUTCOMES[each.gate.outcome], each.sentence)
-        lines.append(f"| {' | '.join(map(escaped, cells))} |")
-    lines += [
-        "",
-        *(f"- {escaped(f'{one.about} {one.name}')}: {escaped(', '.join(one.values))}" for one in found.differences),
-    ]
-    return "\n".join(lines).strip() + "\n"
+    rows = [map(escaped, (each.limit.figure, OUTCOMES[each.gate.outcome], each.sentence)) for each in found.gated]
+    differs = [f"- {escaped(f'{one.about} {one.name}')}: {escaped(', '.join(one.values))}" for one in found.differences]
+    return "\n".join([table(("limit", "outcome", ""), map(tuple, rows)), "", *differs]).strip() + "\n"

@@ -9,17 +9,9 @@ from streamgauge.report.compare.variants import Alike, differing, shown
 from streamgauge.result import Result
 from streamgauge.result.comparing import archives_differ
 from streamgauge.scenario.comparing import settings_of
+from streamgauge.verdict.calibration import MACHINE
 
-_MACHINE: Final = (
-    "system",
-    "release",
-    "architecture",
-    "processor",
-    "cores",
-    "usable_cores",
-    "cpu_quota_cores",
-    "memory_bytes",
-)
+_MACHINE: Final = (*MACHINE, "release", "memory_bytes")
 """What a machine is; not how it was doing."""
 _MOST_VALUES: Final = 3
 

@@ -1,6 +1,6 @@
 """A comparison as people read it: for a terminal, and as Markdown for a pull request."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from rich.console import RenderableType
@@ -10,7 +10,7 @@ from rich.text import Text
 from streamgauge.domain.text.numbers import UNKNOWN, significant
 from streamgauge.report.compare.answers import MetricAnswer, Together
 from streamgauge.report.compare.variants import Alike
-from streamgauge.report.pages.markdown import escaped
+from streamgauge.report.pages.markdown import escaped, table
 from streamgauge.report.pages.page import page, plain
 from streamgauge.statistics.summary import OfRuns
 
@@ -36,19 +36,14 @@ def comparison_markdown(found: Together) -> str:
     lines = [f"**{escaped(_counted(found))}**", "", *(f"- {escaped(line)}" for line in _differences(found))]
     lines += ["", *(f"> {escaped(line)}" for line in found.warnings)]
     lines += ["", *(f"- **{escaped(line)}**" for line in _deciding(found)), ""]
-    heads = ["Median (range)", *(_head(each) for each in found.variants)]
-    lines += [_row(heads), f"|{' --- |' * len(heads)}"]
-    lines += [_row([_label(each), *_cells(each)]) for each in _shown(found)]
+    heads = ["Median (range)", *(escaped(_head(each)) for each in found.variants)]
+    lines.append(table(heads, ([escaped(cell) for cell in (_label(each), *_cells(each))] for each in _shown(found))))
     if explored := _explored(found):
         lines += ["", _EXPLORED, "", *(f"- {escaped(line)}" for line in explored)]
     text = "\n".join(lines)
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return f"{text.strip()}\n"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
 
 
 def _counted(found: Together) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from streamgauge.domain.text.numbers import UNKNOWN
 from streamgauge.result import Result
-from streamgauge.scenario.comparing import settings_of
+from streamgauge.scenario.comparing import as_text, settings_of
 
 _MOST_NAMED: Final = 3
 """Variants that differ in more settings than this are named by their scenarios."""
@@ -36,7 +36,7 @@ def variants_of(runs: Sequence[GivenRun]) -> list[Alike]:
 
     If all have the same settings, as before and after an upgrade, the runs of each folder that was given are a variant.
     """
-    by_settings = _by(runs, [_text(settings_of(run.result.run.scenario)) for run in runs])
+    by_settings = _by(runs, [as_text(settings_of(run.result.run.scenario)) for run in runs])
     if len(by_settings) == 1:
         return [Alike(given, each) for given, each in _by(runs, [run.given for run in runs]).items()]
     names = _names([settings_of(each[0].run.scenario) for each in by_settings.values()])
@@ -66,7 +66,7 @@ def _names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """The paths whose values are not the same everywhere; a path that is missing has no value."""
     paths = dict.fromkeys(path for each in settings for path in each)
-    return [path for path in paths if len({_text(each.get(path)) for each in settings}) > 1]
+    return [path for path in paths if len({as_text(each.get(path)) for each in settings}) > 1]
 
 
 def _short(path: str, paths: Sequence[str]) -> str:
@@ -78,7 +78,3 @@ def _short(path: str, paths: Sequence[str]) -> str:
 def shown(value: Any) -> str:
     """A setting as scenarios have it."""
     return UNKNOWN if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)

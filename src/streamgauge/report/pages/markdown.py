@@ -58,7 +58,7 @@ def _verdict(result: Result) -> Iterator[str]:
     yield "\n".join(f"- {label}: {escaped(text)}" for label, text in belief.parts(result).items())
     yield f"Checks: {words.checks_counted(verdict.checks) or 'none'}."
     troubled = words.troubled_checks(verdict.checks)
-    yield _table(("", "check", "about", "evidence", "remedy"), (_check(each) for each in troubled))
+    yield table(("", "check", "about", "evidence", "remedy"), (_check(each) for each in troubled))
 
 
 def _check(check: CheckResult) -> Sequence[str]:
@@ -75,7 +75,7 @@ def _throughput(result: Result) -> Iterator[str]:
         for stage, key in words.STAGES.items()
     ]
     data = words.megabytes(throughput)
-    yield _table(("stage", "rate:", ""), [*rows, ("data", data, "")] if data else rows)
+    yield table(("stage", "rate:", ""), [*rows, ("data", data, "")] if data else rows)
 
 
 def _latency(result: Result, names: Sequence[str]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _latency(result: Result, names: Sequence[str]) -> Iterator[str]:
     yield "### Latency, ms"
     lines = words.latency_lines(result.latency, result.trust, names)
     heads = (f"{head}:" for head in words.heads(names))
-    yield _table(
+    yield table(
         ("path", "kind", *heads, ""),
         ((line.path, line.kind, *map(_figure, line.figures), escaped(line.reason)) for line in lines),
     )
@@ -100,7 +100,7 @@ def _delivery(result: Result) -> Iterator[str]:
     rows = [(each.words, _figure(each.count)) for each in words.went_well(result)]
     troubles = words.troubles(result)
     rows += [(f"**{each.words}**" if each.grave else each.words, _figure(each.count)) for each in troubles]
-    yield _table(("", "messages:"), rows) or "Not known."
+    yield table(("", "messages:"), rows) or "Not known."
     none = words.no_troubles(result.delivery)
     if none and not troubles:
         yield f"{none.capitalize()}."
@@ -119,9 +119,9 @@ def _pressure(result: Result) -> Iterator[str]:
         return
     yield "### Lag and backpressure"
     yield "\n".join(f"- {fact.name}: {escaped(fact.text)}" for fact in facts)
-    yield _table(_numbers(pressure.LAG_HEADS, 2), _escaped(lags))
+    yield table(_numbers(pressure.LAG_HEADS, 2), _escaped(lags))
     yield f"Faults: {escaped(faults)}." if faults else ""
-    yield _table(_numbers(pressure.RECOVERY_HEADS, 3), _escaped(recoveries))
+    yield table(_numbers(pressure.RECOVERY_HEADS, 3), _escaped(recoveries))
 
 
 def _pipeline(result: Result) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _pipeline(result: Result) -> Iterator[str]:
         return
     yield "### Pipeline"
     yield "\n".join(f"- {name}: {escaped(text)}" for name, text in facts)
-    yield _table(_numbers(pipeline.STAGE_HEADS, 3), _escaped(stages)) if stages else ""
+    yield table(_numbers(pipeline.STAGE_HEADS, 3), _escaped(stages)) if stages else ""
 
 
 def _numbers(heads: Sequence[str], first: int) -> Sequence[str]:
@@ -149,7 +149,7 @@ def _resources(resources: ResourcesSection) -> Iterator[str]:
     yield "### Resources"
     rows = [(role, f"{used} cores") for role, used in words.cores_by_role(resources.processes)]
     rows += [("machine", words.spare(resources)), ("garbage collection", words.pauses(resources))]
-    yield _table(("", "used"), [row for row in rows if row[1]]) or "Not known."
+    yield table(("", "used"), [row for row in rows if row[1]]) or "Not known."
 
 
 def _expected(expectations: Sequence[ExpectationResult]) -> Iterator[str]:
@@ -157,7 +157,7 @@ def _expected(expectations: Sequence[ExpectationResult]) -> Iterator[str]:
         return
     yield f"### Expectations: {words.passed(expectations)}"
     names = ("path", "expected", "found", "passed")
-    yield _table(names, (_expectation(each) for each in expectations))
+    yield table(names, (_expectation(each) for each in expectations))
 
 
 def _expectation(each: ExpectationResult) -> Sequence[str]:
@@ -190,7 +190,7 @@ def _machine(machine: Mapping[str, Any]) -> str:
     return ", ".join(str(each) for each in known if each)
 
 
-def _table(heads: Sequence[str], rows: Rows) -> str:
+def table(heads: Sequence[str], rows: Rows) -> str:
     """Rows under their heads; a head that ends in `:` aligns to the right. A column that is empty is left out.
 
     Empty where there are no rows.
