@@ -487,6 +487,12 @@ def told(folder: RunFolder) -> dict[str, Any]:
     return assemble(folder).document()
 
 
+@pytest.fixture(scope="session")
+def healthy_result(healthy: RunFolder) -> dict[str, Any]:
+    """What its result.json says, not to be changed."""
+    return told(healthy)
+
+
 def altered(result: Result, path: str, value: Any) -> Result:
     """The result with another value at a path; `...` takes the key away. Its profile is that of its scenario."""
     document = result.document()

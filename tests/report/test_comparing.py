@@ -6,7 +6,6 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.report.conftest import changed, told
 
 from streamgauge.report.compare import Together, together
 from streamgauge.report.compare.pages import comparison_markdown, comparison_text
@@ -18,19 +17,14 @@ P99 = "latency.end_to_end.response.p99_ms"
 NOISE = (1.0, 1.02, 0.99, 1.01, 0.98, 1.03)
 
 
-@pytest.fixture(scope="module")
-def healthy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return told(changed(tmp_path_factory.mktemp("healthy") / "run"))
-
-
 @pytest.fixture
-def run(healthy: dict[str, Any]) -> Make:
+def run(healthy_result: dict[str, Any]) -> Make:
     """A maker of runs: `run(given, number, p99=…, settings={path: value}, trust=…, facts={…})`."""
 
     def make(
         given: str, number: int, *, p99: float = 10.0, settings: dict[str, Any] | None = None, **more: Any
     ) -> GivenRun:
-        document = deepcopy(healthy)
+        document = deepcopy(healthy_result)
         document["run"] |= {"id": f"run-{given}-{number}", "created": f"2026-01-01T00:00:{number:02}Z"} | more.get(
             "facts", {}
         )
@@ -121,15 +115,15 @@ def test_several_settings_at_once_answer_for_none(run: Make) -> None:
     assert found.warnings == ("The variants differ in 2 settings. No figure tells which of them made a difference.",)
 
 
-def test_an_upgrade_alone_is_what_was_varied(run: Make, healthy: dict[str, Any]) -> None:
-    versions = healthy["run"]["versions"] | {"java": "21"}
+def test_an_upgrade_alone_is_what_was_varied(run: Make, healthy_result: dict[str, Any]) -> None:
+    versions = healthy_result["run"]["versions"] | {"java": "21"}
     found = together([run("before", 1), run("after", 2, facts={"versions": versions})])
     assert found.warnings == ()
     assert [(each.about, each.name, each.values[1]) for each in found.differences] == [("version", "java", "21")]
 
 
-def test_brokers_that_were_not_started_alike_are_told(run: Make, healthy: dict[str, Any]) -> None:
-    broker = healthy["run"]["broker"]
+def test_brokers_that_were_not_started_alike_are_told(run: Make, healthy_result: dict[str, Any]) -> None:
+    broker = healthy_result["run"]["broker"]
     runs = [run("a", number, facts={"broker": broker | {"class_archive": bool(number)}}) for number in (0, 1)]
     assert any("archive" in each for each in together([*runs, run("b", 3)]).warnings)
 

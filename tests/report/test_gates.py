@@ -8,7 +8,6 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.report.conftest import changed, told
 
 from streamgauge.domain.errors import BadValue
 from streamgauge.report.compare.ci import annotations, gates_markdown, junit
@@ -22,19 +21,14 @@ NOISE = (1.0, 1.02, 0.99, 1.01, 0.98, 1.03)
 Runs = Callable[..., list[Result]]
 
 
-@pytest.fixture(scope="module")
-def healthy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return told(changed(tmp_path_factory.mktemp("healthy") / "run"))
-
-
 @pytest.fixture
-def runs(healthy: dict[str, Any]) -> Runs:
+def runs(healthy_result: dict[str, Any]) -> Runs:
     """A maker of runs with these factors: `runs(p99=1.2, rate=0.9, noise=…)`."""
 
     def make(p99: float = 1.0, rate: float = 1.0, noise: Sequence[float] = NOISE) -> list[Result]:
         found = []
         for number, each in enumerate(noise):
-            document = deepcopy(healthy)
+            document = deepcopy(healthy_result)
             document["run"]["id"] = f"run-{number}"
             for path, value in ((P99, 10 * p99 * each), (RATE, 1_000 * rate * each)):
                 document["trust"][path] |= {"value": value, "low": value, "high": value, "trust": "believed"}
@@ -80,8 +74,8 @@ def test_short_names_stand_for_paths(runs: Runs, figure: str, path: str) -> None
     assert WorseLimit(figure, 0.1).path(runs()) == path
 
 
-def test_without_consumers_a_percentile_is_that_of_acknowledgements(healthy: dict[str, Any]) -> None:
-    document = deepcopy(healthy)
+def test_without_consumers_a_percentile_is_that_of_acknowledgements(healthy_result: dict[str, Any]) -> None:
+    document = deepcopy(healthy_result)
     document["trust"] = {path: each for path, each in document["trust"].items() if "end_to_end" not in path}
     assert WorseLimit("p99", 0.1).path([result_of(document)]) == "latency.ack.response.p99_ms"
 
@@ -157,9 +151,9 @@ def test_github_is_told_of_what_is_not_within_its_limit(runs: Runs) -> None:
     assert "%25 worse than the baseline" in error
 
 
-def test_what_comes_from_outside_means_nothing(runs: Runs, healthy: dict[str, Any]) -> None:
+def test_what_comes_from_outside_means_nothing(runs: Runs, healthy_result: dict[str, Any]) -> None:
     path = "<b>|\x1b\n::error::x"
-    document = deepcopy(healthy)
+    document = deepcopy(healthy_result)
     document["trust"][path] = document["trust"][P99]
     results = [result_of(document)]
     found = gates(results, results, [WorseLimit(path, 0.1)])
