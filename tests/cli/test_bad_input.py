@@ -19,7 +19,7 @@ import pytest
 import yaml
 from tests.report.conftest import FACTS, changed
 
-from streamgauge.cli import broker
+from streamgauge.cli.kafka import broker
 from streamgauge.cli.main import main
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.jvm.java import Java

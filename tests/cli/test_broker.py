@@ -11,7 +11,7 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from streamgauge.cli.broker import app
+from streamgauge.cli.kafka.broker import app
 from streamgauge.cluster import registry
 from streamgauge.cluster.registry import Entry
 from streamgauge.domain.errors import BadInput
@@ -99,7 +99,7 @@ def test_stop_asks_which_where_that_is_not_clear(monkeypatch: pytest.MonkeyPatch
 
 def test_start_refuses_what_cannot_be_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     running(monkeypatch, entry("one"))
-    monkeypatch.setattr("streamgauge.cli.broker.start_broker", lambda **_: pytest.fail("started"))
+    monkeypatch.setattr("streamgauge.cli.kafka.broker.start_broker", lambda **_: pytest.fail("started"))
 
     assert refused("start", "--name", "one").startswith("--name: one is already running, at 127.0.0.1:9.")
     assert refused("start", "--name", "a/b").startswith("--name: 'a/b' is not a name.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.cli.topics import topics
+from streamgauge.cli.kafka.topics import topics
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import BrokerFacts, Numbered, RunFacts, RunFolder

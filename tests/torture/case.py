@@ -20,7 +20,7 @@ from tests.torture.machine import disk, fill, throttled
 from tests.torture.plans import Action, Missed, Plan
 from tests.waiting import until
 
-from streamgauge.cli.topics import topics as delete_topics
+from streamgauge.cli.kafka.topics import topics as delete_topics
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder

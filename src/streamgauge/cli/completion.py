@@ -93,7 +93,7 @@ def settings(incomplete: str) -> list[str]:
 
 
 def _paths(incomplete: str) -> list[str]:
-    from streamgauge.runs.request.scenario_file import keys_of
+    from streamgauge.scenario.written.paths import keys_of
 
     *above, last = keys_of(incomplete)
     found = [
@@ -122,7 +122,7 @@ def _signs(node: Node, path: Sequence[str]) -> Iterator[str]:
 
 def _values(path: str) -> list[str]:
     """The values of an enumeration; elsewhere the default and examples."""
-    from streamgauge.runs.request.scenario_file import keys_of
+    from streamgauge.scenario.written.paths import keys_of
 
     if path in _VALUES:
         return list(_VALUES[path])

@@ -9,23 +9,30 @@ from typing import Annotated, Final
 import typer
 
 from streamgauge.cli import completion
-from streamgauge.cli.broker import app as broker
+from streamgauge.cli.kafka.broker import app as broker
 from streamgauge.cli.options import (
     CLUSTER,
     METRICS,
     OUTPUT,
-    PERMISSIONS,
     SCENARIO,
     AllowCodeOption,
+    AllowResetOption,
     BatchOption,
+    BootstrapOption,
     ClientConfigOption,
+    ExperimentsOption,
     FiguresOption,
+    JsonLinesOption,
     JsonOption,
     KindArgument,
+    MetricOption,
+    OrderOption,
     PercentilesOption,
     PlainCommand,
     PlainGroup,
+    PlanOption,
     QuietOption,
+    RepeatOption,
     RunArgument,
     RunsArgument,
     ScenarioCommand,
@@ -93,12 +100,7 @@ def run(
             autocompletion=completion.jobs,
         ),
     ] = None,
-    bootstrap: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT", help="Use this cluster instead of an embedded broker.", rich_help_panel=CLUSTER
-        ),
-    ] = None,
+    bootstrap: BootstrapOption = None,
     client_config: ClientConfigOption = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for new run folders.", rich_help_panel=OUTPUT)
@@ -134,12 +136,7 @@ def run(
             rich_help_panel=CLUSTER,
         ),
     ] = None,
-    allow_reset: Annotated[
-        bool,
-        typer.Option(
-            "--allow-reset", help="Allow `topic.reset` to delete a topic of your cluster.", rich_help_panel=PERMISSIONS
-        ),
-    ] = False,
+    allow_reset: AllowResetOption = False,
     allow_code: AllowCodeOption = False,
     trust: TrustOption = None,
     dry_run: Annotated[
@@ -194,6 +191,121 @@ def run(
         prepare=may_prepare and bootstrap is None,
     )
     raise typer.Exit(ended.code)
+
+
+@app.command(cls=ScenarioCommand, rich_help_panel=MEASURE)
+def experiment(
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE", help="YAML file of the experiment.", show_default=False),
+    ] = None,
+    settings: SetOption = None,
+    repeat: RepeatOption = None,
+    order: OrderOption = None,
+    metric: MetricOption = None,
+    bootstrap: BootstrapOption = None,
+    client_config: ClientConfigOption = None,
+    out: ExperimentsOption = Path("experiments"),
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Go on with the experiment in this folder; FILE may be left out.", show_default=False
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    json_lines: JsonLinesOption = False,
+    quiet: QuietOption = False,
+    allow_reset: AllowResetOption = False,
+    allow_code: AllowCodeOption = False,
+    trust: TrustOption = None,
+    dry_run: PlanOption = False,
+) -> None:
+    """Run a scenario many times with settings varied; compare the variants.
+
+    Each round runs all variants in a random order, and the next round in its reverse, so that a drift of the machine
+    touches all alike. Five rounds are the least for a verdict. Ctrl-C keeps what is done; `--resume` goes on.
+
+    Example: `streamgauge experiment codecs.yaml --repeat 10`
+
+    Exit codes: 0 done; 1 runs failed; 2 bad input; 4 a variant has too many runs that failed or are not believed; 130
+    interrupted.
+    """
+    from streamgauge.cli.experiments.command import experiment as carry_out
+    from streamgauge.runs.request.options import RunOptions
+
+    options = RunOptions(
+        settings=settings or [], out=out, command=sys.argv, bootstrap=bootstrap, client_config=client_config,
+        allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],
+    )  # fmt: skip
+    code = carry_out(
+        source, resume, options, _changes(repeat=repeat, order=order, metric=metric), dry_run=dry_run, as_json=as_json,
+        json_lines=json_lines, quiet=quiet, out=print_out,
+    )  # fmt: skip
+    raise typer.Exit(code)
+
+
+@app.command(cls=ScenarioCommand, rich_help_panel=MEASURE)
+def sweep(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="A shipped scenario, or a YAML file.",
+            show_default=False,
+            autocompletion=completion.scenarios,
+        ),
+    ],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=VALUES",
+            help="Vary one setting, e.g. `load.size=64,256,1KiB`. Repeated, all combinations are run.",
+            show_default=False,
+            rich_help_panel=SCENARIO,
+            autocompletion=completion.settings,
+        ),
+    ] = None,
+    settings: SetOption = None,
+    repeat: RepeatOption = None,
+    order: OrderOption = None,
+    metric: MetricOption = None,
+    bootstrap: BootstrapOption = None,
+    client_config: ClientConfigOption = None,
+    out: ExperimentsOption = Path("experiments"),
+    as_json: JsonOption = False,
+    json_lines: JsonLinesOption = False,
+    quiet: QuietOption = False,
+    allow_reset: AllowResetOption = False,
+    allow_code: AllowCodeOption = False,
+    trust: TrustOption = None,
+    dry_run: PlanOption = False,
+) -> None:
+    """Vary settings of a scenario on the command line; compare the variants.
+
+    The same as `streamgauge experiment` with a file that says so. A range is a mapping: `--vary
+    'load.size={from: 64, to: 16KiB, times: 4}'`. Go on after Ctrl-C with `streamgauge experiment --resume DIR`.
+
+    Example: `streamgauge sweep baseline --vary load.client.compression.type=none,lz4,zstd`
+
+    Exit codes: as those of `streamgauge experiment`.
+    """
+    from streamgauge.cli.experiments.command import sweep as carry_out
+    from streamgauge.runs.request.options import RunOptions
+
+    options = RunOptions(
+        settings=settings or [], out=out, command=sys.argv, bootstrap=bootstrap, client_config=client_config,
+        allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],
+    )  # fmt: skip
+    code = carry_out(
+        scenario, vary or [], options, _changes(repeat=repeat, order=order, metric=metric), dry_run=dry_run,
+        as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out,
+    )  # fmt: skip
+    raise typer.Exit(code)
+
+
+def _changes(**given: object) -> dict[str, object]:
+    """Keys of an experiment that options replace."""
+    return {key: value for key, value in given.items() if value is not None}
 
 
 @app.command("analyze", cls=PlainCommand, hidden=True)
@@ -436,14 +548,7 @@ def runs(
 @app.command(cls=PlainCommand, rich_help_panel=RESULTS)
 def compare(
     runs: RunsArgument,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH",
-            help="Figure that decides: its path in result.json.",
-            show_default="p99 of the response time",
-        ),
-    ] = None,
+    metric: MetricOption = None,
     as_json: JsonOption = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, for a pull request.", rich_help_panel=OUTPUT)
@@ -520,7 +625,7 @@ def topics(
 
     Example: `streamgauge topics --bootstrap broker-1:9092 --delete`
     """
-    from streamgauge.cli.topics import topics as list_topics
+    from streamgauge.cli.kafka.topics import topics as list_topics
     from streamgauge.runs.request.options import cluster_of
 
     address, connection = cluster_of(bootstrap, client_config)

@@ -76,6 +76,46 @@ ClientConfigOption = Annotated[
         rich_help_panel=CLUSTER,
     ),
 ]
+BootstrapOption = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Use this cluster instead of an embedded broker.", rich_help_panel=CLUSTER),
+]
+AllowResetOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-reset", help="Allow `topic.reset` to delete a topic of your cluster.", rich_help_panel=PERMISSIONS
+    ),
+]
+MetricOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH", help="Figure that decides: its path in result.json.", show_default="p99 of the response time"
+    ),
+]
+RepeatOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, max=1000, help="Rounds: runs of each variant.", show_default="5, or FILE's"),
+]
+OrderOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ORDER", help="Order of runs: interleaved, blocks or as-written.", show_default="interleaved, or FILE's"
+    ),
+]
+ExperimentsOption = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder for new experiments.", rich_help_panel=OUTPUT)
+]
+JsonLinesOption = Annotated[
+    bool, typer.Option("--json-lines", help="Print one line of JSON for each run.", rich_help_panel=OUTPUT)
+]
+PlanOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Start nothing; print the runs in their order, and the expected duration and bytes.",
+        rich_help_panel=SCENARIO,
+    ),
+]
 AllowCodeOption = Annotated[
     bool,
     typer.Option(

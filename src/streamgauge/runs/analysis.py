@@ -22,12 +22,13 @@ def analyse(
     figures: bool = False,
     percentiles: Sequence[str] | None = None,
     owned: bool = False,
+    reports: bool = True,
 ) -> Exit:
     """Recompute the results from the recorded events and write the report; returns the exit code that the run deserves.
 
     `show` gets the result in any case, also where the report cannot be written. `master` names a Spark
     cluster; `percentiles` are the figures of latencies in summary.md; `owned` says that the caller conducted the run
-    and keeps others from it.
+    and keeps others from it. Without `reports` there is result.json, and no report.
 
     Raises BadInput while the run goes on or another process analyses or reports it, RunFailed if there is no result,
     Interrupted on Ctrl-C. The recorded events are kept in any case.
@@ -41,7 +42,9 @@ def analyse(
             raise type(error)(
                 f"{error}\nThe recorded events are kept in {folder.root}; try again: {folder.analyse_again}"
             ) from error
-        _publish(folder, result, progress, show, figures=figures, percentiles=percentiles)
+        show(folder, result)
+        if reports:
+            _publish(folder, result, progress, figures=figures, percentiles=percentiles)
     expected = result.expectations
     is_valid = bool(result.verdict.valid) and all(each.decided for each in expected)
     return exit_code(facts.ending, valid=is_valid, expectations_passed=all(each.passed for each in expected))
@@ -74,21 +77,15 @@ def report(
 
     with alone(folder):
         result = result_of(folder, progress)
-        _publish(folder, result, progress, show, figures=figures, percentiles=percentiles)
+        show(folder, result)
+        _publish(folder, result, progress, figures=figures, percentiles=percentiles)
         return result
 
 
 def _publish(
-    folder: RunFolder,
-    result: Result,
-    progress: Progress,
-    show: Show,
-    *,
-    figures: bool,
-    percentiles: Sequence[str] | None,
+    folder: RunFolder, result: Result, progress: Progress, *, figures: bool, percentiles: Sequence[str] | None
 ) -> None:
-    """Show the result first: who waits for it need not wait for figures, and has it if no file can be written."""
+    """Write the report once the result is shown: who waits for it need not wait for figures."""
     from streamgauge.report.publish import publish
 
-    show(folder, result)
     publish(folder, result, progress, figures=figures, percentiles=percentiles)

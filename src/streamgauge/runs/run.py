@@ -39,12 +39,14 @@ def run(
     percentiles: Sequence[str] | None = None,
     metrics: Metrics | None = None,
     prepare: bool = False,
+    reports: bool = True,
 ) -> Ended:
     """Conduct a run, analyse it, and write its report, with these `percentiles`; `show` gets the result.
 
-    With `prepare`, make archives of Java classes afterwards, unless they are there. In the main thread, Ctrl-C stops
-    the load, and what was measured is analysed; a second one stops at once. Raises BadInput before anything starts,
-    Interrupted if nothing was measured or nothing is analysed, RunFailed if there is no result.
+    Without `reports` there is result.json, and no report. With `prepare`, make archives of Java classes afterwards,
+    unless they are there. In the main thread, Ctrl-C stops the load, and what was measured is analysed; a second one
+    stops at once. Raises BadInput before anything starts, Interrupted if nothing was measured or nothing is analysed,
+    RunFailed if there is no result.
     """
     archives.make_way()
     display, interrupts = display or Quiet(), Interrupts()
@@ -70,7 +72,9 @@ def run(
             raise Interrupted(left_in_vain(folder))
         if interrupts.at_once:
             raise Interrupted(f"stopped at once; recorded events are kept: {folder.analyse_again}")
-        code = analyse(folder, progress, show=show, figures=figures, percentiles=percentiles, owned=True)
+        code = analyse(
+            folder, progress, show=show, figures=figures, percentiles=percentiles, owned=True, reports=reports
+        )
         if prepare and not archives.are_made(request.java):
             archives.make(request.java, progress)
     return Ended(folder, code)

@@ -57,3 +57,8 @@ def _without(part: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 def as_text(part: object) -> str:
     """A part of a scenario as text: the same for what is the same, in whatever order it was written."""
     return json.dumps(part, sort_keys=True)
+
+
+def setting_text(value: Any) -> str:
+    """The value of a setting as scenarios have it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -4,7 +4,7 @@ A scenario is a mapping, as YAML gives it. `parse` turns it into a value or rais
 back into a mapping that parses to the same value.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -43,7 +43,7 @@ def examine(mapping: object, source: str = "scenario") -> tuple[Scenario | None,
     try:
         scenario = Scenario.model_validate(mapping)
     except ValidationError as error:
-        faults = [fault for detail in error.errors(include_url=False) for fault in _faults(detail)]
+        faults = faults_of(error, misplaced, _allowed)
         scenario, _ = understood(mapping, {"name": "unnamed"})
     wrong = {fault.where for fault in faults}
     return scenario, faults + [fault for fault in contradictions(scenario) if fault.where not in wrong]
@@ -103,27 +103,46 @@ def shareable(scenario: Scenario) -> dict[str, Any]:
     return made
 
 
-def _faults(detail: ErrorDetails) -> Iterator[Fault]:
-    """One error of pydantic in the words of the scenario; several where an unknown key has settings below it."""
+def faults_of(
+    error: ValidationError,
+    unknown: Callable[[Sequence[str], object], Iterable[Fault]],
+    meaning: Callable[[Sequence[str]], str],
+    document: str = "scenario",
+) -> list[Fault]:
+    """What pydantic found wrong with a document, in the words of those who write one.
+
+    `unknown` gives the faults of a key that is not known; `meaning` says what a field would accept.
+    """
+    return [
+        fault for detail in error.errors(include_url=False) for fault in _faults(detail, unknown, meaning, document)
+    ]
+
+
+def _faults(
+    detail: ErrorDetails,
+    unknown: Callable[[Sequence[str], object], Iterable[Fault]],
+    meaning: Callable[[Sequence[str]], str],
+    document: str,
+) -> Iterable[Fault]:
+    """One error of pydantic; several faults where an unknown key has settings below it."""
     path = [str(step) for step in detail["loc"] if _is_shown(step)]
     kind = detail["type"]
     if path[-1:] == [_KEY]:
         path.pop()
         kind = "invalid_key"
-    where = ".".join(path) or "scenario"
+    where = ".".join(path) or document
     given = shown(where, detail["input"])
     error = detail.get("ctx", {}).get("error")
     if isinstance(error, BadValue):
-        yield error.at(where, given)
-    elif kind == "extra_forbidden":
-        yield from misplaced(path, detail["input"])
-    else:
-        yield Fault(where, *_said(kind, path, given, detail))
+        return [error.at(where, given)]
+    if kind == "extra_forbidden":
+        return unknown(path, detail["input"])
+    return [Fault(where, *_said(kind, path, given, detail, meaning(path)))]
 
 
-def _said(kind: str, path: list[str], given: str, detail: ErrorDetails) -> tuple[str, str]:
+def _said(kind: str, path: Sequence[str], given: str, detail: ErrorDetails, mend: str) -> tuple[str, str]:
     """What is wrong and what mends it, for a kind of error that pydantic finds by itself."""
-    what, mend = detail["msg"].removeprefix("Input ").removeprefix("String "), _allowed(path)
+    what = detail["msg"].removeprefix("Input ").removeprefix("String ")
     match kind:
         case "missing":
             return "is missing", "Add it"
@@ -150,7 +169,7 @@ def _is_shown(step: int | str) -> bool:
     return step not in added and not any(mark in step for mark in ("function-", "constrained-", "literal["))
 
 
-def _allowed(path: list[str]) -> str:
+def _allowed(path: Sequence[str]) -> str:
     """What a field would accept, from its own description."""
     field = fields(model_at(path)).get(path[-1] if path else "")
     if path and path[-1] == "payload":

@@ -81,6 +81,15 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class _Family:
+    """What the comparisons of one metric have in common."""
+
+    order: RunOrder
+    level: float
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Sample:
     """The numbers of a comparison, on one scale."""
 
@@ -95,31 +104,34 @@ class _Sample:
         return self.others - self.ones
 
 
-def compared(pairs: Sequence[tuple[Variant, Variant]], order: RunOrder) -> list[Comparison]:
+def compared(
+    pairs: Sequence[tuple[Variant, Variant]], order: RunOrder, level: float = limits.LEVEL
+) -> list[Comparison]:
     """The comparisons of one family: those of one metric, which are adjusted for each other.
 
     Rounds pair the runs if their order was interleaved. What was measured one variant after the other gets figures
     and no verdict, since a drift of the machine would look like a difference. Of runs of unknown order, as of two
-    folders, nothing is paired.
+    folders, nothing is paired. `level` is LOOKING_LEVEL where runs went on until intervals were narrow.
     """
-    found = [_compared(one, other, order, len(pairs)) for one, other in pairs]
+    family = _Family(order, level, len(pairs))
+    found = [_compared(one, other, family) for one, other in pairs]
     decided = [place for place, each in enumerate(found) if each.verdict != "no_verdict"]
     adjusted = holm([found[place].p or 0.0 for place in decided])
     for place, p in zip(decided, adjusted, strict=True):
-        found[place] = _decided(*pairs[place], found[place], p, order)
+        found[place] = _decided(*pairs[place], found[place], p, family)
     return found
 
 
-def _compared(one: Variant, other: Variant, order: RunOrder, family: int) -> Comparison:
-    rounds = _rounds(one, other, order)
+def _compared(one: Variant, other: Variant, family: _Family) -> Comparison:
+    rounds = _rounds(one, other, family.order)
     counts = (len(one.runs), len(other.runs))
     bare = Comparison(one.name, other.name, counts, None if rounds is None else len(rounds), "no_verdict")
     fewest = min(counts) if rounds is None else len(rounds)
     if not fewest:
         return replace(bare, because=tuple([*_unfit(one), *_unfit(other)] or ["there are no runs to compare"]))
-    sample = _sample(one, other, rounds)
+    sample = _sample(one, other, rounds, family.level)
     found = replace(bare, effect=_effect(sample))
-    if refused := [*_unfit(one), *_unfit(other), *_of_order(order)]:
+    if refused := [*_unfit(one), *_unfit(other), *_of_order(family.order)]:
         return replace(found, because=tuple(refused))
     if missing := _missing(sample, fewest, family):
         return replace(found, rounds_missing=missing, because=(_more(missing, paired=rounds is not None),))
@@ -156,20 +168,26 @@ def _more(missing: int, *, paired: bool) -> str:
     )
 
 
-def _missing(sample: _Sample, fewest: int, family: int) -> int:
+def _missing(sample: _Sample, fewest: int, family: _Family) -> int:
     """How many more rounds there have to be before the test can reach the level in a family of so many comparisons."""
     needed = limits.FEWEST_RUNS
     if sample.is_paired and sample.shift.method == "signed ranks" and fewest > 1:
         needed = limits.FEWEST_RANKED
-        while least_signed_rank_p(needed) * family > limits.LEVEL:
+        while least_signed_rank_p(needed) * family.size > family.level:
             needed += 1
     elif not sample.is_paired:
-        while least_rank_sum_p(needed, needed) * family > limits.LEVEL:
+        while least_rank_sum_p(needed, needed) * family.size > family.level:
             needed += 1
     return max(0, needed - fewest)
 
 
-def _sample(one: Variant, other: Variant, rounds: Sequence[int] | None, ends: tuple[str, str] | None = None) -> _Sample:
+def _sample(
+    one: Variant,
+    other: Variant,
+    rounds: Sequence[int] | None,
+    level: float,
+    ends: tuple[str, str] | None = None,
+) -> _Sample:
     """The numbers on a scale on which variants differ by a shift; of `ends`, the ends of intervals stand for values."""
     of_one, of_other = ends or ("value", "value")
     ones, others = (
@@ -180,7 +198,7 @@ def _sample(one: Variant, other: Variant, rounds: Sequence[int] | None, ends: tu
     if is_ratio:
         ones, others = np.log(ones), np.log(others)
     is_paired = rounds is not None
-    return _Sample(ones, others, is_ratio, is_paired, _tested(ones, others, is_paired=is_paired))
+    return _Sample(ones, others, is_ratio, is_paired, _tested(ones, others, level, is_paired=is_paired))
 
 
 def _end(value: RunFigure, name: str) -> float:
@@ -188,13 +206,14 @@ def _end(value: RunFigure, name: str) -> float:
     return value.value if end is None else end
 
 
-def _tested(ones: Floats, others: Floats, *, is_paired: bool) -> Shift:
+def _tested(ones: Floats, others: Floats, level: float, *, is_paired: bool) -> Shift:
     """The test that decides: t of pairs; ranks where runs are not paired, or one of them is far from the others."""
     if not is_paired:
-        return rank_sum(ones, others)
+        return rank_sum(ones, others, level)
     differences = others - ones
     varies = len(differences) > 1 and bool(np.ptp(differences) > 1e-12)
-    return paired_t(differences) if varies and not has_outliers(differences) else signed_rank(differences)
+    test = paired_t if varies and not has_outliers(differences) else signed_rank
+    return test(differences, level)
 
 
 def _effect(sample: _Sample) -> Effect:
@@ -220,33 +239,45 @@ def _could_show(sample: _Sample) -> float:
     return math.exp(smallest) if sample.is_ratio else smallest
 
 
-def _decided(one: Variant, other: Variant, found: Comparison, adjusted_p: float, order: RunOrder) -> Comparison:
+def _decided(one: Variant, other: Variant, found: Comparison, adjusted_p: float, family: _Family) -> Comparison:
     """The verdict at the adjusted level, and what else should be known about it."""
     assert found.effect is not None
-    verdict = _verdict(found.effect, adjusted_p)
+    level = family.level
+    verdict = _verdict(found.effect, adjusted_p, level)
     because = []
-    if found.flip_p is not None and (found.flip_p <= limits.LEVEL) != ((found.p or 0.0) <= limits.LEVEL):
+    if found.flip_p is not None and (found.flip_p <= level) != ((found.p or 0.0) <= level):
         because.append(f"the exact sign-flip test does not agree (p = {found.flip_p:.2g})")
-    if found.p is not None and found.p <= limits.LEVEL < adjusted_p:
+    if found.p is not None and found.p <= level < adjusted_p:
         because.append("it would be shown by itself, but not as one of several comparisons")
-    if _turns(one, other, order, verdict):
+    if _turns(one, other, family, verdict):
         because.append(SENSITIVE)
     return replace(found, verdict=verdict, adjusted_p=adjusted_p, because=tuple(because))
 
 
-def _verdict(effect: Effect, p: float) -> Shown:
-    if p > limits.LEVEL:
+def _verdict(effect: Effect, p: float, level: float) -> Shown:
+    if p > level:
         return "not_shown"
     return "higher" if effect.estimate > (1.0 if effect.is_ratio else 0.0) else "lower"
 
 
-def _turns(one: Variant, other: Variant, order: RunOrder, verdict: Shown) -> bool:
+def _turns(one: Variant, other: Variant, family: _Family, verdict: Shown) -> bool:
     """Whether the verdict would be another one with the ends of intervals that lie farthest apart, either way."""
     if all(each.low is None and each.high is None for variant in (one, other) for each in variant.runs.values()):
         return False
-    rounds = _rounds(one, other, order)
+    rounds = _rounds(one, other, family.order)
     for ends in (("low", "high"), ("high", "low")):
-        sample = _sample(one, other, rounds, ends)
-        if _verdict(_effect(sample), sample.shift.p) != verdict:
+        sample = _sample(one, other, rounds, family.level, ends)
+        if _verdict(_effect(sample), sample.shift.p, family.level) != verdict:
             return True
     return False
+
+
+def is_narrow(found: Comparison, share: float) -> bool:
+    """Whether the interval of a ratio reaches no further than a share of the ratio to either side of it.
+
+    False where there is no interval, or no ratio.
+    """
+    effect = found.effect
+    if effect is None or effect.low is None or effect.high is None or not effect.is_ratio:
+        return False
+    return effect.high <= effect.estimate * (1 + share) and effect.low * (1 + share) >= effect.estimate

@@ -50,12 +50,12 @@ def least_signed_rank_p(pairs: int) -> float:
     return 2.0 ** (1 - pairs)
 
 
-def between(ordered: Floats, probabilities: Floats) -> tuple[float, float] | None:
+def between(ordered: Floats, probabilities: Floats, level: float = limits.LEVEL) -> tuple[float, float] | None:
     """The interval of a rank test: without so many of the values on either side as have ranks that are too rare.
 
     None where none may be left out.
     """
-    outside = cut(probabilities, limits.LEVEL)
+    outside = cut(probabilities, level)
     return None if outside is None else (float(ordered[outside - 1]), float(ordered[len(ordered) - outside]))
 
 

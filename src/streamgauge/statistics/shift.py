@@ -31,16 +31,16 @@ class Shift:
     """Two-sided."""
 
 
-def paired_t(differences: Floats) -> Shift:
-    """Student's t of the differences of pairs, which must vary."""
+def paired_t(differences: Floats, level: float = limits.LEVEL) -> Shift:
+    """Student's t of the differences of pairs, which must vary; the interval leaves out a share `level`."""
     count = len(differences)
     mean, error = float(differences.mean()), float(differences.std(ddof=1)) / math.sqrt(count)
-    half = float(stats.t.ppf(1 - limits.LEVEL / 2, count - 1)) * error
+    half = float(stats.t.ppf(1 - level / 2, count - 1)) * error
     p = float(2 * stats.t.sf(abs(mean) / error, count - 1))
     return Shift("paired t", mean, mean - half, mean + half, p)
 
 
-def signed_rank(differences: Floats) -> Shift:
+def signed_rank(differences: Floats, level: float = limits.LEVEL) -> Shift:
     """Wilcoxon's signed ranks, and the median of Walsh averages (Hodges and Lehmann, 1963) of the differences of pairs.
 
     Ties share their ranks, and differences of 0 count for neither side.
@@ -49,16 +49,16 @@ def signed_rank(differences: Floats) -> Shift:
     ranks = stats.rankdata(np.abs(differences)) * np.sign(differences)
     upper = np.triu_indices(count)
     averages = np.sort(((differences[:, None] + differences[None, :]) / 2)[upper])
-    low, high = between(averages, signed_rank_sums(count)) or (None, None)
+    low, high = between(averages, signed_rank_sums(count), level) or (None, None)
     return Shift("signed ranks", float(np.median(averages)), low, high, sign_flip_p(ranks))
 
 
-def rank_sum(ones: Floats, others: Floats) -> Shift:
+def rank_sum(ones: Floats, others: Floats, level: float = limits.LEVEL) -> Shift:
     """Mann-Whitney's test, and the median of all differences (Hodges and Lehmann, 1963) between two variants."""
     together = np.concatenate([ones, others])
     has_ties = len(np.unique(together)) < len(together)
     differences = np.sort((others[None, :] - ones[:, None]).ravel())
-    low, high = between(differences, rank_sums(len(ones), len(others))) or (None, None)
+    low, high = between(differences, rank_sums(len(ones), len(others)), level) or (None, None)
     p = _rearranged(ones, others) if has_ties else float(stats.mannwhitneyu(ones, others, method="exact").pvalue)
     return Shift("rank sums", float(np.median(differences)), low, high, p)
 

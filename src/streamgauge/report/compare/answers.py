@@ -1,6 +1,6 @@
 """The figures of variants side by side, and what the statistics say of their differences."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -8,7 +8,8 @@ from streamgauge.report.compare.differences import Difference, differences, warn
 from streamgauge.report.compare.variants import Alike, GivenRun, variants_of
 from streamgauge.result import Result
 from streamgauge.result.model.trust import FigureTrust
-from streamgauge.statistics.comparison import Comparison, RunFigure, Variant, compared
+from streamgauge.statistics import limits
+from streamgauge.statistics.comparison import Comparison, RunFigure, RunOrder, Variant, compared
 from streamgauge.statistics.summary import OfRuns, summary
 from streamgauge.statistics.words import sentence
 
@@ -42,7 +43,7 @@ METRICS: Final = (
     *(ComparedMetric(f"delivery.{name}", name) for name in ("lost", "undelivered", "failed")),
 )
 """Those that a comparison shows."""
-_PRIMARY: Final = (
+PRIMARY: Final = (
     "latency.end_to_end.response.p99_ms",
     "latency.ack.response.p99_ms",
     "throughput.received_per_second",
@@ -100,15 +101,31 @@ def together(runs: Sequence[GivenRun], primary: str | None = None) -> Together:
 
     The runs came in an order that nobody wrote down, so they are not paired.
     """
-    variants = variants_of(runs)
+    return together_of(variants_of(runs), primary)
+
+
+def together_of(
+    variants: Sequence[Alike],
+    primary: str | None = None,
+    order: RunOrder = "unknown",
+    *,
+    level: float = limits.LEVEL,
+    varied: Collection[str] = (),
+) -> Together:
+    """What the runs of these variants say together; the first is what the others are compared with.
+
+    `varied` are the settings that were varied on purpose, and need no warning.
+    """
     metrics = _metrics(variants, primary)
-    decides = primary or next((path for path in _PRIMARY if any(each.path == path for each in metrics)), None)
+    decides = primary or next((path for path in PRIMARY if any(each.path == path for each in metrics)), None)
     found = differences(variants)
     return Together(
         variants=tuple(variants),
         differences=tuple(found),
-        warnings=tuple(warnings(variants, found)),
-        answers=tuple(answer(variants, each, is_primary=each.path == decides) for each in metrics),
+        warnings=tuple(warnings(variants, found, varied)),
+        answers=tuple(
+            answer(variants, each, is_primary=each.path == decides, order=order, level=level) for each in metrics
+        ),
     )
 
 
@@ -139,7 +156,14 @@ def figure_of(result: Result, path: str) -> FigureTrust | float | None:
     return float(found) if isinstance(found, int | float) else None
 
 
-def answer(variants: Sequence[Alike], metric: ComparedMetric, *, is_primary: bool) -> MetricAnswer:
+def answer(
+    variants: Sequence[Alike],
+    metric: ComparedMetric,
+    *,
+    is_primary: bool,
+    order: RunOrder = "unknown",
+    level: float = limits.LEVEL,
+) -> MetricAnswer:
     """One figure of these variants; the first is what the others are compared with."""
     found = [_variant(each, metric.path) for each in variants]
     return MetricAnswer(
@@ -147,22 +171,27 @@ def answer(variants: Sequence[Alike], metric: ComparedMetric, *, is_primary: boo
         is_primary=is_primary,
         variants=tuple(summary([run.value for run in each.runs.values()]) if each.runs else None for each in found),
         left_out=tuple(each.left_out for each in found),
-        comparisons=tuple(compared([(found[0], each) for each in found[1:]], "unknown")),
+        comparisons=tuple(compared([(found[0], each) for each in found[1:]], order, level)),
     )
 
 
 def _variant(alike: Alike, path: str) -> Variant:
     """The figures of a variant that can be compared: of runs that finished, and believed or bounded."""
     figures: dict[int, RunFigure] = {}
-    left_out = 0
-    for place, run in enumerate(alike.runs):
+    left_out = alike.without_result
+    for place, run in zip(alike.rounds or range(len(alike.runs)), alike.runs, strict=True):
         found = figure_of(run, path)
         if found is None:
             continue
-        if run.run.ending != "finished" or (isinstance(found, FigureTrust) and found.trust == "not_believed"):
+        if not is_usable(run, found):
             left_out += 1
         elif isinstance(found, FigureTrust):
             figures[place] = RunFigure(found.value, found.low, found.high)
         else:
             figures[place] = RunFigure(found)
     return Variant(alike.name, figures, left_out)
+
+
+def is_usable(run: Result, found: FigureTrust | float) -> bool:
+    """Whether a figure of a run can be compared: the run finished, and the figure is believed or bounded."""
+    return run.run.ending == "finished" and not (isinstance(found, FigureTrust) and found.trust == "not_believed")

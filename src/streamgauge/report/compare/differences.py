@@ -1,6 +1,6 @@
 """In what variants differ, apart from their figures: what was varied, and what should not have been."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -38,11 +38,13 @@ def differences(variants: Sequence[Alike]) -> list[Difference]:
     return found
 
 
-def warnings(variants: Sequence[Alike], found: Sequence[Difference]) -> Iterator[str]:
-    """Why a difference of figures may come from something else than what was varied."""
+def warnings(variants: Sequence[Alike], found: Sequence[Difference], varied: Collection[str] = ()) -> Iterator[str]:
+    """Why a difference of figures may come from something else than what was varied, on purpose or by itself."""
     settings = [each.name for each in found if each.about == "setting"]
-    if len(settings) > 1:
+    if not varied and len(settings) > 1:
         yield f"The variants differ in {len(settings)} settings. No figure tells which of them made a difference."
+    if varied and (besides := [name for name in settings if not any(_is_below(name, path) for path in varied)]):
+        yield f"The variants also differ in what was not varied: {listed(besides)}."
     others = [each for each in found if each.about != "setting"]
     if others and (settings or len(others) > 1):
         named = listed([f"{each.about} {each.name}" for each in others])
@@ -52,6 +54,10 @@ def warnings(variants: Sequence[Alike], found: Sequence[Difference]) -> Iterator
     archives = {run.run.id: run.run.broker.class_archive for variant in variants for run in variant.runs}
     if warning := archives_differ(archives):
         yield warning
+
+
+def _is_below(name: str, path: str) -> bool:
+    return name == path or name.startswith(f"{path}.")
 
 
 def _settings(result: Result) -> Mapping[str, Any]:

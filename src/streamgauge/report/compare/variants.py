@@ -1,6 +1,5 @@
 """Runs that were measured alike are runs of one variant; what sets variants apart gives them their names."""
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +7,8 @@ from typing import Any, Final
 
 from streamgauge.domain.text.numbers import UNKNOWN
 from streamgauge.result import Result
-from streamgauge.scenario.comparing import as_text, settings_of
+from streamgauge.scenario.comparing import as_text, setting_text, settings_of
+from streamgauge.scenario.written.paths import short
 
 _MOST_NAMED: Final = 3
 """Variants that differ in more settings than this are named by their scenarios."""
@@ -29,6 +29,10 @@ class Alike:
 
     name: str
     runs: tuple[Result, ...]
+    rounds: tuple[int, ...] | None = None
+    """The round of each in its experiment; None outside of one."""
+    without_result: int = 0
+    """How many more runs failed, and have no result."""
 
 
 def variants_of(runs: Sequence[GivenRun]) -> list[Alike]:
@@ -60,7 +64,7 @@ def _names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     paths = differing(settings)
     if not paths or len(paths) > _MOST_NAMED:
         return [""] * len(settings)
-    return [", ".join(f"{_short(path, paths)}={shown(each.get(path))}" for path in paths) for each in settings]
+    return [", ".join(f"{short(path, paths)}={shown(each.get(path))}" for path in paths) for each in settings]
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -69,12 +73,6 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     return [path for path in paths if len({as_text(each.get(path)) for each in settings}) > 1]
 
 
-def _short(path: str, paths: Sequence[str]) -> str:
-    """The last part of a path where it says which one is meant."""
-    last = path.rpartition(".")[2]
-    return last if sum(each.rpartition(".")[2] == last for each in paths) == 1 else path
-
-
 def shown(value: Any) -> str:
     """A setting as scenarios have it."""
-    return UNKNOWN if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return UNKNOWN if value is None else setting_text(value)

@@ -96,40 +96,79 @@ class RunOptions:
     trust: Sequence[Path] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the options of runs say besides the scenario: the same for all runs of an experiment."""
+
+    options: RunOptions
+    address: str | None
+    """The cluster that is named, as it was written; None for an embedded broker."""
+    connection: Mapping[str, Setting]
+    java: Java | None
+    """None where there is none that can be used, which is a fault."""
+
+
+def surroundings_of(options: RunOptions, faults: Faults) -> Surroundings:
+    """What the options say besides the scenario; everything wrong with them is added to `faults`."""
+    address, connection = _named_cluster(options.bootstrap, options.client_config, faults)
+    faults += wrong_folders(options.trust)
+    faults += [*_contradictions(options, address), *_unwritable(options.out), *scratch_faults()]
+    return Surroundings(options, address, connection, faults.of(checked_java))
+
+
 def request_of(scenario: str | Mapping[str, Any], options: RunOptions) -> Request:
     """The request that the options make; raises BadInput with all faults of all options.
 
     `scenario` is the name of a shipped scenario, the path of a YAML file, or what such a file would say.
     """
-    faults = Faults()
-    resolved, wrong = read_scenario(scenario, options.settings)
+    of_options = Faults()
+    around = surroundings_of(options, of_options)
+    request, faults = request_in(around, scenario)
+    if of_options or faults or request is None:
+        raise BadInput([*faults, *of_options])
+    return request
+
+
+def request_in(
+    around: Surroundings,
+    scenario: str | Mapping[str, Any],
+    settings: Sequence[str] = (),
+    home: Path | None = None,
+) -> tuple[Request | None, list[Fault]]:
+    """The request of one scenario, and every fault of it; without a Java there is no request.
+
+    `settings` come on top of those of the options. `home` is the folder of a scenario that is a mapping.
+    """
+    options, faults = around.options, Faults()
+    given = [*options.settings, *settings]
+    resolved, wrong = read_scenario(scenario, given)
     faults += wrong
-    address, connection = _named_cluster(options.bootstrap, options.client_config, faults)
-    faults += wrong_folders(options.trust)
     granted = trust_of(
         scenario,
-        options.settings,
+        given,
         allow_code=options.allow_code,
         folders=options.trust,
         has_secrets=options.client_config is not None,
+        home=home,
     )
-    arrivals = _examined(resolved, address, connection, granted, faults) if resolved else None
-    faults += [*_contradictions(options, address), *_unwritable(options.out), *scratch_faults()]
-    java = faults.of(checked_java)
-    if faults or resolved is None or java is None:
-        raise BadInput(faults)
-    return Request(
-        scenario=resolved,
-        out=options.out,
-        command=mask_command(options.command),
-        java=java,
-        bootstrap=address,
-        broker=options.broker,
-        connection=connection,
-        keep_broker=options.keep_broker,
-        allow_reset=options.allow_reset,
-        trust=granted,
-        arrivals=arrivals,
+    arrivals = _examined(resolved, around.address, around.connection, granted, faults) if resolved else None
+    if faults or resolved is None or around.java is None:
+        return None, faults
+    return (
+        Request(
+            scenario=resolved,
+            out=options.out,
+            command=mask_command(options.command),
+            java=around.java,
+            bootstrap=around.address,
+            broker=options.broker,
+            connection=around.connection,
+            keep_broker=options.keep_broker,
+            allow_reset=options.allow_reset,
+            trust=granted,
+            arrivals=arrivals,
+        ),
+        [],
     )
 
 

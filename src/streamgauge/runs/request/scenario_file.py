@@ -16,8 +16,8 @@ from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.secrets import mask_setting
 from streamgauge.domain.text.shown import one_line
 from streamgauge.scenario import Scenario, examine, shareable
-from streamgauge.scenario.misplaced.places import is_path
-from streamgauge.scenario.yaml_text import Flaw, YamlError, read_yaml
+from streamgauge.scenario.written.paths import keys_of, put
+from streamgauge.scenario.written.yaml_text import Flaw, YamlError, read_yaml
 
 _SUFFIX = ".yaml"
 _FIRST = "basics"
@@ -28,8 +28,6 @@ _INLINE = "scenario"
 _RECREATES = "Recreates "
 _TRY = "Try "
 _LIKE = "Write e.g. --set load.rate=20k/s"
-_FREE_KEYS = ("client", "configs", "expect", "settings")
-"""Below these, what is left of a path is one key, dots and all: `load.client.linger.ms`."""
 
 
 def by_topic() -> dict[str, dict[str, str]]:
@@ -73,18 +71,26 @@ def read_scenario(source: str | Mapping[str, Any], settings: Sequence[str] = ())
     mapping: dict[str, Any] | None
     name = source if isinstance(source, str) else _INLINE
     try:
-        mapping = _parse_mapping(_text_of(source), _place(name)) if isinstance(source, str) else deepcopy(dict(source))
+        mapping = mapping_of(source)
     except BadInput as error:
         mapping, faults = None, list(error.faults)
     for setting in settings:
         try:
-            _apply({} if mapping is None else mapping, setting)
+            apply_setting({} if mapping is None else mapping, setting)
         except BadInput as error:
             faults += error.faults
     if mapping is None:
         return None, faults
     scenario, wrong = examine(mapping, _place(name))
     return scenario, faults + wrong
+
+
+def mapping_of(source: str | Mapping[str, Any]) -> dict[str, Any]:
+    """What a scenario says, not yet examined: that of a shipped name, of a YAML file, or a copy of a mapping.
+
+    Raises BadInput for what cannot be read, or is no mapping.
+    """
+    return _parse_mapping(_text_of(source), _place(source)) if isinstance(source, str) else deepcopy(dict(source))
 
 
 def _text_of(name: str) -> str:
@@ -134,13 +140,13 @@ def _flawed(where: str, flaw: Flaw) -> Fault:
     return Fault(place, f"not YAML: {one_line(flaw.what)}", flaw.mend)
 
 
-def _apply(mapping: dict[str, Any], setting: str) -> None:
-    """Set one value in a nested mapping; keys that do not exist are made, for `examine` to judge."""
+def apply_setting(mapping: dict[str, Any], setting: str) -> None:
+    """Set the value that a `path=value` says in a nested mapping; raises BadInput where it cannot be set."""
     path, equals, text = setting.partition("=")
     where = f"--set {one_line(mask_setting(setting))}"
     if not equals or not path.strip():
         raise BadInput.single(where, "not of the form path=value", _LIKE)
-    keys = keys_of(setting)
+    keys = keys_of(path)
     if not all(keys):
         raise BadInput.single(where, "the path has an empty part", _LIKE)
     try:
@@ -149,35 +155,12 @@ def _apply(mapping: dict[str, Any], setting: str) -> None:
         raise BadInput(
             [Fault(where, f"the value is not valid YAML: {one_line(error.flaws[0].what)}", "Quote it")]
         ) from error
-    place = mapping
-    for depth, key in enumerate(keys[:-1]):
-        below = place.setdefault(key, {})
-        if below is None or below is False or (not isinstance(below, Mapping) and is_path(keys)):
-            below = place[key] = {}
-        if not isinstance(below, Mapping):
-            upper = ".".join(keys[: depth + 1])
-            raise BadInput.single(where, f"{upper} is a single value", f"Set {upper} instead")
-        place = place[key]
-    place[keys[-1]] = value
-
-
-def keys_of(setting: str) -> list[str]:
-    """The keys of the path that a `path=value` sets."""
-    return _split(setting.partition("=")[0].strip())
+    put(mapping, keys, value, where)
 
 
 def home_of_scenario(source: str | Mapping[str, Any]) -> Path | None:
     """The folder of a scenario's file; None for a scenario that is shipped, or in no file."""
     return None if isinstance(source, Mapping) or source in shipped() else Path(source).parent
-
-
-def _split(path: str) -> list[str]:
-    """The keys of a dotted path; below a free mapping the rest is one key."""
-    keys = path.split(".")
-    for depth, key in enumerate(keys[:-1]):
-        if key in _FREE_KEYS:
-            return [*keys[: depth + 1], ".".join(keys[depth + 1 :])]
-    return keys
 
 
 def described() -> str:

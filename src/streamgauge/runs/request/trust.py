@@ -10,9 +10,10 @@ from streamgauge.domain.errors import BadInput, Fault, WorkerError
 from streamgauge.domain.text.secrets import MASK, is_secret
 from streamgauge.domain.text.shown import one_line
 from streamgauge.processes.functions import files_of, find_function, home_of, not_of_users
-from streamgauge.runs.request.scenario_file import home_of_scenario, keys_of
+from streamgauge.runs.request.scenario_file import home_of_scenario
 from streamgauge.scenario import Scenario
 from streamgauge.scenario.powers import Keys, Power, PowerKind, powers
+from streamgauge.scenario.written.paths import keys_of
 
 _ALLOW: Final = "Use --allow-code if you trust this scenario"
 _FOLDER: Final = f"{_ALLOW}, or --trust FOLDER to trust a folder"
@@ -55,10 +56,12 @@ def trust_of(
     allow_code: bool = False,
     folders: Sequence[Path] = (),
     has_secrets: bool = False,
+    home: Path | None = None,
 ) -> Trust:
-    """What the options grant; `settings` are those of `--set`."""
-    typed = tuple(tuple(keys_of(setting)) for setting in settings if "=" in setting)
-    return Trust(allow_code, tuple(each.resolve() for each in folders), typed, home_of_scenario(scenario), has_secrets)
+    """What the options grant; `settings` are those of `--set`, `home` the folder of a scenario that is in no file."""
+    typed = tuple(tuple(keys_of(setting.partition("=")[0])) for setting in settings if "=" in setting)
+    trusted = tuple(each.resolve() for each in folders)
+    return Trust(allow_code, trusted, typed, home or home_of_scenario(scenario), has_secrets)
 
 
 def wrong_folders(folders: Sequence[Path]) -> list[Fault]:

@@ -1,0 +1,120 @@
+"""What the commands of experiments print: the plan, the progress, and the answer."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from streamgauge.domain.text.bars import Signs, line
+from streamgauge.domain.text.numbers import UNKNOWN, seconds, significant, size
+from streamgauge.domain.text.shown import one_line
+from streamgauge.experiment.order import PlannedRun, planned_runs
+from streamgauge.experiment.record import ExperimentRecord
+from streamgauge.report.compare.answers import metric_at
+from streamgauge.report.compare.pages import comparison_text
+from streamgauge.report.pages.page import plain
+from streamgauge.runs.experiment.conduct import ExperimentEnded, ExperimentStep, expected_seconds
+from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants
+from streamgauge.runs.experiment.results import experiment_document
+from streamgauge.scenario.volume import estimate
+
+_MOST_LINES: Final = 40
+_CELLS: Final = 12
+"""Of the small curve of a variant."""
+
+
+def plan_text(request: ExperimentRequest, *, as_json: bool) -> str:
+    """What the experiment would do: its variants, its runs in their order, how long it takes and what it writes."""
+    runs = _runs(request)
+    expected = expected_seconds(request)
+    total = sum(expected[each.variant] for each in runs)
+    written = _bytes(request, runs)
+    if as_json:
+        told = {
+            "variants": [each.model_dump(mode="json") for each in recorded_variants(request.variants)],
+            "runs": [{"round": each.round, "variant": each.variant} for each in runs],
+            "seconds": round(total, 1),
+            "bytes_written": written,
+        }
+        return json.dumps(told, indent=2)
+    return "\n".join(_plan_lines(request, runs, total, written))
+
+
+def _plan_lines(request: ExperimentRequest, runs: list[PlannedRun], total: float, written: int | None) -> Iterator[str]:
+    experiment = request.experiment
+    yield f"Dry run: nothing was started. {len(runs)} runs of {len(request.variants)} variants, {experiment.order}."
+    yield f"Duration: about {seconds(total)}."
+    room = UNKNOWN if written is None else f"at most about {size(written)}"
+    yield f"Bytes written below {one_line(str(request.options.out))}: {room}."
+    for number, each in enumerate(runs[:_MOST_LINES], 1):
+        yield f"{number:>4}  round {each.round}  {plain(request.variants[each.variant].name)}"
+    if len(runs) > _MOST_LINES:
+        yield f"      and {len(runs) - _MOST_LINES} more runs"
+
+
+def _runs(request: ExperimentRequest) -> list[PlannedRun]:
+    asked = request.experiment
+    return list(planned_runs(len(request.variants), asked.repeat, asked.order, asked.seed))
+
+
+def _bytes(request: ExperimentRequest, runs: list[PlannedRun]) -> int | None:
+    """None where it is not known of a variant. A shared broker keeps no topic longer than its run."""
+    embedded = request.requests[0].bootstrap is None
+    of_variants = [estimate(each.scenario, embedded=embedded).bytes_written for each in request.requests]
+    found = [of_variants[each.variant] for each in runs]
+    return None if any(each is None for each in found) else sum(each or 0 for each in found)
+
+
+def step_text(step: ExperimentStep, signs: Signs | None) -> str:
+    """One line of progress: the run that begins, or what came of the one that ended."""
+    run, record = step.run, step.record
+    where = f"run {step.number} of {step.of}"
+    name = plain(record.variants[run.variant].name)
+    if run.outcome == "under_way":
+        return f"{where}: round {run.round}, {name}; about {seconds(step.left_seconds)} left"
+    if run.outcome == "measured":
+        curve = _curve(record, run.variant, signs)
+        return f"{where}: {_value(record.metric, run.value)}{f'  {curve}' if curve else ''}"
+    because = f": {'; '.join(map(plain, run.reasons))}" if run.reasons else ""
+    return f"{where}: {run.outcome.replace('_', ' ')}{because}"
+
+
+def _value(path: str | None, value: float | None) -> str:
+    if path is None or value is None:
+        return UNKNOWN
+    metric = metric_at(path)
+    unit = "" if not metric.unit else metric.unit if metric.unit == "/s" else f" {metric.unit}"
+    return f"{metric.label} {significant(value)}{unit}"
+
+
+def _curve(record: ExperimentRecord, variant: int, signs: Signs | None) -> str:
+    """The values of a variant so far."""
+    values = [run.value for run in record.runs if run.variant == variant and run.outcome == "measured"]
+    return line(values[-_CELLS:], min(len(values), _CELLS), signs) if signs and len(values) > 1 else ""
+
+
+def step_document(step: ExperimentStep) -> dict[str, Any]:
+    """A run that ended, as one line of JSON has it."""
+    variant = step.record.variants[step.run.variant]
+    run = step.run.model_dump(mode="json", exclude={"variant"})
+    about = {"run": step.number, "of": step.of, "variant": variant.name, "settings": variant.settings}
+    return {**about, **run, "metric": step.record.metric, "left_seconds": round(step.left_seconds, 1)}
+
+
+def print_ended(ended: ExperimentEnded, *, as_json: bool, out: Callable[[str], None]) -> None:
+    """The answer of an experiment."""
+    if as_json:
+        out(json.dumps(experiment_document(ended.record, ended.found), indent=2))
+        return
+    if ended.found:
+        out(comparison_text(ended.found))
+    out("\n".join(_end_lines(ended.record, ended.folder.root)))
+
+
+def _end_lines(record: ExperimentRecord, folder: Path) -> Iterator[str]:
+    bad = [run for run in record.runs if run.outcome in {"failed", "not_believed"}]
+    measured = sum(run.outcome == "measured" for run in record.runs)
+    left_out = f"; {len(bad)} failed or not believed, and left out" if bad else ""
+    yield f"{measured} runs measured{left_out}."
+    yield from (f"{record.ending}: {plain(reason)}" for reason in record.reasons)
+    yield f"Folder: {plain(str(folder))}"

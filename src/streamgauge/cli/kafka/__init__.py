@@ -1,0 +1,1 @@
+"""Commands on Kafka itself: embedded brokers, and the topics of runs."""

@@ -1,0 +1,21 @@
+"""The paths inside the folder of an experiment."""
+
+import shlex
+from pathlib import Path
+
+
+class ExperimentFolder:
+    """The paths inside the folder of one experiment; makes and reads nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.record = root / "experiment.json"
+        self.runs = root / "runs"
+        """Its run folders."""
+        self.result = root / "result.json"
+        self.summary = root / "summary.md"
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on with it, as a shell takes it."""
+        return f"streamgauge experiment --resume {shlex.quote(str(self.root))}"

@@ -1,0 +1,100 @@
+"""What became of the runs of an experiment, as experiment.json has it, and what is left to do. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from streamgauge.experiment.model import PlanOrder
+from streamgauge.experiment.order import PlannedRun, planned_runs
+
+FORMAT: Final = 1
+RunOutcome = Literal["under_way", "measured", "failed", "not_believed", "interrupted"]
+ExperimentEnding = Literal["finished", "stopped", "interrupted", "failed"]
+
+
+class _Recorded(BaseModel):
+    model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
+
+
+class RecordedVariant(_Recorded):
+    """A variant, secrets masked."""
+
+    name: str
+    settings: dict[str, Any]
+
+
+class RecordedRun(_Recorded):
+    """A run that was begun."""
+
+    round: int
+    variant: int
+    """Its place in `variants`."""
+    begun: str
+    """UTC."""
+    outcome: RunOutcome = "under_way"
+    """`measured`: it finished, and its primary metric is believed. `not_believed`: it finished, and that is not.
+    `interrupted`: somebody ended it, which says nothing of the variant: it is run anew."""
+    folder: str | None = None
+    """Name of the run folder below `runs/`; null until it is known."""
+    seconds: float | None = None
+    """From its begin to the end of its analysis, with settling."""
+    value: float | None = None
+    """Of the primary metric."""
+    reasons: list[str] = []
+
+
+class ExperimentRecord(_Recorded):
+    """experiment.json: what was asked, the plan, and what became of each run. Written whole before and after a run."""
+
+    format: int = FORMAT
+    id: str
+    name: str
+    created: str
+    command: list[str]
+    asked: dict[str, Any]
+    """The experiment file with its base scenario written out, secrets masked."""
+    cluster: str | None = None
+    """Addresses of the user's cluster; null for embedded brokers."""
+    metric: str | None = None
+    """The primary metric; null until a run has one."""
+    variants: list[RecordedVariant]
+    order: PlanOrder
+    seed: int
+    repeat: int
+    again: bool = False
+    runs: list[RecordedRun] = []
+    ending: ExperimentEnding | None = None
+    """`stopped`: a rule of `stop` ended it early. Null while it goes on, and where it was killed."""
+    reasons: list[str] = []
+
+    @property
+    def plan(self) -> list[PlannedRun]:
+        """All runs, in their order."""
+        return list(planned_runs(len(self.variants), self.repeat, self.order, self.seed))
+
+
+def remaining(plan: Iterable[PlannedRun], runs: Sequence[RecordedRun], *, again: bool) -> Iterator[PlannedRun]:
+    """The runs of a plan that are still to be done, in its order.
+
+    A run that was interrupted is. With `again`, so is one that failed or is not believed, once.
+    """
+    for each in plan:
+        done = [run for run in runs if (run.round, run.variant) == (each.round, each.variant)]
+        if not any(run.outcome == "measured" for run in done) and spoilt(done) < (2 if again else 1):
+            yield each
+
+
+def spoilt(runs: Iterable[RecordedRun]) -> int:
+    """How many runs failed or are not believed."""
+    return sum(run.outcome in {"failed", "not_believed"} for run in runs)
+
+
+def counted(record: ExperimentRecord, place: int) -> dict[int, RecordedRun]:
+    """The runs of a variant that are compared, by round: the last of each that was measured."""
+    return {run.round: run for run in record.runs if run.variant == place and run.outcome == "measured"}
+
+
+def left_out(record: ExperimentRecord, place: int) -> int:
+    """How many runs of a variant failed or are not believed, also where they were run again."""
+    return spoilt(run for run in record.runs if run.variant == place)

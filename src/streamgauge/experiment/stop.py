@@ -1,0 +1,38 @@
+"""What ends an experiment early, and how much time is left of it. Pure."""
+
+import statistics
+from collections.abc import Sequence
+from typing import Final
+
+from streamgauge.experiment.order import PlannedRun
+from streamgauge.experiment.record import RecordedRun
+
+FAILURES: Final = 3
+"""So many runs in a row that failed, whatever their variants: something else than a variant is broken."""
+
+
+def seconds_left(left: Sequence[PlannedRun], done: Sequence[RecordedRun], expected: Sequence[float]) -> float:
+    """How long the runs that are left take: each as long as those of its variant took in the median.
+
+    `expected` are the seconds of a run of each variant as they were estimated before.
+    """
+    return sum(_seconds(each.variant, done, expected) for each in left)
+
+
+def _seconds(variant: int, done: Sequence[RecordedRun], expected: Sequence[float]) -> float:
+    known = [run.seconds for run in done if run.seconds is not None and run.variant == variant]
+    if known:
+        return statistics.median(known)
+    # The others tell how much more a run takes than was estimated.
+    ratios = [run.seconds / expected[run.variant] for run in done if run.seconds is not None and expected[run.variant]]
+    return expected[variant] * (statistics.median(ratios) if ratios else 1.0)
+
+
+def exceeds(spent_seconds: float, round_seconds: float, limit_seconds: float | None) -> bool:
+    """Whether a round would end after the limit of an experiment."""
+    return limit_seconds is not None and spent_seconds + round_seconds > limit_seconds
+
+
+def keeps_failing(runs: Sequence[RecordedRun]) -> bool:
+    """Whether the last runs all failed."""
+    return len(runs) >= FAILURES and all(run.outcome == "failed" for run in runs[-FAILURES:])

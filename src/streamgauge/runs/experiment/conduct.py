@@ -1,0 +1,361 @@
+"""Carrying out an experiment: run after run in the order of the plan, each recorded before and after."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.domain import clock
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
+from streamgauge.domain.folder.experiment import ExperimentFolder
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.text.numbers import percent
+from streamgauge.domain.text.secrets import mask_command
+from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.experiment.order import PlannedRun
+from streamgauge.experiment.record import ExperimentRecord, RecordedRun, remaining
+from streamgauge.experiment.stop import exceeds, keeps_failing, seconds_left
+from streamgauge.processes.jvm.java import Java
+from streamgauge.processes.patience import Progress
+from streamgauge.record.facts import read_facts
+from streamgauge.report.compare.answers import Together
+from streamgauge.report.publish import read_result
+from streamgauge.result import Result
+from streamgauge.runs.analysis import analyse
+from streamgauge.runs.conduct.target import shared_broker
+from streamgauge.runs.experiment.folder import held, make_experiment, read_record, write_record
+from streamgauge.runs.experiment.judge import Judged, answered, are_narrow, exit_of, judged, primary_of
+from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants, resumed
+from streamgauge.runs.experiment.results import write_results
+from streamgauge.runs.experiment.settle import Settled, settled
+from streamgauge.runs.interrupts import noted
+from streamgauge.runs.request.options import RunOptions
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.run import run as run_request
+from streamgauge.scenario.volume import estimate
+from streamgauge.verdict.exits import Exit
+from streamgauge.watch.display import Display
+
+BESIDE_SECONDS: Final = 6.0
+"""What a run takes beside its phases on a broker that is there: settling, start, drain, and analysis."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentStep:
+    """How far an experiment is: a run that is about to begin, or that has just ended."""
+
+    number: int
+    """Of the run, from 1 on, in the order of the plan; a run that is repeated has the number of the first."""
+    of: int
+    run: RecordedRun
+    record: ExperimentRecord
+    left_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentEnded:
+    """An experiment that is over, or goes on another time."""
+
+    folder: ExperimentFolder
+    record: ExperimentRecord
+    found: Together | None
+    """What the runs say together; None where none has a result."""
+    code: Exit
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentView:
+    """Who is told how it goes."""
+
+    say: Progress
+    step: Callable[[ExperimentStep], None]
+    display_of: Callable[[Request], Display]
+    """Who shows a run while it runs."""
+
+
+def _run(request: Request, display: Display) -> RunFolder:
+    return run_request(request, display, reports=False).folder
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentMeans:
+    """What carries out an experiment."""
+
+    run: Callable[[Request, Display], RunFolder] = _run
+    """Carries out and analyses one run."""
+    settle: Callable[[int], Settled] = settled
+    """Waits until the machine is quiet, at most so many ns."""
+    broker: Callable[[Path, Java, Progress], AbstractContextManager[EmbeddedBroker]] = shared_broker
+    """Starts a broker for many runs."""
+
+
+_MEANS: Final = ExperimentMeans()
+
+
+def conduct(
+    request: ExperimentRequest, view: ExperimentView, command: Sequence[str], means: ExperimentMeans = _MEANS
+) -> ExperimentEnded:
+    """Carry out a new experiment below `options.out`. Raises BadInput if its folder cannot be made."""
+    experiment = request.experiment
+    created = clock.clock_pair().wall_ns
+    name = f"{clock.local_stamp(created)}-{experiment.name}"
+    folder = make_experiment(request.options.out, name)
+    record = ExperimentRecord(
+        id=folder.root.name,
+        name=experiment.name,
+        created=clock.utc_text(created),
+        command=mask_command(command),
+        asked=dict(request.asked),
+        cluster=request.requests[0].bootstrap,
+        metric=experiment.metric,
+        variants=recorded_variants(request.variants),
+        order=experiment.order,
+        seed=experiment.seed,
+        repeat=experiment.repeat,
+        again=experiment.again,
+    )
+    with held(folder):
+        return _Conducting(request, view, means, folder, record).carry_out()
+
+
+def go_on(
+    folder: ExperimentFolder,
+    source: str | None,
+    options: RunOptions,
+    changes: Mapping[str, Any],
+    view: ExperimentView,
+    means: ExperimentMeans = _MEANS,
+) -> ExperimentEnded:
+    """Carry out what is left of an experiment, of its file or as it was recorded.
+
+    Raises BadInput where there is none, where somebody else carries it out, and where the file says something else.
+    """
+    with held(folder):
+        record = read_record(folder)
+        request = resumed(record, source, options, changes)
+        record.repeat = request.experiment.repeat
+        return _Conducting(request, view, means, folder, record).carry_out()
+
+
+def expected_seconds(request: ExperimentRequest) -> list[float]:
+    """How long a run of each variant is expected to take."""
+    embedded = request.requests[0].bootstrap is None
+    return [estimate(each.scenario, embedded=embedded).load_seconds + BESIDE_SECONDS for each in request.requests]
+
+
+class _Conducting:
+    """An experiment while it is carried out."""
+
+    def __init__(
+        self,
+        request: ExperimentRequest,
+        view: ExperimentView,
+        means: ExperimentMeans,
+        folder: ExperimentFolder,
+        record: ExperimentRecord,
+    ) -> None:
+        self._request, self._view, self._means, self._folder, self._record = request, view, means, folder, record
+        self._plan = record.plan
+        self._expected = expected_seconds(request)
+        self._begun_ns = clock.monotonic_ns()
+
+    def carry_out(self) -> ExperimentEnded:
+        """Do all runs that are left, unless something ends it; what is known so far is answered in any case."""
+        record = self._record
+        record.ending, record.reasons = None, []
+        try:
+            with _interruptible(self._view.say), self._brokers() as brokers:
+                self._adopt()
+                self._write()
+                while (each := self._next()) is not None:
+                    self._run(each, brokers)
+                self._finish()
+        except (CtrlC, KeyboardInterrupt):
+            self._interrupted("stopped between two runs")
+        except Interrupted as error:
+            self._interrupted(str(error))
+        self._write()
+        found = answered(self._folder, record)
+        write_results(self._folder, record, found)
+        return ExperimentEnded(self._folder, record, found, exit_of(record, found))
+
+    def _finish(self) -> None:
+        if self._record.ending is None:
+            self._record.ending = "finished"
+
+    def _next(self) -> PlannedRun | None:
+        """The next run, None where there is none, or where a rule ends the experiment."""
+        record = self._record
+        left = list(remaining(self._plan, record.runs, again=record.again))
+        if record.ending is not None or not left:
+            return None
+        if reason := self._enough(left):
+            record.ending = "stopped"
+            record.reasons.append(reason)
+            self._view.say(f"stopped: {reason}")
+            return None
+        return left[0]
+
+    def _enough(self, left: Sequence[PlannedRun]) -> str | None:
+        """Why no other round is begun; None where one is, and within a round."""
+        record, stop, number = self._record, self._request.experiment.stop, left[0].round
+        if record.order == "blocks" or number == 1 or any(run.round == number for run in record.runs):
+            return None
+        spent = (clock.monotonic_ns() - self._begun_ns) / NS_PER_SECOND
+        limit = None if stop.time is None else stop.time / NS_PER_SECOND
+        if exceeds(spent, self._seconds([each for each in left if each.round == number]), limit):
+            return f"round {number} would end later than stop.time"
+        if stop.interval is not None and are_narrow(record, stop.interval):
+            return f"after {number - 1} rounds the intervals are as narrow as stop.interval"
+        return None
+
+    def _interrupted(self, reason: str) -> None:
+        record = self._record
+        for run in record.runs:
+            if run.outcome == "under_way":
+                run.outcome = "interrupted"
+                run.reasons = [reason]
+                run.folder = run.folder or self._new_folder()
+        record.ending = "interrupted"
+        record.reasons.append(f"{reason}; go on with: {self._folder.resume}")
+
+    def _seconds(self, left: Sequence[PlannedRun]) -> float:
+        return seconds_left(left, self._record.runs, self._expected)
+
+    def _run(self, each: PlannedRun, brokers: "_Brokers") -> None:
+        begun_ns, record = clock.monotonic_ns(), self._record
+        run = RecordedRun(round=each.round, variant=each.variant, begun=clock.utc_text(clock.clock_pair().wall_ns))
+        record.runs.append(run)
+        self._write()
+        self._tell(each, run)
+        request = replace(
+            self._request.requests[each.variant],
+            out=self._folder.runs,
+            broker=brokers.current(),
+            command=record.command,
+        )
+        quiet = self._means.settle(self._request.experiment.settle)
+        found = self._conducted(request, run)
+        run.seconds = (clock.monotonic_ns() - begun_ns) / NS_PER_SECOND
+        run.outcome, run.value = found.outcome, found.value
+        loud = [] if quiet.is_quiet else [f"the machine was only {percent(quiet.idle_share)} idle before it"]
+        run.reasons = [*found.reasons, *loud]
+        self._write()
+        self._tell(each, run)
+        if found.outcome == "interrupted":
+            raise Interrupted("a run was interrupted")
+        if keeps_failing(record.runs):
+            record.ending = "failed"
+            record.reasons.append(f"the last runs all failed: {'; '.join(run.reasons)}")
+
+    def _conducted(self, request: Request, run: RecordedRun) -> Judged:
+        """Carry out one run; what it counts as."""
+        try:
+            folder = self._means.run(request, self._view.display_of(request))
+        except BadInput as error:
+            # Nothing of it was started, and the next would meet the same.
+            run.outcome, run.reasons = "failed", [str(fault) for fault in error.faults]
+            self._record.ending = "failed"
+            self._write()
+            raise
+        except RunFailed as error:
+            run.folder = self._new_folder()
+            return Judged("failed", reasons=(str(error).partition("\n")[0],))
+        run.folder = folder.root.name
+        return self._judged(read_result(folder.result))
+
+    def _judged(self, result: Result) -> Judged:
+        if self._record.metric is None:
+            self._record.metric = primary_of(result)
+        if self._record.metric is None:
+            return Judged("failed", reasons=("it has no figure that could be compared; name one with `metric`",))
+        return judged(result, self._record.metric)
+
+    def _adopt(self) -> None:
+        """What became of a run that was under way when the experiment was killed: it may have ended by itself."""
+        for run in self._record.runs:
+            if run.outcome != "under_way":
+                continue
+            run.folder = self._new_folder()
+            run.outcome, run.reasons = "interrupted", ["the experiment was killed"]
+            path = RunFolder(self._folder.runs / run.folder) if run.folder else None
+            if path is None:
+                continue
+            try:
+                if read_facts(path).ending != "finished":
+                    continue
+                if not path.result.exists():
+                    analyse(path, self._view.say, reports=False)
+                found = self._judged(read_result(path.result))
+            except (BadInput, RunFailed) as error:
+                run.reasons = [str(error).partition("\n")[0]]
+                continue
+            run.outcome, run.value, run.reasons = found.outcome, found.value, list(found.reasons)
+            self._view.say(f"a run of the last time had ended: {run.folder}")
+
+    def _new_folder(self) -> str | None:
+        """The run folder that no run of the record has: that of the run under way."""
+        known = {run.folder for run in self._record.runs}
+        found = sorted(path.name for path in self._folder.runs.iterdir() if path.is_dir() and path.name not in known)
+        return found[-1] if found else None
+
+    def _tell(self, each: PlannedRun, run: RecordedRun) -> None:
+        left = list(remaining(self._plan, self._record.runs, again=self._record.again))
+        if run.outcome == "under_way":
+            # It is one of those that are left.
+            left = left[1:]
+        number = self._plan.index(each) + 1
+        self._view.step(ExperimentStep(number, len(self._plan), run, self._record, self._seconds(left)))
+
+    def _write(self) -> None:
+        write_record(self._folder, self._record)
+
+    def _brokers(self) -> "_Brokers":
+        first = self._request.requests[0]
+        is_shared = self._request.experiment.broker == "shared" and first.bootstrap is None
+        start = partial(self._means.broker, self._folder.root, first.java, self._view.say)
+        return _Brokers(start if is_shared else None, self._view.say)
+
+
+class _Brokers:
+    """The embedded broker that runs share; another one takes the place of one that died."""
+
+    def __init__(self, start: Callable[[], AbstractContextManager[EmbeddedBroker]] | None, say: Progress) -> None:
+        self._start, self._say = start, say
+        self._broker: EmbeddedBroker | None = None
+        self._owned = ExitStack()
+
+    def current(self) -> EmbeddedBroker | None:
+        """The broker for the next run; None where each run has its own, or the user's cluster is measured."""
+        if self._start is None:
+            return None
+        if self._broker is not None and not self._broker.alive:
+            self._say("the shared broker has died; starting another")
+            self._owned.close()
+            self._broker = None
+        if self._broker is None:
+            self._broker = self._owned.enter_context(self._start())
+        return self._broker
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._owned.close()
+
+
+def _interruptible(say: Progress) -> AbstractContextManager[None]:
+    """Ctrl-C and SIGTERM between two runs end the experiment; within a run, the run takes them."""
+    if threading.current_thread() is not threading.main_thread():
+        return nullcontext()
+    interrupts = Interrupts()
+    interrupts.breaks = True
+    return noted(interrupts, say)

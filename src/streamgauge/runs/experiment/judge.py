@@ -1,0 +1,119 @@
+"""What a run of an experiment counts as, and what all of its runs say together. Pure but for reading results."""
+
+from dataclasses import dataclass
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.folder.experiment import ExperimentFolder
+from streamgauge.domain.folder.paths import RunFolder
+from streamgauge.experiment.record import ExperimentRecord, RunOutcome, counted, left_out
+from streamgauge.report.compare.answers import PRIMARY, Together, figure_of, is_usable, together_of
+from streamgauge.report.compare.variants import Alike
+from streamgauge.report.publish import read_result
+from streamgauge.result import Result
+from streamgauge.statistics import limits
+from streamgauge.statistics.comparison import RunFigure, Variant, compared, is_narrow
+from streamgauge.verdict.exits import Exit
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a run counts as."""
+
+    outcome: RunOutcome
+    value: float | None = None
+    """Of the primary metric."""
+    reasons: tuple[str, ...] = ()
+
+
+def judged(result: Result, metric: str) -> Judged:
+    """What a run counts as by its ending, and by whether its primary metric is believed."""
+    if result.run.ending == "interrupted":
+        return Judged("interrupted", reasons=tuple(result.run.reasons))
+    if result.run.ending != "finished":
+        return Judged("failed", reasons=tuple(result.run.reasons) or (f"it ended as {result.run.ending}",))
+    found = figure_of(result, metric)
+    if found is None:
+        return Judged("failed", reasons=(f"it has no {metric}",))
+    value = found if isinstance(found, float) else found.value
+    if not is_usable(result, found):
+        return Judged("not_believed", value, (f"{metric} is not believed",))
+    return Judged("measured", value)
+
+
+def primary_of(result: Result) -> str | None:
+    """The metric that decides unless another is named; None where the run has none of them."""
+    return next((path for path in PRIMARY if figure_of(result, path) is not None), None)
+
+
+def answered(folder: ExperimentFolder, record: ExperimentRecord) -> Together | None:
+    """What the runs so far say together; None where none has a result."""
+    variants = [_alike(folder, record, place) for place in range(len(record.variants))]
+    if not any(each.runs for each in variants):
+        return None
+    varied = list(dict.fromkeys(path for each in record.variants for path in each.settings))
+    level = limits.LOOKING_LEVEL if looks(record) else limits.LEVEL
+    return together_of(variants, record.metric, record.order, level=level, varied=varied)
+
+
+def looks(record: ExperimentRecord) -> bool:
+    """Whether the experiment ends once its intervals are narrow, so that its verdicts need another level."""
+    stop = record.asked.get("stop")
+    return isinstance(stop, dict) and stop.get("interval") is not None
+
+
+def are_narrow(record: ExperimentRecord, share: float) -> bool:
+    """Whether the primary metric of every variant is known this well, relative to that of the first."""
+    first, *others = (_figures(record, place) for place in range(len(record.variants)))
+    found = compared([(first, each) for each in others], record.order, limits.LOOKING_LEVEL)
+    enough = all(each.pairs is not None and each.pairs >= limits.FEWEST_RUNS for each in found)
+    return bool(found) and enough and all(is_narrow(each, share) for each in found)
+
+
+def _figures(record: ExperimentRecord, place: int) -> Variant:
+    runs = counted(record, place)
+    figures = {number: RunFigure(run.value) for number, run in runs.items() if run.value is not None}
+    return Variant(record.variants[place].name, figures, left_out(record, place))
+
+
+def exit_of(record: ExperimentRecord, found: Together | None) -> Exit:
+    """The exit code that an experiment deserves: NOT_VALID where a variant cannot be compared."""
+    if record.ending == "failed" or found is None:
+        return Exit.FAILED
+    if record.ending == "interrupted":
+        return Exit.INTERRUPTED
+    primary = found.primary
+    if primary is None or any(each is None for each in primary.variants):
+        return Exit.NOT_VALID
+    shares = [
+        out / (runs.count + out)
+        for runs, out in zip(primary.variants, primary.left_out, strict=True)
+        if runs is not None
+    ]
+    return Exit.NOT_VALID if max(shares) > limits.LEFT_OUT_SHARE else Exit.DONE
+
+
+def _alike(folder: ExperimentFolder, record: ExperimentRecord, place: int) -> Alike:
+    """The runs of a variant that have a result; those that failed without one are counted."""
+    results: list[Result] = []
+    rounds: list[int] = []
+    lost = 0
+    for run in record.runs:
+        if run.variant != place or run.outcome in {"under_way", "interrupted"}:
+            continue
+        result = _result(folder, run.folder)
+        if result is None:
+            lost += 1
+        else:
+            results.append(result)
+            rounds.append(run.round)
+    return Alike(record.variants[place].name, tuple(results), tuple(rounds), lost)
+
+
+def _result(folder: ExperimentFolder, name: str | None) -> Result | None:
+    path = RunFolder(folder.runs / name).result if name else None
+    if path is None or not path.exists():
+        return None
+    try:
+        return read_result(path)
+    except BadInput:
+        return None

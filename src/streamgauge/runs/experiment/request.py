@@ -1,0 +1,244 @@
+"""From an experiment file or the options of a sweep to a checked request: every fault of every variant at once."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from streamgauge.domain.errors import BadInput, Fault, Faults
+from streamgauge.domain.text.secrets import masked
+from streamgauge.domain.text.shown import one_line
+from streamgauge.experiment.model import Experiment
+from streamgauge.experiment.parse import examine_experiment
+from streamgauge.experiment.record import ExperimentRecord, RecordedVariant
+from streamgauge.experiment.variants import GROUPS, ZIP, PlannedVariant
+from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.scenario_file import apply_setting, home_of_scenario, mapping_of, shipped
+from streamgauge.scenario.written.paths import keys_of, put
+from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
+
+_MOST_FAULTS: Final = 20
+"""Faults of variants that are shown; of thousands of variants, one mistake makes thousands."""
+_NEW: Final = "Start a new experiment, or correct it"
+_VARY: Final = "Write e.g. --vary load.size=64,256,1KiB, or --vary 'load.size={from: 64, to: 16KiB, times: 4}'"
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRequest:
+    """An experiment that may start."""
+
+    experiment: Experiment
+    variants: tuple[PlannedVariant, ...]
+    requests: tuple[Request, ...]
+    """Of one run of each variant."""
+    asked: Mapping[str, Any]
+    """The experiment with its base scenario written out, secrets masked."""
+    options: RunOptions
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What all runs of an experiment have in common."""
+
+    scenario: str | Mapping[str, Any]
+    home: Path | None
+    """Folder whose files the scenario may read."""
+    typed: bool
+    """Whether the variants were typed on the command line, and are the word of the one who typed them."""
+
+
+def experiment_of(
+    source: str | Mapping[str, Any], options: RunOptions, changes: Mapping[str, Any]
+) -> ExperimentRequest:
+    """The experiment of a YAML file, or what such a file would say; `changes` replace some of its keys.
+
+    Raises BadInput with all faults.
+    """
+    document, home = _document(source)
+    scenario = document.get("scenario")
+    base, faults = _Base("", home, typed=False), Faults()
+    if isinstance(scenario, str):
+        base = faults.of(_named_base, scenario, home) or base
+    elif isinstance(scenario, Mapping):
+        base = _Base(scenario, home, typed=False)
+    place = one_line(source) if isinstance(source, str) else "experiment"
+    return _requested({**document, **changes}, base, options, place, faults)
+
+
+def sweep_of(scenario: str, vary: Sequence[str], options: RunOptions, changes: Mapping[str, Any]) -> ExperimentRequest:
+    """The experiment that `--vary path=value,value` makes of a scenario; raises BadInput with all faults."""
+    faults = Faults()
+    read = [pair for text in vary if (pair := faults.of(varied, text)) is not None]
+    for path in dict.fromkeys(path for path, _ in read if sum(path == other for other, _ in read) > 1):
+        faults.append(Fault(f"--vary {one_line(path)}", "is given twice", "Write all of its values into one"))
+    if not vary:
+        faults.append(Fault("--vary", "nothing is varied", _VARY))
+    base = faults.of(_named_base, scenario, None)
+    name = f"sweep-{_name_of(base.scenario)}" if base else "sweep"
+    document = {"name": name[:64], "scenario": scenario, "vary": dict(read), **changes}
+    typed = replace(base, scenario=scenario, typed=True) if base else _Base("", None, typed=True)
+    return _requested(document, typed, options, "sweep", faults)
+
+
+def varied(text: str) -> tuple[str, Any]:
+    """Path and values of a `--vary`: a list of values or a range. Raises BadInput."""
+    path, equals, given = text.partition("=")
+    where = f"--vary {one_line(text)}"
+    if not equals or not path.strip() or path.strip() in {GROUPS, ZIP} or not given.strip():
+        raise BadInput.single(where, "not of the form path=value,value", _VARY)
+    try:
+        values = read_yaml(f"[{given}]")
+    except YamlError as error:
+        what = f"the values are not valid YAML: {one_line(error.flaws[0].what)}"
+        raise BadInput.single(where, what, "Quote them") from error
+    alone = values[0] if len(values) == 1 else None
+    return path.strip(), alone if isinstance(alone, Mapping) and "from" in alone else values
+
+
+def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | None]:
+    """What an experiment file says, and the folder that it is in."""
+    if isinstance(source, Mapping):
+        return deepcopy(dict(source)), None
+    return mapping_of(source), Path(source).parent
+
+
+def _named_base(scenario: str, home: Path | None) -> _Base:
+    """A base that is shipped, or a file beside that of the experiment."""
+    path = scenario if home is None or scenario in shipped() else str(home / scenario)
+    return _Base(mapping_of(path), home_of_scenario(path) or home, typed=False)
+
+
+def _name_of(scenario: object) -> str:
+    name = scenario.get("name") if isinstance(scenario, Mapping) else None
+    return name if isinstance(name, str) else "scenario"
+
+
+def _requested(
+    document: Mapping[str, Any], base: _Base, options: RunOptions, place: str, faults: Faults
+) -> ExperimentRequest:
+    of_options = Faults()
+    around = surroundings_of(options, of_options)
+    examined = faults.of(examine_experiment, document, place)
+    requests: list[Request] = []
+    if examined and not faults:
+        experiment, variants = examined
+        faults += _set_twice(options.settings, variants)
+        asked = [_asked(each, experiment, base) for each in variants]
+        found = [_of_variant(each, around, base) for each in asked]
+        faults += _of_variants([each.name for each in variants], [wrong for _, wrong in found])
+        requests = [each for each, _ in found if each is not None]
+        faults += _unfit(requests)
+    if faults or of_options or examined is None:
+        raise BadInput([*faults, *of_options])
+    experiment, variants = examined
+    written = {**document, "scenario": _written(base, options.settings)}
+    return ExperimentRequest(experiment, tuple(variants), tuple(requests), masked(written), options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A variant as a scenario, and what of it was typed."""
+
+    scenario: str | Mapping[str, Any]
+    settings: tuple[str, ...]
+    faults: tuple[Fault, ...]
+
+
+def _asked(variant: PlannedVariant, experiment: Experiment, base: _Base) -> _Asked:
+    if base.typed:
+        settings = tuple(f"{path}={json.dumps(value)}" for path, value in variant.settings.items())
+        return _Asked(base.scenario, settings, ())
+    scenario, faults = deepcopy(dict(base.scenario)), Faults()  # type: ignore[arg-type]
+    for key, values in (("set", experiment.set), ("vary", variant.settings)):
+        for path, value in values.items():
+            faults.of(put, scenario, keys_of(path), deepcopy(value), f"{key}.{path}")
+    return _Asked(scenario, (), tuple(faults))
+
+
+def _of_variant(asked: _Asked, around: Surroundings, base: _Base) -> tuple[Request | None, list[Fault]]:
+    if asked.faults:
+        return None, list(asked.faults)
+    return request_in(around, asked.scenario, asked.settings, base.home)
+
+
+def _of_variants(names: Sequence[str], faults: Sequence[Sequence[Fault]]) -> Iterator[Fault]:
+    """Faults that all variants have, once; others with the first variant that has them."""
+    of_all = [fault for fault in faults[0] if all(fault in each for each in faults)]
+    yield from of_all
+    seen = set(map(str, of_all))
+    others: list[Fault] = []
+    for name, each in zip(names, faults, strict=True):
+        for fault in each:
+            if str(fault) not in seen:
+                seen.add(str(fault))
+                others.append(Fault(f"variant {name}: {fault.where}", fault.what, fault.mend))
+    yield from others[:_MOST_FAULTS]
+    if len(others) > _MOST_FAULTS:
+        yield Fault("vary", f"{len(others) - _MOST_FAULTS} more faults of other variants", "Correct those above first")
+
+
+def _set_twice(settings: Sequence[str], variants: Sequence[PlannedVariant]) -> Iterator[Fault]:
+    """Settings of the command line that would undo what is varied."""
+    paths = {tuple(keys_of(path)): path for variant in variants for path in variant.settings}
+    for setting in settings:
+        keys = tuple(keys_of(setting.partition("=")[0]))
+        for varied_keys, path in paths.items():
+            if keys[: len(varied_keys)] == varied_keys or varied_keys[: len(keys)] == keys:
+                yield Fault(
+                    f"--set {one_line('.'.join(keys))}", f"the experiment varies {path}", "Leave one of them out"
+                )
+
+
+def _unfit(requests: Iterable[Request]) -> Iterator[Fault]:
+    if any(each.scenario.phases.start_at is not None for each in requests):
+        yield Fault(
+            "phases.start_at", "has no place in an experiment: its runs begin one after another", "Leave it out"
+        )
+
+
+def _written(base: _Base, settings: Sequence[str]) -> dict[str, Any]:
+    """The base as a mapping, with what the command line changes."""
+    mapping = mapping_of(base.scenario)
+    for setting in settings:
+        apply_setting(mapping, setting)
+    return mapping
+
+
+def resumed(
+    record: ExperimentRecord, source: str | None, options: RunOptions, changes: Mapping[str, Any]
+) -> ExperimentRequest:
+    """The request of an experiment that goes on, from its file or else from what was recorded of it.
+
+    More rounds may be asked for; raises BadInput where anything else of the plan differs.
+    """
+    of_record = {"repeat": record.repeat, "order": record.order, "seed": record.seed}
+    if options.bootstrap is None and options.client_config is None:
+        options = replace(options, bootstrap=record.cluster)
+    request = experiment_of(record.asked if source is None else source, options, {**of_record, **changes})
+    told = [(each.name, each.settings) for each in record.variants]
+    asked = request.experiment
+    faults = []
+    if told != [(each.name, each.settings) for each in recorded_variants(request.variants)]:
+        faults.append(Fault(one_line(source or "experiment"), "has other variants than the experiment", _NEW))
+    if (asked.order, asked.seed) != (record.order, record.seed):
+        faults.append(Fault("order", "differs from that of the experiment", _NEW))
+    if asked.repeat < record.repeat or (asked.repeat > record.repeat and record.order == "blocks"):
+        what = f"{asked.repeat}: the experiment has {record.repeat} rounds, in order {record.order}"
+        faults.append(Fault("repeat", what, "Write a larger number, for an order other than blocks"))
+    if faults:
+        raise BadInput(faults)
+    return request
+
+
+def recorded_variants(variants: Sequence[PlannedVariant]) -> list[RecordedVariant]:
+    """The variants as experiment.json has them."""
+    return [
+        RecordedVariant(
+            name=each.name,
+            settings={path: masked(value, keys_of(path)[-1]) for path, value in each.settings.items()},
+        )
+        for each in variants
+    ]

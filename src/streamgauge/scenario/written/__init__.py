@@ -1,0 +1,1 @@
+"""Scenarios as they are written: their YAML, and single values by their paths."""
