@@ -52,7 +52,8 @@ def test_going_on_does_nothing_twice_and_loses_nothing(
     outcomes: list[Any], variants: int, rounds: int, again: bool
 ) -> None:
     """However often it is interrupted, every planned run is measured once, or failed as often as is allowed."""
-    plan, runs = list(planned_runs(variants, rounds, "interleaved", 1)), []
+    plan = list(planned_runs(variants, rounds, "interleaved", 1))
+    runs: list[RecordedRun] = []
     for outcome in [*outcomes, *["measured"] * len(plan)]:
         left = list(remaining(plan, runs, again=again))
         if not left:

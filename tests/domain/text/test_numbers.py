@@ -8,6 +8,7 @@ from streamgauge.domain.text.numbers import (
     facts,
     figure,
     listed,
+    long_time,
     milliseconds,
     moment,
     per_second,
@@ -160,3 +161,19 @@ def test_facts_of_a_machine_are_lines() -> None:
 
 def test_cores_to_the_hundredth() -> None:
     assert [cores(0.2149), cores(None)] == ["0.21", "-"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 s"),
+        (45.4, "45 s"),
+        (89, "89 s"),
+        (90, "2 min"),
+        (3569, "59 min"),
+        (3570, "1 h 0 min"),
+        (7500, "2 h 5 min"),
+    ],
+)
+def test_long_times_are_told_as_people_plan(value: float, text: str) -> None:
+    assert long_time(value) == text

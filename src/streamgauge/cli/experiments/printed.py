@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.domain.text.bars import Signs, line
-from streamgauge.domain.text.numbers import UNKNOWN, seconds, significant, size
+from streamgauge.domain.text.numbers import UNKNOWN, long_time, significant, size
 from streamgauge.domain.text.shown import one_line
 from streamgauge.experiment.order import PlannedRun, planned_runs
 from streamgauge.experiment.record import ExperimentRecord
@@ -43,7 +43,7 @@ def plan_text(request: ExperimentRequest, *, as_json: bool) -> str:
 def _plan_lines(request: ExperimentRequest, runs: list[PlannedRun], total: float, written: int | None) -> Iterator[str]:
     experiment = request.experiment
     yield f"Dry run: nothing was started. {len(runs)} runs of {len(request.variants)} variants, {experiment.order}."
-    yield f"Duration: about {seconds(total)}."
+    yield f"Duration: about {long_time(total)}."
     room = UNKNOWN if written is None else f"at most about {size(written)}"
     yield f"Bytes written below {one_line(str(request.options.out))}: {room}."
     for number, each in enumerate(runs[:_MOST_LINES], 1):
@@ -71,7 +71,7 @@ def step_text(step: ExperimentStep, signs: Signs | None) -> str:
     where = f"run {step.number} of {step.of}"
     name = plain(record.variants[run.variant].name)
     if run.outcome == "under_way":
-        return f"{where}: round {run.round}, {name}; about {seconds(step.left_seconds)} left"
+        return f"{where}: round {run.round}, {name}; about {long_time(step.left_seconds)} left"
     if run.outcome == "measured":
         curve = _curve(record, run.variant, signs)
         return f"{where}: {_value(record.metric, run.value)}{f'  {curve}' if curve else ''}"

@@ -6,13 +6,16 @@ from pathlib import Path
 
 from streamgauge.cli.results.runs import run_folders
 from streamgauge.domain.errors import BadInput, Fault
+from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.report.compare import together
+from streamgauge.report.compare import Together, together
 from streamgauge.report.compare.answers import METRICS, figure_of
 from streamgauge.report.compare.pages import comparison_markdown, comparison_text
 from streamgauge.report.compare.variants import GivenRun
 from streamgauge.report.pages.page import plain
 from streamgauge.report.publish import read_result
+from streamgauge.runs.experiment.folder import read_record
+from streamgauge.runs.experiment.judge import answered
 
 
 def compare(
@@ -21,9 +24,7 @@ def compare(
     """Compare the runs of these folders; raises BadInput where there are no two variants to compare."""
     if as_json and as_markdown:
         raise BadInput.single("--json", "cannot be combined with --markdown", "Use one of them")
-    runs = given_runs(folders)
-    _check_metric(metric, runs)
-    found = together(runs, metric)
+    found = _of_experiment(folders, metric) or _of_runs(folders, metric)
     if len(found.variants) < 2:
         what = "these runs were measured alike, so there is nothing to compare"
         raise BadInput.single("RUN", what, "Name runs of another scenario or setting, or a second folder of runs")
@@ -31,6 +32,25 @@ def compare(
         out(json.dumps(found.document(), indent=2))
     else:
         out(comparison_markdown(found) if as_markdown else comparison_text(found))
+
+
+def _of_experiment(folders: Sequence[Path], metric: str | None) -> Together | None:
+    """What a single experiment says, whose rounds pair its runs; None for anything else."""
+    folder = ExperimentFolder(folders[0])
+    if len(folders) > 1 or not folder.record.exists():
+        return None
+    record = read_record(folder)
+    found = answered(folder, record.model_copy(update={"metric": metric or record.metric}))
+    if found is None:
+        raise BadInput.single(f"RUN {plain(str(folder.root))}", "no run of it has a result", "Go on with it first")
+    _check_metric(metric, [GivenRun(one.name, run) for one in found.variants for run in one.runs])
+    return found
+
+
+def _of_runs(folders: Sequence[Path], metric: str | None) -> Together:
+    runs = given_runs(folders)
+    _check_metric(metric, runs)
+    return together(runs, metric)
 
 
 def given_runs(paths: Sequence[Path]) -> list[GivenRun]:
@@ -51,11 +71,17 @@ def given_runs(paths: Sequence[Path]) -> list[GivenRun]:
 
 
 def _result_files(path: Path) -> list[Path]:
-    """The file that it is, that of the run folder that it is, or those of the analysed runs in it, by their names."""
+    """The file that it is, that of the run folder that it is, or those of the analysed runs in it, by their names.
+
+    The runs of an experiment are in its folder `runs`.
+    """
     folder = RunFolder(path)
     if path.is_file():
         return [path]
-    if folder.result.exists() or folder.facts.exists():
+    experiment = ExperimentFolder(path)
+    if experiment.record.exists():
+        path = experiment.runs
+    elif folder.result.exists() or folder.facts.exists():
         return [folder.result]
     analysed = sorted(run.result for run in run_folders(path) if run.result.exists())
     if not analysed:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from streamgauge.domain.errors import BadInput
+from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.pages.page import plain
 from streamgauge.report.runs import PERCENTILES, RunRow, newest_last, run_row, runs_table
@@ -40,6 +41,8 @@ def _subfolders(folder: Path) -> list[Path]:
 def _is_run(folder: RunFolder) -> bool:
     """Whether a run put it there, even one that was killed, or whose files were lost."""
     with suppress(PermissionError):
+        if ExperimentFolder(folder.root).record.exists():
+            return False
         return any(path.exists() for path in (folder.facts, folder.result, folder.events))
     return False
 

@@ -41,6 +41,14 @@ def seconds(value: float | None) -> str:
     return UNKNOWN if value is None else f"{_short(significant(value))} s"
 
 
+def long_time(value: float) -> str:
+    """A time given in seconds as people plan with it: `45 s`, `12 min`, `2 h 5 min`."""
+    if value < 90:
+        return seconds(round(value))
+    hours, minutes = divmod(round(value / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
 def size(size_bytes: float | None) -> str:
     """Bytes in decimal units, as rates of MB/s count them: `512 bytes`, `25.3 GB`."""
     if size_bytes is None:

@@ -16,7 +16,7 @@ from streamgauge.experiment.record import ExperimentRecord, RecordedVariant
 from streamgauge.experiment.variants import GROUPS, ZIP, PlannedVariant
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
-from streamgauge.runs.request.scenario_file import apply_setting, home_of_scenario, mapping_of, shipped
+from streamgauge.runs.request.scenario_file import SUFFIXES, apply_setting, home_of_scenario, mapping_of, shipped
 from streamgauge.scenario.written.paths import keys_of, put
 from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 
@@ -107,7 +107,8 @@ def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | N
 
 def _named_base(scenario: str, home: Path | None) -> _Base:
     """A base that is shipped, or a file beside that of the experiment."""
-    path = scenario if home is None or scenario in shipped() else str(home / scenario)
+    is_file = home is not None and Path(scenario).suffix in SUFFIXES and scenario not in shipped()
+    path = str(home / scenario) if home is not None and is_file else scenario
     return _Base(mapping_of(path), home_of_scenario(path) or home, typed=False)
 
 

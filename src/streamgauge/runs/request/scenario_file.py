@@ -21,7 +21,7 @@ from streamgauge.scenario.written.yaml_text import Flaw, YamlError, read_yaml
 
 _SUFFIX = ".yaml"
 _FIRST = "basics"
-_SUFFIXES = (_SUFFIX, ".yml")
+SUFFIXES = (_SUFFIX, ".yml")
 _LARGEST_BYTES = 256 << 10
 _INLINE = "scenario"
 """What a scenario that is a mapping is called in messages."""
@@ -105,7 +105,7 @@ def _text_of(name: str) -> str:
             content = file.read(_LARGEST_BYTES + 1)
         text = content.decode("utf-8")
     except (OSError, ValueError) as error:
-        if path.suffix not in _SUFFIXES and not os.path.lexists(path):
+        if path.suffix not in SUFFIXES and not os.path.lexists(path):
             raise _unknown(name, known) from error
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise BadInput.single(_place(name), f"cannot be read: {reason}", "Name a readable YAML file") from error

@@ -1,0 +1,76 @@
+"""An experiment on a broker of its own: interrupted within a run, and gone on with to its end."""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
+from streamgauge.domain.folder.experiment import ExperimentFolder
+from streamgauge.runs.experiment.folder import read_record
+
+pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark]
+
+PATIENCE_SECONDS = 240
+P99 = "latency.end_to_end.response.p99_ms"
+
+
+def program(mark: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "streamgauge", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **mark},
+    )
+
+
+def left_of(mark: dict[str, str]) -> list[list[str]]:
+    """Command lines of the processes whose environment has a mark."""
+    found = [each.info for each in psutil.process_iter(["cmdline", "environ"])]
+    return [each["cmdline"] or [] for each in found if mark.items() <= (each["environ"] or {}).items()]
+
+
+def has_received(out: Path, run: int) -> bool:
+    """Whether rows of received messages are in the folder of this run."""
+    folders = sorted(out.glob("*/runs/*"))
+    return len(folders) > run and any(
+        part.stat().st_size > 50_000 for part in folders[run].glob("events/received/*/_open-0")
+    )
+
+
+def test_it_is_interrupted_and_goes_on(tmp_path: Path) -> None:
+    mark = {"STREAMGAUGE_TEST_MARK": secrets.token_hex(8)}
+    settings = [f"--set={each}" for each in ("phases.warmup=0", "phases.measure=4s", "load.rate=2k/s")]
+    sweep: Sequence[str] = ("sweep", "baseline", "--vary", "load.size=64,256", "--repeat", "1", "--json-lines")
+    with program(mark, *sweep, *settings, "--out", str(tmp_path)) as process:
+        limit_ns = monotonic_ns() + 120 * NS_PER_SECOND
+        while not has_received(tmp_path, 1) and process.poll() is None and monotonic_ns() < limit_ns:
+            sleep_seconds(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 130, err
+    assert [json.loads(line)["outcome"] for line in out.splitlines()][1:] == ["interrupted"], err
+    folder = ExperimentFolder(next(tmp_path.iterdir()))
+    assert "streamgauge experiment --resume" in read_record(folder).reasons[0]
+    assert left_of(mark) == []
+
+    with program(mark, "experiment", "--resume", str(folder.root), "--json") as process:
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode in {0, 4}, err
+    found = json.loads(out)
+    runs = found["experiment"]["runs"]
+    assert len([each for each in runs if each["outcome"] in {"measured", "not_believed"}]) == 2
+    assert found["experiment"]["ending"] == "finished"
+    assert [each["name"] for each in found["answer"]["variants"]] == ["size=64", "size=256"]
+    assert {each["path"] for each in found["answer"]["metrics"]} >= {P99, "throughput.received_per_second"}
+    assert not list(folder.root.glob("broker-*"))
+    assert not list(folder.root.glob("runs/*/report.html"))
+    assert left_of(mark) == []

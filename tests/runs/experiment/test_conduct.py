@@ -1,0 +1,403 @@
+"""Experiments carried out with runs that are made up: recorded, told, ended, and gone on with."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.conftest import changed
+from tests.report.conftest import told as told_by
+
+from streamgauge.domain.errors import BadInput, BrokerError, CtrlC, Fault, Interrupted
+from streamgauge.domain.folder.experiment import ExperimentFolder
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.experiment.record import ExperimentRecord
+from streamgauge.report.compare import Together
+from streamgauge.runs.experiment.conduct import (
+    ExperimentEnded,
+    ExperimentMeans,
+    ExperimentStep,
+    ExperimentView,
+    conduct,
+    go_on,
+)
+from streamgauge.runs.experiment.folder import held, read_record, write_record
+from streamgauge.runs.experiment.judge import answered
+from streamgauge.runs.experiment.request import experiment_of
+from streamgauge.runs.experiment.settle import Settled
+from streamgauge.runs.request.options import RunOptions
+from streamgauge.runs.request.request import Request
+from streamgauge.verdict.exits import Exit
+from streamgauge.watch.display import Display, Quiet
+
+P99 = "latency.end_to_end.response.p99_ms"
+SIZES: dict[str, Any] = {
+    "name": "sizes",
+    "scenario": "baseline",
+    "vary": {"load.size": [64, 256]},
+    "settle": 0,
+}
+Outcome = float | BaseException | str
+"""The p99 of a run, what it raises, or how it ends."""
+
+
+@dataclass
+class Broker:
+    """Stands for an embedded broker."""
+
+    alive: bool = True
+
+
+@dataclass
+class Made:
+    """Runs that are made up, and what became of them."""
+
+    out: Path
+    healthy: dict[str, Any]
+    outcomes: list[Outcome] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    steps: list[ExperimentStep] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    brokers: list[Broker] = field(default_factory=list)
+    quiet: bool = True
+    before: Callable[[int], None] = lambda _: None
+
+    def run(self, request: Request, _display: Display) -> RunFolder:
+        number = len(self.requests)
+        self.before(number)
+        self.requests.append(request)
+        outcome = self.outcomes[number] if number < len(self.outcomes) else self.p99(request)
+        folder = RunFolder(request.out / f"run-{number}")
+        if isinstance(outcome, BaseException):
+            if isinstance(outcome, BrokerError):
+                folder.root.mkdir()
+            raise outcome
+        folder.root.mkdir()
+        folder.result.write_text(json.dumps(self.result(number, request, outcome)))
+        return folder
+
+    def p99(self, request: Request) -> float:
+        """Larger messages take twice as long; each run differs a little."""
+        assert request.scenario.load
+        noise = 1 + 0.01 * (len(self.requests) * 7 % 5)
+        return (10 if request.scenario.load.size == 64 else 20) * noise
+
+    def result(self, number: int, request: Request, outcome: Outcome) -> dict[str, Any]:
+        document = deepcopy(self.healthy)
+        document["run"] |= {"id": f"run-{number}", "created": f"2026-01-01T00:00:{number:02}Z"}
+        assert request.scenario.load
+        document["run"]["scenario"]["load"]["size"] = request.scenario.load.size
+        if outcome == "not believed":
+            document["trust"][P99]["trust"] = "not_believed"
+        elif isinstance(outcome, str):
+            document["run"] |= {"ending": outcome, "reasons": ["because"]}
+        else:
+            document["trust"][P99] |= {"value": outcome, "low": outcome, "high": outcome, "trust": "believed"}
+        return document
+
+    @contextmanager
+    def broker(self, _folder: Path, _java: object, _say: object) -> Iterator[Any]:
+        self.brokers.append(Broker())
+        yield self.brokers[-1]
+
+    @property
+    def means(self) -> ExperimentMeans:
+        return ExperimentMeans(run=self.run, settle=lambda _: Settled(self.quiet, 0.5), broker=self.broker)
+
+    @property
+    def view(self) -> ExperimentView:
+        # A step is told while its run changes: what it was then is kept.
+        return ExperimentView(self.said.append, lambda step: self.steps.append(deepcopy(step)), lambda _: Quiet())
+
+    def carry_out(self, **changes: Any) -> ExperimentEnded:
+        request = experiment_of({**SIZES, **changes}, self.options(), {})
+        return conduct(request, self.view, ["streamgauge", "experiment"], self.means)
+
+    def go_on(self, folder: ExperimentFolder, **changes: Any) -> ExperimentEnded:
+        return go_on(folder, None, self.options(), changes, self.view, self.means)
+
+    def options(self) -> RunOptions:
+        return RunOptions(out=self.out, command=["streamgauge"])
+
+    @property
+    def order(self) -> str:
+        return "".join("ab"[each.scenario.load.size == 256] for each in self.requests if each.scenario.load)
+
+
+@pytest.fixture
+def made(tmp_path: Path, healthy_run: dict[str, Any]) -> Made:
+    return Made(tmp_path / "experiments", healthy_run)
+
+
+@pytest.fixture(scope="module")
+def healthy_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return told_by(changed(tmp_path_factory.mktemp("healthy") / "run"))
+
+
+def outcomes(record: ExperimentRecord) -> list[str]:
+    return [run.outcome for run in record.runs]
+
+
+def test_rounds_visit_all_variants_and_the_runs_answer_together(made: Made) -> None:
+    ended = made.carry_out(repeat=6)
+    assert ended.code is Exit.DONE
+    assert all(made.order[begin : begin + 4] in {"abba", "baab"} for begin in (0, 4, 8))
+    assert [run.round for run in ended.record.runs] == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
+    assert ended.found is not None
+    assert ended.found.primary is not None
+    assert [each.name for each in ended.found.variants] == ["size=64", "size=256"]
+    comparison = ended.found.primary.comparisons[0]
+    assert (comparison.verdict, comparison.pairs, comparison.method) == ("higher", 6, "paired t")
+    assert (ended.record.ending, ended.record.metric) == ("finished", P99)
+
+
+def test_everything_is_kept_in_the_folder(made: Made) -> None:
+    ended = made.carry_out()
+    assert read_record(ended.folder) == ended.record
+    assert json.loads(ended.folder.result.read_text())["answer"]["variants"][1]["name"] == "size=256"
+    assert ended.folder.summary.read_text().startswith("**2 variants, 10 runs; compared with size=64**\n")
+    assert sorted(path.name for path in ended.folder.root.iterdir()) == [
+        "experiment.json",
+        "result.json",
+        "runs",
+        "summary.md",
+    ]
+
+
+@pytest.mark.parametrize(("use", "expected"), [("shared", 1), ("fresh", 0)])
+def test_runs_share_a_broker_unless_each_has_its_own(made: Made, use: str, expected: int) -> None:
+    made.carry_out(repeat=2, broker=use)
+    assert len(made.brokers) == expected
+    assert {id(each.broker) for each in made.requests} == {id(made.brokers[0]) if expected else id(None)}
+
+
+def test_a_broker_that_died_is_replaced(made: Made) -> None:
+    def die(number: int) -> None:
+        made.brokers[0].alive = number != 1
+
+    made.before = die
+    made.carry_out(repeat=2)
+    assert len(made.brokers) == 2
+    assert made.requests[2].broker is not made.requests[1].broker
+    assert "the shared broker has died; starting another" in made.said
+
+
+def test_progress_tells_each_run_twice_and_the_time_that_is_left(made: Made) -> None:
+    ended = made.carry_out(repeat=2)
+    assert [(step.number, step.of, step.run.outcome) for step in made.steps[:3]] == [
+        (1, 4, "under_way"),
+        (1, 4, "measured"),
+        (2, 4, "under_way"),
+    ]
+    assert made.steps[0].left_seconds > made.steps[2].left_seconds > made.steps[-1].left_seconds == 0
+    assert made.steps[-1].record == ended.record.model_copy(update={"ending": None})
+
+
+def test_a_loud_machine_is_told(made: Made) -> None:
+    made.quiet = False
+    ended = made.carry_out(repeat=1)
+    assert ended.record.runs[0].reasons == ["the machine was only 50 % idle before it"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected", "reason"),
+    [
+        ("failed", "failed", "because"),
+        ("not believed", "not_believed", f"{P99} is not believed"),
+        (BrokerError("the broker died\nsee its log"), "failed", "the broker died"),
+    ],
+)
+def test_a_run_that_cannot_be_compared_is_recorded_and_left_out(
+    made: Made, outcome: Outcome, expected: str, reason: str
+) -> None:
+    made.outcomes = [outcome]
+    ended = made.carry_out(repeat=6)
+    first = ended.record.runs[0]
+    assert (first.outcome, first.reasons, first.folder) == (expected, [reason], "run-0")
+    assert len(ended.record.runs) == 12
+    assert ended.found is not None
+    assert ended.found.primary is not None
+    assert sum(ended.found.primary.left_out) == 1
+    assert ended.found.primary.comparisons[0].pairs == 5
+    assert ended.code is Exit.DONE
+
+
+def test_it_is_run_once_more_if_that_is_asked_for_and_stays_counted(made: Made) -> None:
+    made.outcomes = ["not believed"]
+    ended = made.carry_out(repeat=6, again=True)
+    assert outcomes(ended.record)[:2] == ["not_believed", "measured"]
+    assert ended.record.runs[0].variant == ended.record.runs[1].variant
+    assert ended.found is not None
+    assert ended.found.primary is not None
+    assert ended.found.primary.comparisons[0].pairs == 6
+    assert sum(ended.found.primary.left_out) == 1
+
+
+def test_a_variant_that_lost_too_many_runs_is_not_compared(made: Made) -> None:
+    made.outcomes = ["not believed", "not believed", "not believed", "not believed"]
+    ended = made.carry_out(repeat=6)
+    assert ended.code is Exit.NOT_VALID
+    assert ended.found is not None
+    assert ended.found.primary is not None
+    assert ended.found.primary.comparisons[0].verdict == "no_verdict"
+
+
+def test_three_failed_runs_in_a_row_end_it(made: Made) -> None:
+    made.outcomes = [10.0, BrokerError("no"), BrokerError("no"), BrokerError("no")]
+    ended = made.carry_out()
+    assert len(made.requests) == 4
+    assert (ended.record.ending, ended.code) == ("failed", Exit.FAILED)
+    assert ended.record.reasons == ["the last runs all failed: no"]
+
+
+def test_what_no_run_could_start_with_ends_it_at_once(made: Made) -> None:
+    made.outcomes = [10.0, BadInput([Fault("topic.name", "is there", "Choose another")])]
+    with pytest.raises(BadInput, match="is there"):
+        made.carry_out()
+    record = read_record(ExperimentFolder(next(made.out.iterdir())))
+    assert (record.ending, outcomes(record)) == ("failed", ["measured", "failed"])
+
+
+@pytest.mark.parametrize("outcome", ["interrupted", Interrupted("in vain"), CtrlC()])
+def test_an_interrupted_experiment_keeps_what_is_done_and_goes_on(made: Made, outcome: Outcome) -> None:
+    made.outcomes = [10.0, 20.0, outcome]
+    ended = made.carry_out(repeat=2)
+    assert (ended.code, outcomes(ended.record)) == (Exit.INTERRUPTED, ["measured", "measured", "interrupted"])
+    assert ended.record.reasons[0].endswith(f"go on with: {ended.folder.resume}")
+    assert ended.found is not None
+
+    again = made.go_on(ended.folder)
+    assert (again.code, again.record.ending) == (Exit.DONE, "finished")
+    assert outcomes(again.record) == ["measured", "measured", "interrupted", "measured", "measured"]
+    assert made.order[2] == made.order[3]
+    assert len(made.brokers) == 2
+
+
+def test_more_rounds_may_be_added(made: Made) -> None:
+    ended = made.carry_out(repeat=1)
+    again = made.go_on(ended.folder, repeat=3)
+    assert [run.round for run in again.record.runs] == [1, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"repeat": 1}, "repeat: 1: the experiment has 2 rounds"),
+        ({"seed": 9}, "order: differs"),
+        ({"vary": {"load.size": [64, 512]}}, "experiment: has other variants"),
+    ],
+)
+def test_another_plan_is_another_experiment(made: Made, changes: dict[str, Any], expected: str) -> None:
+    ended = made.carry_out(repeat=2)
+    with pytest.raises(BadInput, match=expected):
+        made.go_on(ended.folder, **changes)
+
+
+def test_nobody_else_carries_it_out_meanwhile(made: Made) -> None:
+    ended = made.carry_out(repeat=1)
+    with held(ended.folder), pytest.raises(BadInput, match="still being carried out"):
+        made.go_on(ended.folder)
+
+
+def test_a_folder_that_is_none_is_told(made: Made, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="not the folder of an experiment"):
+        made.go_on(ExperimentFolder(tmp_path))
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(BadInput, match=r"no readable experiment\.json"):
+        made.go_on(ExperimentFolder(tmp_path))
+    (tmp_path / "experiment.json").write_text("{}")
+    with pytest.raises(BadInput, match=r"experiment\.json cannot be read: id"):
+        made.go_on(ExperimentFolder(tmp_path))
+
+
+def killed(made: Made, ended: ExperimentEnded) -> ExperimentRecord:
+    """As if it had been killed while the last run was under way."""
+    record = read_record(ended.folder)
+    record.ending = None
+    last = record.runs[-1]
+    last.outcome, last.folder, last.value, last.seconds = "under_way", None, None, None
+    write_record(ended.folder, record)
+    return record
+
+
+def test_a_run_that_had_ended_when_the_experiment_was_killed_is_not_done_twice(made: Made) -> None:
+    ended = made.carry_out(repeat=2)
+    killed(made, ended)
+    folder = RunFolder(ended.folder.runs / "run-3")
+    facts = json.loads(changed(made.out / "elsewhere").facts.read_text())
+    folder.facts.write_text(json.dumps(facts))
+    again = made.go_on(ended.folder)
+    assert len(made.requests) == 4
+    assert (outcomes(again.record), again.record.runs[3].folder) == (["measured"] * 4, "run-3")
+
+
+@pytest.mark.parametrize("ending", [None, "interrupted"])
+def test_a_run_that_was_cut_off_is_done_anew_and_its_folder_kept(made: Made, ending: str | None) -> None:
+    ended = made.carry_out(repeat=2)
+    killed(made, ended)
+    folder = RunFolder(ended.folder.runs / "run-3")
+    facts = json.loads(changed(made.out / "elsewhere").facts.read_text())
+    folder.facts.write_text(json.dumps(facts | {"ending": ending}))
+    again = made.go_on(ended.folder)
+    assert outcomes(again.record) == ["measured"] * 3 + ["interrupted", "measured"]
+    assert again.record.runs[3].folder == "run-3"
+
+
+def test_a_limit_of_time_ends_it_between_rounds(made: Made) -> None:
+    ended = made.carry_out(repeat=9, stop={"time": "1ms"})
+    assert [run.round for run in ended.record.runs] == [1, 1]
+    assert (ended.record.ending, ended.code) == ("stopped", Exit.DONE)
+    assert ended.record.reasons == ["round 2 would end later than stop.time"]
+
+
+def test_narrow_intervals_end_it_and_are_judged_at_another_level(made: Made) -> None:
+    ended = made.carry_out(repeat=30, stop={"interval": "10%"})
+    assert ended.record.ending == "stopped"
+    assert 5 <= ended.record.runs[-1].round < 30
+    assert ended.record.reasons[0].endswith("the intervals are as narrow as stop.interval")
+    without = ended.record.model_copy(update={"asked": {}})
+    assert width(ended.found) > width(answered(ended.folder, without))
+
+
+def width(found: Together | None) -> float:
+    """Of the interval of the first comparison."""
+    assert found is not None
+    assert found.primary is not None
+    effect = found.primary.comparisons[0].effect
+    assert effect is not None
+    assert effect.low is not None
+    assert effect.high is not None
+    return effect.high - effect.low
+
+
+def test_nothing_varied_is_repeated(made: Made) -> None:
+    ended = made.carry_out(vary={}, repeat=3)
+    assert ended.code is Exit.DONE
+    assert ended.found is not None
+    assert [len(each.runs) for each in ended.found.variants] == [3]
+
+
+def test_a_metric_that_no_run_has_fails_every_run(made: Made) -> None:
+    ended = made.carry_out(metric="latency.nothing")
+    assert (ended.record.ending, outcomes(ended.record)) == ("failed", ["failed"] * 3)
+    assert ended.record.runs[0].reasons == ["it has no latency.nothing"]
+
+
+@pytest.mark.parametrize("order", ["blocks", "as-written"])
+def test_other_orders_give_figures_and_no_verdict(made: Made, order: str) -> None:
+    ended = made.carry_out(repeat=6, order=order)
+    assert made.order == ("a" * 6 + "b" * 6 if order == "blocks" else "ab" * 6)
+    assert ended.found is not None
+    assert ended.found.primary is not None
+    comparison = ended.found.primary.comparisons[0]
+    assert comparison.verdict == "no_verdict"
+    assert comparison.effect is not None
+
+
+def test_two_experiments_in_a_second_have_folders_of_their_own(made: Made) -> None:
+    first, second = made.carry_out(repeat=1), made.carry_out(repeat=1)
+    assert first.folder.root != second.folder.root
