@@ -1,6 +1,6 @@
 """All pages by the name of their file."""
 
-from tools.reference import checks, commands, exit_codes, metrics, python, result, rows, scenario
+from tools.reference import checks, commands, exit_codes, experiment, metrics, python, result, rows, scenario
 
 FOLDER = "docs/reference"
 
@@ -12,6 +12,7 @@ def pages() -> dict[str, str]:
         "commands.md": commands.page(),
         "events.md": rows.events_page(),
         "exit-codes.md": exit_codes.page(),
+        "experiment.md": experiment.page(),
         "metrics.md": metrics.page(),
         "python.md": python.page(),
         "result.md": result.page(),

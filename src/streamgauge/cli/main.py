@@ -227,8 +227,8 @@ def experiment(
 
     Example: `streamgauge experiment codecs.yaml --repeat 10`
 
-    Exit codes: 0 done; 1 runs failed; 2 bad input; 4 a variant has too many runs that failed or are not believed; 130
-    interrupted.
+    Exit codes: 0 done; 1 runs failed; 2 bad input; 3 an expectation is shown to be broken; 4 too many runs of a variant
+    failed or are not believed, or an expectation cannot be told; 130 interrupted.
     """
     from streamgauge.cli.experiments.command import experiment as carry_out
     from streamgauge.runs.request.options import RunOptions

@@ -90,6 +90,7 @@ class Experiment(ScenarioPart):
     again: bool = False
     """Whether a run that fails, or whose primary metric is not believed, is run once more. It stays counted."""
     stop: Stop = Stop()
-    """What ends it early."""
-    expect: Mapping[str, Any] = {}
-    """Expectations of variants: `variants.NAME.PATH`, with a bound such as `<= 20`."""
+    expect: tuple[str, ...] = ()
+    """Expectations of variants: `variants.zstd.latency.end_to_end.response.p99_ms <= 20`, or beside another variant:
+    `variants.zstd.throughput.acked_per_second >= 0.9 * variants.none.throughput.acked_per_second`. An interval decides:
+    that of the mean, or of the ratio."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from streamgauge.domain.errors import BadInput, Fault, Faults
+from streamgauge.experiment.expect import expected
 from streamgauge.experiment.model import Experiment, Stop
 from streamgauge.experiment.variants import PlannedVariant, variants_of
 from streamgauge.scenario.misplaced.places import fields
@@ -33,6 +34,8 @@ def examine_experiment(mapping: object, source: str) -> tuple[Experiment, list[P
         variants = faults.of(variants_of, vary, tuple(skip), str(mapping.get("name")))
     if experiment:
         faults += _contradictions(experiment)
+    if experiment and variants:
+        faults.of(expected, experiment.expect, variants)
     if faults or experiment is None or variants is None:
         raise BadInput(faults)
     return experiment, variants

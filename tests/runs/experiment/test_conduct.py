@@ -401,3 +401,37 @@ def test_other_orders_give_figures_and_no_verdict(made: Made, order: str) -> Non
 def test_two_experiments_in_a_second_have_folders_of_their_own(made: Made) -> None:
     first, second = made.carry_out(repeat=1), made.carry_out(repeat=1)
     assert first.folder.root != second.folder.root
+
+
+@pytest.mark.parametrize(
+    ("expect", "holds", "code"),
+    [
+        pytest.param(f"variants.64.{P99} <= 15", True, Exit.DONE, id="a bound holds"),
+        pytest.param(f"variants.64.{P99} <= 5", False, Exit.EXPECTATION_FAILED, id="a bound is broken"),
+        pytest.param(f"variants.256.{P99} <= 3 * variants.64.{P99}", True, Exit.DONE, id="a ratio holds"),
+        pytest.param(f"variants.256.{P99} < variants.64.{P99}", False, Exit.EXPECTATION_FAILED, id="a ratio is broken"),
+        pytest.param(f"variants.256.{P99} < 2 * variants.64.{P99}", None, Exit.NOT_VALID, id="too close to be told"),
+        pytest.param("variants.64.latency.nothing <= 1", None, Exit.NOT_VALID, id="a figure that no run has"),
+    ],
+)
+def test_expectations_are_judged_by_intervals(made: Made, expect: str, holds: bool | None, code: Exit) -> None:
+    ended = made.carry_out(repeat=6, expect=[expect])
+    assert [each.holds for each in ended.expected] == [holds]
+    assert ended.code is code
+    told = json.loads(ended.folder.result.read_text())["expectations"]
+    assert [(each["text"], each["holds"]) for each in told] == [(expect, holds)]
+    assert ended.expected[0].sentence.startswith(f"{expect}: ")
+
+
+@pytest.mark.parametrize("expect", [f"variants.64.{P99} <= 15", f"variants.256.{P99} <= 3 * variants.64.{P99}"])
+def test_too_few_runs_tell_nothing_of_an_expectation(made: Made, expect: str) -> None:
+    ended = made.carry_out(repeat=4, expect=[expect])
+    assert ended.code is Exit.NOT_VALID
+    assert "1 more" in ended.expected[0].sentence
+
+
+def test_lost_runs_tell_nothing_of_an_expectation(made: Made) -> None:
+    """A variant of which only good runs are left would meet everything."""
+    made.outcomes = ["not believed", "not believed", "not believed", "not believed"]
+    ended = made.carry_out(repeat=7, expect=[f"variants.64.{P99} <= 15"])
+    assert ended.expected[0].holds is None

@@ -104,11 +104,12 @@ def step_document(step: ExperimentStep) -> dict[str, Any]:
 def print_ended(ended: ExperimentEnded, *, as_json: bool, out: Callable[[str], None]) -> None:
     """The answer of an experiment."""
     if as_json:
-        out(json.dumps(experiment_document(ended.record, ended.found), indent=2))
+        out(json.dumps(experiment_document(ended.record, ended.found, ended.expected), indent=2))
         return
     if ended.found:
         out(comparison_text(ended.found))
-    out("\n".join(_end_lines(ended.record, ended.folder.root)))
+    lines = [*(plain(each.sentence) for each in ended.expected), *_end_lines(ended.record, ended.folder.root)]
+    out("\n".join(lines))
 
 
 def _end_lines(record: ExperimentRecord, folder: Path) -> Iterator[str]:

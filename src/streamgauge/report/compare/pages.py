@@ -1,6 +1,6 @@
 """A comparison as people read it: for a terminal, and as Markdown for a pull request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rich.console import RenderableType
@@ -31,11 +31,12 @@ def comparison_text(found: Together, *, colour: bool | None = None, width: int |
     return page(*parts, colour=colour, width=width)
 
 
-def comparison_markdown(found: Together) -> str:
-    """The same as Markdown; whatever is not a word of ours is escaped."""
+def comparison_markdown(found: Together, expected: Sequence[str] = ()) -> str:
+    """The same as Markdown, with what the runs say about expectations; whatever is not a word of ours is escaped."""
     lines = [f"**{escaped(_counted(found))}**", "", *(f"- {escaped(line)}" for line in _differences(found))]
     lines += ["", *(f"> {escaped(line)}" for line in found.warnings)]
     lines += ["", *(f"- **{escaped(line)}**" for line in _deciding(found)), ""]
+    lines += [*(f"- {escaped(line)}" for line in expected), ""]
     heads = ["Median (range)", *(escaped(_head(each)) for each in found.variants)]
     lines.append(table(heads, ([escaped(cell) for cell in (_label(each), *_cells(each))] for each in _shown(found))))
     if explored := _explored(found):

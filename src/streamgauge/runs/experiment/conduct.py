@@ -25,12 +25,13 @@ from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
 from streamgauge.record.facts import read_facts
 from streamgauge.report.compare.answers import Together
+from streamgauge.report.compare.expected import ExpectedAnswer
 from streamgauge.report.publish import read_result
 from streamgauge.result import Result
 from streamgauge.runs.analysis import analyse
 from streamgauge.runs.conduct.target import shared_broker
 from streamgauge.runs.experiment.folder import held, make_experiment, read_record, write_record
-from streamgauge.runs.experiment.judge import Judged, answered, are_narrow, exit_of, judged, primary_of
+from streamgauge.runs.experiment.judge import Judged, answered, are_narrow, exit_of, expectations, judged, primary_of
 from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants, resumed
 from streamgauge.runs.experiment.results import write_results
 from streamgauge.runs.experiment.settle import Settled, settled
@@ -67,6 +68,8 @@ class ExperimentEnded:
     found: Together | None
     """What the runs say together; None where none has a result."""
     code: Exit
+    expected: tuple[ExpectedAnswer, ...] = ()
+    """What the runs say about the expectations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +185,9 @@ class _Conducting:
             self._interrupted(str(error))
         self._write()
         found = answered(self._folder, record)
-        write_results(self._folder, record, found)
-        return ExperimentEnded(self._folder, record, found, exit_of(record, found))
+        expected = expectations(self._request, record, found)
+        write_results(self._folder, record, found, expected)
+        return ExperimentEnded(self._folder, record, found, exit_of(record, found, expected), tuple(expected))
 
     def _finish(self) -> None:
         if self._record.ending is None:

@@ -1,15 +1,19 @@
 """What a run of an experiment counts as, and what all of its runs say together. Pure but for reading results."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.domain.folder.paths import RunFolder
+from streamgauge.experiment.expect import expected
 from streamgauge.experiment.record import ExperimentRecord, RunOutcome, counted, left_out
 from streamgauge.report.compare.answers import PRIMARY, Together, figure_of, is_usable, together_of
+from streamgauge.report.compare.expected import ExpectedAnswer, expected_answers
 from streamgauge.report.compare.variants import Alike
 from streamgauge.report.publish import read_result
 from streamgauge.result import Result
+from streamgauge.runs.experiment.request import ExperimentRequest
 from streamgauge.statistics import limits
 from streamgauge.statistics.comparison import RunFigure, Variant, compared, is_narrow
 from streamgauge.verdict.exits import Exit
@@ -51,14 +55,14 @@ def answered(folder: ExperimentFolder, record: ExperimentRecord) -> Together | N
     if not any(each.runs for each in variants):
         return None
     varied = list(dict.fromkeys(path for each in record.variants for path in each.settings))
-    level = limits.LOOKING_LEVEL if looks(record) else limits.LEVEL
-    return together_of(variants, record.metric, record.order, level=level, varied=varied)
+    return together_of(variants, record.metric, record.order, level=_level(record), varied=varied)
 
 
-def looks(record: ExperimentRecord) -> bool:
-    """Whether the experiment ends once its intervals are narrow, so that its verdicts need another level."""
+def _level(record: ExperimentRecord) -> float:
+    """That of verdicts and intervals: another one where the experiment ends once its intervals are narrow."""
     stop = record.asked.get("stop")
-    return isinstance(stop, dict) and stop.get("interval") is not None
+    looks = isinstance(stop, dict) and stop.get("interval") is not None
+    return limits.LOOKING_LEVEL if looks else limits.LEVEL
 
 
 def are_narrow(record: ExperimentRecord, share: float) -> bool:
@@ -75,8 +79,19 @@ def _figures(record: ExperimentRecord, place: int) -> Variant:
     return Variant(record.variants[place].name, figures, left_out(record, place))
 
 
-def exit_of(record: ExperimentRecord, found: Together | None) -> Exit:
-    """The exit code that an experiment deserves: NOT_VALID where a variant cannot be compared."""
+def expectations(request: ExperimentRequest, record: ExperimentRecord, found: Together | None) -> list[ExpectedAnswer]:
+    """What the runs say about the expectations of an experiment; nothing where none has a result."""
+    if found is None:
+        return []
+    asked = expected(request.experiment.expect, request.variants)
+    return expected_answers(asked, found.variants, record.order, _level(record))
+
+
+def exit_of(record: ExperimentRecord, found: Together | None, expectations: Sequence[ExpectedAnswer] = ()) -> Exit:
+    """The exit code that an experiment deserves.
+
+    NOT_VALID where a variant cannot be compared, or an expectation cannot be told and none is broken.
+    """
     if record.ending == "failed" or found is None:
         return Exit.FAILED
     if record.ending == "interrupted":
@@ -89,7 +104,11 @@ def exit_of(record: ExperimentRecord, found: Together | None) -> Exit:
         for runs, out in zip(primary.variants, primary.left_out, strict=True)
         if runs is not None
     ]
-    return Exit.NOT_VALID if max(shares) > limits.LEFT_OUT_SHARE else Exit.DONE
+    if max(shares) > limits.LEFT_OUT_SHARE:
+        return Exit.NOT_VALID
+    if any(each.holds is False for each in expectations):
+        return Exit.EXPECTATION_FAILED
+    return Exit.NOT_VALID if any(each.holds is None for each in expectations) else Exit.DONE
 
 
 def _alike(folder: ExperimentFolder, record: ExperimentRecord, place: int) -> Alike:

@@ -1,23 +1,34 @@
 """What an experiment leaves beside its runs: result.json and summary.md."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord
 from streamgauge.report.compare.answers import Together
+from streamgauge.report.compare.expected import ExpectedAnswer
 from streamgauge.report.compare.pages import comparison_markdown
 from streamgauge.runs.experiment.folder import write_whole
 
 
-def experiment_document(record: ExperimentRecord, found: Together | None) -> dict[str, Any]:
-    """An experiment as JSON: its record, and what the runs say together."""
+def experiment_document(
+    record: ExperimentRecord, found: Together | None, expected: Sequence[ExpectedAnswer]
+) -> dict[str, Any]:
+    """An experiment as JSON: its record, what the runs say together, and what they say about the expectations."""
     about = record.model_dump(mode="json", exclude={"asked"})
-    return {"experiment": about, "answer": found.document() if found else None}
+    return {
+        "experiment": about,
+        "answer": found.document() if found else None,
+        "expectations": [asdict(each) for each in expected],
+    }
 
 
-def write_results(folder: ExperimentFolder, record: ExperimentRecord, found: Together | None) -> None:
+def write_results(
+    folder: ExperimentFolder, record: ExperimentRecord, found: Together | None, expected: Sequence[ExpectedAnswer]
+) -> None:
     """Write result.json and, where any run has a result, summary.md; raises RecordError."""
-    write_whole(folder.result, json.dumps(experiment_document(record, found), indent=2) + "\n")
+    write_whole(folder.result, json.dumps(experiment_document(record, found, expected), indent=2) + "\n")
     if found:
-        write_whole(folder.summary, comparison_markdown(found))
+        write_whole(folder.summary, comparison_markdown(found, [each.sentence for each in expected]))
