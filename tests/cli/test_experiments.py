@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 from streamgauge.cli.experiments.printed import print_ended, step_document, step_text
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.domain.text.bars import Signs, signs_of
+from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord, RecordedRun, RecordedVariant
-from streamgauge.runs.experiment.conduct import ExperimentEnded, ExperimentStep
 from streamgauge.runs.experiment.folder import write_record
 from streamgauge.runs.experiment.judge import answered
+from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep
 from streamgauge.verdict.exits import Exit
 
 P99 = "latency.end_to_end.response.p99_ms"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from streamgauge.experiment.parse import examine_experiment
 from streamgauge.scenario import parse
 
 ROOT = Path(__file__).parents[2]
@@ -17,9 +18,25 @@ PARTS = {"name", "topic", "load", "consume", "connections", "backpressure", "lag
 PARTS |= {"expect"}
 
 
+TEXTS = [text for document in DOCUMENTS for text in BLOCK.findall(document.read_text(encoding="utf-8"))]
+
+
+def is_of_experiment(text: str) -> bool:
+    found = yaml.safe_load(text)
+    return "vary" in found or isinstance(found.get("expect"), list)
+
+
 def blocks() -> list[str]:
-    texts = [text for document in DOCUMENTS for text in BLOCK.findall(document.read_text(encoding="utf-8"))]
-    return [text for text in texts if yaml.safe_load(text).keys() <= PARTS]
+    return [text for text in TEXTS if yaml.safe_load(text).keys() <= PARTS and not is_of_experiment(text)]
+
+
+@pytest.mark.parametrize("text", [text for text in TEXTS if is_of_experiment(text)])
+def test_an_experiment_that_is_shown_is_right(text: str) -> None:
+    codecs = {"load.client.compression.type": ["none", "zstd"]}
+    shown = {"name": "shown", "scenario": "baseline", "vary": codecs, **yaml.safe_load(text)}
+    experiment, variants = examine_experiment(shown, "shown")
+    assert len(variants) > 1
+    assert experiment.repeat >= 5
 
 
 @pytest.mark.parametrize("text", blocks())

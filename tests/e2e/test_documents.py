@@ -19,12 +19,14 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 DOCUMENTS += sorted((ROOT / "docs" / "how-to").glob("*.md"))
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SCENARIO = re.compile(r"^```yaml\n(name: mine\n.*?)^```$", re.MULTILINE | re.DOTALL)
+EXPERIMENT = re.compile(r"^```yaml\n(name: codecs\n.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAM = re.compile(r"`(\w+\.py)`:\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 """A file that a document names and shows."""
 A_RUN = "runs/20260101-120000-baseline"
 """What documents call the run that the reader has made."""
 AN_OLDER_RUN = ROOT / "tests" / "report" / "golden" / "format-1"
 SHORT = ("phases.warmup=500ms", "phases.measure=1500ms", "load.rate=500/s")
+MEASURING = {"run", "analyse", "check", "sweep", "experiment"}
 PATIENCE_SECONDS = 300
 
 
@@ -41,6 +43,8 @@ def adapted(line: str, bootstrap: str) -> tuple[list[str], str | None]:
         words += [f"--set={setting}" for setting in short]
         if not {"--bootstrap", "--client-config"} & set(words):
             words += ["--bootstrap", bootstrap]
+    if words[0] in {"sweep", "experiment"} and "--dry-run" not in words:
+        words += [*(f"--set={setting}" for setting in SHORT), "--bootstrap", bootstrap, "--repeat", "1"]
     if words[0] == "calibrate":
         words = ["calibrate", "--quick", *(["--json"] if "--json" in words else [])]
     return words, file.strip() or None
@@ -91,6 +95,8 @@ def test_every_call_that_is_shown_can_be_carried_out(
     for program, text in PROGRAM.findall((ROOT / document).read_text(encoding="utf-8")):
         (reader / program).write_text(text)
     for line in SHOWN[document]:
+        for experiment in EXPERIMENT.findall((ROOT / document).read_text(encoding="utf-8")):
+            (reader / "codecs.yaml").write_text(experiment)
         for name in ("mine.yaml", "gate.yaml"):
             # What is shown of a scenario file is in it.
             (reader / name).write_text(scenario)
@@ -98,7 +104,7 @@ def test_every_call_that_is_shown_can_be_carried_out(
         latest = max(path.name for path in (reader / "runs").glob("*-baseline"))
         done = carried_out([word.replace(A_RUN, f"runs/{latest}") for word in words], call)
         # An expectation may be broken, and so short a run may be no measurement.
-        assert done.code in ({0, 3, 4} if words[0] in {"run", "analyse", "check"} else {0}), (line, done.err)
+        assert done.code in ({0, 3, 4} if words[0] in MEASURING else {0}), (line, done.err)
         assert "Traceback" not in done.err, line
         assert done.out.strip(), line
         if file:

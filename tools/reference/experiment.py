@@ -2,13 +2,21 @@
 
 from streamgauge.experiment.model import Experiment
 from tools.reference.fields import sections
-from tools.reference.markdown import block, document
+from tools.reference.markdown import block, document, table
 from tools.reference.scenario import COLUMNS
 
 INTRO = """\
 An experiment is a YAML file that describes many runs of one scenario. `streamgauge experiment FILE` carries it out;
 [Run experiments](../how-to/experiments.md) explains how. Paths of the scenario are those of
 [its reference](scenario.md)."""
+FORMS = (
+    (
+        "scenario",
+        "The name of a shipped scenario, the path of a YAML file, or a mapping as in such a file.",
+        "`baseline`",
+    ),
+    ("share", "A percentage, or a number up to 1.", "`5%`, `0.05`"),
+)
 EXAMPLE = """\
 name: codecs
 scenario: baseline
@@ -23,4 +31,12 @@ repeat: 10"""
 
 def page() -> str:
     """Every field of an experiment."""
-    return document("Experiment", INTRO, block("yaml", EXAMPLE), *sections(Experiment.model_json_schema(), COLUMNS))
+    return document(
+        "Experiment",
+        INTRO,
+        block("yaml", EXAMPLE),
+        *sections(Experiment.model_json_schema(), COLUMNS),
+        "## Forms",
+        "Durations are those of [scenarios](scenario.md#forms).",
+        table(("form", "syntax", "examples"), FORMS),
+    )

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.values import Duration, ScenarioPart
 
@@ -83,7 +82,7 @@ class Experiment(ScenarioPart):
     """Of the order."""
     broker: BrokerUse = "shared"
     """`shared`: one embedded broker for all runs, with new topics for each. `fresh`: one for each run."""
-    settle: Duration = 30 * NS_PER_SECOND
+    settle: Duration = Field(default="30s", validate_default=True)
     """Longest wait before each run until the machine is quiet."""
     metric: str | None = Field(default=None, min_length=1, max_length=200)
     """The primary metric, by its path in result.json; by default p99 of the end-to-end response time."""

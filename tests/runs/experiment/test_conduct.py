@@ -13,22 +13,16 @@ from tests.report.conftest import changed
 from tests.report.conftest import told as told_by
 
 from streamgauge.domain.errors import BadInput, BrokerError, CtrlC, Fault, Interrupted
-from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord
 from streamgauge.report.compare import Together
-from streamgauge.runs.experiment.conduct import (
-    ExperimentEnded,
-    ExperimentMeans,
-    ExperimentStep,
-    ExperimentView,
-    conduct,
-    go_on,
-)
+from streamgauge.runs.experiment.conduct import ExperimentMeans, conduct, go_on
 from streamgauge.runs.experiment.folder import held, read_record, write_record
 from streamgauge.runs.experiment.judge import answered
 from streamgauge.runs.experiment.request import experiment_of
 from streamgauge.runs.experiment.settle import Settled
+from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit

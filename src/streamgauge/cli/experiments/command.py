@@ -10,10 +10,11 @@ from typing import Any
 from streamgauge.cli.display import display_of, is_live
 from streamgauge.cli.experiments.printed import plan_text, print_ended, step_document, step_text
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.domain.text.bars import signs_of
-from streamgauge.runs.experiment.conduct import ExperimentEnded, ExperimentStep, ExperimentView, conduct, go_on
+from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.request import ExperimentRequest, experiment_of, sweep_of
+from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit

@@ -13,9 +13,10 @@ from streamgauge.experiment.record import ExperimentRecord
 from streamgauge.report.compare.answers import metric_at
 from streamgauge.report.compare.pages import comparison_text
 from streamgauge.report.pages.page import plain
-from streamgauge.runs.experiment.conduct import ExperimentEnded, ExperimentStep, expected_seconds
+from streamgauge.runs.experiment.conduct import expected_seconds
 from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants
 from streamgauge.runs.experiment.results import experiment_document
+from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep
 from streamgauge.scenario.volume import estimate
 
 _MOST_LINES: Final = 40

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.report.pages.page import plain
 from streamgauge.report.runs import PERCENTILES, RunRow, newest_last, run_row, runs_table
 

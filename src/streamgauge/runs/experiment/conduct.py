@@ -2,84 +2,47 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
-from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import percent
 from streamgauge.domain.text.secrets import mask_command
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.experiment.order import PlannedRun
+from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord, RecordedRun, remaining
 from streamgauge.experiment.stop import exceeds, keeps_failing, seconds_left
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
 from streamgauge.record.facts import read_facts
-from streamgauge.report.compare.answers import Together
-from streamgauge.report.compare.expected import ExpectedAnswer
 from streamgauge.report.publish import read_result
 from streamgauge.result import Result
 from streamgauge.runs.analysis import analyse
 from streamgauge.runs.conduct.target import shared_broker
+from streamgauge.runs.experiment.brokers import SharedBrokers
 from streamgauge.runs.experiment.folder import held, make_experiment, read_record, write_record
 from streamgauge.runs.experiment.judge import Judged, answered, are_narrow, exit_of, expectations, judged, primary_of
 from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants, resumed
 from streamgauge.runs.experiment.results import write_results
 from streamgauge.runs.experiment.settle import Settled, settled
+from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
 from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.run import run as run_request
 from streamgauge.scenario.volume import estimate
-from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display
 
 BESIDE_SECONDS: Final = 6.0
 """What a run takes beside its phases on a broker that is there: settling, start, drain, and analysis."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentStep:
-    """How far an experiment is: a run that is about to begin, or that has just ended."""
-
-    number: int
-    """Of the run, from 1 on, in the order of the plan; a run that is repeated has the number of the first."""
-    of: int
-    run: RecordedRun
-    record: ExperimentRecord
-    left_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentEnded:
-    """An experiment that is over, or goes on another time."""
-
-    folder: ExperimentFolder
-    record: ExperimentRecord
-    found: Together | None
-    """What the runs say together; None where none has a result."""
-    code: Exit
-    expected: tuple[ExpectedAnswer, ...] = ()
-    """What the runs say about the expectations."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentView:
-    """Who is told how it goes."""
-
-    say: Progress
-    step: Callable[[ExperimentStep], None]
-    display_of: Callable[[Request], Display]
-    """Who shows a run while it runs."""
 
 
 def _run(request: Request, display: Display) -> RunFolder:
@@ -232,7 +195,7 @@ class _Conducting:
     def _seconds(self, left: Sequence[PlannedRun]) -> float:
         return seconds_left(left, self._record.runs, self._expected)
 
-    def _run(self, each: PlannedRun, brokers: "_Brokers") -> None:
+    def _run(self, each: PlannedRun, brokers: SharedBrokers) -> None:
         begun_ns, record = clock.monotonic_ns(), self._record
         run = RecordedRun(round=each.round, variant=each.variant, begun=clock.utc_text(clock.clock_pair().wall_ns))
         record.runs.append(run)
@@ -320,40 +283,11 @@ class _Conducting:
     def _write(self) -> None:
         write_record(self._folder, self._record)
 
-    def _brokers(self) -> "_Brokers":
+    def _brokers(self) -> SharedBrokers:
         first = self._request.requests[0]
         is_shared = self._request.experiment.broker == "shared" and first.bootstrap is None
         start = partial(self._means.broker, self._folder.root, first.java, self._view.say)
-        return _Brokers(start if is_shared else None, self._view.say)
-
-
-class _Brokers:
-    """The embedded broker that runs share; another one takes the place of one that died."""
-
-    def __init__(self, start: Callable[[], AbstractContextManager[EmbeddedBroker]] | None, say: Progress) -> None:
-        self._start, self._say = start, say
-        self._broker: EmbeddedBroker | None = None
-        self._owned = ExitStack()
-
-    def current(self) -> EmbeddedBroker | None:
-        """The broker for the next run; None where each run has its own, or the user's cluster is measured."""
-        if self._start is None:
-            return None
-        if self._broker is not None and not self._broker.alive:
-            self._say("the shared broker has died; starting another")
-            self._owned.close()
-            self._broker = None
-        if self._broker is None:
-            self._broker = self._owned.enter_context(self._start())
-        return self._broker
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._owned.close()
+        return SharedBrokers(start if is_shared else None, self._view.say)
 
 
 def _interruptible(say: Progress) -> AbstractContextManager[None]:

@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from streamgauge.domain.errors import BadInput, RecordError
-from streamgauge.domain.folder.experiment import ExperimentFolder
+from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import FORMAT, ExperimentRecord
 from streamgauge.processes.lock import FolderLock
 

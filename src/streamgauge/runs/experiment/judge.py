@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.folder.experiment import ExperimentFolder
 from streamgauge.domain.folder.paths import RunFolder
 from streamgauge.experiment.expect import expected
+from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord, RunOutcome, counted, left_out
 from streamgauge.report.compare.answers import PRIMARY, Together, figure_of, is_usable, together_of
 from streamgauge.report.compare.expected import ExpectedAnswer, expected_answers

@@ -40,7 +40,7 @@ class ExperimentRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Base:
+class _BaseScenario:
     """What all runs of an experiment have in common."""
 
     scenario: str | Mapping[str, Any]
@@ -59,11 +59,11 @@ def experiment_of(
     """
     document, home = _document(source)
     scenario = document.get("scenario")
-    base, faults = _Base("", home, typed=False), Faults()
+    base, faults = _BaseScenario("", home, typed=False), Faults()
     if isinstance(scenario, str):
         base = faults.of(_named_base, scenario, home) or base
     elif isinstance(scenario, Mapping):
-        base = _Base(scenario, home, typed=False)
+        base = _BaseScenario(scenario, home, typed=False)
     place = one_line(source) if isinstance(source, str) else "experiment"
     return _requested({**document, **changes}, base, options, place, faults)
 
@@ -79,7 +79,7 @@ def sweep_of(scenario: str, vary: Sequence[str], options: RunOptions, changes: M
     base = faults.of(_named_base, scenario, None)
     name = f"sweep-{_name_of(base.scenario)}" if base else "sweep"
     document = {"name": name[:64], "scenario": scenario, "vary": dict(read), **changes}
-    typed = replace(base, scenario=scenario, typed=True) if base else _Base("", None, typed=True)
+    typed = replace(base, scenario=scenario, typed=True) if base else _BaseScenario("", None, typed=True)
     return _requested(document, typed, options, "sweep", faults)
 
 
@@ -105,11 +105,11 @@ def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | N
     return mapping_of(source), Path(source).parent
 
 
-def _named_base(scenario: str, home: Path | None) -> _Base:
+def _named_base(scenario: str, home: Path | None) -> _BaseScenario:
     """A base that is shipped, or a file beside that of the experiment."""
     is_file = home is not None and Path(scenario).suffix in SUFFIXES and scenario not in shipped()
     path = str(home / scenario) if home is not None and is_file else scenario
-    return _Base(mapping_of(path), home_of_scenario(path) or home, typed=False)
+    return _BaseScenario(mapping_of(path), home_of_scenario(path) or home, typed=False)
 
 
 def _name_of(scenario: object) -> str:
@@ -118,7 +118,7 @@ def _name_of(scenario: object) -> str:
 
 
 def _requested(
-    document: Mapping[str, Any], base: _Base, options: RunOptions, place: str, faults: Faults
+    document: Mapping[str, Any], base: _BaseScenario, options: RunOptions, place: str, faults: Faults
 ) -> ExperimentRequest:
     of_options = Faults()
     around = surroundings_of(options, of_options)
@@ -148,7 +148,7 @@ class _Asked:
     faults: tuple[Fault, ...]
 
 
-def _asked(variant: PlannedVariant, experiment: Experiment, base: _Base) -> _Asked:
+def _asked(variant: PlannedVariant, experiment: Experiment, base: _BaseScenario) -> _Asked:
     if base.typed:
         settings = tuple(f"{path}={json.dumps(value)}" for path, value in variant.settings.items())
         return _Asked(base.scenario, settings, ())
@@ -159,7 +159,7 @@ def _asked(variant: PlannedVariant, experiment: Experiment, base: _Base) -> _Ask
     return _Asked(scenario, (), tuple(faults))
 
 
-def _of_variant(asked: _Asked, around: Surroundings, base: _Base) -> tuple[Request | None, list[Fault]]:
+def _of_variant(asked: _Asked, around: Surroundings, base: _BaseScenario) -> tuple[Request | None, list[Fault]]:
     if asked.faults:
         return None, list(asked.faults)
     return request_in(around, asked.scenario, asked.settings, base.home)
@@ -200,7 +200,7 @@ def _unfit(requests: Iterable[Request]) -> Iterator[Fault]:
         )
 
 
-def _written(base: _Base, settings: Sequence[str]) -> dict[str, Any]:
+def _written(base: _BaseScenario, settings: Sequence[str]) -> dict[str, Any]:
     """The base as a mapping, with what the command line changes."""
     mapping = mapping_of(base.scenario)
     for setting in settings:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from streamgauge.domain.folder.experiment import ExperimentFolder
+from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord
 from streamgauge.report.compare.answers import Together
 from streamgauge.report.compare.expected import ExpectedAnswer
