@@ -9,6 +9,7 @@ import pytest
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.record.claims import gaps, left_by, recorded_rows
+from streamgauge.record.openpart import HEAD_BYTES
 from streamgauge.record.parts import PartSink
 
 
@@ -72,3 +73,18 @@ def test_rows_that_may_come_back_are_not_missing(folder: RunFolder) -> None:
     (folder.worker_events("sent", "producer-1") / "part-0.parquet").write_bytes(b"PAR1")
     with pytest.raises(RecordError, match=r"part-0.parquet: cannot be read"):
         recorded_rows(folder, "producer-1", {1: 3})
+
+
+def test_a_part_without_a_whole_head_has_no_rows_that_could_come_back(folder: RunFolder) -> None:
+    """Whoever made it was killed, or had no room, before the first row: what is missing can be written."""
+    record(folder, "producer-0", [0, 0], [0, 1])
+    left = folder.worker_events("sent", left_by(0))
+    left.mkdir(parents=True)
+    for number, size in enumerate((0, HEAD_BYTES - 1, HEAD_BYTES)):
+        (left / f"_open-{number}").write_bytes(b" " * size)
+
+    assert recorded_rows(folder, "producer-0", {0: 3}) == 2
+    assert gaps(folder, "producer-0", {0: 3})[0].missing.tolist() == [2]
+    (left / "_open-2").write_bytes(b" " * (HEAD_BYTES + 1))
+    with pytest.raises(RecordError, match="_open-2: is not closed"):
+        gaps(folder, "producer-0", {0: 3})

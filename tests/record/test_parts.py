@@ -254,6 +254,28 @@ def test_half_a_block_on_a_full_disk_is_taken_back(folder: RunFolder, monkeypatc
     assert [row["seq"] for row in rows_of(folder)] == list(range(20))
 
 
+def test_a_part_that_a_full_disk_has_no_room_for_leaves_no_file(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would look like rows that cannot be read, for ever after."""
+    write = os.pwrite
+
+    def half(descriptor: int, data: bytes, at: int) -> int:
+        if at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, data[:100], at)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", half)
+        with pytest.raises(RecordError, match="No space left"):
+            sink(folder)
+
+    assert not list(folder.events.glob("*/*/*"))
+    sink(folder).append(block(0, 20), 20)
+    assert close_left_open(folder) == []
+    assert [row["seq"] for row in rows_of(folder)] == list(range(20))
+
+
 def test_rows_that_were_taken_before_an_error_are_not_counted_as_dropped(folder: RunFolder) -> None:
     """The block fills a part, which cannot be closed: its rows are in the open one."""
 

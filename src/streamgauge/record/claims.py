@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import Int64s
+from streamgauge.record.openpart import HEAD_BYTES
 
 _T = TypeVar("_T")
 
@@ -65,8 +66,10 @@ _NONE: Int64s = np.empty(0, np.int64)
 def _parts(folder: RunFolder, worker: str, producers: Mapping[int, int]) -> Iterator[Path]:
     for name in (worker, *(left_by(producer) for producer in producers)):
         directory = folder.worker_events("sent", name)
-        if still_open := next(directory.glob("_open-*"), None):
-            raise RecordError(f"{still_open}: is not closed, and may contain rows")
+        for still_open in directory.glob("_open-*"):
+            # Rows stand behind the head: whoever was killed before it was whole had not written any.
+            if still_open.stat().st_size > HEAD_BYTES:
+                raise RecordError(f"{still_open}: is not closed, and may contain rows")
         yield from sorted(directory.glob("part-*.parquet"))
 
 

@@ -158,9 +158,14 @@ class OpenPart:
         ).encode()
         if len(text) > HEAD_BYTES:
             raise RecordError(f"{self.path}: constant columns of {len(text)} bytes, at most {HEAD_BYTES} have room")
+        head, written = text.ljust(HEAD_BYTES), 0
         try:
-            os.pwrite(self._file, text.ljust(HEAD_BYTES), 0)
+            while written < HEAD_BYTES:
+                written += os.pwrite(self._file, head[written:], written)
         except OSError as error:
+            # Without a head it is no part, and whoever looks for rows later could not tell that it has none.
+            os.close(self._file)
+            self.path.unlink(missing_ok=True)
             raise RecordError(f"{self.path}: cannot be written: {error.strerror}") from error
 
 
