@@ -26,7 +26,7 @@ A_RUN = "runs/20260101-120000-baseline"
 """What documents call the run that the reader has made."""
 AN_OLDER_RUN = ROOT / "tests" / "report" / "golden" / "format-1"
 SHORT = ("phases.warmup=500ms", "phases.measure=1500ms", "load.rate=500/s")
-MEASURING = {"run", "analyse", "check", "sweep", "experiment"}
+MEASURING = {"run", "analyse", "check", "sweep", "experiment", "search"}
 PATIENCE_SECONDS = 300
 
 
@@ -45,6 +45,10 @@ def adapted(line: str, bootstrap: str) -> tuple[list[str], str | None]:
             words += ["--bootstrap", bootstrap]
     if words[0] in {"sweep", "experiment"} and "--dry-run" not in words:
         words += [*(f"--set={setting}" for setting in SHORT), "--bootstrap", bootstrap, "--repeat", "1"]
+    if words[0] == "search":
+        words = [word.replace("20 ms", "60 s") for word in words]
+        words += [*(f"--set={setting}" for setting in SHORT[:1]), "--bootstrap", bootstrap, "--step", "2s"]
+        words += ["--start", "500", "--least", "250", "--most", "1k"]
     if words[0] == "calibrate":
         words = ["calibrate", "--quick", *(["--json"] if "--json" in words else [])]
     return words, file.strip() or None

@@ -15,6 +15,7 @@ from streamgauge.cli.options import (
     METRICS,
     OUTPUT,
     SCENARIO,
+    SEARCH,
     AllowCodeOption,
     AllowResetOption,
     BatchOption,
@@ -301,6 +302,109 @@ def sweep(
         as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out,
     )  # fmt: skip
     raise typer.Exit(code)
+
+
+@app.command(cls=ScenarioCommand, rich_help_panel=MEASURE)
+def search(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="A shipped scenario, or a YAML file.",
+            show_default=False,
+            autocompletion=completion.scenarios,
+        ),
+    ],
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What has to hold, e.g. `p99 <= 20 ms` or `p99 <= 20 ms over 10s`. Repeatable.",
+            show_default=False,
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="Setting to search, e.g. `consume.consumers`.",
+            rich_help_panel=SEARCH,
+            autocompletion=completion.settings,
+        ),
+    ] = "load.rate",
+    find: Annotated[
+        str, typer.Option(metavar="WHICH", help="The largest or the smallest value that holds.", rich_help_panel=SEARCH)
+    ] = "largest",
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE",
+            help="First value to try.",
+            show_default="half of an unthrottled run, or SCENARIO's value",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    least: Annotated[
+        str | None,
+        typer.Option(metavar="VALUE", help="Lower limit.", show_default="1", rich_help_panel=SEARCH),
+    ] = None,
+    most: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE", help="Upper limit.", show_default="10M/s for rates, else 1024", rich_help_panel=SEARCH
+        ),
+    ] = None,
+    width: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE", help="End when the answer is known this well, relative to it.", rich_help_panel=SEARCH
+        ),
+    ] = "5%",
+    step: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION",
+            help="Measure phase of each run; longer where a percentile or window needs it.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = "10s",
+    settings: SetOption = None,
+    bootstrap: BootstrapOption = None,
+    client_config: ClientConfigOption = None,
+    out: ExperimentsOption = Path("experiments"),
+    as_json: JsonOption = False,
+    json_lines: JsonLinesOption = False,
+    quiet: QuietOption = False,
+    allow_reset: AllowResetOption = False,
+    allow_code: AllowCodeOption = False,
+    trust: TrustOption = None,
+) -> None:
+    """Search the highest rate, or another setting, at which objectives hold.
+
+    Doubles the rate until a run does not hold, then bisects. A run holds if its objectives do, at least 99 % of the
+    target rate arrives, nothing is lost, and messages do not pile up. A doubtful rate is decided by two of three runs.
+    Afterwards it goes down from overload, to see whether the system recovers.
+
+    Example: `streamgauge search baseline --objective 'p99 <= 20 ms'`
+
+    Exit codes: 0 found, or the upper limit held; 1 runs failed; 2 bad input; 3 not even the lower limit held; 4 too
+    many steps; 130 interrupted.
+    """
+    from streamgauge.cli.experiments.search import search as carry_out
+    from streamgauge.runs.experiment.search.request import SearchOptions
+    from streamgauge.runs.request.options import RunOptions
+
+    given = SearchOptions(
+        objectives=objective or [], path=vary, find=find, start=start, least=least, most=most, width=width, step=step
+    )
+    options = RunOptions(
+        settings=settings or [], out=out, command=sys.argv, bootstrap=bootstrap, client_config=client_config,
+        allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],
+    )  # fmt: skip
+    raise typer.Exit(
+        carry_out(scenario, given, options, as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out)
+    )
 
 
 def _changes(**given: object) -> dict[str, object]:

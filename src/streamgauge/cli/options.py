@@ -15,6 +15,7 @@ _NO_BRACES: Final = str.maketrans("", "", "{}")
 
 
 SCENARIO: Final = "Scenario"
+SEARCH: Final = "Search"
 CLUSTER: Final = "Cluster"
 OUTPUT: Final = "Output"
 METRICS: Final = "Metrics"

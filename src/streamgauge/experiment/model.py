@@ -15,23 +15,23 @@ MOST_ROUNDS: Final = 1000
 _SHARE: Final = "Write a share like 5%, or a number like 0.05"
 
 
-def _share(value: object) -> float:
+def share(value: object) -> float:
     """The share that `5%` or 0.05 says; BadValue for anything that is not between 0.1 % and 100 %."""
     text, factor = (value[:-1], 0.01) if isinstance(value, str) and value.endswith("%") else (value, 1.0)
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise BadValue("not a share", _SHARE)
     try:
-        share = float(text) * factor
+        found = float(text) * factor
     except ValueError as error:
         raise BadValue("not a share", _SHARE) from error
-    if not 0.001 <= share <= 1:
+    if not 0.001 <= found <= 1:
         raise BadValue("not between 0.1% and 100%", _SHARE)
-    return share
+    return found
 
 
 Share = Annotated[
     float,
-    BeforeValidator(_share),
+    BeforeValidator(share),
     WithJsonSchema({"type": ["string", "number"], "x-form": "share", "examples": ["5%", 0.05]}),
 ]
 

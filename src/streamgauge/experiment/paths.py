@@ -19,3 +19,11 @@ class ExperimentFolder:
     def resume(self) -> str:
         """The command that goes on with it, as a shell takes it."""
         return f"streamgauge experiment --resume {shlex.quote(str(self.root))}"
+
+
+class SearchFolder(ExperimentFolder):
+    """The paths inside the folder of one search."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.record = root / "search.json"

@@ -17,9 +17,10 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord
 from streamgauge.report.compare import Together
-from streamgauge.runs.experiment.conduct import ExperimentMeans, conduct, go_on
+from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.folder import held, read_record, write_record
 from streamgauge.runs.experiment.judge import answered
+from streamgauge.runs.experiment.means import RunMeans
 from streamgauge.runs.experiment.request import experiment_of
 from streamgauge.runs.experiment.settle import Settled
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
@@ -99,8 +100,8 @@ class Made:
         yield self.brokers[-1]
 
     @property
-    def means(self) -> ExperimentMeans:
-        return ExperimentMeans(run=self.run, settle=lambda _: Settled(self.quiet, 0.5), broker=self.broker)
+    def means(self) -> RunMeans:
+        return RunMeans(run=self.run, settle=lambda _: Settled(self.quiet, 0.5), broker=self.broker)
 
     @property
     def view(self) -> ExperimentView:

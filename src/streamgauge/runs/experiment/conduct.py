@@ -1,71 +1,41 @@
 """Carrying out an experiment: run after run in the order of the plan, each recorded before and after."""
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
-from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import percent
 from streamgauge.domain.text.secrets import mask_command
-from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.experiment.order import PlannedRun
 from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord, RecordedRun, remaining
 from streamgauge.experiment.stop import exceeds, keeps_failing, seconds_left
-from streamgauge.processes.jvm.java import Java
-from streamgauge.processes.patience import Progress
 from streamgauge.record.facts import read_facts
 from streamgauge.report.publish import read_result
 from streamgauge.result import Result
 from streamgauge.runs.analysis import analyse
-from streamgauge.runs.conduct.target import shared_broker
 from streamgauge.runs.experiment.brokers import SharedBrokers
 from streamgauge.runs.experiment.folder import held, make_experiment, read_record, write_record
 from streamgauge.runs.experiment.judge import Judged, answered, are_narrow, exit_of, expectations, judged, primary_of
+from streamgauge.runs.experiment.means import MEANS, RunMeans, interruptible
 from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants, resumed
 from streamgauge.runs.experiment.results import write_results
-from streamgauge.runs.experiment.settle import Settled, settled
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
-from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
-from streamgauge.runs.run import run as run_request
 from streamgauge.scenario.volume import estimate
-from streamgauge.watch.display import Display
 
 BESIDE_SECONDS: Final = 6.0
 """What a run takes beside its phases on a broker that is there: settling, start, drain, and analysis."""
 
 
-def _run(request: Request, display: Display) -> RunFolder:
-    return run_request(request, display, reports=False).folder
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentMeans:
-    """What carries out an experiment."""
-
-    run: Callable[[Request, Display], RunFolder] = _run
-    """Carries out and analyses one run."""
-    settle: Callable[[int], Settled] = settled
-    """Waits until the machine is quiet, at most so many ns."""
-    broker: Callable[[Path, Java, Progress], AbstractContextManager[EmbeddedBroker]] = shared_broker
-    """Starts a broker for many runs."""
-
-
-_MEANS: Final = ExperimentMeans()
-
-
 def conduct(
-    request: ExperimentRequest, view: ExperimentView, command: Sequence[str], means: ExperimentMeans = _MEANS
+    request: ExperimentRequest, view: ExperimentView, command: Sequence[str], means: RunMeans = MEANS
 ) -> ExperimentEnded:
     """Carry out a new experiment below `options.out`. Raises BadInput if its folder cannot be made."""
     experiment = request.experiment
@@ -96,7 +66,7 @@ def go_on(
     options: RunOptions,
     changes: Mapping[str, Any],
     view: ExperimentView,
-    means: ExperimentMeans = _MEANS,
+    means: RunMeans = MEANS,
 ) -> ExperimentEnded:
     """Carry out what is left of an experiment, of its file or as it was recorded.
 
@@ -122,7 +92,7 @@ class _Conducting:
         self,
         request: ExperimentRequest,
         view: ExperimentView,
-        means: ExperimentMeans,
+        means: RunMeans,
         folder: ExperimentFolder,
         record: ExperimentRecord,
     ) -> None:
@@ -136,7 +106,7 @@ class _Conducting:
         record = self._record
         record.ending, record.reasons = None, []
         try:
-            with _interruptible(self._view.say), self._brokers() as brokers:
+            with interruptible(self._view.say), self._brokers() as brokers:
                 self._adopt()
                 self._write()
                 while (each := self._next()) is not None:
@@ -288,12 +258,3 @@ class _Conducting:
         is_shared = self._request.experiment.broker == "shared" and first.bootstrap is None
         start = partial(self._means.broker, self._folder.root, first.java, self._view.say)
         return SharedBrokers(start if is_shared else None, self._view.say)
-
-
-def _interruptible(say: Progress) -> AbstractContextManager[None]:
-    """Ctrl-C and SIGTERM between two runs end the experiment; within a run, the run takes them."""
-    if threading.current_thread() is not threading.main_thread():
-        return nullcontext()
-    interrupts = Interrupts()
-    interrupts.breaks = True
-    return noted(interrupts, say)

@@ -1,0 +1,141 @@
+"""The command `search`."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from streamgauge.cli.display import display_of, is_live
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.text.numbers import UNKNOWN, per_second, percent, significant, whole
+from streamgauge.experiment.search.record import SearchRecord, SearchStep
+from streamgauge.report.pages.page import plain
+from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView
+from streamgauge.runs.experiment.search.conduct import search as carry_out
+from streamgauge.runs.experiment.search.request import RATE, SearchOptions, search_of
+from streamgauge.runs.request.options import RunOptions
+from streamgauge.runs.request.request import Request
+from streamgauge.verdict.exits import Exit
+from streamgauge.watch.display import Display, Quiet
+
+
+def search(
+    scenario: str,
+    given: SearchOptions,
+    options: RunOptions,
+    *,
+    as_json: bool,
+    json_lines: bool,
+    quiet: bool,
+    out: Callable[[str], None],
+) -> Exit:
+    """Carry out a search; raises BadInput before anything starts."""
+    if as_json and json_lines:
+        raise BadInput.single("--json", "cannot be combined with --json-lines", "Use one of them")
+    request = search_of(scenario, given, options)
+    said, live = display_of(quiet=quiet), is_live(os.environ, terminal=sys.stderr.isatty()) and not quiet
+
+    def step(each: SearchStep) -> None:
+        said.say(step_line(each, given.path))
+        if json_lines and each.outcome != "under_way":
+            out(each.model_dump_json())
+
+    def shown(asked: Request) -> Display:
+        return display_of(asked.target_per_second) if live else Quiet()
+
+    ended = carry_out(request, SearchView(said.say, step, shown), sys.argv)
+    if not json_lines:
+        out(json.dumps(search_document(ended.record), indent=2) if as_json else "\n".join(search_lines(ended)))
+    return ended.code
+
+
+def step_line(step: SearchStep, path: str) -> str:
+    """One line of progress: the run that begins, or what came of the one that ended."""
+    what = "unthrottled" if step.value is None else f"{path}={_shown(step.value, path)}"
+    where = f"{'way down, ' if step.phase == 'down' else ''}{what}"
+    if step.outcome == "under_way":
+        return f"trying {where}"
+    if step.outcome == "interrupted":
+        return f"{where}: interrupted"
+    if step.phase == "probe":
+        acked, received = per_second(step.acked_per_second), per_second(step.received_per_second)
+        return f"{where}: {acked} acknowledged, {received} received"
+    word = f"{'held' if step.held else 'did not hold'}{', doubtful' if step.is_doubtful else ''}"
+    because = f" ({plain('; '.join(step.reasons))})" if step.reasons else ""
+    return f"{where}: {word}{because}"
+
+
+def search_document(record: SearchRecord) -> dict[str, Any]:
+    """A search as JSON: its record, and its answer."""
+    found = record.answer
+    return {
+        "search": record.model_dump(mode="json", exclude={"scenario"}),
+        "answer": {
+            "held": found.held,
+            "broke": found.broke,
+            "between": [found.surely_held, found.surely_broke],
+            "held_again": record.held_again,
+        },
+    }
+
+
+def search_lines(ended: SearchEnded) -> Iterator[str]:
+    """The answer on a terminal, and the steps that led to it."""
+    record = ended.record
+    yield from _answer_lines(record)
+    yield ""
+    for step in record.steps:
+        yield f"  {step_line(step, record.path)}{_figures(step)}"
+    yield ""
+    yield f"Folder: {plain(str(ended.folder.root))}"
+
+
+def _answer_lines(record: SearchRecord) -> Iterator[str]:
+    found, path = record.answer, record.path
+    hardest = "Highest" if record.find == "largest" else "Lowest"
+    objectives = "; ".join(record.objectives)
+    if found.held is not None:
+        yield f"{hardest} {path} that held: {_shown(found.held, path)}  ({plain(objectives)})"
+    if found.broke is not None:
+        broke = (step for step in record.steps if step.value == found.broke and step.held is False)
+        because = next((f" ({plain('; '.join(step.reasons))})" for step in broke if step.reasons), "")
+        easiest = "Lowest" if record.find == "largest" else "Highest"
+        yield f"{easiest} that did not: {_shown(found.broke, path)}{because}"
+    if (found.surely_held, found.surely_broke) != (found.held, found.broke):
+        ends = (UNKNOWN if each is None else _shown(each, path) for each in (found.surely_held, found.surely_broke))
+        yield f"Runs of some values did not agree; all did up to {' and from '.join(ends)} on."
+    if record.ending == "never_held":
+        limit = record.least if record.find == "largest" else record.most
+        yield f"No value held, not even the limit of {_shown(limit, path)}."
+    if record.ending == "at_limit":
+        yield "That is the limit of the search; nothing beyond it was tried."
+    if record.ending == "steps":
+        yield f"The search ended after {len(record.steps)} runs, before the answer was as narrow as asked."
+    yield from _down_lines(record)
+    yield from (f"{record.ending}: {plain(reason)}" for reason in record.reasons)
+
+
+def _down_lines(record: SearchRecord) -> Iterator[str]:
+    """What the way down says."""
+    tried, found, again = record.trials("down"), record.answer, record.held_again
+    if not tried or found.held is None:
+        return
+    if again is None:
+        yield f"After overload it did not hold again, down to {_shown(tried[-1].value, record.path)} (hysteresis)."
+    elif again >= found.held:
+        yield f"After overload it held again at {_shown(again, record.path)}."
+    else:
+        less = percent(1 - again / found.held)
+        yield f"After overload it held again at {_shown(again, record.path)} only, {less} less (hysteresis)."
+
+
+def _figures(step: SearchStep) -> str:
+    told = [
+        f"{plain(text)}: {'infinite' if value is None else significant(value)}" for text, value in step.figures.items()
+    ]
+    return f"  [{'; '.join(told)}]" if told else ""
+
+
+def _shown(value: float, path: str) -> str:
+    return per_second(value) if path == RATE else whole(value)

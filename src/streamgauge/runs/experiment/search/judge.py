@@ -1,0 +1,191 @@
+"""Whether a run of a search held: its objectives, its rate, what it lost, and whether messages piled up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
+from streamgauge.domain.text.numbers import percent, significant, whole
+from streamgauge.experiment.search.objective import Objective
+from streamgauge.report.compare.answers import figure_of
+from streamgauge.report.files import rows_of
+from streamgauge.result import Result
+from streamgauge.result.model.trust import FigureTrust
+from streamgauge.statistics.growth import growth
+
+RATE_SHARE: Final = 0.99
+"""Of the target rate that has to arrive."""
+GROWTH_SHARE: Final = 0.01
+"""Of the measured messages: outstanding ones may grow by so many."""
+_LOSSES: Final = ("lost", "undelivered", "failed", "expired")
+
+
+@dataclass(frozen=True, slots=True)
+class StepJudgement:
+    """Whether a run held, and why not."""
+
+    held: bool
+    is_doubtful: bool = False
+    reasons: tuple[str, ...] = ()
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+    """Of each objective by its text: the figure, or the worst of its windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one rule says."""
+
+    held: bool
+    is_doubtful: bool = False
+    reason: str = ""
+
+
+def judge_step(
+    result: Result, objectives: Sequence[Objective], windows: Mapping[str, Sequence[float | None]]
+) -> StepJudgement:
+    """Whether a run held; `windows` has the figure of each full window, None for infinite, by the objective's text."""
+    if result.run.ending != "finished":
+        why = "; ".join(result.run.reasons) or f"it ended as {result.run.ending}"
+        return StepJudgement(held=False, is_doubtful=True, reasons=(f"the run did not finish: {why}",))
+    parts = [_rate(result), _losses(result), _growth(result)]
+    figures: dict[str, float | None] = {}
+    for each in objectives:
+        part, figures[each.text] = _objective(result, each, windows.get(each.text))
+        parts.append(part)
+    # What certainly broke does so whatever else is in doubt.
+    broke = [part for part in parts if not part.held]
+    certain = any(not part.is_doubtful for part in broke)
+    return StepJudgement(
+        held=not broke,
+        is_doubtful=not certain and any(part.is_doubtful for part in parts),
+        reasons=tuple(part.reason for part in parts if part.reason),
+        figures=figures,
+    )
+
+
+def _rate(result: Result) -> _Part:
+    """What arrives, of what was asked for; without a schedule nothing was."""
+    throughput = result.throughput
+    asked = throughput.target_per_second
+    consumes = throughput.received_per_second is not None
+    found = throughput.received_per_second if consumes else throughput.acked_per_second
+    if not asked or found is None:
+        return _Part(held=True)
+    if found / asked >= RATE_SHARE:
+        return _Part(held=True)
+    path = f"throughput.{'received' if consumes else 'acked'}_per_second"
+    what = f"{'received' if consumes else 'acknowledged'} {percent(found / asked)} of the target rate"
+    return _Part(held=False, is_doubtful=_is_unbelieved(result, path), reason=what)
+
+
+def _losses(result: Result) -> _Part:
+    counts = {name: getattr(result.delivery, name) or 0 for name in _LOSSES}
+    told = [f"{whole(count)} {name}" for name, count in counts.items() if count]
+    doubtful = all(_is_unbelieved(result, f"delivery.{name}") for name, count in counts.items() if count)
+    return _Part(held=not told, is_doubtful=bool(told) and doubtful, reason=", ".join(told))
+
+
+def _growth(result: Result) -> _Part:
+    """Whether messages piled up over the measure phase."""
+    measured = round(result.throughput.measured_seconds or 0)
+    series = [each.outstanding for each in result.timeline if 0 <= each.second < measured]
+    known = [float(each) for each in series if each is not None]
+    found = growth(known) if len(known) == len(series) else None
+    messages = (result.throughput.sent_per_second or 0) * measured
+    if found is None or found[0] <= max(0.0, GROWTH_SHARE * messages):
+        return _Part(held=True)
+    return _Part(held=False, reason=f"outstanding messages grew by {whole(found[0])} or more")
+
+
+def _objective(
+    result: Result, objective: Objective, windows: Sequence[float | None] | None
+) -> tuple[_Part, float | None]:
+    found = figure_of(result, objective.path)
+    if found is None:
+        return _Part(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), None
+    unbelieved = isinstance(found, FigureTrust) and found.trust == "not_believed"
+    doubt = f"{objective.path} is not believed" if unbelieved else ""
+    if objective.window_seconds is not None:
+        return _of_windows(objective, windows or (), doubt)
+    value = found.value if isinstance(found, FigureTrust) else found
+    low, high = (found.low, found.high) if isinstance(found, FigureTrust) else (value, value)
+    held = objective.bound.holds(value)
+    straddles = objective.bound.decides(value if low is None else low, value if high is None else high) is None
+    said = [f"{objective.text}: {significant(value)}"] if not held else []
+    said += [doubt] if doubt else [f"{objective.text}: too close to be told"] if straddles else []
+    return _Part(held, unbelieved or straddles, "; ".join(said)), value
+
+
+def _of_windows(objective: Objective, windows: Sequence[float | None], doubt: str) -> tuple[_Part, float | None]:
+    """Every full window has to hold; an infinite figure holds in none."""
+    if not windows:
+        what = f"{objective.text}: the measure phase has no full window"
+        return _Part(held=False, is_doubtful=True, reason=what), None
+    broke = [each for each in windows if each is None or not objective.bound.holds(each)]
+    # Upper bounds are those of latencies; of lower ones the least is the worst.
+    pick = max if objective.bound.is_above else min
+    worst = None if any(each is None for each in windows) else pick(each for each in windows if each is not None)
+    said = [f"{objective.text}: broken in {len(broke)} of {len(windows)} windows"] if broke else []
+    return _Part(not broke, bool(doubt), "; ".join([*said, *([doubt] if doubt else [])])), worst
+
+
+def _is_unbelieved(result: Result, path: str) -> bool:
+    found = figure_of(result, path)
+    return isinstance(found, FigureTrust) and found.trust == "not_believed"
+
+
+def windows_of(
+    folder: RunFolder, objectives: Sequence[Objective], measured_seconds: int
+) -> dict[str, list[float | None]]:
+    """The figure of each full window of the measure phase in ms, by the text of each objective over windows.
+
+    Raises AnalysisError where the tables cannot be read.
+    """
+    return {
+        each.text: _windows(folder, each, measured_seconds // each.window_seconds)
+        for each in objectives
+        if each.window_seconds is not None
+    }
+
+
+def _windows(folder: RunFolder, objective: Objective, count: int) -> list[float | None]:
+    length = objective.window_seconds or 1
+    if objective.figure == "max":
+        rows = [
+            row
+            for row in rows_of(folder, "latency", metric=objective.metric)
+            if row["scope"] == "window" and row["max_ms"] is not None and 0 <= row["second"] < count * length
+        ]
+        seconds = np.array([row["second"] for row in rows], np.int64)
+        maxima = np.array([row["max_ms"] for row in rows], np.float64)
+        return [
+            float(maxima[seconds // length == window].max()) if (seconds // length == window).any() else None
+            for window in range(count)
+        ]
+    rows = [row for row in rows_of(folder, "latency_buckets", metric=objective.metric) if row["second"] is not None]
+    return [_percentile_ms(rows, objective, window * length, (window + 1) * length) for window in range(count)]
+
+
+def _percentile_ms(rows: Sequence[Mapping[str, object]], objective: Objective, begin: int, end: int) -> float | None:
+    """The percentile of the messages of some seconds; what never arrived counts as infinite."""
+    counts: dict[int, int] = {}
+    population = 0
+    for row in rows:
+        second, bucket, messages = row["second"], row["bucket"], row["count"]
+        assert isinstance(second, int)
+        assert isinstance(bucket, int)
+        assert isinstance(messages, int)
+        if row["measured"] and begin <= second < end:
+            population += messages
+            if not row["censored"]:
+                counts[bucket] = counts.get(bucket, 0) + messages
+    if not population:
+        return None
+    index = np.array(sorted(counts), np.int64)
+    merged = Buckets(index, np.array([counts[each] for each in index.tolist()], np.int64))
+    found = percentile_ns(merged, PERCENTILES[objective.figure], population, None)
+    return None if found is None else found / NS_PER_MS

@@ -1,0 +1,175 @@
+"""From the options of a search to a checked request: what is searched, between which limits, and for what."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
+from streamgauge.domain.text.numbers import per_second, whole
+from streamgauge.domain.text.quantities import parse_duration_ns, parse_rate_per_second
+from streamgauge.domain.text.shown import one_line
+from streamgauge.experiment.model import share
+from streamgauge.experiment.search.objective import Objective, parse_objective, step_seconds
+from streamgauge.experiment.search.steps import Find
+from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
+from streamgauge.runs.request.request import Request
+from streamgauge.runs.request.scenario_file import apply_setting, mapping_of
+from streamgauge.scenario import Scenario, document
+from streamgauge.scenario.written.paths import keys_of
+
+RATE: Final = "load.rate"
+_MOST_RATE: Final = 10_000_000.0
+_MOST: Final = 1024.0
+_PROBE: Final = ("load.rate=max", "phases.warmup=2s", "phases.measure=5s")
+"""An unthrottled run, for a start."""
+_NS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """The options of a search, as they were given."""
+
+    objectives: Sequence[str]
+    path: str = RATE
+    find: str = "largest"
+    start: str | None = None
+    least: str | None = None
+    most: str | None = None
+    width: str = "5%"
+    step: str = "10s"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A search that may start."""
+
+    scenario: str | Mapping[str, Any]
+    around: Surroundings
+    first: Request
+    """Of the scenario as it is."""
+    path: str
+    find: Find
+    objectives: tuple[Objective, ...]
+    start: float | None
+    """None where an unthrottled run has to tell."""
+    least: float
+    most: float
+    width: float
+    step_seconds: float
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether values are whole numbers."""
+        return self.path != RATE
+
+    def shown(self, value: float) -> str:
+        """A value as people read it."""
+        return per_second(value) if self.path == RATE else whole(value)
+
+    def at(self, value: float) -> Request:
+        """The run at a value; raises BadInput where the scenario cannot have it."""
+        rate = value if self.path == RATE else self.first.target_per_second
+        length = step_seconds(self.objectives, rate, self.step_seconds)
+        return self._request((_setting(self.path, value), f"phases.measure={length:g}s"))
+
+    def probe(self) -> Request:
+        """The unthrottled run."""
+        return self._request(_PROBE)
+
+    def asked(self) -> dict[str, Any]:
+        """The scenario as a mapping, with what the command line changes."""
+        mapping = mapping_of(self.scenario)
+        for setting in self.around.options.settings:
+            apply_setting(mapping, setting)
+        return mapping
+
+    def _request(self, settings: Sequence[str]) -> Request:
+        request, faults = request_in(self.around, self.scenario, settings)
+        if request is None:
+            raise BadInput(faults)
+        return request
+
+
+def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: RunOptions) -> SearchRequest:
+    """The search that the options make; raises BadInput with all faults."""
+    of_options, faults = Faults(), Faults()
+    around = surroundings_of(options, of_options)
+    first, wrong = request_in(around, scenario)
+    faults += [*wrong, *of_options, *_set_twice(options.settings, given.path)]
+    response = "latency.end_to_end.response" if first is None or first.scenario.consume else "latency.ack.response"
+    objectives = [
+        found
+        for text in given.objectives
+        if (found := _parsed(parse_objective, text, "--objective", faults, response)) is not None
+    ]
+    if not given.objectives:
+        faults.append(Fault("--objective", "there is none", "Write one like --objective 'p99 <= 20 ms'"))
+    if given.find not in {"largest", "smallest"}:
+        faults.append(Fault("--find", f"{one_line(given.find)}: not largest or smallest", "Use one of them"))
+    width = _parsed(share, given.width, "--width", faults)
+    step_ns = _parsed(parse_duration_ns, given.step, "--step", faults)
+    least = _number(given.least, given.path, "--least", faults) or 1.0
+    most = _number(given.most, given.path, "--most", faults) or (_MOST_RATE if given.path == RATE else _MOST)
+    start = _number(given.start, given.path, "--start", faults)
+    if first is not None and start is None and given.path != RATE:
+        start = _current(first.scenario, given.path, faults)
+    if first is not None and first.scenario.load is None:
+        faults.append(Fault("load", "is off: a search needs a load", "Choose a scenario with a load"))
+    if least >= most:
+        faults.append(Fault("--least", "is not below --most", "Write a smaller value"))
+    if first is not None and first.scenario.phases.start_at is not None:
+        faults.append(Fault("phases.start_at", "has no place in a search, of many runs", "Leave it out"))
+    if faults or first is None or width is None or step_ns is None:
+        raise BadInput(faults)
+    found = SearchRequest(
+        scenario, around, first, given.path, "smallest" if given.find == "smallest" else "largest", tuple(objectives),
+        start, least, most, width, step_ns / _NS,
+    )  # fmt: skip
+    # What a value does to the scenario is seen before anything starts.
+    for value in dict.fromkeys([least, start or least]):
+        faults.of(found.at, min(max(value, least), most))
+    if faults:
+        raise BadInput(list(dict.fromkeys(faults)))
+    return found
+
+
+def _parsed(parse: Any, text: str, where: str, faults: Faults, *more: Any) -> Any:
+    """What a text says; None, and a fault, where it says nothing."""
+    try:
+        return parse(text, *more)
+    except BadValue as error:
+        faults.append(error.at(where, one_line(text)))
+        return None
+
+
+def _number(text: str | None, path: str, where: str, faults: Faults) -> float | None:
+    if text is None:
+        return None
+    found = _parsed(parse_rate_per_second, text, where, faults)
+    if found is not None and (found <= 0 or (path != RATE and found != round(found))):
+        what = f"{one_line(text)}: not {'above 0' if found <= 0 else 'a whole number'}"
+        faults.append(Fault(where, what, "Write a number like 5000"))
+        return None
+    return None if found is None else float(found)
+
+
+def _current(scenario: Scenario, path: str, faults: Faults) -> float | None:
+    """The value that a scenario has, where it is a number."""
+    found: Any = document(scenario)
+    for key in keys_of(path):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        return float(found)
+    faults.append(Fault("--start", f"{path} has no number to start from", "Write one, like --start 4"))
+    return None
+
+
+def _set_twice(settings: Sequence[str], path: str) -> list[Fault]:
+    keys = keys_of(path)
+    mine = [each for each in settings if keys_of(each.partition("=")[0])[: len(keys)] == keys]
+    return [Fault(f"--set {path}", "is what is searched", "Leave it out, or use --start")] if mine else []
+
+
+def _setting(path: str, value: float) -> str:
+    return f"{path}={json.dumps(f'{value:.10g}/s' if path == RATE else round(value))}"
