@@ -81,7 +81,7 @@ def made(healthy: dict[str, Any], *changes: Change) -> Result:
         pytest.param(
             [put("run/ending", "failed"), put("run/reasons", ["it died"])], False, True, "it died", id="it failed"
         ),
-        pytest.param([p99_of(25, 19, 26), put("delivery/lost", 3)], False, False, "3 lost", id="certain beside doubtful"),
+        pytest.param([p99_of(25, 19, 26), put("delivery/lost", 3)], False, False, "3 lost", id="certain"),
     ],
 )  # fmt: skip
 def test_a_run_holds_or_does_not(
