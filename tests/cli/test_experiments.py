@@ -19,6 +19,7 @@ from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord, RecordedRun, RecordedVariant
 from streamgauge.runs.experiment.folder import write_record
 from streamgauge.runs.experiment.judge import answered
+from streamgauge.runs.experiment.request import shipped_experiments
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep
 from streamgauge.verdict.exits import Exit
 
@@ -77,7 +78,7 @@ def test_a_file_says_the_same_as_a_sweep_and_options_replace_its_keys(tmp_path: 
         (("sweep", "baseline", "--vary", "load.szie=1,2"), "load.szie: no such key"),
         ((*SWEEP, "--order", "random"), "order: 'random': "),
         ((*SWEEP, "--json", "--json-lines"), "--json: cannot be combined with --json-lines"),
-        (("experiment",), "FILE: no experiment is named"),
+        (("experiment", "sweep-ack"), "sweep-ack: no experiment of this name. Did you mean `sweep-acks`?"),
         (("experiment", "nothing.yaml"), "nothing.yaml: cannot be read"),
         (("experiment", "--resume", "nothing"), "nothing: not the folder of an experiment"),
         (("experiment", "--resume", "nothing", "--dry-run"), "--dry-run: cannot be combined with --resume"),
@@ -184,3 +185,16 @@ def test_compare_takes_the_runs_of_an_experiment_beside_others(ended: Experiment
 def test_an_experiment_is_no_run(ended: ExperimentEnded) -> None:
     ended.folder.result.write_text("{}")
     assert "sizes" not in said("runs", str(ended.folder.root.parent))
+
+
+def test_shipped_experiments_are_listed_in_lines_that_fit() -> None:
+    lines = said("experiment").splitlines()
+    assert [line.split()[0] for line in lines] == sorted(shipped_experiments())
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("name", sorted(shipped_experiments()))
+def test_a_shipped_experiment_can_be_planned(name: str) -> None:
+    found = json.loads(said("experiment", name, "--dry-run", "--json"))
+    assert len(found["runs"]) == 5 * len(found["variants"])
+    assert shipped_experiments()[name]["name"] == name

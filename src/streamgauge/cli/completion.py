@@ -35,6 +35,14 @@ def scenarios(incomplete: str) -> list[str]:
     return _beginning(incomplete, (*shipped(), *sorted(files)))
 
 
+def experiments(incomplete: str) -> list[str]:
+    """What an experiment may be called: a shipped name, or a YAML file that is there."""
+    from streamgauge.runs.experiment.request import shipped_experiments
+
+    files = [str(path) for pattern in ("*.yaml", "*.yml") for path in Path().glob(pattern)]
+    return _beginning(incomplete, (*shipped_experiments(), *sorted(files)))
+
+
 def kinds(incomplete: str) -> list[str]:
     """Whose messages may be looked at: those of a kind of payload, or of a scenario."""
     from streamgauge.scenario.model.content import KINDS

@@ -198,7 +198,12 @@ def run(
 def experiment(
     source: Annotated[
         str | None,
-        typer.Argument(metavar="FILE", help="YAML file of the experiment.", show_default=False),
+        typer.Argument(
+            metavar="EXPERIMENT",
+            help="A shipped experiment, or a YAML file. Without one, the shipped ones are listed.",
+            show_default=False,
+            autocompletion=completion.experiments,
+        ),
     ] = None,
     settings: SetOption = None,
     repeat: RepeatOption = None,
@@ -209,9 +214,7 @@ def experiment(
     out: ExperimentsOption = Path("experiments"),
     resume: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Go on with the experiment in this folder; FILE may be left out.", show_default=False
-        ),
+        typer.Option(metavar="DIR", help="Go on with the experiment in this folder.", show_default=False),
     ] = None,
     as_json: JsonOption = False,
     json_lines: JsonLinesOption = False,
@@ -226,7 +229,7 @@ def experiment(
     Each round runs all variants in a random order, and the next round in its reverse, so that a drift of the machine
     touches all alike. Five rounds are the least for a verdict. Ctrl-C keeps what is done; `--resume` goes on.
 
-    Example: `streamgauge experiment codecs.yaml --repeat 10`
+    Example: `streamgauge experiment sweep-compression --repeat 10`
 
     Exit codes: 0 done; 1 runs failed; 2 bad input; 3 an expectation is shown to be broken; 4 too many runs of a variant
     failed or are not believed, or an expectation cannot be told; 130 interrupted.

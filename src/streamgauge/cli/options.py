@@ -95,12 +95,14 @@ MetricOption = Annotated[
 ]
 RepeatOption = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=1000, help="Rounds: runs of each variant.", show_default="5, or FILE's"),
+    typer.Option(metavar="N", min=1, max=1000, help="Rounds: runs of each variant.", show_default="5, or EXPERIMENT's"),
 ]
 OrderOption = Annotated[
     str | None,
     typer.Option(
-        metavar="ORDER", help="Order of runs: interleaved, blocks or as-written.", show_default="interleaved, or FILE's"
+        metavar="ORDER",
+        help="Order of runs: interleaved, blocks or as-written.",
+        show_default="interleaved, or EXPERIMENT's",
     ),
 ]
 ExperimentsOption = Annotated[

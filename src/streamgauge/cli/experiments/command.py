@@ -13,7 +13,7 @@ from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.bars import signs_of
 from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.runs.experiment.conduct import conduct, go_on
-from streamgauge.runs.experiment.request import ExperimentRequest, experiment_of, sweep_of
+from streamgauge.runs.experiment.request import ExperimentRequest, described_experiments, experiment_of, sweep_of
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
@@ -35,7 +35,10 @@ def experiment(
     quiet: bool,
     out: Out,
 ) -> Exit:
-    """Carry out an experiment, or what is left of one; raises BadInput before anything starts."""
+    """Carry out an experiment, or what is left of one; without either, list those that are shipped.
+
+    Raises BadInput before anything starts.
+    """
     _one_form(as_json=as_json, json_lines=json_lines)
     if resume is not None:
         if dry_run:
@@ -45,7 +48,8 @@ def experiment(
         )
         return _printed(ended, as_json=as_json, json_lines=json_lines, out=out)
     if source is None:
-        raise BadInput.single("FILE", "no experiment is named", "Name a YAML file, or use --resume DIR")
+        out(described_experiments())
+        return Exit.DONE
     request = experiment_of(source, options, changes)
     return _carried_out(request, dry_run=dry_run, as_json=as_json, json_lines=json_lines, quiet=quiet, out=out)
 

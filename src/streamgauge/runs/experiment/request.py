@@ -1,9 +1,11 @@
 """From an experiment file or the options of a sweep to a checked request: every fault of every variant at once."""
 
+import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +24,7 @@ from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 
 _MOST_FAULTS: Final = 20
 """Faults of variants that are shown; of thousands of variants, one mistake makes thousands."""
+_SUFFIX: Final = ".yaml"
 _NEW: Final = "Start a new experiment, or correct it"
 _VARY: Final = "Write e.g. --vary load.size=64,256,1KiB, or --vary 'load.size={from: 64, to: 16KiB, times: 4}'"
 
@@ -53,7 +56,7 @@ class _BaseScenario:
 def experiment_of(
     source: str | Mapping[str, Any], options: RunOptions, changes: Mapping[str, Any]
 ) -> ExperimentRequest:
-    """The experiment of a YAML file, or what such a file would say; `changes` replace some of its keys.
+    """The experiment of a shipped name or a YAML file, or what one would say; `changes` replace some of its keys.
 
     Raises BadInput with all faults.
     """
@@ -98,10 +101,37 @@ def varied(text: str) -> tuple[str, Any]:
     return path.strip(), alone if isinstance(alone, Mapping) and "from" in alone else values
 
 
+def shipped_experiments() -> dict[str, dict[str, Any]]:
+    """Name and document of every experiment that comes with the package."""
+    folder = resources.files("streamgauge.experiment") / "shipped"
+    files = sorted((each for each in folder.iterdir() if each.name.endswith(_SUFFIX)), key=lambda each: each.name)
+    return {each.name.removesuffix(_SUFFIX): read_yaml(each.read_text(encoding="utf-8")) for each in files}
+
+
+def described_experiments() -> str:
+    """Name and purpose of every shipped experiment, one a line."""
+    known = shipped_experiments()
+    width = max(map(len, known))
+    first = {name: each["about"].partition(". ")[0].removesuffix(".") for name, each in known.items()}
+    return "\n".join(f"{name:<{width}}  {does}" for name, does in first.items())
+
+
 def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | None]:
-    """What an experiment file says, and the folder that it is in."""
+    """What an experiment says, and the folder of its file; no folder for one that is shipped, or in no file.
+
+    Raises BadInput for what cannot be read.
+    """
     if isinstance(source, Mapping):
         return deepcopy(dict(source)), None
+    known = shipped_experiments()
+    if source in known:
+        return known[source], None
+    if Path(source).suffix not in SUFFIXES and not Path(source).exists():
+        close = difflib.get_close_matches(source, known, n=1)
+        hint = (
+            f"Did you mean `{close[0]}`?" if close else f"Shipped experiments: {', '.join(known)}; or name a YAML file"
+        )
+        raise BadInput.single(one_line(source) or "FILE", "no experiment of this name", hint)
     return mapping_of(source), Path(source).parent
 
 
