@@ -71,6 +71,7 @@ def test_it_is_interrupted_and_goes_on(tmp_path: Path) -> None:
     assert found["experiment"]["ending"] == "finished"
     assert [each["name"] for each in found["answer"]["variants"]] == ["size=64", "size=256"]
     assert {each["path"] for each in found["answer"]["metrics"]} >= {P99, "throughput.received_per_second"}
+    assert sorted(path.stem for path in folder.tables.iterdir()) == ["metrics", "pairs", "runs", "variants"]
     assert not list(folder.root.glob("broker-*"))
     assert not list(folder.root.glob("runs/*/report.html"))
     assert left_of(mark) == []

@@ -6,6 +6,7 @@ from streamgauge.domain.events import EVENTS
 from streamgauge.domain.tables.latency import METRICS
 from streamgauge.domain.tables.schema import Schema
 from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.experiment.tables import EXPERIMENT_TABLES
 from tools.reference.markdown import code, document, sentence, table
 
 EVENTS_INTRO = """\
@@ -20,6 +21,10 @@ and drain), `measure` (the measure phase), `window` (one second; `second` counts
 warm-up is negative) or `partition` (one partition, measure phase). Times are in the unit of their name. Unknown values
 are null. Columns do not change; later versions may add some."""
 
+EXPERIMENT_INTRO = """\
+Answers over all runs of an experiment, in `DIR/tables/<name>.parquet`. Beside these columns, `runs`, `metrics` and
+`variants` have one for each varied setting, named by its path, as text."""
+
 
 def events_page() -> str:
     """Every kind of event."""
@@ -29,12 +34,21 @@ def events_page() -> str:
 def tables_page() -> str:
     """Every gold table, and the latency metrics."""
     metrics = table(("metric", "formula"), ((code(name), code(is_)) for name, is_ in METRICS.items()))
-    return document("Tables", TABLES_INTRO, "## Metrics", metrics, *_sections(TABLES.values()))
+    return document(
+        "Tables",
+        TABLES_INTRO,
+        "## Metrics",
+        metrics,
+        *_sections(TABLES.values()),
+        "## Tables of an experiment",
+        EXPERIMENT_INTRO,
+        *_sections(EXPERIMENT_TABLES.values(), "###"),
+    )
 
 
-def _sections(schemas: Iterable[Schema]) -> Iterable[str]:
+def _sections(schemas: Iterable[Schema], level: str = "##") -> Iterable[str]:
     for schema in schemas:
-        yield f"## {schema.name}"
+        yield f"{level} {schema.name}"
         yield sentence(schema.about)
         yield table(
             ("column", "type", "nullable", "description"),

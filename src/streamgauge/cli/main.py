@@ -674,6 +674,31 @@ def compare(
 
 
 @app.command(cls=PlainCommand, rich_help_panel=RESULTS)
+def sql(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN... QUERY",
+            help="Run folders, experiments, or folders of runs; then a query in Spark SQL.",
+            show_default=False,
+        ),
+    ],
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.", rich_help_panel=OUTPUT)] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask runs a question in SQL.
+
+    Tables of the analysis are views of their names, recorded rows are `events_sent`, `events_received` and so on; each
+    has a column `run`. Experiments also have `runs`, `metrics`, `variants` and `pairs`.
+
+    Example: `streamgauge sql runs "select run, count(*) from events_sent group by run"`
+    """
+    from streamgauge.cli.results.sql import sql as answer
+
+    answer(words, as_csv=as_csv, as_json=as_json, out=print_out)
+
+
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
 def check(
     runs: RunsArgument,
     baseline: Annotated[

@@ -12,6 +12,8 @@ class ExperimentFolder:
         self.record = root / "experiment.json"
         self.runs = root / "runs"
         """Its run folders."""
+        self.tables = root / "tables"
+        """Its gold tables."""
         self.result = root / "result.json"
         self.summary = root / "summary.md"
 

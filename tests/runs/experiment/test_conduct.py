@@ -12,7 +12,7 @@ import pytest
 from tests.report.conftest import changed
 from tests.report.conftest import told as told_by
 
-from streamgauge.domain.errors import BadInput, BrokerError, CtrlC, Fault, Interrupted
+from streamgauge.domain.errors import AnalysisError, BadInput, BrokerError, CtrlC, Fault, Interrupted
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.experiment.paths import ExperimentFolder
 from streamgauge.experiment.record import ExperimentRecord
@@ -59,6 +59,8 @@ class Made:
     said: list[str] = field(default_factory=list)
     brokers: list[Broker] = field(default_factory=list)
     quiet: bool = True
+    tables: list[tuple[str, int]] = field(default_factory=list)
+    tables_fail: bool = False
     before: Callable[[int], None] = lambda _: None
 
     def run(self, request: Request, _display: Display) -> RunFolder:
@@ -101,7 +103,12 @@ class Made:
 
     @property
     def means(self) -> RunMeans:
-        return RunMeans(run=self.run, settle=lambda _: Settled(self.quiet, 0.5), broker=self.broker)
+        return RunMeans(self.run, lambda _: Settled(self.quiet, 0.5), self.broker, self.write_tables)
+
+    def write_tables(self, folder: ExperimentFolder, record: ExperimentRecord) -> None:
+        self.tables.append((folder.root.name, len(record.runs)))
+        if self.tables_fail:
+            raise AnalysisError("Spark failed")
 
     @property
     def view(self) -> ExperimentView:
@@ -430,3 +437,12 @@ def test_lost_runs_tell_nothing_of_an_expectation(made: Made) -> None:
     made.outcomes = ["not believed", "not believed", "not believed", "not believed"]
     ended = made.carry_out(repeat=7, expect=[f"variants.64.{P99} <= 15"])
     assert ended.expected[0].holds is None
+
+
+def test_tables_are_written_at_the_end_and_the_answer_stands_without_them(made: Made) -> None:
+    ended = made.carry_out(repeat=2)
+    assert made.tables == [(ended.folder.root.name, 4)]
+    made.tables_fail = True
+    again = made.go_on(ended.folder, repeat=3)
+    assert again.code is Exit.DONE
+    assert made.said[-1] == "the tables of the experiment could not be written: Spark failed"

@@ -28,7 +28,7 @@ Found = tuple[str, Path, str | None]
 
 def read_parquet(spark: SparkSession, schema: StructType, paths: Sequence[Path]) -> DataFrame:
     """The rows of these files, of which there is at least one, each once."""
-    places = [_place(path) for path in paths]
+    places = [place_of(path) for path in paths]
     if not any(_PATTERN.search(place) and ":" in place for place in places):
         return spark.read.schema(schema).parquet(*map(spark_path, paths))
     # Hadoop takes a colon in a pattern for the end of the scheme of an address. With patterns switched off, Spark reads
@@ -39,10 +39,11 @@ def read_parquet(spark: SparkSession, schema: StructType, paths: Sequence[Path])
 
 def spark_path(path: Path) -> str:
     """A file as Spark is told it: exactly this one, where a name may look like a pattern or like an address."""
-    return "file://" + _PATTERN.sub(lambda letter: "\\" + letter.group(), _place(path))
+    return "file://" + _PATTERN.sub(lambda letter: "\\" + letter.group(), place_of(path))
 
 
-def _place(path: Path) -> str:
+def place_of(path: Path) -> str:
+    """A path as Spark is told it, without the scheme."""
     place = path.absolute()
     # Hadoop would take a link and the way back from it for nothing.
     return str(place.resolve() if ".." in place.parts else place)

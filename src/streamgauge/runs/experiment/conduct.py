@@ -120,7 +120,16 @@ class _Conducting:
         found = answered(self._folder, record)
         expected = expectations(self._request, record, found)
         write_results(self._folder, record, found, expected)
+        if found:
+            self._write_tables()
         return ExperimentEnded(self._folder, record, found, exit_of(record, found, expected), tuple(expected))
+
+    def _write_tables(self) -> None:
+        """The gold tables; the answer stands without them."""
+        try:
+            self._means.tables(self._folder, self._record)
+        except RunFailed as error:
+            self._view.say(f"the tables of the experiment could not be written: {error}")
 
     def _finish(self) -> None:
         if self._record.ending is None:

@@ -10,10 +10,13 @@ from typing import Final
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.experiment.record import ExperimentRecord
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
 from streamgauge.runs.conduct.target import shared_broker
 from streamgauge.runs.experiment.settle import Settled, settled
+from streamgauge.runs.experiment.tables import write_tables
 from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.run import run as run_request
@@ -34,6 +37,8 @@ class RunMeans:
     """Waits until the machine is quiet, at most so many ns."""
     broker: Callable[[Path, Java, Progress], AbstractContextManager[EmbeddedBroker]] = shared_broker
     """Starts a broker for many runs."""
+    tables: Callable[[ExperimentFolder, ExperimentRecord], None] = write_tables
+    """Writes the gold tables of an experiment."""
 
 
 MEANS: Final = RunMeans()

@@ -1,0 +1,218 @@
+"""The gold tables of an experiment, from the results and histograms of its runs: no event is read again.
+
+Percentiles of several runs are never averaged: the histograms of their messages are added, and percentiles taken of the
+sum.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+from pyspark.sql.types import IntegerType
+
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.latency.buckets import SUB_BITS
+from streamgauge.domain.latency.percentiles import PERCENTILES
+from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.experiment.record import ExperimentRecord
+from streamgauge.experiment.tables import EXPERIMENT_TABLES
+from streamgauge.pipeline.many.views import RUN, NamedRun, with_run
+from streamgauge.pipeline.read.schemas import arrow_schema, spark_schema
+from streamgauge.pipeline.spark.session import first_line
+from streamgauge.scenario.comparing import setting_text
+
+_RESULT: Final = (
+    "struct<run: struct<ending: string>, "
+    "trust: map<string, struct<value: double, low: double, high: double, trust: string>>>"
+)
+"""What is read of a result.json."""
+_KEYS: Final = ("experiment", "variant")
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The gold tables as Spark frames."""
+
+    runs: DataFrame
+    metrics: DataFrame
+    variants: DataFrame
+    pairs: DataFrame
+
+
+def write_gold(spark: SparkSession, folder: ExperimentFolder, record: ExperimentRecord) -> None:
+    """Write the gold tables of an experiment below `tables/`; raises AnalysisError where they cannot be written."""
+    paths = list(dict.fromkeys(path for each in record.variants for path in each.settings))
+    try:
+        found = _tables(spark, folder, record, paths)
+        frames = {"runs": found.runs, "metrics": found.metrics, "variants": found.variants, "pairs": found.pairs}
+        tables = {name: _arrow(frame, name, [] if name == "pairs" else paths) for name, frame in frames.items()}
+    except (PySparkException, Py4JError) as error:
+        raise AnalysisError(f"Spark failed: {first_line(error)}") from error
+    for name, table in tables.items():
+        _write(folder.tables / f"{name}.parquet", table)
+
+
+def _tables(spark: SparkSession, folder: ExperimentFolder, record: ExperimentRecord, paths: Sequence[str]) -> _Tables:
+    runs = _runs(spark, folder, record)
+    folders = [NamedRun(run.folder, RunFolder(folder.runs / run.folder)) for run in record.runs if run.folder]
+    metrics = _metrics(spark, runs, folders)
+    variants = _variants(metrics, _pooled(spark, runs, folders))
+    settings = _settings(spark, record, paths)
+    return _Tables(
+        _with_settings(runs, settings).orderBy("_place"),
+        _with_settings(metrics, settings).orderBy("_place", "metric"),
+        _with_settings(variants, settings).orderBy("_number", "metric"),
+        _pairs(metrics).orderBy("_number", "metric", "round"),
+    )
+
+
+def _runs(spark: SparkSession, folder: ExperimentFolder, record: ExperimentRecord) -> DataFrame:
+    """The runs with a folder, with their place in the record and the number of their variant."""
+    rows = [
+        (folder.root.name, record.variants[run.variant].name, run.round, run.folder, run.outcome, run.seconds, place,
+         run.variant)
+        for place, run in enumerate(record.runs)
+        if run.folder
+    ]  # fmt: skip
+    schema = spark_schema(EXPERIMENT_TABLES["runs"]).add("_place", IntegerType()).add("_number", IntegerType())
+    return spark.createDataFrame(rows, schema)
+
+
+def _settings(spark: SparkSession, record: ExperimentRecord, paths: Sequence[str]) -> DataFrame:
+    """The values of each variant as text, a column for each path; null where a variant does not set it."""
+    rows = [
+        (each.name, *(setting_text(each.settings[path]) if path in each.settings else None for path in paths))
+        for each in record.variants
+    ]
+    return spark.createDataFrame(rows, ", ".join(["variant string", *(f"`{path}` string" for path in paths)]))
+
+
+def _with_settings(frame: DataFrame, settings: DataFrame) -> DataFrame:
+    return frame.join(F.broadcast(settings), "variant")
+
+
+def _metrics(spark: SparkSession, runs: DataFrame, folders: Sequence[NamedRun]) -> DataFrame:
+    """The figures of the runs that finished."""
+    files = [(each, each.folder.result) for each in folders if each.folder.result.exists()]
+    texts = [(each.name, path.read_text(encoding="utf-8")) for each, path in files]
+    result = spark.createDataFrame(texts, f"{RUN} string, text string").select(
+        RUN, F.from_json("text", _RESULT).alias("result")
+    )
+    figures = result.where("result.run.ending = 'finished'").select(
+        RUN, F.explode("result.trust").alias("metric", "figure")
+    )
+    return runs.join(figures, RUN).select(
+        *_KEYS, "round", RUN, "metric", "figure.value", "figure.low", "figure.high", "figure.trust", "_place", "_number"
+    )
+
+
+def _counting(metrics: DataFrame) -> DataFrame:
+    """The figures that count: believed or bounded, and of a run that was repeated the last."""
+    last = Window.partitionBy(*_KEYS, "round", "metric").orderBy(F.desc("_place"))
+    usable = metrics.where("trust <> 'not_believed'")
+    return usable.withColumn("_rank", F.row_number().over(last)).where("_rank = 1").drop("_rank")
+
+
+def _variants(metrics: DataFrame, pooled: DataFrame) -> DataFrame:
+    counting = (
+        _counting(metrics)
+        .groupBy(*_KEYS, "metric")
+        .agg(
+            F.count("*").cast("int").alias("runs"),
+            F.median("value").alias("median"),
+            F.min("value").alias("least"),
+            F.max("value").alias("most"),
+        )
+    )
+    unbelieved = F.sum(F.when(F.col("trust") == "not_believed", 1).otherwise(0)).cast("int")
+    all_runs = metrics.groupBy(*_KEYS, "metric", "_number").agg(unbelieved.alias("left_out"))
+    return (
+        all_runs.join(counting, [*_KEYS, "metric"], "left")
+        .join(pooled, ["variant", "metric"], "left")
+        .withColumn("runs", F.coalesce("runs", F.lit(0)))
+    )
+
+
+def _pooled(spark: SparkSession, runs: DataFrame, folders: Sequence[NamedRun]) -> DataFrame:
+    """Percentiles of all measured messages of the runs of a variant that finished, in ms, by the path of the metric.
+
+    A rank that falls among messages that never arrived has no value.
+    """
+    files = {each: [each.folder.table("latency_buckets")] for each in folders}
+    buckets = with_run(spark, spark_schema(TABLES["latency_buckets"]), files)
+    finished = runs.where("outcome in ('measured', 'not_believed')").select(RUN, "variant")
+    measured = buckets.where(
+        "measured and second is not null and (metric like '%_response' or metric like '%_service')"
+    )
+    counts = (
+        measured.join(F.broadcast(finished), RUN)
+        .groupBy("variant", "metric", "bucket", "censored")
+        .agg(F.sum("count").alias("count"))
+    )
+    messages = counts.groupBy("variant", "metric").agg(F.sum("count").alias("messages"))
+    upwards = Window.partitionBy("variant", "metric").orderBy("bucket")
+    arrived = counts.where("not censored").withColumn("upto", F.sum("count").over(upwards))
+    ranks = F.explode(
+        F.array(*(F.struct(F.lit(name).alias("name"), F.lit(rank).alias("rank")) for name, rank in PERCENTILES.items()))
+    )
+    wanted = messages.select("variant", "metric", "messages", ranks.alias("of"))
+    rank = F.greatest(F.lit(1), F.ceil(F.col("messages") * F.col("of.rank") / 10_000))
+    found = wanted.join(arrived, ["variant", "metric"]).where(
+        (F.col("upto") >= rank) & (F.col("upto") - F.col("count") < rank)
+    )
+    path = F.concat(
+        F.lit("latency."),
+        F.regexp_replace("metric", "_(response|service)$", ".$1"),
+        F.lit("."),
+        F.col("of.name"),
+        F.lit("_ms"),
+    )
+    return found.select("variant", path.alias("metric"), "messages", (_upper_edge_ns() / NS_PER_MS).alias("pooled"))
+
+
+def _upper_edge_ns() -> Column:
+    """The largest value of a bucket, as `domain.latency.buckets.upper_edge_ns` has it."""
+    exponent = f"greatest(shiftright(bucket, {SUB_BITS}) - 1, 0)"
+    mantissa = f"(bucket - shiftleft({exponent}, {SUB_BITS}))"
+    return F.expr(f"if(bucket < 0, -1L, shiftleft({mantissa} + 1, cast({exponent} as int)) - 1)")
+
+
+def _pairs(metrics: DataFrame) -> DataFrame:
+    """The first variant beside each other one, by round."""
+    counting = _counting(metrics)
+    ones = counting.where("_number = 0").select(
+        "experiment", "round", "metric", F.col("variant").alias("one"), F.col("value").alias("one_value")
+    )
+    others = counting.where("_number > 0").select(
+        "round", "metric", F.col("variant").alias("other"), F.col("value").alias("other_value"), "_number"
+    )
+    ratio = F.when(F.col("one_value") != 0, F.col("other_value") / F.col("one_value"))
+    return ones.join(others, ["round", "metric"]).withColumn("ratio", ratio)
+
+
+def _arrow(frame: DataFrame, name: str, paths: Sequence[str]) -> pa.Table:
+    """The rows in the order and the types of the schema, then the varied settings."""
+    schema = arrow_schema(EXPERIMENT_TABLES[name])
+    columns: list[Any] = [*schema.names, *(f"`{path}`" for path in paths)]
+    settings = [pa.field(path, pa.string()) for path in paths]
+    return frame.select(*columns).toArrow().cast(pa.schema([*schema, *settings]))
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    draft = path.with_name(f"_{path.name}")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(table, draft, compression="zstd")
+        draft.rename(path)
+    except OSError as error:
+        raise AnalysisError(f"{path} cannot be written: {error.strerror}") from error

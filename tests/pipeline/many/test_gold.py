@@ -1,0 +1,181 @@
+"""Gold tables of an experiment beside an oracle in plain Python: its runs counted one by one."""
+
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
+from streamgauge.domain.latency.percentiles import PERCENTILES, rank_of
+from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.experiment.record import ExperimentRecord, RecordedRun, RecordedVariant
+from streamgauge.experiment.tables import EXPERIMENT_TABLES
+from streamgauge.pipeline.many.gold import write_gold
+from streamgauge.pipeline.read.schemas import arrow_schema
+
+pytestmark = pytest.mark.spark
+
+P99 = "latency.end_to_end.response.p99_ms"
+RATE = "throughput.acked_per_second"
+SIZES = (64, 256)
+Row = dict[str, Any]
+
+
+def buckets_of(rng: np.random.Generator, count: int) -> list[Row]:
+    """A histogram by second, with messages of the warm-up and some that never arrived."""
+    rows: list[Row] = []
+    for second in range(-1, 3):
+        values = (rng.lognormal(15, 1, count)).astype(np.int64)
+        index, counts = np.unique(bucket_of(values), return_counts=True)
+        plain = {"metric": "end_to_end_response", "second": second, "topic": None, "partition": None}
+        plain["measured"] = second >= 0
+        rows += [
+            {**plain, "censored": False, "bucket": int(b), "count": int(c)} for b, c in zip(index, counts, strict=True)
+        ]
+        rows.append({**plain, "censored": True, "bucket": 9000, "count": 1})
+    # By partition: the same messages once more, not to be counted twice.
+    by_partition = {"second": None, "topic": 0, "partition": 0, "measured": True, "censored": False}
+    rows.append({"metric": "end_to_end_response", "bucket": 1, "count": 999_999, **by_partition})
+    return rows
+
+
+class Experiment:
+    """Three rounds of two sizes; one run is not believed and repeated, one failed without a result."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = ExperimentFolder(root / "sizes")
+        self.folder.runs.mkdir(parents=True)
+        self.runs: list[RecordedRun] = []
+        self.figures: list[Row] = []
+        self.buckets: dict[int, list[Row]] = defaultdict(list)
+        rng = np.random.default_rng(5)
+        for number, variant, outcome in (
+            (1, 0, "measured"), (1, 1, "not_believed"), (1, 1, "measured"), (2, 1, "measured"), (2, 0, "failed"),
+            (3, 0, "measured"), (3, 1, "measured"),
+        ):  # fmt: skip
+            self._run(number, variant, outcome, rng)
+
+    def _run(self, number: int, variant: int, outcome: Any, rng: np.random.Generator) -> None:
+        name = f"run[{len(self.runs)}]+x"
+        run = RecordedRun(round=number, variant=variant, begun="", outcome=outcome, folder=name, seconds=9.5)
+        self.runs.append(run)
+        folder = self.folder.runs / name
+        (folder / "tables").mkdir(parents=True)
+        if outcome == "failed":
+            return
+        trust = "not_believed" if outcome == "not_believed" else "believed"
+        figures: dict[str, Row] = {
+            P99: {"value": float(rng.uniform(5, 9)) * (variant + 1), "low": 1.0, "high": None, "trust": trust, "x": 1},
+            RATE: {"value": 100.0, "low": 100.0, "high": 100.0, "trust": "believed"},
+        }
+        text = {"run": {"ending": "finished"}, "trust": figures, "more": [1]}
+        (folder / "result.json").write_text(json.dumps(text))
+        rows = buckets_of(rng, 300)
+        self.buckets[variant] += rows
+        pq.write_table(
+            pa.Table.from_pylist(rows, arrow_schema(TABLES["latency_buckets"])),
+            folder / "tables" / "latency_buckets.parquet",
+        )
+        self.figures += [
+            {"variant": f"size={SIZES[variant]}", "round": number, "run": name, "metric": path,
+             **{key: each[key] for key in ("value", "low", "high", "trust")}}
+            for path, each in figures.items()
+        ]  # fmt: skip
+
+    @property
+    def record(self) -> ExperimentRecord:
+        variants = [RecordedVariant(name=f"size={size}", settings={"load.size": size}) for size in SIZES]
+        return ExperimentRecord(
+            id="sizes", name="sizes", created="", command=[], asked={}, variants=variants, order="interleaved", seed=1,
+            repeat=3, runs=self.runs,
+        )  # fmt: skip
+
+    def table(self, name: str) -> list[Row]:
+        return list(pq.read_table(self.folder.tables / f"{name}.parquet").to_pylist())
+
+
+@pytest.fixture(scope="module")
+def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    made = Experiment(tmp_path_factory.mktemp("experiments"))
+    write_gold(spark, made.folder, made.record)
+    return made
+
+
+def test_each_run_is_a_row_with_the_values_of_its_variant(written: Experiment) -> None:
+    found = written.table("runs")
+    assert [(each["run"], each["round"], each["outcome"]) for each in found] == [
+        (run.folder, run.round, run.outcome) for run in written.runs
+    ]
+    assert [each["load.size"] for each in found] == [str(SIZES[run.variant]) for run in written.runs]
+    assert {each["experiment"] for each in found} == {"sizes"}
+
+
+def test_each_figure_of_a_finished_run_is_a_row(written: Experiment) -> None:
+    found = written.table("metrics")
+    plain = [{key: value for key, value in each.items() if key not in {"experiment", "load.size"}} for each in found]
+    by = lambda each: (each["run"], each["metric"])  # noqa: E731 - a key for both
+    assert sorted(plain, key=by) == sorted(written.figures, key=by)
+
+
+def counting(written: Experiment) -> Mapping[tuple[str, str, int], float]:
+    """The last believed figure of each round."""
+    return {
+        (each["variant"], each["metric"], each["round"]): each["value"]
+        for each in written.figures
+        if each["trust"] != "not_believed"
+    }
+
+
+def test_variants_have_median_and_range_of_the_runs_that_count(written: Experiment) -> None:
+    values = defaultdict(list)
+    for (variant, metric, _), value in counting(written).items():
+        values[variant, metric].append(value)
+    found = {(each["variant"], each["metric"]): each for each in written.table("variants")}
+    assert found.keys() == values.keys()
+    for key, each in found.items():
+        mine = values[key]
+        assert (each["runs"], each["least"], each["most"]) == (len(mine), min(mine), max(mine))
+        assert each["median"] == pytest.approx(statistics.median(mine))
+        assert each["left_out"] == (1 if key == ("size=256", P99) else 0)
+
+
+def test_percentiles_of_a_variant_are_those_of_all_messages_together(written: Experiment) -> None:
+    found = {(each["variant"], each["metric"]): each for each in written.table("variants")}
+    for variant, size in enumerate(SIZES):
+        measured = [row for row in written.buckets[variant] if row["measured"] and row["second"] is not None]
+        messages = sum(row["count"] for row in measured)
+        values = sorted(row["bucket"] for row in measured if not row["censored"] for _ in range(row["count"]))
+        each = found[f"size={size}", P99]
+        bucket = values[rank_of(PERCENTILES["p99"], messages) - 1]
+        assert each["messages"] == messages
+        assert each["pooled"] == pytest.approx(int(upper_edge_ns(np.array([bucket]))[0]) / 1e6)
+        assert found[f"size={size}", RATE]["pooled"] is None
+
+
+def test_pairs_have_both_values_of_a_round(written: Experiment) -> None:
+    values = counting(written)
+    expected = {
+        (number, metric): (values["size=64", metric, number], values["size=256", metric, number])
+        for metric in (P99, RATE)
+        for number in (1, 3)
+    }
+    found = written.table("pairs")
+    assert {(each["round"], each["metric"]): (each["one_value"], each["other_value"]) for each in found} == expected
+    assert all(each["ratio"] == pytest.approx(each["other_value"] / each["one_value"]) for each in found)
+    assert {(each["one"], each["other"]) for each in found} == {("size=64", "size=256")}
+
+
+def test_tables_have_the_columns_that_are_documented(written: Experiment) -> None:
+    for name, schema in EXPERIMENT_TABLES.items():
+        table = pq.read_schema(written.folder.tables / f"{name}.parquet")
+        settings = [] if name == "pairs" else ["load.size"]
+        assert table.names == [*schema.names, *settings]
