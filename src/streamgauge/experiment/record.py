@@ -13,18 +13,20 @@ RunOutcome = Literal["under_way", "measured", "failed", "not_believed", "interru
 ExperimentEnding = Literal["finished", "stopped", "interrupted", "failed"]
 
 
-class _Recorded(BaseModel):
+class RecordPart(BaseModel):
+    """A part of a record; keys of later versions are passed over."""
+
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
 
 
-class RecordedVariant(_Recorded):
+class RecordedVariant(RecordPart):
     """A variant, secrets masked."""
 
     name: str
     settings: dict[str, Any]
 
 
-class RecordedRun(_Recorded):
+class RecordedRun(RecordPart):
     """A run that was begun."""
 
     round: int
@@ -44,7 +46,7 @@ class RecordedRun(_Recorded):
     reasons: list[str] = []
 
 
-class ExperimentRecord(_Recorded):
+class ExperimentRecord(RecordPart):
     """experiment.json: what was asked, the plan, and what became of each run. Written whole before and after a run."""
 
     format: int = FORMAT

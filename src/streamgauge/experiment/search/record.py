@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
+from streamgauge.experiment.record import RecordPart
 from streamgauge.experiment.search.steps import Find, SearchAnswer, SearchPlan, Trial, answer, ended
 
 SEARCH_FORMAT: Final = 1
@@ -12,11 +13,7 @@ StepPhase = Literal["probe", "up", "down"]
 StepOutcome = Literal["under_way", "done", "interrupted"]
 
 
-class _Recorded(BaseModel):
-    model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
-
-
-class SearchStep(_Recorded):
+class SearchStep(RecordPart):
     """A run of a search."""
 
     phase: StepPhase
@@ -29,8 +26,8 @@ class SearchStep(_Recorded):
     held: bool | None = None
     is_doubtful: bool = False
     """Whether the run could not tell for certain."""
-    reasons: list[str] = []
-    figures: dict[str, float | None] = {}
+    reasons: list[str] = Field(default_factory=list)
+    figures: dict[str, float | None] = Field(default_factory=dict)
     """Of each objective: the figure, or the worst of its windows; null for infinite."""
     target_per_second: float | None = None
     acked_per_second: float | None = None
@@ -39,7 +36,7 @@ class SearchStep(_Recorded):
     seconds: float | None = None
 
 
-class SearchRecord(_Recorded):
+class SearchRecord(RecordPart):
     """search.json: what was asked, and what became of each run. Written whole before and after a run."""
 
     format: int = SEARCH_FORMAT
@@ -61,9 +58,9 @@ class SearchRecord(_Recorded):
     width: float
     whole: bool
     step_seconds: float
-    steps: list[SearchStep] = []
+    steps: list[SearchStep] = Field(default_factory=list)
     ending: Literal["narrow", "at_limit", "never_held", "steps", "interrupted", "failed"] | None = None
-    reasons: list[str] = []
+    reasons: list[str] = Field(default_factory=list)
 
     @property
     def plan(self) -> SearchPlan:

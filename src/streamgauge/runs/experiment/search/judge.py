@@ -36,7 +36,7 @@ class StepJudgement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Said:
     """What one rule says."""
 
     held: bool
@@ -67,29 +67,29 @@ def judge_step(
     )
 
 
-def _rate(result: Result) -> _Part:
+def _rate(result: Result) -> _Said:
     """What arrives, of what was asked for; without a schedule nothing was."""
     throughput = result.throughput
     asked = throughput.target_per_second
     consumes = throughput.received_per_second is not None
     found = throughput.received_per_second if consumes else throughput.acked_per_second
     if not asked or found is None:
-        return _Part(held=True)
+        return _Said(held=True)
     if found / asked >= RATE_SHARE:
-        return _Part(held=True)
+        return _Said(held=True)
     path = f"throughput.{'received' if consumes else 'acked'}_per_second"
     what = f"{'received' if consumes else 'acknowledged'} {percent(found / asked)} of the target rate"
-    return _Part(held=False, is_doubtful=_is_unbelieved(result, path), reason=what)
+    return _Said(held=False, is_doubtful=_is_unbelieved(result, path), reason=what)
 
 
-def _losses(result: Result) -> _Part:
+def _losses(result: Result) -> _Said:
     counts = {name: getattr(result.delivery, name) or 0 for name in _LOSSES}
     told = [f"{whole(count)} {name}" for name, count in counts.items() if count]
     doubtful = all(_is_unbelieved(result, f"delivery.{name}") for name, count in counts.items() if count)
-    return _Part(held=not told, is_doubtful=bool(told) and doubtful, reason=", ".join(told))
+    return _Said(held=not told, is_doubtful=bool(told) and doubtful, reason=", ".join(told))
 
 
-def _growth(result: Result) -> _Part:
+def _growth(result: Result) -> _Said:
     """Whether messages piled up over the measure phase."""
     measured = round(result.throughput.measured_seconds or 0)
     series = [each.outstanding for each in result.timeline if 0 <= each.second < measured]
@@ -97,16 +97,16 @@ def _growth(result: Result) -> _Part:
     found = growth(known) if len(known) == len(series) else None
     messages = (result.throughput.sent_per_second or 0) * measured
     if found is None or found[0] <= max(0.0, GROWTH_SHARE * messages):
-        return _Part(held=True)
-    return _Part(held=False, reason=f"outstanding messages grew by {whole(found[0])} or more")
+        return _Said(held=True)
+    return _Said(held=False, reason=f"outstanding messages grew by {whole(found[0])} or more")
 
 
 def _objective(
     result: Result, objective: Objective, windows: Sequence[float | None] | None
-) -> tuple[_Part, float | None]:
+) -> tuple[_Said, float | None]:
     found = figure_of(result, objective.path)
     if found is None:
-        return _Part(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), None
+        return _Said(held=False, is_doubtful=True, reason=f"{objective.text}: the run has no such figure"), None
     unbelieved = isinstance(found, FigureTrust) and found.trust == "not_believed"
     doubt = f"{objective.path} is not believed" if unbelieved else ""
     if objective.window_seconds is not None:
@@ -117,20 +117,20 @@ def _objective(
     straddles = objective.bound.decides(value if low is None else low, value if high is None else high) is None
     said = [f"{objective.text}: {significant(value)}"] if not held else []
     said += [doubt] if doubt else [f"{objective.text}: too close to be told"] if straddles else []
-    return _Part(held, unbelieved or straddles, "; ".join(said)), value
+    return _Said(held, unbelieved or straddles, "; ".join(said)), value
 
 
-def _of_windows(objective: Objective, windows: Sequence[float | None], doubt: str) -> tuple[_Part, float | None]:
+def _of_windows(objective: Objective, windows: Sequence[float | None], doubt: str) -> tuple[_Said, float | None]:
     """Every full window has to hold; an infinite figure holds in none."""
     if not windows:
         what = f"{objective.text}: the measure phase has no full window"
-        return _Part(held=False, is_doubtful=True, reason=what), None
+        return _Said(held=False, is_doubtful=True, reason=what), None
     broke = [each for each in windows if each is None or not objective.bound.holds(each)]
     # Upper bounds are those of latencies; of lower ones the least is the worst.
     pick = max if objective.bound.is_above else min
     worst = None if any(each is None for each in windows) else pick(each for each in windows if each is not None)
     said = [f"{objective.text}: broken in {len(broke)} of {len(windows)} windows"] if broke else []
-    return _Part(not broke, bool(doubt), "; ".join([*said, *([doubt] if doubt else [])])), worst
+    return _Said(not broke, bool(doubt), "; ".join([*said, *([doubt] if doubt else [])])), worst
 
 
 def _is_unbelieved(result: Result, path: str) -> bool:
