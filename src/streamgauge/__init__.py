@@ -1,21 +1,28 @@
 """Streamgauge measures what an event stream on Apache Kafka really delivers.
 
 `run` runs a scenario, `open` opens a run that was recorded before; both return a `Run`. `broker` starts a broker that
-many runs share.
+many runs share. `experiment` and `sweep` carry out many runs and compare them, `search` finds the highest rate at which
+objectives hold.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streamgauge.runs.api import Run, broker, open, run  # noqa: A004 - as in `gzip.open`
+    from streamgauge.runs.experiment.api import Experiment, Search, experiment, search, sweep
 
-__all__ = ["Run", "broker", "open", "run"]
+__all__ = ["Experiment", "Run", "Search", "broker", "experiment", "open", "run", "search", "sweep"]
+_OF_EXPERIMENTS = {"Experiment", "Search", "experiment", "search", "sweep"}
 
 
 def __getattr__(name: str) -> Any:
     """Load the API when it is used: worker processes import this package, too, and start without it."""
     if name not in __all__:
         raise AttributeError(f"module 'streamgauge' has no attribute {name!r}")
+    if name in _OF_EXPERIMENTS:
+        from streamgauge.runs.experiment import api as of_experiments
+
+        return getattr(of_experiments, name)
     from streamgauge.runs import api
 
     return getattr(api, name)

@@ -11,14 +11,15 @@ from tests.report.conftest import changed
 from tests.report.conftest import told as told_by
 from typer.testing import CliRunner
 
-from streamgauge.cli.experiments.printed import print_ended, step_document, step_text
+from streamgauge.cli.experiments.printed import print_ended, step_document
 from streamgauge.cli.main import app
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.bars import Signs, signs_of
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord, RecordedRun, RecordedVariant
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord, RecordedRun, RecordedVariant
 from streamgauge.runs.experiment.folder import write_record
 from streamgauge.runs.experiment.judge import answered
+from streamgauge.runs.experiment.lines import step_text
 from streamgauge.runs.experiment.request import shipped_experiments
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep
 from streamgauge.verdict.exits import Exit

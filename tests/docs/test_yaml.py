@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from streamgauge.experiment.parse import examine_experiment
+from streamgauge.experiments.parse import examine_experiment
 from streamgauge.scenario import parse
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
-from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.runs.experiment.folder import read_record
 
 pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark]

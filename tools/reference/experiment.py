@@ -1,6 +1,6 @@
 """The page of experiment files, from their model."""
 
-from streamgauge.experiment.model import Experiment
+from streamgauge.experiments.model import ExperimentFile
 from tools.reference.fields import sections
 from tools.reference.markdown import block, document, table
 from tools.reference.scenario import COLUMNS
@@ -35,7 +35,7 @@ def page() -> str:
         "Experiment",
         INTRO,
         block("yaml", EXAMPLE),
-        *sections(Experiment.model_json_schema(), COLUMNS),
+        *sections(ExperimentFile.model_json_schema(), COLUMNS),
         "## Forms",
         "Durations are those of [scenarios](scenario.md#forms).",
         table(("form", "syntax", "examples"), FORMS),

@@ -8,17 +8,26 @@ from typing import Any
 
 import streamgauge
 from streamgauge.runs.api import Run
+from streamgauge.runs.experiment.api import Experiment, Search
 from tools.reference.markdown import block, document
 
+FUNCTIONS = ("run", "open", "broker", "experiment", "sweep", "search")
+CLASSES = (Run, Experiment, Search)
 INTRO = """\
 Public names of `import streamgauge`. For examples see [Use Streamgauge from Python](../how-to/python.md)."""
 
 
 def page() -> str:
     """Every public name with its signature and what its docstring says."""
-    functions = [part for name in ("run", "open", "broker") for part in _entry("streamgauge", name, vars_of()[name])]
-    members = [part for name, member in public(Run) for part in _entry("Run", name, member)]
-    return document("Python API", INTRO, *functions, "## Run", inspect.getdoc(Run) or "", *members)
+    functions = [part for name in FUNCTIONS for part in _entry("streamgauge", name, vars_of()[name])]
+    return document("Python API", INTRO, *functions, *(part for each in CLASSES for part in _class(each)))
+
+
+def _class(of: type) -> Iterator[str]:
+    yield f"## {of.__name__}"
+    yield inspect.getdoc(of) or ""
+    for name, member in public(of):
+        yield from _entry(of.__name__, name, member)
 
 
 def vars_of() -> dict[str, Any]:
@@ -32,7 +41,7 @@ def public(of: type) -> list[tuple[str, Any]]:
 
 
 def _entry(owner: str, name: str, member: Any) -> Iterator[str]:
-    yield f"### {owner}.{name}" if owner == "Run" else f"## {owner}.{name}"
+    yield f"## {owner}.{name}" if owner == "streamgauge" else f"### {owner}.{name}"
     if inspect.isfunction(member):
         yield block("python", f"{owner}.{_written(inspect.unwrap(member))}")
     yield inspect.getdoc(member) or ""

@@ -6,7 +6,7 @@ from streamgauge.domain.events import EVENTS
 from streamgauge.domain.tables.latency import METRICS
 from streamgauge.domain.tables.schema import Schema
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.experiment.tables import EXPERIMENT_TABLES
+from streamgauge.experiments.tables import EXPERIMENT_TABLES
 from tools.reference.markdown import code, document, sentence, table
 
 EVENTS_INTRO = """\

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.shown import one_line
-from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.processes.scratch import scratch_faults
 from streamgauge.runs.request.options import checked_java
 

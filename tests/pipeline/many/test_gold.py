@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from streamgauge.domain.latency.buckets import bucket_of, upper_edge_ns
 from streamgauge.domain.latency.percentiles import PERCENTILES, rank_of
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord, RecordedRun, RecordedVariant
-from streamgauge.experiment.tables import EXPERIMENT_TABLES
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord, RecordedRun, RecordedVariant
+from streamgauge.experiments.tables import EXPERIMENT_TABLES
 from streamgauge.pipeline.many.gold import write_gold
 from streamgauge.pipeline.read.schemas import arrow_schema
 

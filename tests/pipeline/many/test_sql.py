@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from streamgauge.cli.main import app
 from streamgauge.cli.results.sql import csv_text, table_text
 from streamgauge.domain.errors import BadInput
-from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.runs.sql import questioned
 
 pytestmark = pytest.mark.spark

@@ -14,8 +14,8 @@ from tests.report.conftest import told as told_by
 
 from streamgauge.domain.errors import AnalysisError, BadInput, BrokerError, CtrlC, Fault, Interrupted
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.report.compare import Together
 from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.folder import held, read_record, write_record

@@ -12,10 +12,11 @@ import pytest
 from tests.report.conftest import changed
 from tests.report.conftest import told as told_by
 
-from streamgauge.cli.experiments.search import search_document, search_lines, step_line
+from streamgauge.cli.experiments.search import search_document, search_lines
 from streamgauge.domain.errors import BadInput, BrokerError, Interrupted
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.experiment.search.record import SearchRecord, SearchStep
+from streamgauge.experiments.search.record import SearchRecord, SearchStep
+from streamgauge.runs.experiment.lines import step_line
 from streamgauge.runs.experiment.means import RunMeans
 from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView, search
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of

@@ -10,7 +10,7 @@ from tests.report.conftest import Row, Tables, changed
 from tests.report.conftest import told as told_by
 
 from streamgauge.domain.latency.buckets import bucket_of
-from streamgauge.experiment.search.objective import parse_objective
+from streamgauge.experiments.search.objective import parse_objective
 from streamgauge.result import Result
 from streamgauge.result.reading import result_of
 from streamgauge.runs.experiment.search.judge import judge_step, windows_of

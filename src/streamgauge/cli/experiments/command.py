@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.cli.display import display_of, is_live
-from streamgauge.cli.experiments.printed import plan_text, print_ended, step_document, step_text
+from streamgauge.cli.experiments.printed import plan_text, print_ended, step_document
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.bars import signs_of
-from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.runs.experiment.conduct import conduct, go_on
+from streamgauge.runs.experiment.lines import step_text
 from streamgauge.runs.experiment.request import ExperimentRequest, described_experiments, experiment_of, sweep_of
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
 from streamgauge.runs.request.options import RunOptions

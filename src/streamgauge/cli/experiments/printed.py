@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from streamgauge.domain.text.bars import Signs, line
-from streamgauge.domain.text.numbers import UNKNOWN, long_time, significant, size
+from streamgauge.domain.text.numbers import UNKNOWN, long_time, size
 from streamgauge.domain.text.shown import one_line
-from streamgauge.experiment.order import PlannedRun, planned_runs
-from streamgauge.experiment.record import ExperimentRecord
-from streamgauge.report.compare.answers import metric_at
+from streamgauge.experiments.order import PlannedRun, planned_runs
+from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.report.compare.pages import comparison_text
 from streamgauge.report.pages.page import plain
 from streamgauge.runs.experiment.conduct import expected_seconds
@@ -20,8 +18,6 @@ from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep
 from streamgauge.scenario.volume import estimate
 
 _MOST_LINES: Final = 40
-_CELLS: Final = 12
-"""Of the small curve of a variant."""
 
 
 def plan_text(request: ExperimentRequest, *, as_json: bool) -> str:
@@ -64,34 +60,6 @@ def _bytes(request: ExperimentRequest, runs: list[PlannedRun]) -> int | None:
     of_variants = [estimate(each.scenario, embedded=embedded).bytes_written for each in request.requests]
     found = [of_variants[each.variant] for each in runs]
     return None if any(each is None for each in found) else sum(each or 0 for each in found)
-
-
-def step_text(step: ExperimentStep, signs: Signs | None) -> str:
-    """One line of progress: the run that begins, or what came of the one that ended."""
-    run, record = step.run, step.record
-    where = f"run {step.number} of {step.of}"
-    name = plain(record.variants[run.variant].name)
-    if run.outcome == "under_way":
-        return f"{where}: round {run.round}, {name}; about {long_time(step.left_seconds)} left"
-    if run.outcome == "measured":
-        curve = _curve(record, run.variant, signs)
-        return f"{where}: {_value(record.metric, run.value)}{f'  {curve}' if curve else ''}"
-    because = f": {'; '.join(map(plain, run.reasons))}" if run.reasons else ""
-    return f"{where}: {run.outcome.replace('_', ' ')}{because}"
-
-
-def _value(path: str | None, value: float | None) -> str:
-    if path is None or value is None:
-        return UNKNOWN
-    metric = metric_at(path)
-    unit = "" if not metric.unit else metric.unit if metric.unit == "/s" else f" {metric.unit}"
-    return f"{metric.label} {significant(value)}{unit}"
-
-
-def _curve(record: ExperimentRecord, variant: int, signs: Signs | None) -> str:
-    """The values of a variant so far."""
-    values = [run.value for run in record.runs if run.variant == variant and run.outcome == "measured"]
-    return line(values[-_CELLS:], min(len(values), _CELLS), signs) if signs and len(values) > 1 else ""
 
 
 def step_document(step: ExperimentStep) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from typing import Any
 
 from streamgauge.cli.display import display_of, is_live
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.text.numbers import UNKNOWN, per_second, percent, significant, whole
-from streamgauge.experiment.search.record import SearchRecord, SearchStep
+from streamgauge.domain.text.numbers import UNKNOWN, percent, significant
+from streamgauge.experiments.search.record import SearchRecord, SearchStep
 from streamgauge.report.pages.page import plain
+from streamgauge.runs.experiment.lines import shown_value, step_line
 from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView
 from streamgauge.runs.experiment.search.conduct import search as carry_out
-from streamgauge.runs.experiment.search.request import RATE, SearchOptions, search_of
+from streamgauge.runs.experiment.search.request import SearchOptions, search_of
 from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
@@ -50,22 +51,6 @@ def search(
     return ended.code
 
 
-def step_line(step: SearchStep, path: str) -> str:
-    """One line of progress: the run that begins, or what came of the one that ended."""
-    what = "unthrottled" if step.value is None else f"{path}={_shown(step.value, path)}"
-    where = f"{'way down, ' if step.phase == 'down' else ''}{what}"
-    if step.outcome == "under_way":
-        return f"trying {where}"
-    if step.outcome == "interrupted":
-        return f"{where}: interrupted"
-    if step.phase == "probe":
-        acked, received = per_second(step.acked_per_second), per_second(step.received_per_second)
-        return f"{where}: {acked} acknowledged, {received} received"
-    word = f"{'held' if step.held else 'did not hold'}{', doubtful' if step.is_doubtful else ''}"
-    because = f" ({plain('; '.join(step.reasons))})" if step.reasons else ""
-    return f"{where}: {word}{because}"
-
-
 def search_document(record: SearchRecord) -> dict[str, Any]:
     """A search as JSON: its record, and its answer."""
     found = record.answer
@@ -96,18 +81,20 @@ def _answer_lines(record: SearchRecord) -> Iterator[str]:
     hardest = "Highest" if record.find == "largest" else "Lowest"
     objectives = "; ".join(record.objectives)
     if found.held is not None:
-        yield f"{hardest} {path} that held: {_shown(found.held, path)}  ({plain(objectives)})"
+        yield f"{hardest} {path} that held: {shown_value(found.held, path)}  ({plain(objectives)})"
     if found.broke is not None:
         broke = (step for step in record.steps if step.value == found.broke and step.held is False)
         because = next((f" ({plain('; '.join(step.reasons))})" for step in broke if step.reasons), "")
         easiest = "Lowest" if record.find == "largest" else "Highest"
-        yield f"{easiest} that did not: {_shown(found.broke, path)}{because}"
+        yield f"{easiest} that did not: {shown_value(found.broke, path)}{because}"
     if (found.surely_held, found.surely_broke) != (found.held, found.broke):
-        ends = (UNKNOWN if each is None else _shown(each, path) for each in (found.surely_held, found.surely_broke))
+        ends = (
+            UNKNOWN if each is None else shown_value(each, path) for each in (found.surely_held, found.surely_broke)
+        )
         yield f"Runs of some values did not agree; all did up to {' and from '.join(ends)} on."
     if record.ending == "never_held":
         limit = record.least if record.find == "largest" else record.most
-        yield f"No value held, not even the limit of {_shown(limit, path)}."
+        yield f"No value held, not even the limit of {shown_value(limit, path)}."
     if record.ending == "at_limit":
         yield "That is the limit of the search; nothing beyond it was tried."
     if record.ending == "steps":
@@ -122,12 +109,12 @@ def _down_lines(record: SearchRecord) -> Iterator[str]:
     if not tried or found.held is None:
         return
     if again is None:
-        yield f"After overload it did not hold again, down to {_shown(tried[-1].value, record.path)} (hysteresis)."
+        yield f"After overload it did not hold again, down to {shown_value(tried[-1].value, record.path)} (hysteresis)."
     elif again >= found.held:
-        yield f"After overload it held again at {_shown(again, record.path)}."
+        yield f"After overload it held again at {shown_value(again, record.path)}."
     else:
         less = percent(1 - again / found.held)
-        yield f"After overload it held again at {_shown(again, record.path)} only, {less} less (hysteresis)."
+        yield f"After overload it held again at {shown_value(again, record.path)} only, {less} less (hysteresis)."
 
 
 def _figures(step: SearchStep) -> str:
@@ -135,7 +122,3 @@ def _figures(step: SearchStep) -> str:
         f"{plain(text)}: {'infinite' if value is None else significant(value)}" for text, value in step.figures.items()
     ]
     return f"  [{'; '.join(told)}]" if told else ""
-
-
-def _shown(value: float, path: str) -> str:
-    return per_second(value) if path == RATE else whole(value)

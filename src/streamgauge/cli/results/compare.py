@@ -7,7 +7,7 @@ from pathlib import Path
 from streamgauge.cli.results.runs import run_folders
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.report.compare import Together, together
 from streamgauge.report.compare.answers import METRICS, figure_of
 from streamgauge.report.compare.pages import comparison_markdown, comparison_text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.experiment.paths import ExperimentFolder
+from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.report.pages.page import plain
 from streamgauge.report.runs import PERCENTILES, RunRow, newest_last, run_row, runs_table
 

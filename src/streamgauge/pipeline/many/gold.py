@@ -23,9 +23,9 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import SUB_BITS
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord
-from streamgauge.experiment.tables import EXPERIMENT_TABLES
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord
+from streamgauge.experiments.tables import EXPERIMENT_TABLES
 from streamgauge.pipeline.many.views import RUN, NamedRun, with_run
 from streamgauge.pipeline.read.schemas import arrow_schema, spark_schema
 from streamgauge.pipeline.spark.session import first_line

@@ -17,7 +17,7 @@ from streamgauge.domain.errors import AnalysisError, BadInput
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.tables.schemas import TABLES
-from streamgauge.experiment.tables import EXPERIMENT_TABLES
+from streamgauge.experiments.tables import EXPERIMENT_TABLES
 from streamgauge.pipeline.read.bronze import look
 from streamgauge.pipeline.read.parts import place_of, read_parquet
 from streamgauge.pipeline.read.schemas import spark_schema

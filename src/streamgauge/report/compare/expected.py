@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.domain.text.numbers import significant
-from streamgauge.experiment.expect import ExpectedOfVariant
+from streamgauge.experiments.expect import ExpectedOfVariant
 from streamgauge.report.compare.answers import answer, metric_at
 from streamgauge.report.compare.variants import Alike
 from streamgauge.statistics import limits

@@ -11,10 +11,10 @@ from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import percent
 from streamgauge.domain.text.secrets import mask_command
-from streamgauge.experiment.order import PlannedRun
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord, RecordedRun, remaining
-from streamgauge.experiment.stop import exceeds, keeps_failing, seconds_left
+from streamgauge.experiments.order import PlannedRun
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord, RecordedRun, remaining
+from streamgauge.experiments.stop import exceeds, keeps_failing, seconds_left
 from streamgauge.record.facts import read_facts
 from streamgauge.report.publish import read_result
 from streamgauge.result import Result
@@ -62,7 +62,7 @@ def conduct(
 
 def go_on(
     folder: ExperimentFolder,
-    source: str | None,
+    source: str | Mapping[str, Any] | None,
     options: RunOptions,
     changes: Mapping[str, Any],
     view: ExperimentView,

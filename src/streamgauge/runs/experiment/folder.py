@@ -7,8 +7,8 @@ from typing import Final
 from pydantic import ValidationError
 
 from streamgauge.domain.errors import BadInput, RecordError
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import FORMAT, ExperimentRecord
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import FORMAT, ExperimentRecord
 from streamgauge.processes.lock import FolderLock
 
 _MOST: Final = 1000

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.paths import RunFolder
-from streamgauge.experiment.expect import expected
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord, RunOutcome, counted, left_out
+from streamgauge.experiments.expect import expected
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord, RunOutcome, counted, left_out
 from streamgauge.report.compare.answers import PRIMARY, Together, figure_of, is_usable, together_of
 from streamgauge.report.compare.expected import ExpectedAnswer, expected_answers
 from streamgauge.report.compare.variants import Alike

@@ -10,8 +10,8 @@ from typing import Final
 from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
 from streamgauge.runs.conduct.target import shared_broker

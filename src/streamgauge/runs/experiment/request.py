@@ -12,10 +12,10 @@ from typing import Any, Final
 from streamgauge.domain.errors import BadInput, Fault, Faults
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
-from streamgauge.experiment.model import Experiment
-from streamgauge.experiment.parse import examine_experiment
-from streamgauge.experiment.record import ExperimentRecord, RecordedVariant
-from streamgauge.experiment.variants import GROUPS, ZIP, PlannedVariant
+from streamgauge.experiments.model import ExperimentFile
+from streamgauge.experiments.parse import examine_experiment
+from streamgauge.experiments.record import ExperimentRecord, RecordedVariant
+from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import SUFFIXES, apply_setting, home_of_scenario, mapping_of, shipped
@@ -33,7 +33,7 @@ _VARY: Final = "Write e.g. --vary load.size=64,256,1KiB, or --vary 'load.size={f
 class ExperimentRequest:
     """An experiment that may start."""
 
-    experiment: Experiment
+    experiment: ExperimentFile
     variants: tuple[PlannedVariant, ...]
     requests: tuple[Request, ...]
     """Of one run of each variant."""
@@ -103,7 +103,7 @@ def varied(text: str) -> tuple[str, Any]:
 
 def shipped_experiments() -> dict[str, dict[str, Any]]:
     """Name and document of every experiment that comes with the package."""
-    folder = resources.files("streamgauge.experiment") / "shipped"
+    folder = resources.files("streamgauge.experiments") / "shipped"
     files = sorted((each for each in folder.iterdir() if each.name.endswith(_SUFFIX)), key=lambda each: each.name)
     return {each.name.removesuffix(_SUFFIX): read_yaml(each.read_text(encoding="utf-8")) for each in files}
 
@@ -178,7 +178,7 @@ class _Asked:
     faults: tuple[Fault, ...]
 
 
-def _asked(variant: PlannedVariant, experiment: Experiment, base: _BaseScenario) -> _Asked:
+def _asked(variant: PlannedVariant, experiment: ExperimentFile, base: _BaseScenario) -> _Asked:
     if base.typed:
         settings = tuple(f"{path}={json.dumps(value)}" for path, value in variant.settings.items())
         return _Asked(base.scenario, settings, ())
@@ -239,7 +239,10 @@ def _written(base: _BaseScenario, settings: Sequence[str]) -> dict[str, Any]:
 
 
 def resumed(
-    record: ExperimentRecord, source: str | None, options: RunOptions, changes: Mapping[str, Any]
+    record: ExperimentRecord,
+    source: str | Mapping[str, Any] | None,
+    options: RunOptions,
+    changes: Mapping[str, Any],
 ) -> ExperimentRequest:
     """The request of an experiment that goes on, from its file or else from what was recorded of it.
 
@@ -253,7 +256,13 @@ def resumed(
     asked = request.experiment
     faults = []
     if told != [(each.name, each.settings) for each in recorded_variants(request.variants)]:
-        faults.append(Fault(one_line(source or "experiment"), "has other variants than the experiment", _NEW))
+        faults.append(
+            Fault(
+                one_line(source) if isinstance(source, str) else "experiment",
+                "has other variants than the experiment",
+                _NEW,
+            )
+        )
     if (asked.order, asked.seed) != (record.order, record.seed):
         faults.append(Fault("order", "differs from that of the experiment", _NEW))
     if asked.repeat < record.repeat or (asked.repeat > record.repeat and record.order == "blocks"):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.report.compare.answers import Together
 from streamgauge.report.compare.expected import ExpectedAnswer
 from streamgauge.report.compare.pages import comparison_markdown

@@ -2,8 +2,8 @@
 
 import os
 
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord
 
 
 def write_tables(folder: ExperimentFolder, record: ExperimentRecord) -> None:

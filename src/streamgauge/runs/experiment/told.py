@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streamgauge.experiment.paths import ExperimentFolder
-from streamgauge.experiment.record import ExperimentRecord, RecordedRun
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord, RecordedRun
 from streamgauge.processes.patience import Progress
 from streamgauge.report.compare.answers import Together
 from streamgauge.report.compare.expected import ExpectedAnswer

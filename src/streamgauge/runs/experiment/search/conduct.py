@@ -9,9 +9,9 @@ from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import AnalysisError, BadInput, CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.secrets import mask_command, masked
-from streamgauge.experiment.paths import SearchFolder
-from streamgauge.experiment.search.record import SearchRecord, SearchStep, StepPhase, ended_as, keeps_failing_to_finish
-from streamgauge.experiment.search.steps import next_down, next_value
+from streamgauge.experiments.paths import SearchFolder
+from streamgauge.experiments.search.record import SearchRecord, SearchStep, StepPhase, ended_as, keeps_failing_to_finish
+from streamgauge.experiments.search.steps import next_down, next_value
 from streamgauge.processes.patience import Progress
 from streamgauge.report.publish import read_result
 from streamgauge.result import Result

@@ -10,7 +10,7 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
 from streamgauge.domain.text.numbers import percent, significant, whole
-from streamgauge.experiment.search.objective import Objective
+from streamgauge.experiments.search.objective import Objective
 from streamgauge.report.compare.answers import figure_of
 from streamgauge.report.files import rows_of
 from streamgauge.result import Result

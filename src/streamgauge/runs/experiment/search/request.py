@@ -9,9 +9,9 @@ from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
 from streamgauge.domain.text.numbers import per_second, whole
 from streamgauge.domain.text.quantities import parse_duration_ns, parse_rate_per_second
 from streamgauge.domain.text.shown import one_line
-from streamgauge.experiment.model import share
-from streamgauge.experiment.search.objective import Objective, parse_objective, step_seconds
-from streamgauge.experiment.search.steps import Find
+from streamgauge.experiments.model import share
+from streamgauge.experiments.search.objective import Objective, parse_objective, step_seconds
+from streamgauge.experiments.search.steps import Find
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import apply_setting, mapping_of

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.errors import BadValue
-from streamgauge.experiment.ranges import MOST_VALUES, is_range, values_of
+from streamgauge.experiments.ranges import MOST_VALUES, is_range, values_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.experiment.parse import examine_experiment
+from streamgauge.experiments.parse import examine_experiment
 
 RIGHT: dict[str, Any] = {"name": "codecs", "scenario": "baseline", "vary": {"load.size": [1, 2]}}
 

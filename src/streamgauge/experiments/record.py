@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from streamgauge.experiment.model import PlanOrder
-from streamgauge.experiment.order import PlannedRun, planned_runs
+from streamgauge.experiments.model import PlanOrder
+from streamgauge.experiments.order import PlannedRun, planned_runs
 
 FORMAT: Final = 1
 RunOutcome = Literal["under_way", "measured", "failed", "not_believed", "interrupted"]

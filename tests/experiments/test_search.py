@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.errors import BadValue
-from streamgauge.experiment.search.objective import Objective, parse_objective, step_seconds
-from streamgauge.experiment.search.steps import (
+from streamgauge.experiments.search.objective import Objective, parse_objective, step_seconds
+from streamgauge.experiments.search.steps import (
     SearchAnswer,
     SearchPlan,
     Trial,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line, shown
-from streamgauge.experiment.ranges import is_range, values_of
+from streamgauge.experiments.ranges import is_range, values_of
 from streamgauge.scenario.comparing import as_text, setting_text
 from streamgauge.scenario.written.paths import keys_of, short
 

@@ -7,23 +7,23 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from streamgauge.domain.errors import BadInput, Fault, Faults
-from streamgauge.experiment.expect import expected
-from streamgauge.experiment.model import Experiment, Stop
-from streamgauge.experiment.variants import PlannedVariant, variants_of
+from streamgauge.experiments.expect import expected
+from streamgauge.experiments.model import ExperimentFile, Stop
+from streamgauge.experiments.variants import PlannedVariant, variants_of
 from streamgauge.scenario.misplaced.places import fields
 from streamgauge.scenario.parse import faults_of
 
 _DOCUMENT: Final = "experiment"
 
 
-def examine_experiment(mapping: object, source: str) -> tuple[Experiment, list[PlannedVariant]]:
+def examine_experiment(mapping: object, source: str) -> tuple[ExperimentFile, list[PlannedVariant]]:
     """The experiment that a mapping says, and its variants; raises BadInput with every fault of both."""
     if not isinstance(mapping, Mapping):
         raise BadInput.single(source, "not a mapping of keys to values", "Begin with `name: my-experiment`")
     faults = Faults()
     experiment = None
     try:
-        experiment = Experiment.model_validate(mapping)
+        experiment = ExperimentFile.model_validate(mapping)
     except ValidationError as error:
         faults += faults_of(error, _unknown, _meaning, _DOCUMENT)
     wrong = {fault.where.partition(".")[0] for fault in faults}
@@ -41,7 +41,7 @@ def examine_experiment(mapping: object, source: str) -> tuple[Experiment, list[P
     return experiment, variants
 
 
-def _contradictions(experiment: Experiment) -> Iterator[Fault]:
+def _contradictions(experiment: ExperimentFile) -> Iterator[Fault]:
     if experiment.stop.interval is not None and experiment.order != "interleaved":
         what = f"cannot be used with order {experiment.order}, which gives no verdict"
         yield Fault("stop.interval", what, "Use order: interleaved, or leave it out")
@@ -52,7 +52,7 @@ def _contradictions(experiment: Experiment) -> Iterator[Fault]:
 
 def _unknown(path: Sequence[str], _value: object) -> list[Fault]:
     """The fault of a key that an experiment does not have."""
-    known = list(fields(Stop if path[0] == "stop" and len(path) > 1 else Experiment))
+    known = list(fields(Stop if path[0] == "stop" and len(path) > 1 else ExperimentFile))
     near = difflib.get_close_matches(path[-1], known, n=1)
     mend = f"Did you mean `{near[0]}`?" if near else f"Known: {', '.join(known)}"
     return [Fault(".".join(path), "no such key", mend)]
@@ -60,7 +60,7 @@ def _unknown(path: Sequence[str], _value: object) -> list[Fault]:
 
 def _meaning(path: Sequence[str]) -> str:
     """What a field would accept, from its own description."""
-    model: Any = Experiment
+    model: Any = ExperimentFile
     for step in path[:-1]:
         model = Stop if step == "stop" else model
     field = fields(model).get(path[-1]) if path else None

@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Final
 
-from streamgauge.experiment.order import PlannedRun
-from streamgauge.experiment.record import RecordedRun
+from streamgauge.experiments.order import PlannedRun
+from streamgauge.experiments.record import RecordedRun
 
 FAILURES: Final = 3
 """So many runs in a row that failed, whatever their variants: something else than a variant is broken."""

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from streamgauge.experiment.model import PlanOrder
+from streamgauge.experiments.model import PlanOrder
 
 
 @dataclass(frozen=True, slots=True)

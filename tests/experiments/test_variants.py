@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.experiment.variants import PlannedVariant, variants_of
+from streamgauge.experiments.variants import PlannedVariant, variants_of
 
 CODEC = "load.client.compression.type"
 

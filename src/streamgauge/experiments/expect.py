@@ -10,7 +10,7 @@ from typing import Final
 
 from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.shown import one_line
-from streamgauge.experiment.variants import PlannedVariant
+from streamgauge.experiments.variants import PlannedVariant
 from streamgauge.scenario.comparing import setting_text
 from streamgauge.scenario.model.expectations import Bound
 

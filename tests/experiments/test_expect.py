@@ -3,8 +3,8 @@
 import pytest
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.experiment.expect import ExpectedOfVariant, expected
-from streamgauge.experiment.variants import PlannedVariant
+from streamgauge.experiments.expect import ExpectedOfVariant, expected
+from streamgauge.experiments.variants import PlannedVariant
 from streamgauge.scenario.model.expectations import Bound
 
 PATH = "throughput.acked_per_second"

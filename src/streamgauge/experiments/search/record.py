@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from streamgauge.experiment.record import RecordPart
-from streamgauge.experiment.search.steps import Find, SearchAnswer, SearchPlan, Trial, answer, ended
+from streamgauge.experiments.record import RecordPart
+from streamgauge.experiments.search.steps import Find, SearchAnswer, SearchPlan, Trial, answer, ended
 
 SEARCH_FORMAT: Final = 1
 StepPhase = Literal["probe", "up", "down"]

@@ -55,7 +55,7 @@ class Stop(ScenarioPart):
     interval, relative to the ratio. Looking after every round is allowed for: the interval is one of 97.5 %."""
 
 
-class Experiment(ScenarioPart):
+class ExperimentFile(ScenarioPart):
     """Runs of one scenario that differ in what is varied."""
 
     name: str = Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_-]*$")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.experiment.order import PlannedRun, planned_runs
-from streamgauge.experiment.record import ExperimentRecord, RecordedRun, RecordedVariant, counted, left_out, remaining
-from streamgauge.experiment.stop import exceeds, keeps_failing, seconds_left
+from streamgauge.experiments.order import PlannedRun, planned_runs
+from streamgauge.experiments.record import ExperimentRecord, RecordedRun, RecordedVariant, counted, left_out, remaining
+from streamgauge.experiments.stop import exceeds, keeps_failing, seconds_left
 
 PLAN = [PlannedRun(1, 0), PlannedRun(1, 1), PlannedRun(2, 1), PlannedRun(2, 0)]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.experiment.model import PlanOrder
-from streamgauge.experiment.order import PlannedRun, planned_runs
+from streamgauge.experiments.model import PlanOrder
+from streamgauge.experiments.order import PlannedRun, planned_runs
 
 ORDERS: tuple[PlanOrder, ...] = ("interleaved", "blocks", "as-written")
 

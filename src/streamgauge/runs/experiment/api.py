@@ -1,0 +1,225 @@
+"""Experiments and searches in the Python API."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.experiments.paths import ExperimentFolder, SearchFolder
+from streamgauge.experiments.record import ExperimentRecord
+from streamgauge.experiments.search.record import SearchRecord
+from streamgauge.experiments.search.steps import SearchAnswer
+from streamgauge.experiments.tables import EXPERIMENT_TABLES
+from streamgauge.processes.patience import Progress
+from streamgauge.runs.api import Run
+from streamgauge.runs.experiment.conduct import conduct, go_on
+from streamgauge.runs.experiment.folder import read_record
+from streamgauge.runs.experiment.judge import answered
+from streamgauge.runs.experiment.lines import step_line, step_text
+from streamgauge.runs.experiment.request import experiment_of, sweep_of
+from streamgauge.runs.experiment.search.conduct import SearchView
+from streamgauge.runs.experiment.search.conduct import search as carry_out_search
+from streamgauge.runs.experiment.search.request import SearchOptions, search_of
+from streamgauge.runs.experiment.told import ExperimentView
+from streamgauge.runs.request.options import RunOptions
+from streamgauge.watch.display import Quiet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streamgauge.report.compare.answers import Together
+
+
+class Experiment:
+    """An experiment: its record, its runs, its tables, and what the runs say together.
+
+    `streamgauge.experiment` and `streamgauge.sweep` return it; `streamgauge.Experiment(folder)` opens one.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = ExperimentFolder(Path(folder))
+
+    @cached_property
+    def record(self) -> ExperimentRecord:
+        """experiment.json: what was asked, and what became of each run. Raises BadInput if it cannot be read."""
+        return read_record(self.folder)
+
+    @cached_property
+    def answer(self) -> "Together | None":
+        """What the runs say together: variants, figures and verdicts; None where no run has a result."""
+        return answered(self.folder, self.record)
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs that have a folder, in their order."""
+        return [Run(self.folder.runs / each.folder) for each in self.record.runs if each.folder]
+
+    def table(self, name: str) -> "pa.Table":
+        """A gold table as an Arrow table: runs, metrics, variants or pairs.
+
+        Raises BadInput if there is none of this name, or it was not written.
+        """
+        import pyarrow.parquet as pq
+
+        path = self.folder.tables / f"{name}.parquet"
+        if name not in EXPERIMENT_TABLES or not path.exists():
+            raise BadInput.single(name, "no table of this name", f"Known: {', '.join(EXPERIMENT_TABLES)}")
+        return pq.read_table(path)
+
+    def __repr__(self) -> str:
+        return f"streamgauge.Experiment({str(self.folder.root)!r})"
+
+
+def experiment(
+    source: str | Path | Mapping[str, Any],
+    *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the option
+    repeat: int | None = None,
+    order: str | None = None,
+    metric: str | None = None,
+    bootstrap: str | None = None,
+    client_config: str | Path | None = None,
+    out: str | Path = "experiments",
+    resume: str | Path | None = None,
+    allow_reset: bool = False,
+    allow_code: bool = False,
+    trust: Sequence[str | Path] = (),
+    progress: Progress | None = None,
+) -> Experiment:
+    """Carry out an experiment; the same as `streamgauge experiment`.
+
+    `source` is the name of a shipped experiment, a YAML file, or a mapping with the keys of one. With `resume`, a
+    folder, what is left of the experiment there is done. `progress` is called with lines of progress.
+
+    Raises BadInput with all faults of the input before anything starts.
+    """
+    options = _options(set, bootstrap, client_config, out, allow_reset, allow_code, trust)
+    changes = _changes(repeat=repeat, order=order, metric=metric)
+    view, given = _view(progress), source if isinstance(source, Mapping) else str(source)
+    if resume is not None:
+        ended = go_on(ExperimentFolder(Path(resume)), given, options, changes, view)
+    else:
+        ended = conduct(experiment_of(given, options, changes), view, sys.argv)
+    return Experiment(ended.folder.root)
+
+
+def sweep(
+    scenario: str | Path,
+    vary: Mapping[str, Sequence[Any] | Mapping[str, Any]],
+    *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the option
+    repeat: int | None = None,
+    order: str | None = None,
+    metric: str | None = None,
+    bootstrap: str | None = None,
+    client_config: str | Path | None = None,
+    out: str | Path = "experiments",
+    allow_reset: bool = False,
+    allow_code: bool = False,
+    trust: Sequence[str | Path] = (),
+    progress: Progress | None = None,
+) -> Experiment:
+    """Vary settings of a scenario; the same as `streamgauge sweep`.
+
+    `vary` has a list of values, or a range, for each path: `{"load.size": [64, 256]}`. Several make a grid.
+
+    Raises BadInput with all faults of the input before anything starts.
+    """
+    options = _options(set, bootstrap, client_config, out, allow_reset, allow_code, trust)
+    changes = _changes(repeat=repeat, order=order, metric=metric)
+    texts = [f"{path}={_values(values)}" for path, values in vary.items()]
+    return Experiment(conduct(sweep_of(str(scenario), texts, options, changes), _view(progress), sys.argv).folder.root)
+
+
+class Search:
+    """A search: its record and its answer. `streamgauge.search` returns it."""
+
+    def __init__(self, folder: SearchFolder, record: SearchRecord) -> None:
+        self.folder, self.record = folder, record
+
+    @property
+    def answer(self) -> SearchAnswer:
+        """The hardest value that held, the easiest that did not, and the ends between which the truth lies."""
+        return self.record.answer
+
+    def __repr__(self) -> str:
+        return f"<streamgauge.Search: {self.record.path} held at {self.answer.held}>"
+
+
+def search(
+    scenario: str | Path,
+    objectives: Sequence[str],
+    *,
+    vary: str = "load.rate",
+    find: str = "largest",
+    start: str | float | None = None,
+    least: str | float | None = None,
+    most: str | float | None = None,
+    width: str | float = "5%",
+    step: str = "10s",
+    set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the option
+    bootstrap: str | None = None,
+    client_config: str | Path | None = None,
+    out: str | Path = "experiments",
+    allow_reset: bool = False,
+    allow_code: bool = False,
+    trust: Sequence[str | Path] = (),
+    progress: Progress | None = None,
+) -> Search:
+    """Search the highest rate, or another setting, at which objectives hold; the same as `streamgauge search`.
+
+    Raises BadInput with all faults of the input before anything starts.
+    """
+    options = _options(set, bootstrap, client_config, out, allow_reset, allow_code, trust)
+    texts = {"start": start, "least": least, "most": most}
+    given = SearchOptions(
+        objectives=objectives,
+        path=vary,
+        find=find,
+        width=str(width),
+        step=step,
+        **{key: None if value is None else str(value) for key, value in texts.items()},
+    )
+    say = progress or Quiet().say
+    view = SearchView(say, lambda each: say(step_line(each, vary)), lambda _: Quiet())
+    ended = carry_out_search(search_of(str(scenario), given, options), view, sys.argv)
+    return Search(ended.folder, ended.record)
+
+
+def _options(
+    changes: Mapping[str, Any] | None,
+    bootstrap: str | None,
+    client_config: str | Path | None,
+    out: str | Path,
+    allow_reset: bool,
+    allow_code: bool,
+    trust: Sequence[str | Path],
+) -> RunOptions:
+    return RunOptions(
+        settings=[f"{path}={json.dumps(value, default=str)}" for path, value in (changes or {}).items()],
+        out=Path(out),
+        command=sys.argv,
+        bootstrap=bootstrap,
+        client_config=Path(client_config) if client_config else None,
+        allow_reset=allow_reset,
+        allow_code=allow_code,
+        trust=[Path(each) for each in trust],
+    )
+
+
+def _view(progress: Progress | None) -> ExperimentView:
+    say = progress or Quiet().say
+    return ExperimentView(say, lambda each: say(step_text(each, None)), lambda _: Quiet())
+
+
+def _values(values: Sequence[Any] | Mapping[str, Any]) -> str:
+    """Values as `--vary` has them: JSON is YAML, too."""
+    return json.dumps(values) if isinstance(values, Mapping) else ",".join(json.dumps(each) for each in values)
+
+
+def _changes(**given: object) -> dict[str, object]:
+    """Keys of an experiment that arguments replace."""
+    return {key: value for key, value in given.items() if value is not None}
