@@ -15,8 +15,8 @@ from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
 from streamgauge.runs.conduct.target import shared_broker
+from streamgauge.runs.experiment.results import write_tables
 from streamgauge.runs.experiment.settle import Settled, settled
-from streamgauge.runs.experiment.tables import write_tables
 from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.run import run as run_request

@@ -252,17 +252,12 @@ def resumed(
     if options.bootstrap is None and options.client_config is None:
         options = replace(options, bootstrap=record.cluster)
     request = experiment_of(record.asked if source is None else source, options, {**of_record, **changes})
+    where = one_line(source) if isinstance(source, str) else "experiment"
     told = [(each.name, each.settings) for each in record.variants]
     asked = request.experiment
     faults = []
     if told != [(each.name, each.settings) for each in recorded_variants(request.variants)]:
-        faults.append(
-            Fault(
-                one_line(source) if isinstance(source, str) else "experiment",
-                "has other variants than the experiment",
-                _NEW,
-            )
-        )
+        faults.append(Fault(where, "has other variants than the experiment", _NEW))
     if (asked.order, asked.seed) != (record.order, record.seed):
         faults.append(Fault("order", "differs from that of the experiment", _NEW))
     if asked.repeat < record.repeat or (asked.repeat > record.repeat and record.order == "blocks"):

@@ -1,6 +1,7 @@
-"""What an experiment leaves beside its runs: result.json and summary.md."""
+"""What an experiment leaves beside its runs: result.json, summary.md, and gold tables."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -32,3 +33,14 @@ def write_results(
     write_whole(folder.result, json.dumps(experiment_document(record, found, expected), indent=2) + "\n")
     if found:
         write_whole(folder.summary, comparison_markdown(found, [each.sentence for each in expected]))
+
+
+def write_tables(folder: ExperimentFolder, record: ExperimentRecord) -> None:
+    """Write the gold tables below `tables/`; raises AnalysisError where Spark cannot answer."""
+    # Spark is heavy, and what else is done with experiments needs none.
+    from streamgauge.pipeline.many.gold import write_gold
+    from streamgauge.pipeline.spark.session import SESSIONS
+    from streamgauge.pipeline.spark.settings import sizing
+
+    with SESSIONS.session(sizing(0, os.cpu_count() or 1), None, folder.root / "spark.log") as spark:
+        write_gold(spark, folder, record)
