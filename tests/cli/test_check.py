@@ -101,3 +101,37 @@ def test_all_that_is_wrong_with_limits_is_said_at_once(made: Made) -> None:
     assert [str(fault).split(". ")[0] for fault in caught.value.faults] == [
         "--max-worse: p98: no run has this figure", "--max-worse: lag: no run has this figure",
     ]  # fmt: skip
+
+
+def test_a_baseline_is_saved_in_one_file_and_stands_for_its_runs(made: Made, tmp_path: Path) -> None:
+    file = tmp_path / "baseline.json"
+    saved = CliRunner().invoke(
+        app, ["baseline", "save", str(made("before", 5)), "--out", str(file)], catch_exceptions=False
+    )
+    assert (saved.exit_code, saved.stdout) == (0, f"5 runs written to {file}\n")
+    limit = ("--max-worse", "p99=10%", "--json")
+    now = made("now", 5, 1.5)
+    assert ran(now, "--baseline", file, *limit) == ran(now, "--baseline", tmp_path / "before", *limit)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"baseline": 9, "runs": []}', "is not a baseline that this version reads"),
+        ('{"baseline": 1, "runs": [{"a": 1}]}', "has a run that is no result"),
+        ('{"a": 1}', "is not a result of streamgauge"),
+        ("nothing", "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_baseline_is_told(made: Made, tmp_path: Path, content: str, says: str) -> None:
+    file = tmp_path / "baseline.json"
+    file.write_text(content)
+    with pytest.raises(BadInput, match=says):
+        ran(made("now", 5), "--baseline", file, "--max-worse", "p99=10%")
+
+
+def test_a_baseline_that_cannot_be_written_is_told(made: Made, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be written"):
+        CliRunner().invoke(
+            app, ["baseline", "save", str(made("before", 1)), "--out", str(tmp_path)], catch_exceptions=False
+        )

@@ -12,6 +12,7 @@ from streamgauge.cli import completion
 from streamgauge.cli.kafka.broker import app as broker
 from streamgauge.cli.options import (
     CLUSTER,
+    EXPERIMENT,
     METRICS,
     OUTPUT,
     SCENARIO,
@@ -41,6 +42,7 @@ from streamgauge.cli.options import (
     SizeOption,
     TrustOption,
 )
+from streamgauge.cli.results.baseline import app as baseline
 from streamgauge.cli.simulate.command import app as simulate
 from streamgauge.domain.errors import BadInput, Interrupted, StreamgaugeError
 from streamgauge.domain.text.address import LOOPBACK
@@ -62,6 +64,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(broker, name="broker", rich_help_panel=KAFKA)
+app.add_typer(baseline, name="baseline", rich_help_panel=RESULTS)
 app.add_typer(simulate, name="simulate", rich_help_panel=LOADS)
 
 
@@ -214,7 +217,12 @@ def experiment(
     out: ExperimentsOption = Path("experiments"),
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Go on with the experiment in this folder.", show_default=False),
+        typer.Option(
+            metavar="DIR",
+            help="Go on with the experiment in this folder.",
+            show_default=False,
+            rich_help_panel=EXPERIMENT,
+        ),
     ] = None,
     as_json: JsonOption = False,
     json_lines: JsonLinesOption = False,
@@ -224,7 +232,7 @@ def experiment(
     trust: TrustOption = None,
     dry_run: PlanOption = False,
 ) -> None:
-    """Run a scenario many times with settings varied; compare the variants.
+    """Run variants of a scenario in turn, and compare them.
 
     Each round runs all variants in a random order, and the next round in its reverse, so that a drift of the machine
     touches all alike. Five rounds are the least for a verdict. Ctrl-C keeps what is done; `--resume` goes on.
@@ -284,12 +292,12 @@ def sweep(
     trust: TrustOption = None,
     dry_run: PlanOption = False,
 ) -> None:
-    """Vary settings of a scenario on the command line; compare the variants.
+    """Run an experiment without a file: vary settings of a scenario.
 
-    The same as `streamgauge experiment` with a file that says so. A range is a mapping: `--vary
-    'load.size={from: 64, to: 16KiB, times: 4}'`. Go on after Ctrl-C with `streamgauge experiment --resume DIR`.
+    Each round runs all variants in a random order, and the next round in its reverse. Five rounds are the least for a
+    verdict. After Ctrl-C, go on with `streamgauge experiment --resume DIR`.
 
-    Example: `streamgauge sweep baseline --vary load.client.compression.type=none,lz4,zstd`
+    Example: `streamgauge sweep baseline --vary load.size=64,1KiB --repeat 10`
 
     Exit codes: as those of `streamgauge experiment`.
     """
@@ -675,14 +683,16 @@ def compare(
 
 @app.command(cls=PlainCommand, rich_help_panel=RESULTS)
 def sql(
-    words: Annotated[
-        list[str],
+    runs: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="RUN... QUERY",
-            help="Run folders, experiments, or folders of runs; then a query in Spark SQL.",
+            metavar="RUN",
+            help="Run folders, experiments, or folders of runs.",
             show_default=False,
+            autocompletion=completion.run_folders,
         ),
     ],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query in Spark SQL.", show_default=False)],
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.", rich_help_panel=OUTPUT)] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -691,11 +701,11 @@ def sql(
     Tables of the analysis are views of their names, recorded rows are `events_sent`, `events_received` and so on; each
     has a column `run`. Experiments also have `runs`, `metrics`, `variants` and `pairs`.
 
-    Example: `streamgauge sql runs "select run, count(*) from events_sent group by run"`
+    Example: `streamgauge sql runs "select run, second, p99_ms from latency"`
     """
     from streamgauge.cli.results.sql import sql as answer
 
-    answer(words, as_csv=as_csv, as_json=as_json, out=print_out)
+    answer(runs, query, as_csv=as_csv, as_json=as_json, out=print_out)
 
 
 @app.command(cls=PlainCommand, rich_help_panel=RESULTS)
@@ -705,7 +715,7 @@ def check(
         list[Path],
         typer.Option(
             metavar="RUN",
-            help="Compare with this run, folder of runs, or result.json. May be repeated.",
+            help="Compare with this run, folder of runs, result.json, or saved baseline. May be repeated.",
             show_default=False,
             autocompletion=completion.run_folders,
         ),

@@ -16,6 +16,7 @@ _NO_BRACES: Final = str.maketrans("", "", "{}")
 
 SCENARIO: Final = "Scenario"
 SEARCH: Final = "Search"
+EXPERIMENT: Final = "Experiment"
 CLUSTER: Final = "Cluster"
 OUTPUT: Final = "Output"
 METRICS: Final = "Metrics"
@@ -95,7 +96,14 @@ MetricOption = Annotated[
 ]
 RepeatOption = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=1000, help="Rounds: runs of each variant.", show_default="5, or EXPERIMENT's"),
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=1000,
+        help="Rounds: runs of each variant.",
+        show_default="5, or EXPERIMENT's",
+        rich_help_panel=EXPERIMENT,
+    ),
 ]
 OrderOption = Annotated[
     str | None,
@@ -103,6 +111,7 @@ OrderOption = Annotated[
         metavar="ORDER",
         help="Order of runs: interleaved, blocks or as-written.",
         show_default="interleaved, or EXPERIMENT's",
+        rich_help_panel=EXPERIMENT,
     ),
 ]
 ExperimentsOption = Annotated[

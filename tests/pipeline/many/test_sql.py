@@ -77,7 +77,6 @@ def test_a_query_that_cannot_be_understood_is_bad_input(spark: SparkSession, run
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["select 1"], "RUN: a run and a query are needed"),
         (["nothing", "empty", "select 1"], "RUN nothing: there is no run in it"),
         (["nothing", "select 1", "--csv", "--json"], "--csv: cannot be combined"),
     ],

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from streamgauge.cli.results.baseline import runs_of_baseline
 from streamgauge.cli.results.runs import run_folders
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.folder.facts import RunFolder
@@ -54,7 +55,7 @@ def _of_runs(folders: Sequence[Path], metric: str | None) -> Together:
 
 
 def given_runs(paths: Sequence[Path]) -> list[GivenRun]:
-    """The runs of each folder, or the run that it is, or a result.json that was kept.
+    """The runs of each folder, or the run that it is, or a result.json or a baseline that was kept.
 
     Runs of a folder that were not analysed are passed over. Raises BadInput with all that cannot be used.
     """
@@ -62,7 +63,8 @@ def given_runs(paths: Sequence[Path]) -> list[GivenRun]:
     faults: list[Fault] = []
     for path in dict.fromkeys(paths):
         try:
-            found += [GivenRun(path.name, read_result(file)) for file in _result_files(path)]
+            kept = runs_of_baseline(path) if path.is_file() else None
+            found += kept or [GivenRun(path.name, read_result(file)) for file in _result_files(path)]
         except BadInput as error:
             faults += error.faults
     if faults:

@@ -22,15 +22,11 @@ _MOST_ROWS: Final = 100
 """That a terminal shows; the other forms have all of them."""
 
 
-def sql(words: Sequence[str], *, as_csv: bool, as_json: bool, out: Callable[[str], None]) -> None:
-    """Answer a query, the last of the words, about the folders before it; raises BadInput."""
+def sql(folders: Sequence[Path], query: str, *, as_csv: bool, as_json: bool, out: Callable[[str], None]) -> None:
+    """Answer a query about these folders; raises BadInput."""
     if as_csv and as_json:
         raise BadInput.single("--csv", "cannot be combined with --json", "Use one of them")
-    *folders, query = words
-    if not folders:
-        what = "a run and a query are needed"
-        raise BadInput.single("RUN", what, 'Use: streamgauge sql RUN "select count(*) from events_sent"')
-    found = answer_sql(questioned([Path(each) for each in folders]), query)
+    found = answer_sql(questioned(folders), query)
     if as_json:
         out(json.dumps([_plain_values(row) for row in found.to_pylist()], indent=2, default=str))
     else:
