@@ -391,9 +391,9 @@ def search(
     allow_code: AllowCodeOption = False,
     trust: TrustOption = None,
 ) -> None:
-    """Search the highest rate, or another setting, at which objectives hold.
+    """Search the highest rate at which objectives hold.
 
-    Doubles the rate until a run does not hold, then bisects. A run holds if its objectives do, at least 99 % of the
+    Any other setting can be searched, too. Doubles the rate until a run does not hold, then bisects. A run holds if its objectives do, at least 99 % of the
     target rate arrives, nothing is lost, and messages do not pile up. A doubtful rate is decided by two of three runs.
     Afterwards it goes down from overload, to see whether the system recovers.
 
