@@ -393,9 +393,10 @@ def search(
 ) -> None:
     """Search the highest rate at which objectives hold.
 
-    Any other setting can be searched, too. Doubles the rate until a run does not hold, then bisects. A run holds if its objectives do, at least 99 % of the
-    target rate arrives, nothing is lost, and messages do not pile up. A doubtful rate is decided by two of three runs.
-    Afterwards it goes down from overload, to see whether the system recovers.
+    Any other setting can be searched, too. Doubles the rate until a run does not hold, then bisects. A run holds if
+    its objectives do, at least 99 % of the target rate arrives, nothing is lost, and messages do not pile up. A
+    doubtful rate is decided by two of three runs. Afterwards it goes down from overload, to see whether the system
+    recovers.
 
     Example: `streamgauge search baseline --objective 'p99 <= 20 ms'`
 

@@ -446,3 +446,9 @@ def test_tables_are_written_at_the_end_and_the_answer_stands_without_them(made: 
     again = made.go_on(ended.folder, repeat=3)
     assert again.code is Exit.DONE
     assert made.said[-1] == "the tables of the experiment could not be written: Spark failed"
+
+
+def test_an_experiment_that_is_interrupted_before_any_result_says_so(made: Made) -> None:
+    made.outcomes = [Interrupted("in vain")]
+    ended = made.carry_out()
+    assert (ended.code, ended.found) == (Exit.INTERRUPTED, None)

@@ -92,10 +92,10 @@ def exit_of(record: ExperimentRecord, found: Together | None, expectations: Sequ
 
     NOT_VALID where a variant cannot be compared, or an expectation cannot be told and none is broken.
     """
-    if record.ending == "failed" or found is None:
-        return Exit.FAILED
     if record.ending == "interrupted":
         return Exit.INTERRUPTED
+    if record.ending == "failed" or found is None:
+        return Exit.FAILED
     primary = found.primary
     if primary is None or any(each is None for each in primary.variants):
         return Exit.NOT_VALID

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -126,7 +127,7 @@ def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | N
     known = shipped_experiments()
     if source in known:
         return known[source], None
-    if Path(source).suffix not in SUFFIXES and not Path(source).exists():
+    if Path(source).suffix not in SUFFIXES and not os.path.lexists(source):
         close = difflib.get_close_matches(source, known, n=1)
         hint = (
             f"Did you mean `{close[0]}`?" if close else f"Shipped experiments: {', '.join(known)}; or name a YAML file"
