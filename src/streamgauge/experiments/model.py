@@ -58,8 +58,8 @@ class Stop(ScenarioPart):
 class ExperimentFile(ScenarioPart):
     """Runs of one scenario that differ in what is varied."""
 
-    name: str = Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_-]*$")
-    """Letters, digits, `-` and `_`; names the folder."""
+    name: str = Field(min_length=1, max_length=110, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]*$")
+    """Letters, digits, `.`, `_` and `-`; names the folder."""
     about: str = ""
     """What it is for, in a sentence."""
     scenario: Base

@@ -29,6 +29,8 @@ from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display, Quiet
 
+pytestmark = pytest.mark.slow
+
 P99 = "latency.end_to_end.response.p99_ms"
 SIZES: dict[str, Any] = {
     "name": "sizes",

@@ -82,7 +82,7 @@ def sweep_of(scenario: str, vary: Sequence[str], options: RunOptions, changes: M
         faults.append(Fault("--vary", "nothing is varied", _VARY))
     base = faults.of(_named_base, scenario, None)
     name = f"sweep-{_name_of(base.scenario)}" if base else "sweep"
-    document = {"name": name[:64], "scenario": scenario, "vary": dict(read), **changes}
+    document = {"name": name, "scenario": scenario, "vary": dict(read), **changes}
     typed = replace(base, scenario=scenario, typed=True) if base else _BaseScenario("", None, typed=True)
     return _requested(document, typed, options, "sweep", faults)
 
