@@ -97,3 +97,10 @@ def test_a_figure_that_no_run_has_is_refused_and_one_that_is_named(made: Made) -
 
 def test_it_is_json_or_markdown(made: Made) -> None:
     assert refused(made("a", 1), "--json", "--markdown").startswith("--json: cannot be combined with --markdown")
+
+
+def test_a_comparison_is_also_a_page(made: Made, tmp_path: Path) -> None:
+    page = tmp_path / "sizes.html"
+    said(made("a/1", 512), made("b/1", 64), "--html", page)
+    assert "<title>Comparison: sizes - Streamgauge</title>" in page.read_text()
+    assert "--html" in refused(tmp_path / "a/1", tmp_path / "b/1", "--html", tmp_path)

@@ -669,6 +669,12 @@ def compare(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, for a pull request.", rich_help_panel=OUTPUT)
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write a page with figures.", show_default=False, rich_help_panel=OUTPUT
+        ),
+    ] = None,
 ) -> None:
     """Compare runs: in what they differ, and by how much.
 
@@ -679,7 +685,7 @@ def compare(
     """
     from streamgauge.cli.results.compare import compare as compare_runs
 
-    compare_runs(runs, metric=metric, as_json=as_json, as_markdown=markdown, out=print_out)
+    compare_runs(runs, metric=metric, as_json=as_json, as_markdown=markdown, html=html, out=print_out)
 
 
 @app.command(cls=PlainCommand, rich_help_panel=RESULTS)

@@ -16,6 +16,7 @@ class ExperimentFolder:
         """Its gold tables."""
         self.result = root / "result.json"
         self.summary = root / "summary.md"
+        self.report = root / "report.html"
 
     @property
     def resume(self) -> str:

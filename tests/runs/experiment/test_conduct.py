@@ -166,6 +166,7 @@ def test_everything_is_kept_in_the_folder(made: Made) -> None:
     assert ended.folder.summary.read_text().startswith("**2 variants, 10 runs; compared with size=64**\n")
     assert sorted(path.name for path in ended.folder.root.iterdir()) == [
         "experiment.json",
+        "report.html",
         "result.json",
         "runs",
         "summary.md",

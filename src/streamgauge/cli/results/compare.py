@@ -20,19 +20,38 @@ from streamgauge.runs.experiment.judge import answered
 
 
 def compare(
-    folders: Sequence[Path], *, metric: str | None, as_json: bool, as_markdown: bool, out: Callable[[str], None]
+    folders: Sequence[Path],
+    *,
+    metric: str | None,
+    as_json: bool,
+    as_markdown: bool,
+    html: Path | None,
+    out: Callable[[str], None],
 ) -> None:
-    """Compare the runs of these folders; raises BadInput where there are no two variants to compare."""
+    """Compare the runs of these folders, also as a page; raises BadInput where there are no two variants to compare."""
     if as_json and as_markdown:
         raise BadInput.single("--json", "cannot be combined with --markdown", "Use one of them")
     found = _of_experiment(folders, metric) or _of_runs(folders, metric)
     if len(found.variants) < 2:
         what = "these runs were measured alike, so there is nothing to compare"
         raise BadInput.single("RUN", what, "Name runs of another scenario or setting, or a second folder of runs")
+    if html:
+        _write_page(html, found)
     if as_json:
         out(json.dumps(found.document(), indent=2))
     else:
         out(comparison_markdown(found) if as_markdown else comparison_text(found))
+
+
+def _write_page(file: Path, found: Together) -> None:
+    # Figures need a library of their own, which takes long to load.
+    from streamgauge.report.compare.html import comparison_html
+
+    try:
+        file.write_text(comparison_html(found, file.stem), encoding="utf-8")
+    except OSError as error:
+        what = f"cannot be written: {error.strerror}"
+        raise BadInput.single(f"--html {plain(str(file))}", what, "Name another file") from error
 
 
 def _of_experiment(folders: Sequence[Path], metric: str | None) -> Together | None:

@@ -21,33 +21,36 @@ _EXPLORED: Final = "Explored, not declared: by chance alone, one figure in twent
 
 def comparison_text(found: Together, *, colour: bool | None = None, width: int | None = None) -> str:
     """The comparison on a terminal: what is compared, in what it differs, what decides, and all figures."""
-    parts: list[RenderableType] = [Text(plain(_counted(found)), style="bold")]
+    parts: list[RenderableType] = [Text(plain(counted(found)), style="bold")]
     parts += [Text(f"  {plain(line)}") for line in _differences(found)]
     parts += [Text(plain(line), style="yellow") for line in found.warnings]
-    parts += [Text(), *(Text(plain(line), style="bold") for line in _deciding(found))]
+    parts += [Text(), *(Text(plain(line), style="bold") for line in deciding(found))]
     parts += [Text(), _table(found)]
-    if explored := _explored(found):
-        parts += [Text(), Text(_EXPLORED, style="dim"), *(Text(f"  {plain(line)}") for line in explored)]
+    if more := explored(found):
+        parts += [Text(), Text(_EXPLORED, style="dim"), *(Text(f"  {plain(line)}") for line in more)]
     return page(*parts, colour=colour, width=width)
 
 
 def comparison_markdown(found: Together, expected: Sequence[str] = ()) -> str:
     """The same as Markdown, with what the runs say about expectations; whatever is not a word of ours is escaped."""
-    lines = [f"**{escaped(_counted(found))}**", "", *(f"- {escaped(line)}" for line in _differences(found))]
+    lines = [f"**{escaped(counted(found))}**", "", *(f"- {escaped(line)}" for line in _differences(found))]
     lines += ["", *(f"> {escaped(line)}" for line in found.warnings)]
-    lines += ["", *(f"- **{escaped(line)}**" for line in _deciding(found)), ""]
+    lines += ["", *(f"- **{escaped(line)}**" for line in deciding(found)), ""]
     lines += [*(f"- {escaped(line)}" for line in expected), ""]
-    heads = ["Median (range)", *(escaped(_head(each)) for each in found.variants)]
-    lines.append(table(heads, ([escaped(cell) for cell in (_label(each), *_cells(each))] for each in _shown(found))))
-    if explored := _explored(found):
-        lines += ["", _EXPLORED, "", *(f"- {escaped(line)}" for line in explored)]
+    heads = ["Median (range)", *(escaped(head(each)) for each in found.variants)]
+    lines.append(
+        table(heads, ([escaped(cell) for cell in (label(each), *cells(each))] for each in shown_answers(found)))
+    )
+    if more := explored(found):
+        lines += ["", _EXPLORED, "", *(f"- {escaped(line)}" for line in more)]
     text = "\n".join(lines)
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return f"{text.strip()}\n"
 
 
-def _counted(found: Together) -> str:
+def counted(found: Together) -> str:
+    """How many variants and runs there are, and which variant the others are compared with."""
     runs = sum(len(each.runs) for each in found.variants)
     return f"{len(found.variants)} variants, {runs} runs; compared with {found.variants[0].name}"
 
@@ -60,11 +63,12 @@ def _differences(found: Together) -> Iterator[str]:
             yield f"{each.about} {each.name}: {values}"
 
 
-def _deciding(found: Together) -> list[str]:
+def deciding(found: Together) -> list[str]:
+    """What the figure that decides says."""
     return found.primary.sentences if found.primary else ["The variants have no figure in common that could decide."]
 
 
-def _explored(found: Together) -> list[str]:
+def explored(found: Together) -> list[str]:
     """What the other figures show; nothing of those that show nothing."""
     return [
         sentence
@@ -75,7 +79,7 @@ def _explored(found: Together) -> list[str]:
     ]
 
 
-def _shown(found: Together) -> list[MetricAnswer]:
+def shown_answers(found: Together) -> list[MetricAnswer]:
     """The figures, but counts that are zero in every run."""
     return [
         each
@@ -89,30 +93,32 @@ def _table(found: Together) -> Table:
     if len(found.variants) <= _MOST_COLUMNS:
         table.add_column("Median (range)", overflow="fold")
         for each in found.variants:
-            table.add_column(plain(_head(each)).replace(" (", "\n("), overflow="fold")
-        for answer in _shown(found):
+            table.add_column(plain(head(each)).replace(" (", "\n("), overflow="fold")
+        for answer in shown_answers(found):
             style = "bold" if answer.is_primary else ""
-            table.add_row(*(Text(plain(cell), style=style) for cell in (_label(answer), *_cells(answer))))
+            table.add_row(*(Text(plain(cell), style=style) for cell in (label(answer), *cells(answer))))
         return table
-    shown = sorted(_shown(found), key=lambda each: not each.is_primary)[:_MOST_COLUMNS]
+    shown = sorted(shown_answers(found), key=lambda each: not each.is_primary)[:_MOST_COLUMNS]
     table.add_column("Variant", overflow="fold")
     for answer in shown:
-        table.add_column(plain(_label(answer)), overflow="fold")
+        table.add_column(plain(label(answer)), overflow="fold")
     for place, each in enumerate(found.variants):
-        table.add_row(plain(_head(each)), *(plain(_cells(answer)[place]) for answer in shown))
+        table.add_row(plain(head(each)), *(plain(cells(answer)[place]) for answer in shown))
     return table
 
 
-def _head(variant: Alike) -> str:
+def head(variant: Alike) -> str:
+    """A variant and the number of its runs."""
     return f"{variant.name} ({len(variant.runs)} {'runs' if len(variant.runs) > 1 else 'run'})"
 
 
-def _label(answer: MetricAnswer) -> str:
+def label(answer: MetricAnswer) -> str:
+    """A figure with its unit."""
     unit = answer.metric.unit
     return f"{answer.metric.label}, {unit}" if unit == "ms" else answer.metric.label
 
 
-def _cells(answer: MetricAnswer) -> list[str]:
+def cells(answer: MetricAnswer) -> list[str]:
     """Of each variant, and how many of its runs are left out."""
     return [_cell(each, answer.metric.unit, out) for each, out in zip(answer.variants, answer.left_out, strict=True)]
 

@@ -1,4 +1,4 @@
-"""What an experiment leaves beside its runs: result.json, summary.md, and gold tables."""
+"""What an experiment leaves beside its runs: result.json, summary.md, report.html, and gold tables."""
 
 import json
 import os
@@ -29,10 +29,15 @@ def experiment_document(
 def write_results(
     folder: ExperimentFolder, record: ExperimentRecord, found: Together | None, expected: Sequence[ExpectedAnswer]
 ) -> None:
-    """Write result.json and, where any run has a result, summary.md; raises RecordError."""
+    """Write result.json and, where any run has a result, summary.md and report.html; raises RecordError."""
     write_whole(folder.result, json.dumps(experiment_document(record, found, expected), indent=2) + "\n")
     if found:
-        write_whole(folder.summary, comparison_markdown(found, [each.sentence for each in expected]))
+        sentences = [each.sentence for each in expected]
+        write_whole(folder.summary, comparison_markdown(found, sentences))
+        # Figures need a library of their own, which takes long to load.
+        from streamgauge.report.compare.html import comparison_html
+
+        write_whole(folder.report, comparison_html(found, record.name, sentences))
 
 
 def write_tables(folder: ExperimentFolder, record: ExperimentRecord) -> None:

@@ -19,7 +19,7 @@ from streamgauge.report.pages.html.tables import held_back, pipeline_tables, pro
 from streamgauge.result import Result
 from streamgauge.result.model.verdict import CheckResult
 
-__all__ = ["Card", "bundle", "cards", "to_html"]
+__all__ = ["Card", "bundle", "cards", "page_of", "to_html"]
 
 _TEMPLATES: Final = files("streamgauge.report").joinpath("pages", "html", "template")
 _SCRIPTS: Final = ("data", "charts", "plots", "time", "switches", "exports", "page")
@@ -38,8 +38,9 @@ _DIAGNOSED: Final = frozenset(
 def to_html(result: Result, figures: Sequence[Figure]) -> str:
     """The report of one result. Everything that came from outside is escaped."""
     verdict = result.verdict
-    drawn = [figure for figure in figures if figure.missing is None]
-    text: str = _environment().get_template("report.j2").render(
+    return page_of(
+        "report.j2",
+        [figure for figure in figures if figure.missing is None],
         run=result.run,
         judgement=belief.judgement(verdict),
         parts=belief.parts(result),
@@ -49,14 +50,21 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         machine=facts(result.run.machine),
         scenario=yaml.safe_dump(result.run.scenario, sort_keys=False, allow_unicode=True),
         command=shlex.join(result.run.command),
+        **_told(result),
+        **_sections(result, figures),
+    )
+
+
+def page_of(template: str, drawn: Sequence[Figure], **told: Any) -> str:
+    """A page with these figures, whose data and scripts are in it. The template escapes what is told."""
+    text: str = _environment().get_template(template).render(
         specs=specs(drawn),
         data=columns(drawn),
         # Our own code, and that of a library; nothing in it comes from outside.
         bundle=Markup(bundle()),  # noqa: S704
         script=Markup("\n".join(_read(f"script/{name}.js") for name in _SCRIPTS)),  # noqa: S704
         css=Markup(_read("report.css")),  # noqa: S704
-        **_told(result),
-        **_sections(result, figures),
+        **told,
     )  # fmt: skip
     return text
 

@@ -66,6 +66,12 @@ def placed(result: Result, figures: Sequence[Figure], section: FigureSection) ->
     return [Placed(figure, _doubt(result, figure), _tables(figure)) for figure in order]
 
 
+def as_placed(figures: Sequence[Figure]) -> list[Placed]:
+    """Figures of several runs: those that are drawn, then those that are missing."""
+    order = sorted(figures, key=lambda figure: figure.missing is not None)
+    return [Placed(figure, "", _tables(figure)) for figure in order]
+
+
 def _doubt(result: Result, figure: Figure) -> str:
     return belief.doubted(result.trust, _ABOUT.get(figure.name, ()))
 

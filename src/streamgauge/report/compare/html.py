@@ -1,0 +1,48 @@
+"""A comparison as a page: one file that needs no network, with figures."""
+
+from collections.abc import Sequence
+
+from streamgauge.domain.text.numbers import listed
+from streamgauge.report.compare.answers import Together
+from streamgauge.report.compare.figures import comparison_figures
+from streamgauge.report.compare.pages import cells, counted, deciding, explored, head, label, shown_answers
+from streamgauge.report.pages.html import page_of
+from streamgauge.report.pages.html.charts import as_placed
+from streamgauge.report.pages.html.tables import TextTable
+
+
+def comparison_html(found: Together, name: str, expected: Sequence[str] = ()) -> str:
+    """The page of a comparison. Everything that came from outside is escaped."""
+    figures = comparison_figures(found)
+    variants = [head(each) for each in found.variants]
+    answers = shown_answers(found)
+    sided = [[label(each), *cells(each)] for each in answers]
+    differences = [[each.about, each.name, *each.values] for each in found.differences]
+    names = [each.name for each in found.variants]
+    runs = [
+        [each.name, run.run.id, run.run.created, run.run.ending or ""] for each in found.variants for run in each.runs
+    ]
+    return page_of(
+        "comparison.j2",
+        [each for each in figures if each.missing is None],
+        name=name,
+        counted=counted(found),
+        deciding=deciding(found),
+        expected=expected,
+        warnings=found.warnings,
+        explored=explored(found),
+        figures=as_placed(figures),
+        table=_turned(sided, variants),
+        differences=TextTable(["", "differs in", *names], differences, 2) if differences else None,
+        runs=TextTable(["variant", "run", "created", "ending"], runs, 9),
+        primary=listed([each.metric.path for each in answers if each.is_primary]),
+    )
+
+
+def _turned(rows: Sequence[Sequence[str]], variants: Sequence[str]) -> TextTable:
+    """A column for each variant; of many variants, a line for each."""
+    if len(variants) <= 4:
+        return TextTable(["median (range)", *variants], rows, 1)
+    columns = [[row[place] for row in rows] for place in range(1, len(variants) + 1)]
+    lines = [[variant, *column] for variant, column in zip(variants, columns, strict=True)]
+    return TextTable(["median (range)", *(row[0] for row in rows)], lines, 1)
