@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from streamgauge.cli.results.baseline import runs_of_baseline
+from streamgauge.cli.results.kept import runs_of_baseline
 from streamgauge.cli.results.runs import run_folders
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.folder.facts import RunFolder
