@@ -655,6 +655,16 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("rate", (facts(ending=None),), ("instrument", "pass")),
     ("rate", (facts(ending=None), measured(sent=MESSAGES - 3_000)), ("instrument", "warn")),
     ("rate", (facts(ending=None), measured(sent=MESSAGES - 3_001)), ("instrument", "unknown")),
+    (
+        "rate",
+        (measured(sent=200_000), delivery("measure", fate_unknown=97_000), died("producer")),
+        ("instrument", "unknown"),
+    ),
+    (
+        "rate",
+        (measured(sent=200_000), delivery("measure", fate_unknown=96_999), died("producer")),
+        ("instrument", "fail"),
+    ),
     ("rate", (missing("throughput"),), ("instrument", "unknown")),
     # What was due is known, whatever the pace is called.
     ("rate", (paced("?"),), ("instrument", "pass")),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from streamgauge.domain.text.numbers import listed, milliseconds, per_second, percent
+from streamgauge.domain.text.numbers import listed, milliseconds, per_second, percent, whole
 from streamgauge.verdict.check import About, Check, Status, passed, unknown
 from streamgauge.verdict.evidence import FULL_QUEUE_SHARE, Evidence
 
@@ -142,7 +142,8 @@ def target_rate(run: Evidence) -> Check | None:
     Differences of up to {RATE_EXACT:.1%} or {RATE_GRAINS} messages are ignored.
     Warns when: the difference is up to {RATE_CLOSE:.0%}, or what a schedule delay of {RATE_MOMENT_SECONDS:g} s at the
     start or end of the phase makes, which is more in a phase of a few seconds; or larger, and the policy throttled
-    producers. Unknown if it is larger and the run itself was killed: the last messages may not have been recorded.
+    producers. Unknown if it is larger and the run itself was killed, since the last messages may not have been
+    recorded; or if messages without a report could explain it.
     Fails when: it is larger; about the system if full queues, failed sends or an injected fault are the cause.
     Remedy: add producers or CPU, or lower load.rate; see the checks that the evidence names.
     """
@@ -167,6 +168,10 @@ def target_rate(run: Evidence) -> Check | None:
     if run.facts.ending is None and not is_close:
         evidence += "; the run was killed, and the last messages may not have been recorded"
         return unknown("rate", "instrument", evidence, "Run it again; see the check `ending`.")
+    unreported = (run.delivery("measure") or {}).get("fate_unknown") or 0
+    if not is_close and sent < wanted <= sent + unreported + RATE_CLOSE * wanted:
+        evidence += f"; {whole(unreported)} messages without a report may have been sent"
+        return unknown("rate", "instrument", evidence, "See the check `fate_unknown`.")
     about, seen, advice = shortfall(run)
     if ((run.delivery("measure") or {}).get("failed") or 0) >= off / 2:
         about, seen, advice = "system", "; failed sends explain the difference", "See the check of failed sends."
