@@ -84,6 +84,12 @@ def read_table(folder: RunFolder, name: str, **wanted: str) -> pa.Table:
         return in_names_of_today(name, pq.read_table(path, filters=filters, partitioning=None))
 
 
+def read_gold(path: Path) -> pa.Table:
+    """The rows of a gold table of an experiment; raises AnalysisError where it cannot be read."""
+    with reading(path):
+        return pq.read_table(path, partitioning=None)
+
+
 def rows_of(folder: RunFolder, name: str, **wanted: str) -> list[Mapping[str, Any]]:
     """The rows of a gold table that have these values, with a null for each column that it was made without.
 

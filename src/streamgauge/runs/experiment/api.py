@@ -62,12 +62,12 @@ class Experiment:
 
         Raises BadInput if there is none of this name, or it was not written.
         """
-        import pyarrow.parquet as pq
+        from streamgauge.report.files import read_gold
 
         path = self.folder.tables / f"{name}.parquet"
         if name not in EXPERIMENT_TABLES or not path.exists():
             raise BadInput.single(name, "no table of this name", f"Known: {', '.join(EXPERIMENT_TABLES)}")
-        return pq.read_table(path)
+        return read_gold(path)
 
     def __repr__(self) -> str:
         return f"streamgauge.Experiment({str(self.folder.root)!r})"
