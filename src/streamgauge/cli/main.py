@@ -243,6 +243,7 @@ def experiment(
     failed or are not believed, or an expectation cannot be told; 130 interrupted.
     """
     from streamgauge.cli.experiments.command import experiment as carry_out
+    from streamgauge.runs.experiment.request import given_keys
     from streamgauge.runs.request.options import RunOptions
 
     options = RunOptions(
@@ -250,8 +251,8 @@ def experiment(
         allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],
     )  # fmt: skip
     code = carry_out(
-        source, resume, options, _changes(repeat=repeat, order=order, metric=metric), dry_run=dry_run, as_json=as_json,
-        json_lines=json_lines, quiet=quiet, out=print_out,
+        source, resume, options, given_keys(repeat=repeat, order=order, metric=metric), dry_run=dry_run,
+        as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out,
     )  # fmt: skip
     raise typer.Exit(code)
 
@@ -302,6 +303,7 @@ def sweep(
     Exit codes: as those of `streamgauge experiment`.
     """
     from streamgauge.cli.experiments.command import sweep as carry_out
+    from streamgauge.runs.experiment.request import given_keys
     from streamgauge.runs.request.options import RunOptions
 
     options = RunOptions(
@@ -309,7 +311,7 @@ def sweep(
         allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],
     )  # fmt: skip
     code = carry_out(
-        scenario, vary or [], options, _changes(repeat=repeat, order=order, metric=metric), dry_run=dry_run,
+        scenario, vary or [], options, given_keys(repeat=repeat, order=order, metric=metric), dry_run=dry_run,
         as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out,
     )  # fmt: skip
     raise typer.Exit(code)
@@ -417,11 +419,6 @@ def search(
     raise typer.Exit(
         carry_out(scenario, given, options, as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out)
     )
-
-
-def _changes(**given: object) -> dict[str, object]:
-    """Keys of an experiment that options replace."""
-    return {key: value for key, value in given.items() if value is not None}
 
 
 @app.command("analyze", cls=PlainCommand, hidden=True)

@@ -1,5 +1,6 @@
 """What became of the runs of an experiment, as experiment.json has it, and what is left to do. Pure."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal
 
@@ -81,8 +82,11 @@ def remaining(plan: Iterable[PlannedRun], runs: Sequence[RecordedRun], *, again:
 
     A run that was interrupted is. With `again`, so is one that failed or is not believed, once.
     """
+    done_by: defaultdict[tuple[int, int], list[RecordedRun]] = defaultdict(list)
+    for run in runs:
+        done_by[run.round, run.variant].append(run)
     for each in plan:
-        done = [run for run in runs if (run.round, run.variant) == (each.round, each.variant)]
+        done = done_by[each.round, each.variant]
         if not any(run.outcome == "measured" for run in done) and spoilt(done) < (2 if again else 1):
             yield each
 

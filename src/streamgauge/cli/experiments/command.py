@@ -40,7 +40,7 @@ def experiment(
 
     Raises BadInput before anything starts.
     """
-    _one_form(as_json=as_json, json_lines=json_lines)
+    one_form(as_json=as_json, json_lines=json_lines)
     if resume is not None:
         if dry_run:
             raise BadInput.single("--dry-run", "cannot be combined with --resume", "Leave one of them out")
@@ -68,12 +68,13 @@ def sweep(
     out: Out,
 ) -> Exit:
     """Carry out the experiment that varies these settings of a scenario; raises BadInput before anything starts."""
-    _one_form(as_json=as_json, json_lines=json_lines)
+    one_form(as_json=as_json, json_lines=json_lines)
     request = sweep_of(scenario, vary, options, changes)
     return _carried_out(request, dry_run=dry_run, as_json=as_json, json_lines=json_lines, quiet=quiet, out=out)
 
 
-def _one_form(*, as_json: bool, json_lines: bool) -> None:
+def one_form(*, as_json: bool, json_lines: bool) -> None:
+    """Raise BadInput where two forms of JSON are asked for."""
     if as_json and json_lines:
         raise BadInput.single("--json", "cannot be combined with --json-lines", "Use one of them")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from streamgauge.cli.display import display_of, is_live
-from streamgauge.domain.errors import BadInput
+from streamgauge.cli.experiments.command import one_form
 from streamgauge.domain.text.numbers import UNKNOWN, percent, significant
 from streamgauge.experiments.search.record import SearchRecord, SearchStep
 from streamgauge.report.pages.page import plain
@@ -32,8 +32,7 @@ def search(
     out: Callable[[str], None],
 ) -> Exit:
     """Carry out a search; raises BadInput before anything starts."""
-    if as_json and json_lines:
-        raise BadInput.single("--json", "cannot be combined with --json-lines", "Use one of them")
+    one_form(as_json=as_json, json_lines=json_lines)
     request = search_of(scenario, given, options)
     said, live = display_of(quiet=quiet), is_live(os.environ, terminal=sys.stderr.isatty()) and not quiet
 

@@ -119,12 +119,11 @@ def _typical(variant: Alike, primary: MetricAnswer | None) -> Result | None:
     """The run of a variant with the median of the deciding figure; the first where nothing decides."""
     if primary is None:
         return next(iter(variant.runs), None)
-    usable = sorted(
-        ((value, place) for place, (_, value, out) in enumerate(_values(variant, primary.metric.path)) if not out)
-    )
+    values = _values(variant, primary.metric.path)
+    usable = sorted((value, place) for place, (_, value, left_out) in enumerate(values) if not left_out)
     if not usable:
         return next(iter(variant.runs), None)
-    return _values(variant, primary.metric.path)[usable[(len(usable) - 1) // 2][1]][0]
+    return values[usable[(len(usable) - 1) // 2][1]][0]
 
 
 def _cut(found: Together) -> str:

@@ -3,11 +3,14 @@
 import contextlib
 import shutil
 from pathlib import Path
+from typing import Final
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.record.facts import give_back, read_facts
 from streamgauge.runs.conduct.waiting import IN_VAIN
+
+_MOST: Final = 1000
 
 
 def make_folder(out: Path, run_id: str) -> RunFolder:
@@ -15,8 +18,19 @@ def make_folder(out: Path, run_id: str) -> RunFolder:
 
     Raises BadInput if it cannot be created, or if there are 1,000 already.
     """
-    for attempt in range(1, 1001):
-        root = out / (run_id if attempt == 1 else f"{run_id}-{attempt}")
+    folder = RunFolder(new_folder(out, run_id, "runs"))
+    folder.logs.mkdir()
+    folder.events.mkdir()
+    return folder
+
+
+def new_folder(out: Path, name: str, what: str) -> Path:
+    """A folder of this name below `out`, or of the name and a number; raises BadInput if it cannot be created.
+
+    `what` names what is in such folders, for people.
+    """
+    for attempt in range(1, _MOST + 1):
+        root = out / (name if attempt == 1 else f"{name}-{attempt}")
         try:
             root.mkdir(parents=True)
         except FileExistsError:
@@ -25,11 +39,8 @@ def make_folder(out: Path, run_id: str) -> RunFolder:
             raise BadInput.single(
                 f"--out {out}", f"cannot be written: {error.strerror}", "Name another folder"
             ) from error
-        folder = RunFolder(root)
-        folder.logs.mkdir()
-        folder.events.mkdir()
-        return folder
-    raise BadInput.single(f"--out {out}", "contains 1,000 runs with this timestamp", "Name another folder")
+        return root
+    raise BadInput.single(f"--out {out}", f"contains {_MOST:,} {what} with this timestamp", "Name another folder")
 
 
 def left_in_vain(folder: RunFolder) -> str:

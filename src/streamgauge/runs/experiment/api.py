@@ -19,7 +19,7 @@ from streamgauge.runs.experiment.conduct import conduct, go_on
 from streamgauge.runs.experiment.folder import read_record
 from streamgauge.runs.experiment.judge import answered
 from streamgauge.runs.experiment.lines import step_line, step_text
-from streamgauge.runs.experiment.request import experiment_of, sweep_of
+from streamgauge.runs.experiment.request import experiment_of, given_keys, sweep_of
 from streamgauge.runs.experiment.search.conduct import SearchView
 from streamgauge.runs.experiment.search.conduct import search as carry_out_search
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
@@ -97,7 +97,7 @@ def experiment(
     Raises BadInput with all faults of the input before anything starts.
     """
     options = _options(set, bootstrap, client_config, out, allow_reset, allow_code, trust)
-    changes = _changes(repeat=repeat, order=order, metric=metric)
+    changes = given_keys(repeat=repeat, order=order, metric=metric)
     view, given = _view(progress), source if isinstance(source, Mapping) else str(source)
     if resume is not None:
         ended = go_on(ExperimentFolder(Path(resume)), given, options, changes, view)
@@ -129,7 +129,7 @@ def sweep(
     Raises BadInput with all faults of the input before anything starts.
     """
     options = _options(set, bootstrap, client_config, out, allow_reset, allow_code, trust)
-    changes = _changes(repeat=repeat, order=order, metric=metric)
+    changes = given_keys(repeat=repeat, order=order, metric=metric)
     texts = [f"{path}={_values(values)}" for path, values in vary.items()]
     return Experiment(conduct(sweep_of(str(scenario), texts, options, changes), _view(progress), sys.argv).folder.root)
 
@@ -218,8 +218,3 @@ def _view(progress: Progress | None) -> ExperimentView:
 def _values(values: Sequence[Any] | Mapping[str, Any]) -> str:
     """Values as `--vary` has them: JSON is YAML, too."""
     return json.dumps(values) if isinstance(values, Mapping) else ",".join(json.dumps(each) for each in values)
-
-
-def _changes(**given: object) -> dict[str, object]:
-    """Keys of an experiment that arguments replace."""
-    return {key: value for key, value in given.items() if value is not None}

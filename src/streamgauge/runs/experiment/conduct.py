@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 from streamgauge.domain import clock
@@ -263,7 +262,5 @@ class _Conducting:
         write_record(self._folder, self._record)
 
     def _brokers(self) -> SharedBrokers:
-        first = self._request.requests[0]
-        is_shared = self._request.experiment.broker == "shared" and first.bootstrap is None
-        start = partial(self._means.broker, self._folder.root, first.java, self._view.say)
-        return SharedBrokers(start if is_shared else None, self._view.say)
+        is_shared = self._request.experiment.broker == "shared"
+        return self._means.brokers(self._folder.root, self._request.requests[0], self._view.say, shared=is_shared)

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Final
 
 from pydantic import ValidationError
 
@@ -10,8 +9,7 @@ from streamgauge.domain.errors import BadInput, RecordError
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import FORMAT, ExperimentRecord
 from streamgauge.processes.lock import FolderLock
-
-_MOST: Final = 1000
+from streamgauge.runs.conduct.folder import new_folder
 
 
 def make_experiment(out: Path, name: str) -> ExperimentFolder:
@@ -19,19 +17,9 @@ def make_experiment(out: Path, name: str) -> ExperimentFolder:
 
     Raises BadInput if it cannot be created.
     """
-    for attempt in range(1, _MOST + 1):
-        folder = ExperimentFolder(out / (name if attempt == 1 else f"{name}-{attempt}"))
-        try:
-            folder.root.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise BadInput.single(
-                f"--out {out}", f"cannot be written: {error.strerror}", "Name another folder"
-            ) from error
-        folder.runs.mkdir()
-        return folder
-    raise BadInput.single(f"--out {out}", f"contains {_MOST:,} experiments with this timestamp", "Name another folder")
+    folder = ExperimentFolder(new_folder(out, name, "experiments"))
+    folder.runs.mkdir()
+    return folder
 
 
 def held(folder: ExperimentFolder) -> FolderLock:

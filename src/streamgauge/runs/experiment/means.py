@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
 from streamgauge.runs.conduct.target import shared_broker
+from streamgauge.runs.experiment.brokers import SharedBrokers
 from streamgauge.runs.experiment.results import write_tables
 from streamgauge.runs.experiment.settle import Settled, settled
 from streamgauge.runs.interrupts import noted
@@ -39,6 +41,11 @@ class RunMeans:
     """Starts a broker for many runs."""
     tables: Callable[[ExperimentFolder, ExperimentRecord], None] = write_tables
     """Writes the gold tables of an experiment."""
+
+    def brokers(self, folder: Path, first: Request, say: Progress, *, shared: bool = True) -> SharedBrokers:
+        """The broker that runs share; none where each has its own, or the user's cluster is measured."""
+        start = partial(self.broker, folder, first.java, say)
+        return SharedBrokers(start if shared and first.bootstrap is None else None, say)
 
 
 MEANS: Final = RunMeans()

@@ -19,7 +19,7 @@ from streamgauge.experiments.record import ExperimentRecord, RecordedVariant
 from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
-from streamgauge.runs.request.scenario_file import SUFFIXES, apply_setting, home_of_scenario, mapping_of, shipped
+from streamgauge.runs.request.scenario_file import SUFFIXES, home_of_scenario, mapping_of, mapping_with, shipped
 from streamgauge.scenario.written.paths import keys_of, put
 from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 
@@ -166,7 +166,7 @@ def _requested(
     if faults or of_options or examined is None:
         raise BadInput([*faults, *of_options])
     experiment, variants = examined
-    written = {**document, "scenario": _written(base, options.settings)}
+    written = {**document, "scenario": mapping_with(base.scenario, options.settings)}
     return ExperimentRequest(experiment, tuple(variants), tuple(requests), masked(written), options)
 
 
@@ -231,14 +231,6 @@ def _unfit(requests: Iterable[Request]) -> Iterator[Fault]:
         )
 
 
-def _written(base: _BaseScenario, settings: Sequence[str]) -> dict[str, Any]:
-    """The base as a mapping, with what the command line changes."""
-    mapping = mapping_of(base.scenario)
-    for setting in settings:
-        apply_setting(mapping, setting)
-    return mapping
-
-
 def resumed(
     record: ExperimentRecord,
     source: str | Mapping[str, Any] | None,
@@ -267,6 +259,11 @@ def resumed(
     if faults:
         raise BadInput(faults)
     return request
+
+
+def given_keys(**given: object) -> dict[str, object]:
+    """Keys of an experiment that options replace: those that were given."""
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def recorded_variants(variants: Sequence[PlannedVariant]) -> list[RecordedVariant]:

@@ -76,7 +76,7 @@ def read_scenario(source: str | Mapping[str, Any], settings: Sequence[str] = ())
         mapping, faults = None, list(error.faults)
     for setting in settings:
         try:
-            apply_setting({} if mapping is None else mapping, setting)
+            _apply({} if mapping is None else mapping, setting)
         except BadInput as error:
             faults += error.faults
     if mapping is None:
@@ -91,6 +91,14 @@ def mapping_of(source: str | Mapping[str, Any]) -> dict[str, Any]:
     Raises BadInput for what cannot be read, or is no mapping.
     """
     return _parse_mapping(_text_of(source), _place(source)) if isinstance(source, str) else deepcopy(dict(source))
+
+
+def mapping_with(source: str | Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """The same with `path=value` settings applied; raises BadInput for the first that cannot be."""
+    mapping = mapping_of(source)
+    for setting in settings:
+        _apply(mapping, setting)
+    return mapping
 
 
 def _text_of(name: str) -> str:
@@ -140,7 +148,7 @@ def _flawed(where: str, flaw: Flaw) -> Fault:
     return Fault(place, f"not YAML: {one_line(flaw.what)}", flaw.mend)
 
 
-def apply_setting(mapping: dict[str, Any], setting: str) -> None:
+def _apply(mapping: dict[str, Any], setting: str) -> None:
     """Set the value that a `path=value` says in a nested mapping; raises BadInput where it cannot be set."""
     path, equals, text = setting.partition("=")
     where = f"--set {one_line(mask_setting(setting))}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
@@ -82,7 +81,8 @@ class _Searching:
         """Do all runs, unless something ends it; what is known so far is answered in any case."""
         record = self._record
         try:
-            with interruptible(self._view.say), self._brokers() as brokers:
+            brokers = self._means.brokers(self._folder.root, self._request.first, self._view.say)
+            with interruptible(self._view.say), brokers:
                 self._search(brokers)
         except (CtrlC, KeyboardInterrupt):
             self._interrupted("stopped between two runs")
@@ -179,11 +179,6 @@ class _Searching:
 
     def _write(self) -> None:
         write_whole(self._folder.record, self._record.model_dump_json(indent=2) + "\n")
-
-    def _brokers(self) -> SharedBrokers:
-        first = self._request.first
-        start = partial(self._means.broker, self._folder.root, first.java, self._view.say)
-        return SharedBrokers(start if first.bootstrap is None else None, self._view.say)
 
 
 def _exit_of(record: SearchRecord) -> Exit:

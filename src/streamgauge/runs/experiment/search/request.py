@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
-from streamgauge.domain.text.numbers import per_second, whole
 from streamgauge.domain.text.quantities import parse_duration_ns, parse_rate_per_second
 from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.model import share
@@ -14,7 +14,7 @@ from streamgauge.experiments.search.objective import Objective, parse_objective,
 from streamgauge.experiments.search.steps import Find
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
-from streamgauge.runs.request.scenario_file import apply_setting, mapping_of
+from streamgauge.runs.request.scenario_file import mapping_with
 from streamgauge.scenario import Scenario, document
 from streamgauge.scenario.written.paths import keys_of
 
@@ -23,7 +23,6 @@ _MOST_RATE: Final = 10_000_000.0
 _MOST: Final = 1024.0
 _PROBE: Final = ("load.rate=max", "phases.warmup=2s", "phases.measure=5s")
 """An unthrottled run, for a start."""
-_NS: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +62,6 @@ class SearchRequest:
         """Whether values are whole numbers."""
         return self.path != RATE
 
-    def shown(self, value: float) -> str:
-        """A value as people read it."""
-        return per_second(value) if self.path == RATE else whole(value)
-
     def at(self, value: float) -> Request:
         """The run at a value; raises BadInput where the scenario cannot have it."""
         rate = value if self.path == RATE else self.first.target_per_second
@@ -79,10 +74,7 @@ class SearchRequest:
 
     def asked(self) -> dict[str, Any]:
         """The scenario as a mapping, with what the command line changes."""
-        mapping = mapping_of(self.scenario)
-        for setting in self.around.options.settings:
-            apply_setting(mapping, setting)
-        return mapping
+        return mapping_with(self.scenario, self.around.options.settings)
 
     def _request(self, settings: Sequence[str]) -> Request:
         request, faults = request_in(self.around, self.scenario, settings)
@@ -124,7 +116,7 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
         raise BadInput(faults)
     found = SearchRequest(
         scenario, around, first, given.path, "smallest" if given.find == "smallest" else "largest", tuple(objectives),
-        start, least, most, width, step_ns / _NS,
+        start, least, most, width, step_ns / NS_PER_SECOND,
     )  # fmt: skip
     # What a value does to the scenario is seen before anything starts.
     for value in dict.fromkeys([least, start or least]):
