@@ -16,17 +16,22 @@ demo: $(READY) ## run the scenario `baseline`, shortened, on an embedded broker
 	$(BIN)/streamgauge run baseline --set phases.warmup=3s --set phases.measure=10s
 
 test: PROFILE := steady
+# Brokers and analyses of hundreds of tests start from archives of their Java classes; without them it takes longer.
 test: check browser prometheus ## run all tests: `make check`, then every test except the soak tests
-	$(BIN)/pytest -m "timing and not soak"
+	-$(BIN)/streamgauge doctor --prepare >/dev/null
+	$(BIN)/pytest -m "timing and not soak" tests/e2e
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 \
 		-m "(kafka or spark or e2e or prometheus or mock or slow) and not timing and not soak"
 
 check: $(READY) ## run the fast checks: format, lint, types, imports, and tests without broker and Spark
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) -m "not kafka and not spark and not e2e and not prometheus and not mock and not slow and not soak"
+	@# Types are checked on one core: the tests use the others meanwhile. Both end before either is believed.
+	$(BIN)/mypy & types=$$!; \
+	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) \
+		-m "not kafka and not spark and not e2e and not prometheus and not mock and not slow and not soak"; tests=$$?; \
+	wait $$types && exit $$tests
 
 # $(call program,names,package,what for): find one of these programs, or install it with the package of Debian. The unit
 # and the init script of the package are left out, so that no service is started, now or at the next boot.

@@ -2,6 +2,7 @@
 
 from benchmarks import (
     analysis,
+    audit,
     backpressure,
     batches,
     consume,
@@ -11,11 +12,13 @@ from benchmarks import (
     pacing,
     payloads,
     processing,
+    proxy,
     rate,
     report,
     saturation,
     schedule_delay,
     seams,
+    site,
     watch,
 )
 
@@ -31,12 +34,15 @@ def main() -> None:
         saturation,
         consume,
         processing,
+        proxy,
         backpressure,
         engines,
         batches,
         seams,
         analysis,
+        audit,
         report,
+        site,
         watch,
     ):
         module.main()

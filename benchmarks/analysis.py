@@ -86,7 +86,12 @@ def _without_bounds(folder: RunFolder) -> None:
 
 def _analyse(folder: Path, command: Sequence[str] = ANALYSE) -> tuple[float, float, float]:
     """Seconds, CPU seconds and the peak of resident memory in GiB of one `analyse`, all processes together."""
-    (folder / "result.json").unlink(missing_ok=True)
+    return measured(folder, command, folder / "result.json")
+
+
+def measured(folder: Path, command: Sequence[str], written: Path) -> tuple[float, float, float]:
+    """The same of a command that takes a run folder, and writes this file."""
+    written.unlink(missing_ok=True)
     began_ns, peak, cpu = monotonic_ns(), 0, dict[int, float]()
     with subprocess.Popen(
         [*command, str(folder)],
@@ -99,7 +104,7 @@ def _analyse(folder: Path, command: Sequence[str] = ANALYSE) -> tuple[float, flo
             sleep_seconds(0.1)
         said = process.stderr.read() if process.stderr else ""
     seconds = (monotonic_ns() - began_ns) / NS_PER_SECOND
-    if not (folder / "result.json").exists():
+    if not written.exists():
         raise SystemExit(f"the analysis failed: {said}")
     return seconds, sum(cpu.values()), peak / GIB
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.common import DEMO, DEMO_SETTINGS, demo, heading, idle_share, spread
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.embedded import EmbeddedCluster
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.result.reading import parse_result
 from streamgauge.runs.api import broker as shared_broker
@@ -104,7 +104,7 @@ def _busy(count: int) -> Iterator[None]:
             each.wait()
 
 
-def _warm(broker: EmbeddedBroker) -> Callable[[Path], tuple[int, RunFolder]]:
+def _warm(broker: EmbeddedCluster) -> Callable[[Path], tuple[int, RunFolder]]:
     """Carries a run out in this process, whose Spark session serves the next, too."""
 
     def carry_out(out: Path) -> tuple[int, RunFolder]:

@@ -16,7 +16,7 @@ import psutil
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
-from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
 from streamgauge.cluster.jars import broker_jars
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
@@ -91,11 +91,11 @@ def kafka_tool(name: str, *arguments: str) -> list[str]:
 
 
 @contextmanager
-def broker() -> Iterator[EmbeddedBroker]:
+def broker() -> Iterator[EmbeddedCluster]:
     """A broker that ends with the block, driven until most of its code is compiled."""
     with (
         tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder,
-        start_broker(logs=Path(folder), java=find_java(os.environ)) as running,
+        start_cluster(logs=Path(folder), java=find_java(os.environ)) as running,
     ):
         prime(Cluster(running.bootstrap, {}), PRIME_SECONDS)
         yield running

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.common import demo, heading, idle_share, spread
-from streamgauge.cluster.embedded import start_broker
+from streamgauge.cluster.embedded import start_cluster
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.processes.jvm.java import find_java
 from streamgauge.record.facts import read_facts
@@ -40,7 +40,7 @@ def _broker_start() -> float:
     """Seconds until a broker serves clients."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
         began_ns = monotonic_ns()
-        with start_broker(logs=Path(folder), java=find_java(os.environ)):
+        with start_cluster(logs=Path(folder), java=find_java(os.environ)):
             return (monotonic_ns() - began_ns) / NS_PER_SECOND
 
 

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 from tools.browser import browser
 
 from benchmarks.common import call, heading, idle_share, spread
@@ -76,14 +76,20 @@ def in_browser(report: Path) -> tuple[float, float]:
     From the beginning of the navigation, in a browser of its own; from the event to the painted text.
     """
     with browser() as started:
-        page = started.new_page(viewport={"width": 1400, "height": 900})
-        page.add_init_script(WATCH)
-        page.goto(report.as_uri())
-        while not page.evaluate("window.drawnAfterMs"):
-            page.wait_for_timeout(50)
+        page, seconds = painted(started, report)
         if page.evaluate("document.documentElement.dataset.figures") != "drawn":
             raise SystemExit("a figure could not be drawn")
-        return float(page.evaluate("window.drawnAfterMs")) / 1e3, _moved(page)
+        return seconds, _moved(page)
+
+
+def painted(started: Browser, file: Path) -> tuple[Page, float]:
+    """A page in a browser once all of it has been painted, and the seconds from the beginning of the navigation."""
+    page = started.new_page(viewport={"width": 1400, "height": 900})
+    page.add_init_script(WATCH)
+    page.goto(file.as_uri())
+    while not page.evaluate("window.drawnAfterMs"):
+        page.wait_for_timeout(50)
+    return page, float(page.evaluate("window.drawnAfterMs")) / 1e3
 
 
 def _moved(page: Page) -> float:

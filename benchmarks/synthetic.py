@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from benchmarks import planted
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import BrokerFacts, Numbered, Phase, RunFacts, RunFolder, WorkerFacts
@@ -44,6 +45,8 @@ class Plan:
     sticky: int = 200
     warmup_ns: int = 5 * NS_PER_SECOND
     seed: int = 42
+    planted: bool = False
+    """Whether the log was read again, and anomalies are planted."""
 
     @property
     def load_ns(self) -> int:
@@ -62,6 +65,8 @@ class _Batches:
     base: Int64s
     acked_ns: Int64s
     received_ns: Int64s
+    first_poll: int
+    """The number of the first batch: there is a poll for each."""
 
 
 def make(folder: RunFolder, plan: Plan) -> None:
@@ -69,10 +74,11 @@ def make(folder: RunFolder, plan: Plan) -> None:
     rng = np.random.default_rng(plan.seed)
     ends = np.zeros(plan.partitions, np.int64)
     parts: dict[tuple[str, str], int] = {}
-    slab = PRODUCERS * ROWS_PER_PART
+    slab, polled = PRODUCERS * ROWS_PER_PART, 0
     for first in range(0, plan.messages, slab):
         count = min(slab, plan.messages - first) // PRODUCERS
-        batches = _batches(plan, rng, first // PRODUCERS, count, ends)
+        batches = _batches(plan, rng, first // PRODUCERS, count, ends, polled)
+        polled += len(batches.size)
         for (kind, worker), columns in _rows(plan, batches):
             number = parts.get((kind, worker), 0)
             parts[kind, worker] = number + 1
@@ -98,7 +104,8 @@ def facts(plan: Plan) -> RunFacts:
     roles = [("producer", n) for n in range(PRODUCERS)] + [("consumer", n) for n in range(CONSUMERS)]
     return RunFacts(
         id="synthetic", name="synthetic", tag=1, created="2026-01-01T00:00:00Z", wall_ns=0, monotonic_ns=BEGIN_NS,
-        command=[], scenario={"load": {"rate": f"{plan.rate}/s"}, "consume": {}}, versions={}, machine={},
+        command=[], scenario={"load": {"rate": f"{plan.rate}/s"}, "consume": {}, "verify": {"log": plan.planted}},
+        versions={}, machine={},
         broker=BrokerFacts(embedded=False, bootstrap="none"),
         topics=[Numbered(id=0, name="synthetic", partitions=plan.partitions)],
         groups=[Numbered(id=0, name="synthetic")],
@@ -112,7 +119,9 @@ def facts(plan: Plan) -> RunFacts:
     )  # fmt: skip
 
 
-def _batches(plan: Plan, rng: np.random.Generator, first_seq: int, count: int, ends: Int64s) -> _Batches:
+def _batches(
+    plan: Plan, rng: np.random.Generator, first_seq: int, count: int, ends: Int64s, first_poll: int
+) -> _Batches:
     """The batches of the sequences [first_seq, first_seq + count) of every producer; moves the log ends."""
     starts = np.arange(0, count, plan.sticky)
     sizes = np.minimum(plan.sticky, count - starts)
@@ -129,7 +138,7 @@ def _batches(plan: Plan, rng: np.random.Generator, first_seq: int, count: int, e
         ends[number] += size[mine].sum()
     acked = closed + (rng.lognormal(0.3, 0.5, len(order)) * NS_PER_MS).astype(np.int64)
     received = acked + (rng.lognormal(0.0, 0.6, len(order)) * NS_PER_MS).astype(np.int64)
-    return _Batches(producer, seq, size, partition, base, acked, received)
+    return _Batches(producer, seq, size, partition, base, acked, received, first_poll)
 
 
 def _due(plan: Plan, producer: Int64s, seq: Int64s) -> Int64s:
@@ -141,13 +150,17 @@ def _rows(plan: Plan, batches: _Batches) -> Iterator[tuple[tuple[str, str], dict
     for number in range(PRODUCERS):
         chosen = np.flatnonzero(batches.producer == number)
         chosen = chosen[np.argsort(batches.acked_ns[chosen], kind="stable")]
-        yield ("sent", f"producer-{number}"), _sent(plan, batches, chosen)
+        sent = _sent(plan, batches, chosen)
+        yield ("sent", f"producer-{number}"), planted.in_sent(sent) if plan.planted else sent
     for number in range(CONSUMERS):
         chosen = np.flatnonzero(batches.partition % CONSUMERS == number)
         chosen = chosen[np.argsort(batches.received_ns[chosen], kind="stable")]
         columns = _received(plan, batches, chosen, number)
-        yield ("received", f"consumer-{number}"), columns
+        yield ("received", f"consumer-{number}"), planted.in_received(columns) if plan.planted else columns
         yield ("polls", f"consumer-{number}"), _polls(columns, number)
+    if plan.planted:
+        columns, _, _ = _messages(plan, batches, np.arange(len(batches.size)))
+        yield ("appended", "supervisor"), planted.in_log(columns)
 
 
 def _messages(plan: Plan, batches: _Batches, chosen: Int64s) -> tuple[dict[str, object], Int64s, Int64s]:
@@ -174,7 +187,7 @@ def _sent(plan: Plan, batches: _Batches, chosen: Int64s) -> dict[str, object]:
 
 def _received(plan: Plan, batches: _Batches, chosen: Int64s, consumer: int) -> dict[str, object]:
     columns, batch, _ = _messages(plan, batches, chosen)
-    polls = batch  # one poll per batch
+    polls = batches.first_poll + batch  # one poll per batch
     return columns | {
         "group": 0, "consumer": consumer, "poll": polls, "received_ns": batches.received_ns[batch],
         "intact": np.ones(len(batch), bool), "empty_ns": batches.received_ns[batch] - GAP_NS,
@@ -199,6 +212,8 @@ def _lag(folder: RunFolder, plan: Plan, ends: Int64s) -> None:
     write(folder, "lag", "start", start | {"start": zeros, "committed": zeros, "end": zeros}, 0)
     write(folder, "lag", "final", final | {"start": zeros, "committed": ends, "end": ends}, 0)
     write(folder, "lag", "positions", final | {"consumer": partition % CONSUMERS, "position": ends}, 0)
+    if plan.planted:
+        write(folder, "lag", "reread", final | {"moment": "reread", "group": None, "start": zeros, "end": ends}, 0)
 
 
 def _resources(folder: RunFolder, plan: Plan) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
+from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.query import QuerySpec
 from streamgauge.kafka.admin import Cluster
@@ -26,9 +29,12 @@ NEED_JAVA = ("kafka", "spark")
 LONGEST_FIRST = (
     "e2e/test_scenarios.py", "torture/test_torture.py", "pipeline/test_run.py", "e2e/test_documents.py",
     "e2e/test_pipeline.py",
-    "jobs/test_query.py", "pipeline/test_outstanding.py", "pipeline/test_audit.py", "e2e/test_program.py",
+    "jobs/test_query.py", "pipeline/test_outstanding.py", "pipeline/test_ledger.py", "pipeline/test_audit.py",
+    "e2e/test_program.py", "e2e/test_python_api.py", "e2e/test_experiment.py", "e2e/test_conduct.py",
 )  # fmt: skip
 """Files that take minutes, in this order."""
+TIMING = Path(__file__).parent / "e2e"
+"""Where tests of timing are: `make test` looks for them nowhere else, since to collect all tests takes longer."""
 
 # Tests start hundreds of processes. Where the environment forbids bytecode beside the sources, each of them would
 # compile all that it imports, which takes longer than most of what it then does; so it is kept elsewhere.
@@ -42,6 +48,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest begin first: where processes share the tests, nobody waits for one of them alone at the end."""
     places = {str(Path(__file__).parent / name): place for place, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: places.get(str(item.path), len(places)))
+    for item in items:
+        if item.get_closest_marker("timing") and not item.path.is_relative_to(TIMING):
+            raise pytest.UsageError(
+                f"{item.nodeid}: tests of timing belong below {TIMING}, where `make test` runs them"
+            )
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -78,10 +89,30 @@ def java() -> Java:
 
 
 @pytest.fixture(scope="session")
-def broker(java: Java, tmp_path_factory: pytest.TempPathFactory, _own_state: None) -> Iterator[EmbeddedBroker]:
-    """A real broker for the whole session; give topics and groups names of your own."""
-    with start_broker(logs=tmp_path_factory.mktemp("broker"), java=java, heap="512m", name="suite") as running:
+def quick_spark(java: Java) -> dict[str, str]:
+    """Settings of JVMs of Spark that are ready soon: they compile little; a driver maps an archive of its classes."""
+    from streamgauge.pipeline.spark.session import archive_of_analysis
+    from streamgauge.pipeline.spark.settings import SMALL
+
+    archive = archive_of_analysis(java)
+    return {
+        "spark.driver.extraJavaOptions": shlex.join([*SMALL, *(archive.using if archive else [])]),
+        "spark.executor.extraJavaOptions": shlex.join(SMALL),
+    }
+
+
+@pytest.fixture(scope="session")
+def embedded(java: Java, tmp_path_factory: pytest.TempPathFactory, _own_state: None) -> Iterator[EmbeddedCluster]:
+    """A real cluster of one broker for the whole session; give topics and groups names of your own."""
+    plan = ClusterPlan(heap="512m")
+    with start_cluster(plan, names=["suite"], logs=tmp_path_factory.mktemp("broker"), java=java) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def broker(embedded: EmbeddedCluster) -> EmbeddedBroker:
+    """Its broker."""
+    return embedded.nodes[0]
 
 
 @pytest.fixture

@@ -54,9 +54,9 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     for name, value in {"COLUMNS": "200", "NO_COLOR": "1", "JAVA_HOME": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(request, "find_java", lambda _: Java(tmp_path / "bin" / "java", "17.0.1", 17))
-    monkeypatch.setattr("streamgauge.runs.conduct.target.start_broker", _never)
+    monkeypatch.setattr("streamgauge.runs.conduct.target.start_cluster", _never)
     monkeypatch.setattr("streamgauge.runs.conduct.target.Cluster", _never)
-    monkeypatch.setattr(broker, "start_broker", _never)
+    monkeypatch.setattr(broker, "start_cluster", _never)
 
     def run(*arguments: str) -> Said:
         monkeypatch.setattr(sys, "argv", ["streamgauge", *arguments])
@@ -114,7 +114,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     (b"name: x\n\x89PNG\r\n\x1a\n", ("mine.yaml: cannot be read: it is not UTF-8 text.",)),
     (b"\x00\x01\x02\x03", ("mine.yaml:1:1: not YAML: the character U+0000 is not allowed. Remove it",)),
     ("name: x\nabout: \x1b[31m\n", ("mine.yaml:2:8:", "the character U+001B is not allowed. Remove it")),
-    ("a" * 300_000, ("mine.yaml: is larger than 256 KiB", "Name a YAML file with a scenario")),
+    ("a" * 300_000, ("mine.yaml: is larger than 256 KiB", "Name a file with a scenario")),
     # What is no YAML, or more than plain values.
     ("name: x\n\tload: 1\n", ("mine.yaml:2:1: not YAML: found character '\\t'", "indent with spaces")),
     ("name: [a\n", ("mine.yaml:2:1: not YAML: expected ',' or ']'", "Correct the line")),
@@ -148,7 +148,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nabout: [a]\n", ("about: ['a']: should be a text",)),
     # Keys.
     ("name: x\nlaod: {}\n", ("laod: no such key. Did you mean `load`?",)),
-    ("name: x\nzzz: 1\n", ("zzz: no such key. Known keys here: name, about, topic, load",)),
+    ("name: x\nzzz: 1\n", ("zzz: no such key. Known keys here: name, about, topic, cluster, load",)),
     ("name: x\nload: {sise: 10}\n", ("load.sise: no such key. Did you mean `size`?",)),
     ("name: x\nphases: {meassure: 10s}\n", ("phases.meassure: no such key. Did you mean `measure`?",)),
     ("name: x\n1: 2\n", ("1: a key must be a text. Quote it",)),
@@ -174,7 +174,38 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\ntopic: {partitions: 0}\n", ("topic.partitions: 0: should be greater than or equal to 1",)),
     ("name: x\ntopic: {partitions: 10001}\n", ("topic.partitions: 10001: should be less than or equal to 10000",)),
     ("name: x\ntopic: {partitions: 1e9}\n", ("topic.partitions: '1e9': should be a whole number",)),
-    ("name: x\ntopic: {replication: 3}\n", ("topic.replication: 3: the embedded broker is a single broker. Write 1",)),
+    ("name: x\ntopic: {replication: 8}\n", ("topic.replication: 8: an embedded cluster has at most 7 brokers. Write",)),
+    ("name: x\ntopic: {replication: 3}\ncluster: {brokers: 2}\n",
+     ("topic.replication: 3 replicas need 3 brokers; cluster.brokers is 2. Write 2 or less, or more brokers",)),
+    ("name: x\ncluster: {brokers: 0}\n", ("cluster.brokers: 0: should be greater than or equal to 1",)),
+    ("name: x\ncluster: {brokers: 5, controllers: 3}\n", (": 8 nodes. Write at most 7 brokers and",)),
+    ("name: x\ncluster: {brokers: 3, racks: 4}\n", (": 4 racks for 3 brokers. Write at most one rack",)),
+    ("name: x\ncluster: {heap: lots}\n", ("cluster.heap: 'lots': ",)),
+    ("name: x\ncluster: {configs: {node.id: 7}}\n",
+     ("cluster.configs: ", "node.id: the embedded cluster decides this itself. Leave it out",)),
+    ("name: x\ncluster: {security: {protocol: TLS}}\n",
+     ("cluster.security.protocol: 'TLS': should be 'PLAINTEXT', 'SSL', 'SASL_PLAINTEXT' or 'SASL_SSL'",)),
+    ("name: x\ncluster: {security: {protocol: SSL, mechanism: PLAIN}}\n",
+     ("SSL has no mechanism. Leave mechanism out, or write protocol: SASL_SSL",)),
+    ("name: x\ncluster: {configs: {ssl.keystore.location: /x}}\n",
+     ("cluster.configs: ", "ssl.keystore.location: the embedded cluster decides this itself. Leave it out",)),
+    ("name: x\nfaults: [{at: 1s, kind: burn, target: broker, for: 1s}]\n",
+     ("faults.0.kind: 'burn': not a kind of fault. Write one of pause, kill, stop, restart, rolling-restart, cut",)),
+    ("name: x\nfaults: [{at: 1s, kind: lose-data, target: broker}]\n", ("faults.0.for: is missing. Add it",)),
+    ("name: x\nfaults: [{at: 1s, kind: lose-data, target: producer-0, for: 1s}]\n",
+     ("faults.0.target: 'producer-0': not a broker. Write one of broker-1 (or another number), brokers",)),
+    ("name: x\nfaults: [{at: 1s, kind: lose-data, target: broker-2, for: 1s}]\n",
+     ("faults.0.target: broker-2: the run has 1. Name a target that the run has",)),
+    ("name: x\nfaults: [{at: 1s, kind: lose-data, target: broker, for: 1s, bytes: 1KiB}]\n",
+     ("faults.0: ", "lose-data has no bytes. Leave it out, or write kind: truncate-tail")),
+    ("name: x\nfaults: [{at: 1s, kind: dir-full, target: broker, for: 1s}]\n",
+     ("faults.0.kind: dir-full is done to one of several log directories, and brokers have one. Write `cluster:",)),
+    ("name: x\ncluster: {data_dirs: 2}\nfaults: [{at: 1s, kind: dir-full, target: broker, for: 1s, directory: 3}]\n",
+     ("faults.0.directory: 3: each broker has 2. Name one of them, or raise cluster.data_dirs",)),
+    ("name: x\ncluster: {brokers: 3}\nfaults: [{at: 1s, kind: kill, target: broker-4, for: 1s}]\n",
+     ("faults.0.target: broker-4: the run has 3. Name a target that the run has",)),
+    ("name: x\ncluster: {brokers: 3}\nfaults: [{at: 1s, kind: kill, target: broker, for: 1s}]\n",
+     ("faults.0.target: broker: the cluster has 3. Write broker-1 or another number, or brokers for all",)),
     ("name: x\ntopic: {reset: maybe}\n", ("topic.reset: 'maybe': should be true or false",)),
     ("name: x\ntopic: {configs: {retention.ms: [1]}}\n",
      ("topic.configs.retention.ms: [1]: not a scalar value. Write",)),
@@ -196,10 +227,10 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     (f"name: x\nload: {{size: '{DIGITS}GiB'}}\n", ("load.size: '999", "more than 100MiB. Write a smaller size")),
     ("name: x\nload: {size: 2MiB}\n",
      ("load.size: 2097152 bytes exceed the client's limit", "Write a smaller size")),
-    ("name: x\nload: {producers: 0}\n", ("load.producers: 0: should be greater than or equal to 1",)),
-    ("name: x\nload: {producers: 1.5}\n", ("load.producers: 1.5: should be a whole number",)),
-    ("name: x\nload: {producers: yes}\n", ("load.producers: true: should be a whole number",)),
-    ("name: x\nload: {producers: '2'}\n", ("load.producers: '2': should be a whole number",)),
+    ("name: x\nload: {producers: 0}\n", ("load.producers: 0: not a number of workers. Write 1 to 256, per-topic or",)),
+    ("name: x\nload: {producers: 1.5}\n", ("load.producers: 1.5: not a number of workers.",)),
+    ("name: x\nload: {producers: yes}\n", ("load.producers: true: not a number of workers.",)),
+    ("name: x\nload: {producers: '2'}\n", ("load.producers: '2': not a number of workers.",)),
     ("name: x\nload: {payload: xml}\n", ("load.payload: 'xml': should be", "Write one of random, zeros, text, json")),
     ("name: x\nload: {stamp: value, size: 10}\n", ("load.stamp: a value of 10 bytes has no room", "`stamp: headers`")),
     ("name: x\nload: {client: null}\n", ("load.client: null: not a mapping. Write it as `client: {key: value}`",)),
@@ -218,7 +249,7 @@ FILES: list[tuple[str | bytes, tuple[str, ...]]] = [
     ("name: x\nload: {client: {acks: 1, enable.idempotence: true}}\n",
      ("load.client: Failed to create", "`acks` must be")),
     # Who reads, how long, and the rest.
-    ("name: x\nconsume: {consumers: -1}\n", ("consume.consumers: -1: should be greater than or equal to 1",)),
+    ("name: x\nconsume: {consumers: -1}\n", ("consume.consumers: -1: not a number of workers. Write 1 to 256",)),
     ("name: x\nconsume: {start: middle}\n",
      ("consume.start: 'middle': not a start position", "Write auto, earliest, latest, or a time")),
     ("name: x\nconsume: {client: {fetch.min.bytes: -1}}\n",
@@ -276,7 +307,7 @@ def test_a_wrong_scenario(call: Call, content: str | bytes, fragments: tuple[str
 
     holds(message, fragments)
     assert refused(call, "run", "mine.yaml", "--out", "out", "--dry-run") == message
-    if "embedded broker" not in message:
+    if "an embedded cluster has at most" not in message:
         assert refused(call, "scenarios", "mine.yaml") == message
 
 
@@ -331,8 +362,8 @@ CALLS: list[tuple[list[str], tuple[str, ...]]] = [
     # Which scenario.
     (["run", "basline"], ("basline: no scenario of this name. Did you mean `baseline`?",)),
     (["run", "nothing-like-it"],
-     ("nothing-like-it: no scenario", "Shipped scenarios: azul-10k, baseline, ", "or name a YAML file")),
-    (["run", ""], ("SCENARIO: no scenario of this name. Shipped scenarios",)),
+     ("nothing-like-it: no scenario", "List the shipped ones with `streamgauge scenarios`", "or name a YAML file")),
+    (["run", ""], ("SCENARIO: no scenario of this name. List the shipped ones",)),
     (["run", "\x1b[31mred"], ("?[31mred: no scenario of this name",)),
     (["run", "x" * 5000], ("xxx...: no scenario of this name",)),
     (["run", "x" * 5000 + ".yaml"], ("cannot be read: File name too long. Name a readable YAML file",)),
@@ -670,6 +701,31 @@ def test_a_dry_run_as_json(call: Call) -> None:
     assert told["runs_on"] == "an embedded broker (Java 17.0.1)"
     assert (told["load_seconds"], told["messages"], told["notes"]) == (105, 1_050_000, [])
     assert told["scenario"]["phases"]["measure"] == {"messages": 1_000_000, "at_most": "10m"}
+
+
+def test_a_dry_run_tells_the_faults_one_by_one(call: Call) -> None:
+    """Those of a nemesis as they will be drawn."""
+    nemesis = "{kind: nemesis, at: 2s, pace: 4s, kinds: [kill, move-leader]}"
+    waits = '{kind: pause, when: {lag: "> 5k"}, every: 9s, target: consumer-0, for: 1s}'
+    asked = ("--set", "topic.replication=3", "--set", f"faults=[{nemesis}, {waits}]")
+    lines = [line for line in call("run", "baseline", *asked, "--dry-run").out.splitlines() if "# Fault: " in line]
+
+    assert lines[0] == "# Fault: at 0s when lag > 5000 every 9s, pause of consumer-0 for 1s"
+    assert len(lines) > 3
+    assert all("kill of random-broker for" in line or "move-leader of partitions" in line for line in lines[1:])
+    told = json.loads(call("run", "baseline", *asked, "--dry-run", "--json").out)
+    assert [f"# Fault: {each}" for each in told["faults"]] == lines
+
+
+def test_a_dry_run_tells_of_a_cluster(call: Call) -> None:
+    replicated = ("--set", "topic.replication=3", "--set", "cluster.controllers=1")
+    told = json.loads(call("run", "baseline", *replicated, "--dry-run", "--json").out)
+
+    assert told["runs_on"] == "an embedded cluster of 4 nodes (Java 17.0.1)"
+
+    told = json.loads(call("run", "baseline", "--set", "cluster.security.protocol=SSL", "--dry-run", "--json").out)
+
+    assert told["runs_on"] == "an embedded broker with SSL (Java 17.0.1)"
 
 
 @pytest.fixture(scope="module")

@@ -97,13 +97,42 @@ def test_stop_asks_which_where_that_is_not_clear(monkeypatch: pytest.MonkeyPatch
     assert ended == []
 
 
+def of_cluster(number: int, name: str, folder: str) -> Entry:
+    at = {"process": ME.model_copy(update={"pid": number}), "bootstrap": f"127.0.0.1:{number}", "cluster": Path(folder)}
+    return entry(name).model_copy(update=at)
+
+
+@pytest.mark.parametrize("arguments", [["stop"], ["stop", "b-2"], ["stop", "--all"]], ids=" ".join)
+def test_a_cluster_is_told_and_stopped_as_one(monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str]) -> None:
+    three = [of_cluster(number, f"b-{number}", "/data") for number in (1, 2, 3)]
+    ended = running(monkeypatch, *three, entry("runs", owner=ME))
+
+    assert said("status").splitlines()[0] == "cluster of 3: --bootstrap 127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
+    said(*arguments)
+
+    assert ended == three
+
+
+def test_two_clusters_are_not_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = running(monkeypatch, of_cluster(1, "a", "/a"), of_cluster(2, "b", "/b"), of_cluster(3, "c", "/b"))
+
+    assert refused("stop").startswith("NAME: several brokers are running: a, b, c.")
+    said("stop", "c")
+    assert [each.name for each in ended] == ["b", "c"]
+
+
 def test_start_refuses_what_cannot_be_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    running(monkeypatch, entry("one"))
-    monkeypatch.setattr("streamgauge.cli.kafka.broker.start_broker", lambda **_: pytest.fail("started"))
+    running(monkeypatch, entry("one"), entry("o-2"))
+    monkeypatch.setattr("streamgauge.cli.kafka.broker.start_cluster", lambda *_, **__: pytest.fail("started"))
 
     assert refused("start", "--name", "one").startswith("--name: one is already running, at 127.0.0.1:9.")
     assert refused("start", "--name", "a/b").startswith("--name: 'a/b' is not a name.")
+    assert refused("start", "--brokers", "2", "--name", "o").startswith("--name: o-2 is already running")
     assert refused("start", "--heap", "5z").startswith("--heap: '5z' is not a heap size of Java.")
+    assert refused("start", "--security", "TLS").startswith(
+        "--security: 'TLS' is not how brokers can be secured. Write"
+    )
+    assert refused("start", "--security", "SSL:PLAIN").startswith("--security: 'SSL:PLAIN' is not how brokers can")
 
 
 @pytest.mark.parametrize("command", ["start", "status", "stop"])

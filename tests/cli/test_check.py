@@ -12,7 +12,10 @@ from typer.testing import CliRunner
 from streamgauge.cli.main import app
 from streamgauge.cli.results.check import check
 from streamgauge.domain.errors import BadInput
+from streamgauge.experiments.paths import ExperimentFolder
+from streamgauge.experiments.record import ExperimentRecord, RecordedRun, RecordedVariant
 from streamgauge.report.assemble.result import write_result
+from streamgauge.runs.experiment.folder import write_record
 
 P99 = "latency.end_to_end.response.p99_ms"
 Made = Callable[..., Path]
@@ -114,10 +117,80 @@ def test_a_baseline_is_saved_in_one_file_and_stands_for_its_runs(made: Made, tmp
     assert ran(now, "--baseline", file, *limit) == ran(now, "--baseline", tmp_path / "before", *limit)
 
 
+@pytest.fixture
+def experiments(tmp_path: Path, template: dict[str, Any]) -> Callable[[], tuple[Path, Path]]:
+    """Two experiments that took turns, of two sizes and five rounds; of the second, one size is half slower."""
+
+    def make() -> tuple[Path, Path]:
+        for begins, (name, slower) in enumerate((("before", 1.0), ("now", 1.5))):
+            folder = ExperimentFolder(tmp_path / name)
+            runs = []
+            for number in range(10):
+                round_, variant = divmod(number, 2)
+                value = 10 * 1.4**round_ * (slower if variant else 1.0) * (1 + 0.01 * ((number + begins * round_) % 3))
+                trust = template["trust"] | {
+                    P99: template["trust"][P99] | {"value": value, "low": value, "high": value}
+                }
+                about = template["run"] | {"created": f"2026-01-01T00:{round_:02}:{20 * begins + variant:02}Z"}
+                run = folder.runs / str(number)
+                run.mkdir(parents=True)
+                (run / "result.json").write_text(
+                    json.dumps(template | {"trust": trust, "run": about}), encoding="utf-8"
+                )
+                runs.append(
+                    RecordedRun(round=round_ + 1, variant=variant, begun="", outcome="measured", folder=str(number))
+                )
+            variants = [RecordedVariant(name=each, settings={}) for each in ("size=64", "size=1KiB")]
+            record = ExperimentRecord(
+                id="x", name="x", created="", command=[], asked={}, variants=variants, order="interleaved", seed=1,
+                repeat=5, runs=runs,
+            )  # fmt: skip
+            write_record(folder, record)
+        return tmp_path / "before", tmp_path / "now"
+
+    return make
+
+
+def test_experiments_are_compared_variant_by_variant_in_pairs_of_rounds(
+    experiments: Callable[[], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    """The machine got four times slower meanwhile, which only pairs do not see. A kept baseline says the same."""
+    before, now = experiments()
+    code, text = ran(now, "--baseline", before, "--max-worse", "p99=10%", "--json")
+    limits = json.loads(text)["limits"]
+    assert [(each["variant"], each["outcome"], each["paired_rounds"]) for each in limits] == [
+        ("size=64", "within", 5), ("size=1KiB", "worse", 5),
+    ]  # fmt: skip
+    assert code == 3
+    file = tmp_path / "baseline.json"
+    CliRunner().invoke(app, ["baseline", "save", str(before), "--out", str(file)], catch_exceptions=False)
+    assert ran(now, "--baseline", file, "--max-worse", "p99=10%", "--json") == (code, text)
+    kept = json.loads(file.read_text())
+    kept["variants"][0]["rounds"].append(6)
+    file.write_text(json.dumps(kept))
+    with pytest.raises(BadInput, match="has runs of no round, or rounds without a run"):
+        ran(now, "--baseline", file, "--max-worse", "p99=10%")
+
+
+def test_runs_that_are_not_alike_are_no_side(made: Made, tmp_path: Path) -> None:
+    before = made("before", 2)
+    run = before / "1" / "result.json"
+    document = json.loads(run.read_text())
+    document["run"]["scenario"]["load"]["size"] = 64
+    run.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(BadInput) as caught:
+        ran(made("now", 1), "--baseline", before, "--max-worse", "p99=10%")
+    assert str(caught.value) == (
+        "--baseline: these runs are not alike, and would be mixed: size=512 and size=64. Name runs of the same "
+        "settings, or an experiment, each variant of which is compared with its own"
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
         ('{"baseline": 9, "runs": []}', "is not a baseline that this version reads"),
+        ('{"baseline": 1, "runs": {}}', "is not a baseline that this version reads"),
         ('{"baseline": 1, "runs": [{"a": 1}]}', "has a run that is no result"),
         ('{"a": 1}', "is not a result of streamgauge"),
         ("nothing", "cannot be read"),

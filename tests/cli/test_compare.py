@@ -61,6 +61,17 @@ def test_single_runs_and_folders_can_be_given_together(made: Made) -> None:
     assert said(before, after, before).startswith("2 variants, 2 runs; compared with before\n")
 
 
+def test_folders_of_the_same_name_are_two_variants(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("old", "new"):
+        (tmp_path / place).mkdir()
+        made(f"{place}/run", 512)
+    found = json.loads(said(tmp_path / "old/run", tmp_path / "new/run", "--json"))
+    assert [each["name"] for each in found["variants"]] == ["old/run", "new/run"]
+    monkeypatch.chdir(tmp_path / "old")
+    found = json.loads(said(".", "../new", "--json"))
+    assert [each["name"] for each in found["variants"]] == ["old", "new"]
+
+
 def test_all_that_is_wrong_is_said_at_once(made: Made, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     broken = made("broken", 512)
@@ -99,8 +110,49 @@ def test_it_is_json_or_markdown(made: Made) -> None:
     assert refused(made("a", 1), "--json", "--markdown").startswith("--json: cannot be combined with --markdown")
 
 
+def test_the_table_of_another_tool_is_also_that_of_a_single_variant(made: Made, tmp_path: Path) -> None:
+    head, first = said(made("=a/1", 64).parent, "--table", "mqperf", "--csv").splitlines()
+    assert head == (
+        'threads,sender nodes,receiver nodes,send msgs/s,receive msgs/s,"processing p95, ms",'
+        '"send p95, ms",batch,runs,variant'
+    )
+    assert first.endswith(",1,'=a")
+    assert said(made("b", 64), "--table", "mqperf").splitlines()[-1].endswith("  -      1")
+    assert said(tmp_path / "=a", tmp_path / "b", "--table", "mqperf").splitlines()[-1].endswith(" b")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--table", "kmq"), "--table kmq: no such table. Known: mqperf"),
+        (("--csv",), "--csv: is a form of --table. Add --table mqperf"),
+        (("--table", "mqperf", "--json"), "--json: cannot be combined with --table. Use one of them"),
+    ],
+)
+def test_a_table_has_its_own_forms(made: Made, options: tuple[str, ...], expected: str) -> None:
+    assert refused(made("a", 64), *options) == expected
+
+
 def test_a_comparison_is_also_a_page(made: Made, tmp_path: Path) -> None:
     page = tmp_path / "sizes.html"
     said(made("a/1", 512), made("b/1", 64), "--html", page)
     assert "<title>Comparison: sizes - Streamgauge</title>" in page.read_text()
     assert "--html" in refused(tmp_path / "a/1", tmp_path / "b/1", "--html", tmp_path)
+
+
+def test_compression_ratios_are_drawn_in_the_page(made: Made, tmp_path: Path) -> None:
+    page, ratios = tmp_path / "page.html", tmp_path / "ratios.json"
+    runs = [made("a/1", 512), made("b/1", 64)]
+    ratios.write_text(json.dumps([{"payload": "json", "codecs": [{"codec": "lz4", "batch_ratio": 14.6}]}]))
+    said(*runs, "--html", page, "--compression", ratios)
+    assert "Compression by payload" in page.read_text()
+    assert refused(*runs, "--compression", ratios) == "--compression: is drawn in the page only. Add --html FILE"
+    ratios.write_text("[1]")
+    assert "has no compression ratios. Write it with" in refused(*runs, "--html", page, "--compression", ratios)
+
+
+def test_a_latex_table_is_also_that_of_a_single_variant(made: Made, tmp_path: Path) -> None:
+    file = tmp_path / "my sizes.tex"
+    said(made("a/1", 512).parent, "--latex", file)
+    assert "\\label{tab:my-sizes}" in file.read_text()
+    assert "--latex" in refused(tmp_path / "a", "--latex", tmp_path)

@@ -50,6 +50,11 @@ def test_a_dry_run_tells_the_runs_in_their_order_and_starts_nothing(tmp_path: Pa
     assert not out.exists()
 
 
+def test_a_search_needs_a_scenario_or_a_folder(tmp_path: Path) -> None:
+    assert refused("search")[0].startswith("SCENARIO: is missing")
+    assert "not the folder of a search" in refused("search", "--resume", str(tmp_path))[0]
+
+
 def test_the_plan_as_json_says_the_same() -> None:
     found = json.loads(said(*SWEEP, "--repeat", "3", "--dry-run", "--json"))
     assert [each["settings"] for each in found["variants"]] == [{"load.size": 64}, {"load.size": 256}]
@@ -197,5 +202,5 @@ def test_shipped_experiments_are_listed_in_lines_that_fit() -> None:
 @pytest.mark.parametrize("name", sorted(shipped_experiments()))
 def test_a_shipped_experiment_can_be_planned(name: str) -> None:
     found = json.loads(said("experiment", name, "--dry-run", "--json"))
-    assert len(found["runs"]) == 5 * len(found["variants"])
+    assert len(found["runs"]) == shipped_experiments()[name].get("repeat", 5) * len(found["variants"])
     assert shipped_experiments()[name]["name"] == name

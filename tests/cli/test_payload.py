@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from streamgauge.cli.completion import kinds
+from streamgauge.cli.loads.payload import CLASSES, escaped
 from streamgauge.cli.main import app
-from streamgauge.cli.payload import CLASSES, escaped
 from streamgauge.domain import stamp
 from streamgauge.domain.errors import BadInput
 from streamgauge.record.recordbatch import HEADER_BYTES, Limits, Record

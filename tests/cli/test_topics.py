@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.cli.kafka.topics import topics
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import BrokerFacts, Numbered, RunFacts, RunFolder
 from streamgauge.kafka.admin import Cluster

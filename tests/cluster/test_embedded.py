@@ -11,11 +11,16 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.brokers import one_broker
 from tests.waiting import until
 
 from streamgauge.cluster import data, embedded, registry
 from streamgauge.cluster.data import ROOM_BYTES
-from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.embedded import start_cluster
+from streamgauge.cluster.nodes import starting
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
+from streamgauge.cluster.nodes.layout import ClusterPlan
+from streamgauge.cluster.nodes.ports import free_ports
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, BrokerError, Interrupted
 from streamgauge.kafka.admin import Cluster
@@ -94,7 +99,7 @@ def test_features_of_a_new_cluster_are_all_on(broker: EmbeddedBroker) -> None:
 
 
 def test_stopping_leaves_no_process_no_port_and_no_file(java: Java, tmp_path: Path, temporary: Path) -> None:
-    with start_broker(logs=tmp_path / "logs", java=java, heap="512m") as broker:
+    with one_broker(logs=tmp_path / "logs", java=java) as broker:
         ports = open_ports(broker.pid)
         assert len(list(temporary.iterdir())) == 1
         assert len(state_files(tmp_path)) == 1
@@ -111,7 +116,7 @@ def test_stopping_leaves_no_process_no_port_and_no_file(java: Java, tmp_path: Pa
 
 
 def test_a_paused_broker_answers_nothing_and_then_again(java: Java, tmp_path: Path, temporary: Path) -> None:
-    with start_broker(logs=tmp_path / "logs", java=java, heap="512m") as broker:
+    with one_broker(logs=tmp_path / "logs", java=java) as broker:
         Cluster(broker.bootstrap, {}).reachable()
 
         broker.pause()
@@ -143,11 +148,11 @@ def test_a_paused_broker_answers_nothing_and_then_again(java: Java, tmp_path: Pa
 
 def test_kept_data_are_there_again_after_a_restart_on_other_ports(java: Java, tmp_path: Path, temporary: Path) -> None:
     data = tmp_path / "dätä dir"
-    with start_broker(logs=tmp_path / "logs", java=java, data=data, keep_data=True, heap="512m") as first:
+    with one_broker(logs=tmp_path / "logs", java=java, data=data, keep_data=True) as first:
         Cluster(first.bootstrap, {}).create_topic("kept", 3, 1)
         with pytest.raises(BadInput, match=rf"in use by broker-1 at {first.bootstrap} \(process {first.pid}\)"):
-            start_broker(logs=tmp_path / "other", java=java, data=data)
-    with start_broker(logs=tmp_path / "logs", java=java, data=data, heap="512m") as second:
+            start_cluster(logs=tmp_path / "other", java=java, data=data)
+    with one_broker(logs=tmp_path / "logs", java=java, data=data) as second:
         assert second.bootstrap != first.bootstrap
         assert Cluster(second.bootstrap, {}).partitions_of("kept") == 3
 
@@ -157,10 +162,10 @@ def test_kept_data_are_there_again_after_a_restart_on_other_ports(java: Java, tm
 OWNER = """
 import os, sys, signal
 from pathlib import Path
-from streamgauge.cluster.embedded import start_broker
+from streamgauge.cluster.embedded import start_cluster
 from streamgauge.processes.jvm.java import find_java
-broker = start_broker(logs=Path(sys.argv[1]), java=find_java(os.environ), heap="512m")
-print(broker.pid, flush=True)
+cluster = start_cluster(logs=Path(sys.argv[1]), java=find_java(os.environ))
+print(cluster.nodes[0].pid, flush=True)
 signal.pause()
 """
 
@@ -200,10 +205,10 @@ def test_a_port_that_is_lost_on_the_way_is_replaced(
     java: Java, tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        choices = iter([[taken.getsockname()[1], *embedded.free_ports(1)], embedded.free_ports(2)])
-        monkeypatch.setattr(embedded, "free_ports", lambda count: next(choices))
+        choices = iter([[taken.getsockname()[1], *free_ports(1)], free_ports(2)])
+        monkeypatch.setattr(embedded, "free_ports", lambda *_: next(choices))
 
-        with start_broker(logs=tmp_path / "logs", java=java, heap="512m") as broker:
+        with one_broker(logs=tmp_path / "logs", java=java) as broker:
             Cluster(broker.bootstrap, {}).reachable()
 
     assert list(temporary.iterdir()) == []
@@ -212,7 +217,7 @@ def test_a_port_that_is_lost_on_the_way_is_replaced(
 
 def test_a_broker_that_cannot_start_says_why_and_leaves_nothing(java: Java, tmp_path: Path, temporary: Path) -> None:
     with pytest.raises(BrokerError, match=r"(?s)broker-1 ended \(1\) .*broker-1\.log:.*Invalid initial heap size"):
-        start_broker(logs=tmp_path / "logs", java=java, heap="5z")
+        start_cluster(ClusterPlan(heap="5z"), logs=tmp_path / "logs", java=java)
 
     assert list(temporary.iterdir()) == []
     assert state_files(tmp_path) == []
@@ -221,10 +226,10 @@ def test_a_broker_that_cannot_start_says_why_and_leaves_nothing(java: Java, tmp_
 def test_a_broker_that_is_never_ready_is_given_up(
     java: Java, tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "_START_SECONDS", 0)
+    monkeypatch.setattr(starting, "_START_SECONDS", 0)
 
     with pytest.raises(BrokerError, match="broker-1 was not ready after 0 s"):
-        start_broker(logs=tmp_path / "logs", java=java, heap="512m")
+        start_cluster(logs=tmp_path / "logs", java=java)
 
     assert list(temporary.iterdir()) == []
     assert state_files(tmp_path) == []
@@ -232,7 +237,7 @@ def test_a_broker_that_is_never_ready_is_given_up(
 
 def test_jars_that_are_no_broker_are_told(java: Java, tmp_path: Path, temporary: Path) -> None:
     with pytest.raises(BrokerError, match=r"(?s)could not be formatted.*StorageTool"):
-        start_broker(logs=tmp_path / "logs", java=java, jars=[tmp_path / "none.jar"])
+        start_cluster(logs=tmp_path / "logs", java=java, jars=[tmp_path / "none.jar"])
 
     assert list(temporary.iterdir()) == []
 
@@ -246,7 +251,7 @@ def test_a_start_can_be_given_up_and_leaves_nothing(java: Java, tmp_path: Path, 
             raise Interrupted("enough")
 
     with pytest.raises(Interrupted, match="enough"):
-        start_broker(logs=tmp_path / "logs", java=java, heap="512m", check=check)
+        start_cluster(logs=tmp_path / "logs", java=java, check=check)
 
     assert list(temporary.iterdir()) == []
     assert state_files(tmp_path) == []
@@ -267,7 +272,7 @@ def test_too_small_a_disk_is_told_before_anything_starts(
     monkeypatch.setattr(data, "free_bytes", lambda _folder: 26_000_000)
 
     with pytest.raises(BadInput) as caught:
-        start_broker(logs=tmp_path / "logs", java=java, data=tmp_path / "data")
+        start_cluster(logs=tmp_path / "logs", java=java, data=tmp_path / "data")
 
     assert str(caught.value) == (
         f"data folder {tmp_path}/data: its disk has 26.0 MB left; a broker needs 64.0 MB. "
@@ -283,7 +288,7 @@ def test_a_state_folder_that_cannot_be_written_is_told_before_anything_starts(
     (tmp_path / "state").touch()
 
     with pytest.raises(BadInput, match=r"state folder .*/state/streamgauge/brokers: .*Not a directory.*XDG_STATE_HOME"):
-        start_broker(logs=tmp_path / "logs", java=java)
+        start_cluster(logs=tmp_path / "logs", java=java)
 
     assert list(temporary.iterdir()) == []
 
@@ -299,7 +304,7 @@ def _blocks(folder: Path) -> int:
 
 
 def test_a_start_and_priming_fit_into_the_room_that_is_asked_for(java: Java, tmp_path: Path, temporary: Path) -> None:
-    with start_broker(logs=tmp_path / "logs", java=java, data=tmp_path / "data", heap="512m") as broker:
+    with one_broker(logs=tmp_path / "logs", java=java, data=tmp_path / "data") as broker:
         prime(Cluster(broker.bootstrap, {}, check=broker.check))
         blocks = _blocks(tmp_path)
 
@@ -315,4 +320,4 @@ def test_a_data_folder_that_cannot_be_is_refused(
     (tmp_path / "file").touch()
 
     with pytest.raises(BadInput, match=said):
-        start_broker(logs=tmp_path / "logs", java=java, jars=[tmp_path], data=tmp_path / name)
+        start_cluster(logs=tmp_path / "logs", java=java, jars=[tmp_path], data=tmp_path / name)

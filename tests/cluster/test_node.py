@@ -5,15 +5,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from streamgauge.cluster import node as nodes
-from streamgauge.cluster.node import Node, escaped, is_full, log_end, prepare
+from streamgauge.cluster.nodes import node as nodes
+from streamgauge.cluster.nodes.layout import Member
+from streamgauge.cluster.nodes.node import Node, is_full, log_end, prepare
 from streamgauge.domain.errors import BrokerError, Interrupted
 from streamgauge.processes.disk import free_bytes
 from streamgauge.processes.jvm.java import Java
+from streamgauge.processes.jvm.properties import properties_text
 
 
 def test_paths_are_written_as_java_reads_them() -> None:
-    assert escaped(Path("/a b/\u00fc/\U0001f600/c\\d")) == "/a b/\\u00fc/\\ud83d\\ude00/c\\\\d"
+    text = properties_text({"log.dirs": "/a b/\u00fc/\U0001f600/c\\d\n", "listeners": "PLAINTEXT://127.0.0.1:9"})
+
+    assert text == ("log.dirs=/a\\u0020b/\\u00fc/\\ud83d\\ude00/c\\u005cd\\u000a\nlisteners=PLAINTEXT://127.0.0.1:9\n")
 
 
 def node(tmp_path: Path, script: str = "exit 0", log: str = "") -> Node:
@@ -23,7 +27,8 @@ def node(tmp_path: Path, script: str = "exit 0", log: str = "") -> Node:
     java = tmp_path / "java"
     java.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
     java.chmod(0o755)
-    return Node("broker-1", tmp_path / "data", tmp_path / "logs", Java(java, "17", 17), [], "1g", detached=False)
+    member, known = Member(1, "broker-1"), Java(java, "17", 17)
+    return Node("broker-1", member, tmp_path / "data", tmp_path / "logs", known, [], "1g", detached=False)
 
 
 def processes_of(tmp_path: Path) -> list[int]:
@@ -39,7 +44,7 @@ def test_formatting_can_be_given_up(tmp_path: Path) -> None:
             raise Interrupted("enough")
 
     with pytest.raises(Interrupted, match="enough"):
-        prepare(node(tmp_path, "sleep 60"), 1, 2, check)
+        prepare(node(tmp_path, "sleep 60"), {}, None, check)
 
     assert processes_of(tmp_path) == []
 
@@ -48,7 +53,7 @@ def test_formatting_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(nodes, "_FORMAT_SECONDS", 0.05)
 
     with pytest.raises(BrokerError, match="the storage of broker-1 could not be formatted"):
-        prepare(node(tmp_path, "sleep 60"), 1, 2, lambda: None)
+        prepare(node(tmp_path, "sleep 60"), {}, None, lambda: None)
 
     assert processes_of(tmp_path) == []
 

@@ -14,10 +14,14 @@ import pytest
 from tests.waiting import until
 
 from streamgauge.cluster import embedded, registry
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.embedded import EmbeddedCluster
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
+from streamgauge.cluster.nodes.layout import ClusterPlan, Member
+from streamgauge.cluster.nodes.node import Node
 from streamgauge.cluster.registry import Entry, orphans
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.processes.identity import ProcessId, identify, is_alive
+from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.places import state_folder
 
 LIVING, DEAD, ELSEWHERE = (ProcessId(pid=pid, start_ticks=1) for pid in (1, 2, 3))
@@ -407,12 +411,15 @@ def test_state_is_kept_where_the_user_wants_it(monkeypatch: pytest.MonkeyPatch) 
 def test_the_end_of_the_block_ends_a_broker_that_is_ours(
     brokers: Path, owned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left: list[subprocess.Popen[bytes]] = []
+    left: list[EmbeddedBroker] = []
     monkeypatch.setattr(embedded, "_LEFT", left)
     process = subprocess.Popen([*PYTHON, "import signal; signal.pause()"])
     known = identify(process.pid)
 
-    with EmbeddedBroker(entry(known, ME if owned else None), process):
+    member = Member(1, "broker-1")
+    node = Node("broker-1", member, brokers, brokers, Java(Path("java"), "17", 17), [], "1g", detached=not owned)
+    plan, mine = ClusterPlan(), entry(known, ME if owned else None)
+    with EmbeddedCluster([EmbeddedBroker(mine, process, node)], plan):
         # From here on only the broker holds it, which must not be told off for a child that nobody waits for.
         del process
 
@@ -420,5 +427,5 @@ def test_the_end_of_the_block_ends_a_broker_that_is_ours(
     alive = is_alive(known)
     registry.end(entry(known, None))
     for each in left:
-        each.wait()
+        each.process.wait()
     assert alive is not owned

@@ -9,7 +9,7 @@ from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DROPPED, UNEXPECT
 from streamgauge.delivery.ends import LostBlock
 from streamgauge.delivery.rows import Lag, MeasureSpan, PipelineUnderTest, Received, Sent, Stood
 from streamgauge.domain.events import FATE_UNKNOWN
-from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED, SUBSET, Does
+from streamgauge.scenario.model.jobs import AGGREGATE, CHANGED, SUBSET, Does
 
 SAME = PipelineUnderTest(0, 1, 7)
 MESSAGE = Sent(0, 0, 0, 0, 5, 10, 11, None)

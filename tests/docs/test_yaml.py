@@ -34,7 +34,7 @@ def blocks() -> list[str]:
 def test_an_experiment_that_is_shown_is_right(text: str) -> None:
     codecs = {"load.client.compression.type": ["none", "zstd"]}
     shown = {"name": "shown", "scenario": "baseline", "vary": codecs, **yaml.safe_load(text)}
-    experiment, variants = examine_experiment(shown, "shown")
+    experiment, variants, _ = examine_experiment(shown, "shown")
     assert len(variants) > 1
     assert experiment.repeat >= 5
 

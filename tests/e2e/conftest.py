@@ -1,5 +1,6 @@
 """What tests of the whole program share: calls in this process, and one warm Spark session to analyse with."""
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,9 +8,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.e2e.program import PRIME_SECONDS
 
 from streamgauge.cli.main import main
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.kafka.prime import prime
 from streamgauge.pipeline.run import analyse
 from streamgauge.pipeline.spark.session import SESSIONS
 from streamgauge.pipeline.spark.settings import sizing
@@ -25,6 +28,13 @@ class Said:
 
 
 Call = Callable[..., Said]
+
+
+@pytest.fixture(autouse=True)
+def _prime_briefly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs in this process warm their broker up for a moment only, except where latencies are compared."""
+    if not any(map(request.node.get_closest_marker, ("timing", "soak"))):
+        monkeypatch.setattr("streamgauge.runs.conduct.target.prime", functools.partial(prime, seconds=PRIME_SECONDS))
 
 
 @pytest.fixture(scope="session")

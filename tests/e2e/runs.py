@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFolder

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+from tests.brokers import one_broker
 from tests.waiting import until
 
-from streamgauge.cluster.embedded import EmbeddedBroker, free_ports, start_broker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
+from streamgauge.cluster.nodes.ports import free_ports
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.processes.jvm.java import Java
-from streamgauge.processes.jvm.spark import properties_text
+from streamgauge.processes.jvm.properties import properties_text
 
 USER = "me"
 PASSWORD = 'hunter2 "quoted\\"; end'
@@ -43,7 +45,7 @@ def secured(folder: Path, java: Java) -> Iterator[Secured]:
         java, trusted, "-importcert", "-noprompt", "-alias", "client", "-file", stores["client"].with_suffix(".pem")
     )
     sasl, tls = (f"{LOOPBACK}:{port}" for port in free_ports(2))
-    with start_broker(logs=folder / "logs", java=java, heap="512m", data=folder / "data", name="secured") as broker:
+    with one_broker(logs=folder / "logs", java=java, data=folder / "data", name="secured") as broker:
         broker.kill()
         with (folder / "data" / "server.properties").open("a", encoding="ascii") as file:
             file.write(_listeners(broker, sasl, tls) + properties_text(_settings(stores["broker"], trusted)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.e2e.runs import Conducted, conducting, rows
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.delivery_reports import certainly_not_written
 from streamgauge.domain.errors import BadInput
@@ -167,7 +167,7 @@ def test_credit_needs_a_topic_that_the_run_makes(conducted: Conducted, fresh_top
     """Offsets are counted from the first; and a cluster that is given is not ours to pause."""
     with pytest.raises(BadInput, match="needs a topic created by the run"):
         conducted(topic={"name": fresh_topic(12)})
-    with pytest.raises(BadInput, match="only an embedded broker"):
+    with pytest.raises(BadInput, match="is done to the cluster"):
         conducted(faults=[{"at": "1s", "kind": "pause", "target": "broker", "for": "1s"}])
 
 

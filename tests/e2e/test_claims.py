@@ -6,7 +6,7 @@ import pytest
 from tests.e2e.runs import conducting, rows
 from tests.torture.accounts import claims_hold
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 

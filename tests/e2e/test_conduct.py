@@ -16,8 +16,9 @@ import numpy as np
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from tests.brokers import one_broker
 
-from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND, clock_pair, monotonic_ns, sleep_seconds
 from streamgauge.domain.errors import BadInput, Interrupted
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
@@ -34,7 +35,7 @@ from streamgauge.runs.request.scenario_file import load_scenario
 from streamgauge.scenario.profile import profile_of
 from streamgauge.verdict import checks
 
-pytestmark = [pytest.mark.kafka, pytest.mark.e2e, pytest.mark.timing]
+pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
 
 STREAMGAUGE = (sys.executable, "-m", "streamgauge")
 PATIENCE_NS = 60 * NS_PER_SECOND
@@ -116,6 +117,7 @@ def latency_ms(rows: list[dict[str, Any]], end: str, begin: str) -> Any:
     return np.array([row[end] - row[begin] for row in rows if row[end] is not None]) / 1e6
 
 
+@pytest.mark.timing
 def test_what_was_sent_is_what_was_received(broker: EmbeddedBroker, begin: Callable[..., Run]) -> None:
     """Exactly: every message that was due, once, intact, with the offset that its report named."""
     run = begin(broker.bootstrap, "phases.measure=2s", "load.rate=2k/s")
@@ -195,6 +197,7 @@ def pause(stop: Callable[[], None], go_on: Callable[[], None]) -> Pause:
     return Pause(began_ns, monotonic_ns())
 
 
+@pytest.mark.timing
 def test_a_producer_stopped_for_two_seconds_shows_in_response_time_only(
     broker: EmbeddedBroker, begin: Callable[..., Run]
 ) -> None:
@@ -216,12 +219,13 @@ def test_a_producer_stopped_for_two_seconds_shows_in_response_time_only(
     assert np.median(service) < stopped.half_ms / 5
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("limit", [100_000, 100])
 def test_a_broker_stopped_for_two_seconds_shows_in_both(
     java: Java, tmp_path: Path, begin: Callable[..., Run], limit: int
 ) -> None:
     """With room in the queue the messages are sent on time and acknowledged late; with room for 100, hardly any are."""
-    with start_broker(logs=tmp_path / "logs", java=java, heap="512m") as broker:
+    with one_broker(logs=tmp_path / "logs", java=java) as broker:
         queue = f"load.client.queue.buffering.max.messages={limit}"
         # One request at a time: else the client sends hundreds of small ones meanwhile, and the broker, which takes
         # them one after the other, is busy with them for some time that theory leaves out.
@@ -248,6 +252,7 @@ def test_a_broker_stopped_for_two_seconds_shows_in_both(
         assert np.median(service) < stopped.half_ms / 2
 
 
+@pytest.mark.timing
 def test_the_rows_of_a_killed_producer_are_kept(broker: EmbeddedBroker, begin: Callable[..., Run]) -> None:
     """kill -9 in mid-run: rows up to the last block, and what it would have sent as unsent; nothing hangs."""
     run = begin(broker.bootstrap, "phases.measure=4s", "load.rate=2k/s")
@@ -302,6 +307,7 @@ def test_interrupted_once_it_stops_drains_and_keeps(broker: EmbeddedBroker, begi
     assert facts.phases[1].to_ns - facts.phases[1].from_ns < 10 * NS_PER_SECOND
 
 
+@pytest.mark.timing
 def test_interrupted_before_the_load_it_leaves_quietly(broker: EmbeddedBroker, begin: Callable[..., Run]) -> None:
     """Workers are still starting: nothing was measured, and nothing failed."""
     run = begin(broker.bootstrap, "phases.measure=60s")
@@ -355,7 +361,7 @@ def test_interrupted_twice_it_stops_at_once(broker: EmbeddedBroker, begin: Calla
 
 def test_a_killed_broker_ends_the_run_in_bounded_time(java: Java, tmp_path: Path, begin: Callable[..., Run]) -> None:
     """Messages time out within the drain; ends and commits that nobody can tell any more are named."""
-    with start_broker(logs=tmp_path / "logs", java=java, heap="512m") as broker:
+    with one_broker(logs=tmp_path / "logs", java=java) as broker:
         run = begin(broker.bootstrap, "phases.measure=3s", "load.rate=1k/s", "phases.drain=2s")
         run.await_said("measure")
         sleep_seconds(1.5)

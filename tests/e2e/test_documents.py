@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.conftest import Call, Said
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
+from streamgauge.runs.experiment import settle
 
 pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark]
 
@@ -25,6 +26,8 @@ PROGRAM = re.compile(r"`(\w+\.py)`:\n\n```python\n(.*?)^```$", re.MULTILINE | re
 A_RUN = "runs/20260101-120000-baseline"
 """What documents call the run that the reader has made."""
 AN_OLDER_RUN = ROOT / "tests" / "report" / "golden" / "format-1"
+A_RESULT = ROOT / "tests" / "data" / "results" / "results-recovery.json"
+"""The result of another tool."""
 SHORT = ("phases.warmup=500ms", "phases.measure=1500ms", "load.rate=500/s")
 MEASURING = {"run", "analyse", "check", "sweep", "experiment", "search"}
 PATIENCE_SECONDS = 300
@@ -35,10 +38,11 @@ def adapted(line: str, bootstrap: str) -> tuple[list[str], str | None]:
     command, _, file = re.sub(r" --set phases\.\w+=\w+", "", line).partition(" > ")
     words = [word.replace("kafka-1:9092", bootstrap) for word in shlex.split(command)[1:]]
     # One broker has no three replicas.
-    words = [word.replace("replication=3", "replication=1") for word in words]
+    words = [word.replace("replication=3", "replication=1").replace("replicas=2", "replicas=1") for word in words]
     # Somebody else may have the port.
     words = ["0" if word == "9404" else word for word in words]
     if words[0] == "run":
+        words = without(words, "load.rate=")
         short = SHORT[:2] if "saturate" in words else SHORT
         words += [f"--set={setting}" for setting in short]
         if not {"--bootstrap", "--client-config"} & set(words):
@@ -52,6 +56,13 @@ def adapted(line: str, bootstrap: str) -> tuple[list[str], str | None]:
     if words[0] == "calibrate":
         words = ["calibrate", "--quick", *(["--json"] if "--json" in words else [])]
     return words, file.strip() or None
+
+
+def without(words: list[str], setting: str) -> list[str]:
+    """The words without a setting that another one replaces, so that calls that come to the same are seen to."""
+    pairs = zip(words, [*words[1:], ""], strict=True)
+    kept = [word for word, after in pairs if not (word == "--set" and after.startswith(setting))]
+    return [word for word in kept if not word.startswith(setting)]
 
 
 def shown() -> dict[str, list[str]]:
@@ -80,10 +91,13 @@ def test_documents_show_calls() -> None:
 def reader(broker: EmbeddedBroker, warm_spark: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a reader: the files that documents speak of, and a run that was made before."""
     monkeypatch.chdir(tmp_path)
+    # Other tests keep the machine busy, and each run of an experiment would wait half a minute for it to be quiet.
+    monkeypatch.setattr(settle, "QUIET_SHARE", 0.0)
     # Functions of the reader are looked for in this folder, which no other test should look into.
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "client.properties").write_text(f"bootstrap.servers={broker.bootstrap}\nsocket.keepalive.enable=true\n")
     shutil.copytree(AN_OLDER_RUN, tmp_path / A_RUN)
+    shutil.copy(A_RESULT, tmp_path / "results-bench.json")
     for folder in ("before", "after", "now"):
         shutil.copytree(AN_OLDER_RUN, tmp_path / "runs" / folder / "1")
     return tmp_path

@@ -6,7 +6,6 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -18,13 +17,23 @@ from streamgauge.runs.experiment.folder import read_record
 
 pytestmark = [pytest.mark.e2e, pytest.mark.kafka, pytest.mark.spark]
 
+PROGRAM = Path(__file__).with_name("program.py")
 PATIENCE_SECONDS = 240
+EXPERIMENT = """
+name: sizes
+scenario: baseline
+set: {phases.warmup: 0, phases.measure: 4s, load.rate: 2k/s}
+vary: {load.size: [64, 256]}
+repeat: 1
+settle: 0s
+"""
+"""Other tests keep the machine busy: nobody waits for it to be quiet."""
 P99 = "latency.end_to_end.response.p99_ms"
 
 
 def program(mark: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "streamgauge", *arguments],
+        [sys.executable, str(PROGRAM), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -48,17 +57,18 @@ def has_received(out: Path, run: int) -> bool:
 
 def test_it_is_interrupted_and_goes_on(tmp_path: Path) -> None:
     mark = {"STREAMGAUGE_TEST_MARK": secrets.token_hex(8)}
-    settings = [f"--set={each}" for each in ("phases.warmup=0", "phases.measure=4s", "load.rate=2k/s")]
-    sweep: Sequence[str] = ("sweep", "baseline", "--vary", "load.size=64,256", "--repeat", "1", "--json-lines")
-    with program(mark, *sweep, *settings, "--out", str(tmp_path)) as process:
+    (tmp_path / "sizes.yaml").write_text(EXPERIMENT)
+    out_folder = tmp_path / "experiments"
+    asked = ("experiment", str(tmp_path / "sizes.yaml"), "--json-lines", "--out", str(out_folder))
+    with program(mark, *asked) as process:
         limit_ns = monotonic_ns() + 120 * NS_PER_SECOND
-        while not has_received(tmp_path, 1) and process.poll() is None and monotonic_ns() < limit_ns:
+        while not has_received(out_folder, 1) and process.poll() is None and monotonic_ns() < limit_ns:
             sleep_seconds(0.05)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130, err
     assert [json.loads(line)["outcome"] for line in out.splitlines()][1:] == ["interrupted"], err
-    folder = ExperimentFolder(next(tmp_path.iterdir()))
+    folder = ExperimentFolder(next(out_folder.iterdir()))
     assert "streamgauge experiment --resume" in read_record(folder).reasons[0]
     assert left_of(mark) == []
 

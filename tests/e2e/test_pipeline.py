@@ -10,9 +10,10 @@ from tests.e2e.piped import PIPED, acked, assert_followed, came_out, happened, r
 from tests.e2e.runs import Conducted, conducting
 from tests.e2e.standalone import standalone
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BadInput
+from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
@@ -24,9 +25,16 @@ pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
 
 
 @pytest.fixture
-def conducted(broker: EmbeddedBroker, java: Java, tmp_path: Path) -> Conducted:
-    """Carries out a scenario with a pipeline."""
-    return conducting(broker, java, tmp_path, PIPED)
+def conducted(broker: EmbeddedBroker, java: Java, tmp_path: Path, quick_spark: dict[str, str]) -> Conducted:
+    """Carries out a scenario with a pipeline, whose JVMs are ready soon where it is one of Spark."""
+    run = conducting(broker, java, tmp_path, PIPED)
+
+    def carry_out(*, pipeline: dict[str, Any], **given: Any) -> RunFolder:
+        if "job" in pipeline:
+            pipeline = {**pipeline, "settings": {**quick_spark, **pipeline.get("settings", {})}}
+        return run(pipeline=pipeline, **given)
+
+    return carry_out
 
 
 def test_a_plain_client_passes_everything_on(conducted: Conducted) -> None:
@@ -39,7 +47,8 @@ def test_a_plain_client_passes_everything_on(conducted: Conducted) -> None:
     assert_followed(folder)
     assert happened(folder) == ["started", "ready", "ended"]
     read = {(row["group"], row["topic"]) for row in rows(folder, "lag", "group", "topic")}
-    assert read == {(0, 1), (1, 0)}
+    # Of no group is the log of the source, which was read again.
+    assert read == {(0, 1), (1, 0), (None, 0)}
     assert [group.name.endswith("-query") for group in facts.groups] == [False, True]
     assert [topic.name.endswith("-out") for topic in facts.topics] == [False, True]
     assert {row["topic"] for row in rows(folder, "received", "topic")} == {1}
@@ -246,5 +255,5 @@ def test_every_shipped_pipeline_is_one(name: str) -> None:
 
 
 def test_a_cluster_that_is_given_is_not_ours_to_kill(conducted: Conducted) -> None:
-    with pytest.raises(BadInput, match="only an embedded broker"):
+    with pytest.raises(BadInput, match="is done to the cluster"):
         conducted(pipeline={"engine": "client"}, faults=[{"at": "1s", "kind": "kill", "target": "broker", "for": "1s"}])

@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e.conftest import Call
 from tests.waiting import until
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.record.facts import read_facts
@@ -28,6 +28,8 @@ from streamgauge.result.schema import json_schema
 pytestmark = pytest.mark.e2e
 
 STREAMGAUGE = (sys.executable, "-m", "streamgauge")
+BRIEFLY = (sys.executable, str(Path(__file__).with_name("program.py")))
+"""The program with a short warm-up of its broker."""
 PATIENCE_SECONDS = 240
 
 
@@ -162,7 +164,7 @@ def test_before_the_load_one_signal_ends_it_soon_and_leaves_nothing(tmp_path: Pa
     mark = {"STARTED_BY": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
     command = ["run", "baseline", "--keep-broker", "--out", str(tmp_path / "runs")]
     with subprocess.Popen(
-        [*STREAMGAUGE, *command, *short("phases.measure=60s")], stderr=subprocess.PIPE, text=True, env=os.environ | mark
+        [*BRIEFLY, *command, *short("phases.measure=60s")], stderr=subprocess.PIPE, text=True, env=os.environ | mark
     ) as process:
         assert process.stderr
         said = []

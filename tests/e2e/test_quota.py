@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.quota import quota_group
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.e2e, pytest.mark.cgroup]
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_MS, monotonic_ns
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
@@ -20,11 +20,13 @@ from streamgauge.runs.conduct.conduct import conduct
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import load_scenario, shipped
 from streamgauge.scenario import Scenario
+from streamgauge.scenario.model.environment.faults.processes import ProcessFault
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
 
 SHORT = ("phases.warmup=200ms", "phases.drain=20s")
 MEASURE = "phases.measure=1500ms"
+ONE_OF_THREE = "rf3-acks-all-leader-kill"
 LENGTHS = {
     # A duration would take the place of what ends them.
     "many-topics": "phases.measure.bytes_per_partition=200KiB",
@@ -35,11 +37,29 @@ FAULTS = {
     # In the middle of so short a measure phase.
     "pause-consumer": "faults=[{at: 300ms, kind: pause, target: consumer-0, for: 700ms}]",
     "pause-broker": "faults=[{at: 300ms, kind: pause, target: broker, for: 700ms}]",
+    "asymmetric-partition": (
+        "faults=[{at: 300ms, kind: black-hole, between: [broker-1, producers], one_way: true, for: 700ms}]"
+    ),
+    "partitioned-leader": (
+        "faults=[{at: 300ms, kind: black-hole, between: [broker-1, [broker-2, broker-3]], for: 700ms}]"
+    ),
+    "slow-follower": (
+        "faults=[{at: 300ms, kind: delay, delay: 20ms, between: [broker-3, [broker-1, broker-2]], for: 700ms}]"
+    ),
     "kill-consumer": "faults=[{at: 700ms, kind: kill, target: consumer-1}]",
+    ONE_OF_THREE: 'faults=[{at: 300ms, kind: kill, target: "leader-of:0", for: 1s}]',
 }
 READ_ONLY = {"drain", "observe"}
 PIPED = {name for name, text in shipped().items() if "\npipeline:" in text}
 """What comes out of these stands in another topic: they are in test_pipeline.py."""
+CLUSTERED = {"disk-fails", "unreadable-directory"}
+"""What these do to a cluster of three is in tests/cluster/test_cluster.py."""
+REPLICATED = (
+    {name for name, text in shipped().items() if "replication:" in text}
+    - {ONE_OF_THREE}
+    - {"asymmetric-partition", "partitioned-leader", "slow-follower"}
+)
+"""Each would start a cluster of its own, for a minute of faults: one of them tells that they can be carried out."""
 PARTITIONS = 12
 
 
@@ -72,7 +92,7 @@ def carry_out(broker: EmbeddedBroker, java: Java, tmp_path: Path) -> Callable[..
         length = LENGTHS.get(name, MEASURE)
         faults = [FAULTS[name]] if name in FAULTS else []
         scenario = load_scenario(name, [*SHORT, length, f'topic.name="{base}{many}"', *faults, *settings])
-        bootstrap = None if any(fault.role == "broker" for fault in scenario.faults) else broker.bootstrap
+        bootstrap = None if scenario.harms_cluster else broker.bootstrap
         request = Request(scenario, tmp_path, ["test"], java, bootstrap=bootstrap, allow_reset=True)
         folder = conduct(request, Interrupts(), lambda _: None)
         # What a process that was killed had recorded is no part yet.
@@ -87,7 +107,10 @@ def delivered_exactly(ran: Ran) -> None:
 
     What a consumer that was killed had not committed comes again.
     """
-    killed = any(fault.kind == "kill" and fault.role == "consumer" for fault in ran.scenario.faults)
+    killed = any(
+        isinstance(fault, ProcessFault) and (fault.kind, fault.role) == ("kill", "consumer")
+        for fault in ran.scenario.faults
+    )
     aborted = {
         (producer, transaction)
         for producer, transaction, outcome in ran.tuples("transactions", "producer", "transaction", "outcome")
@@ -111,7 +134,7 @@ def delivered_exactly(ran: Ran) -> None:
         assert None not in {processed for (processed,) in ran.tuples("received", "processed_ns")}
 
 
-@pytest.mark.parametrize("name", sorted(set(shipped()) - READ_ONLY - PIPED))
+@pytest.mark.parametrize("name", sorted(set(shipped()) - READ_ONLY - PIPED - CLUSTERED - REPLICATED))
 def test_a_shipped_scenario_delivers_exactly(name: str, carry_out: Callable[..., Ran]) -> None:
     """Shortened, it ends as it should."""
     ran = carry_out(name)

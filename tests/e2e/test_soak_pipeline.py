@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.piped import PIPED, Stamp, acked, assert_followed, came_out, rows
 from tests.e2e.runs import Conducted, conducting
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from tests.engine.test_consume import NO_HEAD, Blocks, Ground, processing, value
+from tests.injecting import fault, scheduled
 
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
@@ -15,13 +16,13 @@ from streamgauge.engine.consume.loop import Consuming, ProgressCells
 from streamgauge.engine.control import Controller, policy_of
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.observe.lag import LagSampler, SampledGroups
-from streamgauge.engine.ports.workers import Target
 from streamgauge.engine.produce.throttle import OPEN, SHUT
-from streamgauge.engine.supervise.inject import FaultRow, Injector
+from streamgauge.engine.supervise.faults.actions import Target
+from streamgauge.engine.supervise.faults.inject import Injector
+from streamgauge.engine.supervise.faults.rows import FaultRow
+from streamgauge.engine.supervise.faults.targets import by_signals, meaning
 from streamgauge.engine.supervise.start import controlled_by
-from streamgauge.engine.supervise.targets import by_signals, meaning
 from streamgauge.scenario.model.backpressure import Backpressure
-from streamgauge.scenario.model.faults import Injected
 
 MS = NS_PER_MS
 
@@ -239,10 +240,10 @@ def test_faults_are_done_to_whom_they_are_meant_for_and_end() -> None:
     ]
     rows: list[FaultRow] = []
     injector = Injector(targets, time.now_ns, rows.append)
-    injector.plan([
-        _fault("2s", "pause", "consumer-1", "1s"), _fault("3s", "pause", "broker", "500ms"),
-        _fault("1s", "kill", "producers"), _fault("3s", "kill", "consumer-1"), _fault("9s", "kill", "consumer-0"),
-    ])  # fmt: skip
+    injector.plan(scheduled(
+        fault("2s", "pause", "consumer-1", "1s"), fault("3s", "pause", "broker", "500ms"),
+        fault("1s", "kill", "producers"), fault("3s", "kill", "consumer-1"), fault("9s", "kill", "consumer-0"),
+    ))  # fmt: skip
     for second in np.arange(0, 5, 0.25):
         time.at_ns = round((10 + second) * NS_PER_SECOND)
         injector.turn(10 * NS_PER_SECOND)
@@ -272,7 +273,7 @@ def test_what_is_paused_goes_on_when_the_load_ends_early() -> None:
          for number, process in enumerate((paused, gone, refuses))],
         time.now_ns, rows.append,
     )  # fmt: skip
-    injector.plan([_fault("0s", "pause", "consumers", "60s")])
+    injector.plan(scheduled(fault("0s", "pause", "consumers", "60s")))
     injector.turn(0)
     injector.release()
     injector.release()
@@ -282,11 +283,6 @@ def test_what_is_paused_goes_on_when_the_load_ends_early() -> None:
     assert errors == {"consumer-1": "the process has already ended", "consumer-2": "Operation not permitted"}
     injector.turn(NS_PER_SECOND * 100)
     assert len(paused.got) == 2
-
-
-def _fault(at: str, kind: str, target: str, lasting: str | None = None) -> Injected:
-    given = {"at": at, "kind": kind, "target": target} | ({"for": lasting} if lasting else {})
-    return Injected.model_validate(given)
 
 
 def _target(name: str, numbers: tuple[int, ...], process: Process, time: FakeTime) -> Target:

@@ -13,15 +13,17 @@ from streamgauge.engine.board import Cell, Cells, Slot, State
 from streamgauge.engine.fake import FakeOffsets
 from streamgauge.engine.query import Hosting
 from streamgauge.engine.supervise.drain import Draining
+from streamgauge.engine.supervise.faults.targets import targets_of_query
 from streamgauge.engine.supervise.local import LocalProcess
 from streamgauge.engine.supervise.plan import Plan
-from streamgauge.engine.supervise.targets import targets_of_query
 from streamgauge.engine.supervise.workers import Worker, Workers
 from streamgauge.engine.worker.observers import QueryJob
 from streamgauge.record.parts import open_sink
+from streamgauge.scenario.model.environment.faults.processes import ProcessFault
 
 SECOND = 1_000_000_000
 TICK = SECOND // 50
+FAULT = ProcessFault(at=0, kind="kill", target="driver")
 
 
 ENDS = [7, 3, 99, 99]
@@ -129,8 +131,8 @@ def test_a_fault_finds_the_processes_that_a_query_has_now(board: Cells) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
     board.slots[0, Slot.PROCESSES] = child.pid
     assert not targets["driver"].ended()
-    targets["driver"].actions["kill"].begin()
+    targets["driver"].actions["kill"].begin(FAULT)
     assert child.wait() == -9
     assert targets["executor-2"].meant_by == {"executor", "executors", "executor-2"}
     with pytest.raises(ProcessLookupError, match="executor-2 is not running"):
-        targets["executor-2"].actions["pause"].begin()
+        targets["executor-2"].actions["pause"].begin(FAULT)

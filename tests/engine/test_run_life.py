@@ -1,20 +1,23 @@
 """The whole life of a run as its supervisor conducts it, in fake time: nothing sleeps, and no process is started."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.injecting import FakeBroker, fault, scheduled
+from tests.links import FakeLinks
 
 from streamgauge.domain.blocks import Block, ClientSpec
 from streamgauge.domain.errors import BrokerError, RecordError
 from streamgauge.domain.look import Look
 from streamgauge.engine.board import Cells, Order, Slot, State, broker_cell
 from streamgauge.engine.consume.loop import Consuming, Reading
-from streamgauge.engine.fake import FakeOffsets
-from streamgauge.engine.ports.workers import Broker
+from streamgauge.engine.fake import FakeLog, FakeOffsets, FakeReader
+from streamgauge.engine.ports.disks import StoringBroker
 from streamgauge.engine.produce.loop import Sending
 from streamgauge.engine.produce.sources import Recipe
 from streamgauge.engine.supervise.fake import FakeLauncher, FakeProcess, in_order
@@ -27,8 +30,10 @@ from streamgauge.engine.supervise.supervisor import (
     UNUSED_NS,
     Supervisor,
 )
+from streamgauge.engine.worker.context import Context
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember, ProducerJob, ProducerMember
-from streamgauge.scenario.model.faults import Injected
+from streamgauge.scenario.model.environment.faults.disks import DiskFault
+from streamgauge.scenario.model.environment.faults.schedule import Occurrence
 
 SECOND = 1_000_000_000
 TICK = round(TICK_SECONDS * SECOND)
@@ -87,18 +92,6 @@ def never_ends(process: FakeProcess, board: Cells, now_ns: int) -> None:
 
 
 @dataclass
-class FakeBroker:
-    """A broker that comes back as another process."""
-
-    name: str = "broker-1"
-    pid: int = 77
-    starts: int = 1
-
-    def restart(self) -> None:
-        self.starts, self.pid, self.name = self.starts + 1, self.pid + 1, f"broker-1.{self.starts + 1}"
-
-
-@dataclass
 class Rows:
     """A sink of fault rows, which may refuse them."""
 
@@ -123,8 +116,9 @@ class Ground:
     acts: dict[str, Any] = field(default_factory=dict)
     happens: dict[int, Callable[[], None]] = field(default_factory=dict)
     """What happens from outside, by its time after the order to go, in ns."""
-    faults: tuple[Injected, ...] = ()
-    brokers: list[Broker] = field(default_factory=list)
+    faults: list[Occurrence] = field(default_factory=list)
+    brokers: list[StoringBroker] = field(default_factory=list)
+    network: FakeLinks | None = None
     producers: int = 1
     offsets: FakeOffsets = field(default_factory=lambda: FakeOffsets(ENDS))
     sink: Rows = field(default_factory=Rows)
@@ -153,6 +147,7 @@ class Ground:
             DRAIN,
             lambda *_: self.sink,
             faults=self.faults,
+            network=self.network,
         )
         return Supervisor(
             plan,
@@ -357,50 +352,133 @@ def test_what_is_not_read_by_the_limit_is_not_drained(tmp_path: Path) -> None:
     assert drain.to_ns - drain.from_ns == pytest.approx(DRAIN, abs=5 * TICK)
 
 
-def fault(at: str, kind: str, target: str, lasting: str | None = None) -> Injected:
-    given = {"at": at, "kind": kind, "target": target} | ({"for": lasting} if lasting else {})
-    return Injected.model_validate(given)
-
-
 def test_faults_are_done_and_written_down(tmp_path: Path) -> None:
     """A consumer is paused and let go; a producer that the scenario kills is no failure."""
-    faults = (fault("1s", "pause", "consumers", "2s"), fault("4s", "kill", "producer-1"))
+    faults = scheduled(fault("1s", "pause", "consumers", "2s"), fault("4s", "kill", "producer-1"))
     ground = Ground(tmp_path, {"consumer-0": consumes}, faults=faults, producers=2)
     outcome = ground.conduct()
 
     measured = outcome.phases[1].from_ns
     got = [(round((at - measured) / SECOND, 1), number) for at, number in ground.launcher.processes["consumer-0"].got]
     assert got == [(1, SIGSTOP), (3, SIGCONT)]
-    assert [(round((at - measured) / SECOND, 1), *row) for at, *row in ground.sink.rows] == [
+    assert [(round((at - measured) / SECOND, 1), *row) for at, *row, _ in ground.sink.rows] == [
         (1, "pause", "consumer-0", "begin", None, None),
         (3, "pause", "consumer-0", "end", None, None),
         (4, "kill", "producer-1", "begin", None, None),
     ]
+    assert [row[-1] - measured for row in ground.sink.rows] == [SECOND, 3 * SECOND, 4 * SECOND]
     assert (outcome.ending, outcome.reasons) == ("finished", [])
     assert [worker.name for worker in outcome.workers if worker.declared_dead] == ["producer-1"]
 
 
 def test_a_broker_that_was_killed_comes_back_also_when_the_load_ends_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     """As another process, which the sampler learns of."""
-    sent: list[tuple[int, int]] = []
-    monkeypatch.setattr("os.kill", lambda pid, number: sent.append((pid, number)))
     broker = FakeBroker()
-    ground = Ground(tmp_path, faults=(fault("2s", "kill", "broker", "1m"),), brokers=[broker])
+    ground = Ground(tmp_path, faults=scheduled(fault("2s", "kill", "broker", "1m")), brokers=[broker])
     ground.happens[6 * SECOND] = ground.interrupts.note
     ground.conduct()
 
-    assert sent == [(77, SIGKILL)]
+    assert broker.got == [(77, SIGKILL)]
     assert (broker.starts, ground.launcher.cells.control[broker_cell(0)]) == (2, 78)
     assert [row[1:4] for row in ground.sink.rows] == [("kill", "broker-1", "begin"), ("kill", "broker-1", "end")]
     assert ground.sink.rows[-1][0] == pytest.approx(START + 6 * SECOND, abs=3 * TICK)
     assert {worker.name for look in ground.looks for worker in look.workers if worker.role == "broker"} == {"broker-1"}
 
 
+class NotingDisk:
+    """The disk of a broker that notes what is done to it."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def begin(self, fault: DiskFault) -> None:
+        self.done.append(f"begin {fault.kind}")
+
+    def end(self, fault: DiskFault) -> None:
+        self.done.append(f"end {fault.kind}")
+        raise OSError("the broker did not end")
+
+
+def test_a_fault_of_a_disk_is_two_rows_and_the_second_may_have_an_error(tmp_path: Path) -> None:
+    """Also where the load ends before it does."""
+    disk, rows = NotingDisk(), Rows()
+    given = {"at": "1s", "kind": "truncate-tail", "target": "brokers", "for": "60s", "bytes": "2KiB"}
+    ground = Ground(tmp_path, faults=scheduled(given), sink=rows, brokers=[FakeBroker(disk=disk)])
+
+    ground.conduct()
+
+    assert disk.done == ["begin truncate-tail", "end truncate-tail"]
+    assert [row[1:6] for row in rows.rows] == [
+        ("truncate-tail", "broker-1", "begin", "2048 bytes of each partition", None),
+        ("truncate-tail", "broker-1", "end", None, "the broker did not end"),
+    ]
+
+
+def test_links_are_as_they_were_also_when_the_load_ends_before(tmp_path: Path) -> None:
+    """Their process is looked at, too: its CPU is the instrument's."""
+    cut = {"at": "2s", "for": "1m", "kind": "cut", "between": ["clients", "broker-1"]}
+    links = FakeLinks()
+    ground = Ground(tmp_path, faults=scheduled(cut), network=links)
+    ground.happens[5 * SECOND] = lambda: ground.said.append(f"on: {len(links.on)}")
+    ground.happens[6 * SECOND] = ground.interrupts.note
+    ground.conduct()
+
+    assert "on: 1" in ground.said
+    assert links.on == []
+    assert [row[1:4] for row in ground.sink.rows] == [
+        ("cut", "clients-broker-1", "begin"),
+        ("cut", "clients-broker-1", "end"),
+    ]
+    assert {each.role for look in ground.looks for each in look.workers if each.name == "links"} == {"proxy"}
+
+
+def test_a_consumer_that_is_stopped_leaves_before_the_others_and_is_no_failure(tmp_path: Path) -> None:
+    """Its process ends when it has left; it is neither killed nor declared dead."""
+
+    def leaves(process: FakeProcess, board: Cells, now_ns: int) -> None:
+        consumes(process, board, now_ns)
+        if board.slots[process.spec.rows[0], Slot.LEAVE] and now_ns > START + 6 * SECOND:
+            process.code = 0
+
+    faults = scheduled(fault("1s", "stop", "consumer-0"))
+    ground = Ground(tmp_path, {"consumer-0": leaves}, faults=faults)
+    outcome = ground.conduct()
+
+    assert [(row[1:4], row[5]) for row in ground.sink.rows] == [
+        (("stop", "consumer-0", "begin"), None), (("stop", "consumer-0", "end"), None)
+    ]  # fmt: skip
+    assert ground.sink.rows[-1][0] == pytest.approx(START + 6 * SECOND, abs=3 * TICK)
+    assert not ground.launcher.processes["consumer-0"].got
+    assert [worker.name for worker in outcome.workers if worker.declared_dead] == []
+
+
+@pytest.mark.parametrize(("leaves", "order", "positions"), [(True, Order.GO, 0), (False, Order.FINISH, PARTITIONS)])
+def test_who_leaves_early_says_nothing_of_where_the_group_ends(
+    tmp_path: Path, leaves: bool, order: Order, positions: int
+) -> None:
+    """It has its rows all the same."""
+    board, counted = Cells.new(1, PARTITIONS), {"lag": 0}
+
+    def open_sink(_run: Path, kind: str, _worker: str, _constants: Any) -> Any:
+        def append(_block: Block, count: int) -> None:
+            counted[kind] = counted.get(kind, 0) + count
+
+        return SimpleNamespace(append=append, close=lambda: None)
+
+    log = FakeLog(PARTITIONS)
+    board.slots[0, Slot.LEAVE] = leaves
+    board.give(order)
+    job = replace(consumer(0), open_reader=lambda _: FakeReader(log, range(PARTITIONS), None))
+    job.run(Context("consumer-0", (0,), tmp_path, open_sink, board))
+
+    assert counted["lag"] == positions
+
+
 def test_a_fault_that_cannot_be_written_down_fails_the_run(tmp_path: Path) -> None:
     """It is done all the same."""
-    ground = Ground(tmp_path, faults=(fault("1s", "pause", "consumer-0", "1s"),), sink=Rows(full=True))
+    ground = Ground(tmp_path, faults=scheduled(fault("1s", "pause", "consumer-0", "1s")), sink=Rows(full=True))
     outcome = ground.conduct()
 
     assert outcome.reasons == ["supervisor: a fault event was not recorded: the disk is full"]

@@ -13,11 +13,12 @@ from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.engine.board import MOST_BROKERS, Cell, Cells, Order, Slot, broker_cell
 from streamgauge.engine.fake import FakeTime
 from streamgauge.engine.observe.sample import INTERVAL_NS, Sampler, Watched
-from streamgauge.engine.supervise import targets
+from streamgauge.engine.supervise.faults import targets
 from streamgauge.engine.supervise.workers import Workers
 from streamgauge.processes.cpu.quotas import Throttling
 from streamgauge.processes.cpu.waiting import Pressure, Threads, Waited
-from streamgauge.scenario.model.faults import KILL
+from streamgauge.scenario.model.environment.faults.fault import KILL
+from streamgauge.scenario.model.environment.faults.processes import ProcessFault
 
 
 @dataclass
@@ -128,6 +129,13 @@ class KilledBroker:
     name: str
     pid: int
     returns_as: int
+    is_broker: bool = True
+    disk: Any = None
+    number: int = 1
+    has_ended: bool = False
+
+    def signal(self, number: int) -> None:
+        """Nothing is done to it."""
 
     def restart(self) -> None:
         self.pid = self.returns_as
@@ -148,7 +156,7 @@ def test_of_several_brokers_only_the_one_that_was_killed_is_another_process() ->
 
         sampler = Sampler(watched, board, looks, lambda: Order.GO, threads=threads)
         sampler.look()
-        kill.end()
+        kill.end(ProcessFault.model_validate({"at": 0, "kind": "kill", "target": "broker-1", "for": "1s"}))
         sampler.look()
         other.kill()
 

@@ -17,14 +17,20 @@ def refused(**changes: Any) -> list[str]:
 
 
 def test_what_is_left_out_has_defaults() -> None:
-    experiment, variants = examine_experiment(RIGHT, "codecs.yaml")
+    experiment, variants, expects = examine_experiment(RIGHT, "codecs.yaml")
     assert (experiment.repeat, experiment.order, experiment.broker, experiment.seed) == (5, "interleaved", "shared", 1)
     assert [each.name for each in variants] == ["size=1", "size=2"]
+    assert expects == []
+
+
+def test_what_is_expected_is_read_once() -> None:
+    *_, expects = examine_experiment({**RIGHT, "expect": ["variants.2.delivery.lost <= 0"]}, "x")
+    assert [(each.variant, each.path) for each in expects] == [(1, "delivery.lost")]
 
 
 @pytest.mark.parametrize(("given", "expected"), [("5%", 0.05), (0.05, 0.05), (1, 1.0), ("0.5%", 0.005)])
 def test_a_share_may_be_written_in_percent(given: object, expected: float) -> None:
-    experiment, _ = examine_experiment({**RIGHT, "stop": {"interval": given, "time": "1h"}}, "x")
+    experiment, *_ = examine_experiment({**RIGHT, "stop": {"interval": given, "time": "1h"}}, "x")
     assert experiment.stop.interval == pytest.approx(expected)
 
 

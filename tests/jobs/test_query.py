@@ -16,8 +16,8 @@ import numpy as np
 import psutil
 import pytest
 
-from streamgauge.cluster.embedded import EmbeddedBroker
 from streamgauge.cluster.jars import CONNECTOR, fetched
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain import clock, stamp
 from streamgauge.domain.query import Happened, Looked, News, QueryProgress, QuerySpec
 from streamgauge.engine.produce.compose import Composer
@@ -30,23 +30,23 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 PARTITIONS = 2
 PATIENCE_SECONDS = 100
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A JVM that compiles little and collects simply is ready sooner."""
 
 
 class Bench:
     """A source, a sink, and queries between them."""
 
-    def __init__(self, bootstrap: str, source: str, sink: str, make_spec: Callable[..., QuerySpec]) -> None:
+    def __init__(
+        self, bootstrap: str, source: str, sink: str, make_spec: Callable[..., QuerySpec], settings: dict[str, str]
+    ) -> None:
         self.bootstrap, self.source, self.sink = bootstrap, source, sink
-        self.make_spec = make_spec
+        self.make_spec, self.settings = make_spec, settings
         self.sent = 0
 
     def spec(self, **changes: Any) -> QuerySpec:
         plain = {
             "source": self.source, "sink": self.sink, "partitions": PARTITIONS, "starts": (0,) * PARTITIONS,
             "connection": {"bootstrap.servers": self.bootstrap}, "parallelism": PARTITIONS + 1,
-            "jars": tuple(map(str, fetched(CONNECTOR))), "settings": {"spark.driver.extraJavaOptions": QUICK},
+            "jars": tuple(map(str, fetched(CONNECTOR))), "settings": self.settings,
         }  # fmt: skip
         return self.make_spec(**plain | changes)
 
@@ -84,8 +84,13 @@ def read_all(bootstrap: str, topic: str) -> list[ck.Message]:
 
 
 @pytest.fixture
-def bench(broker: EmbeddedBroker, fresh_topic: Callable[[int], str], make_spec: Callable[..., QuerySpec]) -> Bench:
-    return Bench(broker.bootstrap, fresh_topic(PARTITIONS), fresh_topic(PARTITIONS), make_spec)
+def bench(
+    broker: EmbeddedBroker,
+    fresh_topic: Callable[[int], str],
+    make_spec: Callable[..., QuerySpec],
+    quick_spark: dict[str, str],
+) -> Bench:
+    return Bench(broker.bootstrap, fresh_topic(PARTITIONS), fresh_topic(PARTITIONS), make_spec, quick_spark)
 
 
 class Watched:

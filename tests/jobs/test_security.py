@@ -10,6 +10,7 @@ from streamgauge.jobs.driver.security import kafka_options
 KEY = "-----BEGIN PRIVATE KEY-----\nabc"
 FILES = {"ca.pem": "authority", "own.pem": "certificate", "key.pem": KEY, "old.pem": "-----BEGIN RSA PRIVATE KEY-----"}
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+TOKEN = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 
 
@@ -43,6 +44,19 @@ def options(connection: Mapping[str, str | int]) -> dict[str, str]:
                 "kafka.security.protocol": "SASL_PLAINTEXT",
                 "kafka.sasl.mechanism": "SCRAM-SHA-512",
                 "kafka.sasl.jaas.config": f'{SCRAM} username="u" password="q\\"\\\\;";',
+            },
+        ),
+        (
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanisms": "OAUTHBEARER",
+                "enable.sasl.oauthbearer.unsecure.jwt": "true",
+                "sasl.oauthbearer.config": "principal=me scope=x",
+            },
+            {
+                "kafka.security.protocol": "SASL_PLAINTEXT",
+                "kafka.sasl.mechanism": "OAUTHBEARER",
+                "kafka.sasl.jaas.config": f'{TOKEN} unsecuredLoginStringClaim_sub="me";',
             },
         ),
         (
@@ -85,6 +99,14 @@ def test_settings_in_the_words_of_java(given: dict[str, str | int], wanted: dict
     ("given", "why"),
     [
         ({"security.protocol": "sasl_ssl", "sasl.mechanisms": "OAUTHBEARER"}, "OAUTHBEARER is not supported"),
+        (
+            {
+                "security.protocol": "sasl_ssl",
+                "sasl.mechanisms": "OAUTHBEARER",
+                "enable.sasl.oauthbearer.unsecure.jwt": "false",
+            },
+            "OAUTHBEARER is not supported",
+        ),
         ({"security.protocol": "sasl_ssl"}, "nothing is not supported"),
         ({"ssl.certificate.location": "own.pem", "ssl.key.location": "old.pem"}, "openssl pkcs8"),
     ],

@@ -15,7 +15,7 @@ from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.driver.gateway import settings
 from streamgauge.jobs.driver.security import REDACTED
 from streamgauge.jobs.driver.source import source_options
-from streamgauge.processes.jvm.spark import properties_text
+from streamgauge.processes.jvm.properties import properties_text
 
 MakeSpec = Callable[..., QuerySpec]
 

@@ -5,7 +5,7 @@ import secrets
 import confluent_kafka as ck
 import pytest
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.kafka.admin import Cluster
 

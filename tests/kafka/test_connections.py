@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from tests.waiting import until
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.blocks import TIMEOUT_SECONDS, ClientSpec, ConnectionKind
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.domain.errors import BrokerError

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from tests.waiting import until
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.query import Advance, Happened, News, QueryProgress, QuerySpec
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.forward import ClientQuery, left_behind

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.brokers import one_broker
 from tests.waiting import until
 
-from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError, Interrupted
 from streamgauge.kafka.admin import Cluster
@@ -21,14 +22,14 @@ pytestmark = pytest.mark.kafka
 def test_it_sends_and_reads_and_leaves_no_topic(broker: EmbeddedBroker) -> None:
     cluster = Cluster(broker.bootstrap, {})
 
-    assert prime(cluster) > 0
+    assert prime(cluster, 1) > 0
     assert cluster.partitions_of(TOPIC) is None
 
 
 @pytest.fixture
 def own(java: Java, tmp_path: Path) -> Iterator[EmbeddedBroker]:
     """A broker that may be harmed."""
-    with start_broker(logs=tmp_path / "logs", java=java, heap="512m") as running:
+    with one_broker(logs=tmp_path / "logs", java=java) as running:
         yield running
 
 

@@ -10,7 +10,7 @@ import confluent_kafka as ck
 import pytest
 from confluent_kafka import TopicPartition
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Committed, Fetched, Place
 from streamgauge.domain.clock import monotonic_ns
 from streamgauge.kafka.admin import Cluster

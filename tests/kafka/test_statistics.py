@@ -9,7 +9,7 @@ import confluent_kafka as ck
 import numpy as np
 import pytest
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.events import CLIENT

@@ -6,7 +6,7 @@ from typing import Any
 
 from streamgauge.delivery.rows import Lag, MeasureSpan, PipelineUnderTest, Received, Sent, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNDECIDED
-from streamgauge.scenario.model.pipeline import SAME, SUBSET, Does
+from streamgauge.scenario.model.jobs import SAME, SUBSET, Does
 
 MEASURE = MeasureSpan(5_000, 60_000)
 GROUPS, QUERY = (0, 1), 2

@@ -1,27 +1,45 @@
 """What the instrument may have added to each message: told in plain Python, one message and one bin after the other."""
 
 import math
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.latency.bounds import UNKNOWN, LowEnds, Widths, low_ends, width_class
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.latency.percentiles import Buckets
+from streamgauge.pipeline.metrics.aggregates.bounds import UNKNOWN, LowEnds, Widths, low_ends, width_class
 from streamgauge.pipeline.metrics.expressions import SINCE_RECORD_TIME
 
 Row = dict[str, Any]
 Lane = tuple[int | None, int | None]
+SECOND = 1_000
+"""Bins."""
 ENDS = {"ack": "acked_ns", "end_to_end": "received_ns", "processing": "processed_ns"}
 
 
 def ended(row: Row) -> int:
     """When a delivery was over: what is processed is over only then."""
     return int(max(time for time in (row["received_ns"], row["processed_ns"]) if time is not None))
+
+
+def usual(in_flight: Sequence[int], at: int) -> int:
+    """The median of the lower quartiles of the three seconds before that of a bin; in the first one, its own."""
+    second = at // SECOND
+    before = range(max(0, second - 3), second) if second else [0]
+    return int(statistics.median(lower_quartile(in_flight[each * SECOND : (each + 1) * SECOND]) for each in before))
+
+
+def lower_quartile(values: Sequence[int]) -> float:
+    """Between the two values that are next to a quarter of the way, in the order of size."""
+    ordered, way = sorted(values), (len(values) - 1) / 4
+    low = math.floor(way)
+    return ordered[low] + (way - low) * (ordered[min(low + 1, len(ordered) - 1)] - ordered[low])
 
 
 def own(row: Row) -> int | None:
@@ -62,8 +80,8 @@ class Plainly:
         last = (self.run[1] - self.run[0]) // NS_PER_MS
         return int(min(max((time - self.run[0]) // NS_PER_MS, 0), last))
 
-    def _idle(self) -> list[bool]:
-        """Whether nothing was in flight at the end of each bin."""
+    def _in_flight(self) -> list[int]:
+        """How many were in flight at the end of each bin."""
         times = [(row["sent_ns"], row["acked_ns"]) for row in self.begun if row["acked_ns"] is not None]
         if self.consumes and len(self.received) == len(self.timed) == len(self.begun):
             # Whatever was received: each message once, or as many again as are missing.
@@ -75,16 +93,16 @@ class Plainly:
         for begin, end in times:
             change[self._bin(begin)] += 1
             change[self._bin(end)] -= 1
+        return list(accumulate(change[at] for at in range(self.last + 1)))
+
+    def _waiting(self) -> list[bool]:
+        """Whether a message that waited for the system was still to be sent at the end of each bin."""
+        change = Counter[int]()
         for row in self.begun:
-            # What waits for the system is to be sent.
             at = self._bin(row["sent_ns"])
             change[max(0, at - math.ceil((row["waited_ns"] or 0) / NS_PER_MS))] += 1
             change[at] -= 1
-        idle, in_flight = [], 0
-        for at in range(self.last + 1):
-            in_flight += change[at]
-            idle.append(in_flight == 0)
-        return idle
+        return [waiting > 0 for waiting in accumulate(change[at] for at in range(self.last + 1))]
 
     def _sides(self) -> Iterable[tuple[str, Sequence[Row]]]:
         return ("sent_ns", self.begun), ("received_ns", self.received)
@@ -104,15 +122,19 @@ class Plainly:
         cells: dict[int, dict[Lane, float]] = defaultdict(dict)
         for row, end in ends:
             soonest = cells[self._bin(row["sent_ns"])]
-            service = math.inf if end is None else end - row["sent_ns"]
+            # A corrupt message limits nothing.
+            service = math.inf if end is None or row.get("intact") is False else end - row["sent_ns"]
             soonest[lane(row)] = min(service, soonest.get(lane(row), math.inf))
         found, left = {}, dict.fromkeys({lane for each in cells.values() for lane in each}, 0.0)
-        for at, is_idle in enumerate(self._idle()):
+        in_flight, level = self._in_flight(), 0
+        for at, waits in enumerate(self._waiting()):
+            if not any(left.values()):
+                level = usual(in_flight, at)
             left = {lane: max(each, late[at]) for lane, each in left.items()}
             for each, service in cells[at].items():
                 found[at, each] = int(left[each])
                 left[each] = min(left[each], late[at] + waited[at] + service)
-            if is_idle:
+            if not waits and in_flight[at] <= level:
                 left = dict.fromkeys(left, 0.0)
         return found
 

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.domain.latency.buckets import Int64s
-from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays
+from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, usual
 
 BIN_NS = 1_000
+EDGE = 2**-8
+"""A figure is told no better than this."""
 _ = NEVER_NS
 
 
@@ -19,42 +21,83 @@ def numbers(*values: int) -> Int64s:
 
 
 @pytest.mark.parametrize(
-    ("own", "service", "idle", "expected"),
+    ("own", "service", "in_flight", "expected"),
     [
-        pytest.param([0, 0, 0], [5, 5, 5], "", [0, 0, 0], id="nobody is late"),
-        pytest.param([0, 300, 0, 0], [9, 400, 50, 9], "", [0, 300, 300, 50], id="a message that ends soon limits it"),
-        pytest.param([0, 300, 0, 0], [9, 400, 400, 400], "", [0, 300, 300, 300], id="one that does not, does not"),
-        pytest.param([0, 300, 20, 0], [9, 400, 50, 9], "", [0, 300, 300, 70], id="its own delay counts, too"),
-        pytest.param([0, 300, 200, 0], [9, 400, 5, 9], "", [0, 300, 300, 205], id="a smaller one that comes after"),
-        pytest.param([0, 200, 900, 0], [9, 999, 999, 9], "", [0, 200, 900, 900], id="a larger one that comes after"),
-        pytest.param([0, 300, 0, 0], [9, 10, 50, 9], "", [0, 300, 300, 50], id="a late one limits only to its delay"),
-        pytest.param([0, 300, 0, 0], [9, 400, _, 9], "", [0, 300, 300, 300], id="one that never ends, nothing"),
-        pytest.param([0, 300, 0, 0], [9, 400, 400, 9], " x ", [0, 300, 0, 0], id="until nothing is in flight"),
+        pytest.param([0, 0, 0], [5, 5, 5], "999", [0, 0, 0], id="nobody is late"),
+        pytest.param(
+            [0, 300, 0, 0], [9, 400, 50, 9], "9999", [0, 300, 300, 50], id="a message that ends soon limits it"
+        ),
+        pytest.param([0, 300, 0, 0], [9, 400, 400, 400], "9999", [0, 300, 300, 300], id="one that does not, does not"),
+        pytest.param([0, 300, 20, 0], [9, 400, 50, 9], "9999", [0, 300, 300, 70], id="its own delay counts, too"),
+        pytest.param([0, 300, 200, 0], [9, 400, 5, 9], "9999", [0, 300, 300, 205], id="a smaller one that comes after"),
+        pytest.param(
+            [0, 200, 900, 0], [9, 999, 999, 9], "9999", [0, 200, 900, 900], id="a larger one that comes after"
+        ),
+        pytest.param(
+            [0, 300, 0, 0], [9, 10, 50, 9], "9999", [0, 300, 300, 50], id="a late one limits only to its delay"
+        ),
+        pytest.param([0, 300, 0, 0], [9, 400, _, 9], "9999", [0, 300, 300, 300], id="one that never ends, nothing"),
+        pytest.param([0, 300, 0, 0], [9, 400, 400, 9], "9099", [0, 300, 0, 0], id="until nothing is in flight"),
+        pytest.param([0, 300, 0, 0], [9, 400, 400, 9], "9599", [0, 300, 0, 0], id="until no more than usual are"),
+        pytest.param([0, 300, 0, 0], [9, 400, 400, 400], "9659", [0, 300, 300, 0], id="which may take some time"),
     ],
 )
-def test_an_aftermath_lasts_until_a_message_ends_soon(
-    own: list[int], service: list[int], idle: str, expected: list[int]
+def test_an_aftermath_lasts_until_a_message_ends_soon_or_no_more_than_usual_are_in_flight(
+    own: list[int], service: list[int], in_flight: str, expected: list[int]
 ) -> None:
-    """One message of one partition in each bin."""
+    """One message of one partition in each bin; usually five are in flight."""
     bins = np.arange(len(own))
-    nothing_left = np.array([each == "x" for each in idle.ljust(len(own))])
+    left, five = numbers(*map(int, in_flight)), np.full(len(own), 5)
 
-    assert delays(numbers(*own), nothing_left, bins, bins * 0, numbers(*service)).tolist() == expected
+    assert delays(numbers(*own), left, five, bins, bins * 0, numbers(*service)).tolist() == expected
+
+
+def test_what_piles_up_after_a_delay_does_not_become_usual() -> None:
+    """What counts is what was usual when it began."""
+    own, service, nine = numbers(0, 300, 0, 0, 0), np.full(5, 400), np.full(5, 9)
+
+    assert delays(own, nine, numbers(5, 5, 9, 9, 9), np.arange(5), nine * 0, service).tolist() == [
+        0,
+        300,
+        300,
+        300,
+        300,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "expected"),
+    [
+        pytest.param([], [], id="no bins"),
+        pytest.param([7, 8, 9, 9], [7, 7, 7, 7], id="one group knows only itself"),
+        pytest.param([4] * 4 + [9] * 4 + [2] * 2, [4] * 8 + [6] * 2, id="the groups before"),
+        pytest.param([4, 4, 0, 4, 1, 3, 3, 3, 8, 8, 8, 8], [3] * 8 + [2] * 4, id="the lower quartile of each"),
+        pytest.param([5] * 8 + [90] * 4 + [5] * 8, [5] * 20, id="one that stands out is not usual"),
+        pytest.param([9] * 4 + [2] * 16, [9] * 8 + [5] * 4 + [2] * 8, id="the last three"),
+    ],
+)  # fmt: skip
+def test_usual_is_what_few_were_before(in_flight: list[int], expected: list[int]) -> None:
+    """In groups of four bins."""
+    assert usual(numbers(*in_flight), 4).tolist() == expected
 
 
 def test_each_partition_has_an_aftermath_of_its_own() -> None:
     """A message that ends soon says nothing of another partition; bins without messages carry on."""
-    own, idle = numbers(0, 700, 0, 0, 0), np.zeros(5, np.bool_)
+    own, busy = numbers(0, 700, 0, 0, 0), np.full(5, 9)
     bins, lanes = numbers(1, 1, 2, 4, 4), numbers(0, 1, 0, 0, 1)
 
-    assert delays(own, idle, bins, lanes, numbers(800, 800, 30, 9, 9)).tolist() == [700, 700, 700, 30, 700]
+    assert delays(own, busy, busy * 0, bins, lanes, numbers(800, 800, 30, 9, 9)).tolist() == [700, 700, 700, 30, 700]
 
 
 def test_of_several_messages_of_a_bin_the_soonest_counts_for_those_of_later_bins() -> None:
     """Those of the same bin may have been sent before it."""
-    own, idle = numbers(700, 0, 0), np.zeros(3, np.bool_)
+    own, busy = numbers(700, 0, 0), np.full(3, 9)
 
-    assert delays(own, idle, numbers(0, 1, 2), numbers(0, 0, 0), numbers(900, 4, 900)).tolist() == [700, 700, 4]
+    assert delays(own, busy, busy * 0, numbers(0, 1, 2), numbers(0, 0, 0), numbers(900, 4, 900)).tolist() == [
+        700,
+        700,
+        4,
+    ]
 
 
 @dataclass(frozen=True)
@@ -69,16 +112,18 @@ class Ran:
     way_ns: int
 
     def ends(self, arrivals: Int64s) -> Int64s:
-        """When each message ends that arrives then."""
-        out, free, lane_free = [], 0, dict.fromkeys(self.lanes.tolist(), 0)
-        for arrival, lane, shared, own in np.stack([arrivals, self.lanes, self.shared, self.own], axis=1).tolist():
+        """When each message ends that arrives then; whoever arrives first is served first."""
+        out, free, lane_free = np.zeros(len(arrivals), np.int64), 0, dict.fromkeys(self.lanes.tolist(), 0)
+        order = np.argsort(arrivals, kind="stable")
+        rows = np.stack([order, arrivals[order], self.lanes[order], self.shared[order], self.own[order]], axis=1)
+        for place, arrival, lane, shared, own in rows.tolist():
             free = max(free, arrival) + shared
             lane_free[lane] = max(free, lane_free[lane]) + own
-            out.append(lane_free[lane] + self.way_ns)
-        return numbers(*out)
+            out[place] = lane_free[lane] + self.way_ns
+        return out
 
-    def bound(self) -> Int64s:
-        """By how much each message can have ended earlier."""
+    def bound(self, group: int | None = None) -> Int64s:
+        """By how much each message can have ended earlier: for certain, or over many with groups of so many bins."""
         ended = self.ends(self.sent)
         last = int(ended.max()) // BIN_NS + 1
         edges = (np.arange(last) + 1) * BIN_NS
@@ -88,7 +133,8 @@ class Ran:
         cells, place = np.unique(self.sent // BIN_NS * 8 + self.lanes, return_inverse=True)
         service = np.full(len(cells), NEVER_NS)
         np.minimum.at(service, place, ended - self.sent)
-        return delays(late, begun == done, cells // 8, cells % 8, service)[place]
+        level = np.zeros(last, np.int64) if group is None else usual(begun - done, group)
+        return delays(late, begun - done, level, cells // 8, cells % 8, service)[place]
 
     def check(self) -> None:
         """The truth lies within."""
@@ -118,3 +164,26 @@ def _lists(count: int, low: int, high: int) -> st.SearchStrategy[list[int]]:
 def test_the_truth_lies_within(ran: Ran) -> None:
     """Whatever the load, and whichever server is the bottleneck."""
     ran.check()
+
+
+@pytest.mark.parametrize("busy", [0.3, 0.7, 0.9])
+@pytest.mark.parametrize(("stalls", "stall_bins"), [(5, 30), (40, 3), (150, 2)])
+def test_figures_lie_within_where_messages_are_always_in_flight(busy: float, stalls: int, stall_bins: int) -> None:
+    """One of two producers stalls again and again, beside small delays; ten messages a bin, as of 10,000 a second."""
+    random, count = np.random.default_rng(stalls), 30_000
+    due = np.arange(count) * BIN_NS // 10
+    sent = due + random.exponential(BIN_NS / 10, count).astype(np.int64)
+    for at in random.integers(10_000, count, stalls).tolist():
+        behind = np.arange(at, count, 2)
+        sent[behind] = np.maximum(sent[behind], due[at] + int(random.exponential(stall_bins) * BIN_NS))
+    shared = random.exponential(busy * BIN_NS / 10, count).astype(np.int64)
+    ran = Ran(due, sent, random.integers(0, 8, count), shared, shared * 0, 3 * BIN_NS)
+    measured, truth = ran.ends(sent) - due, ran.ends(due) - due
+    low = measured - ran.bound(1_000)
+
+    for percent in (50, 90, 99, 99.9):
+        least, true, most = (np.percentile(each[10_000:], percent) for each in (low, truth, measured))
+        assert least <= true * (1 + EDGE)
+        assert true <= most
+    # The interval says something, too, unless somebody is late all the time.
+    assert stalls == 150 or np.percentile(low[10_000:], 50) > 0.7 * np.percentile(measured[10_000:], 50)

@@ -12,7 +12,7 @@ from tests.pipeline.plainly import Plainly, Row
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, NS_PER_US
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.domain.latency.bounds import LowEnds
+from streamgauge.pipeline.metrics.aggregates.bounds import LowEnds
 from streamgauge.pipeline.run import analyse
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -94,6 +94,7 @@ class History:
             stamp
             | {"group": group, "consumer": group, "poll": len(self.received), "received_ns": got, "size_bytes": 9}
             | {"started_ns": got if done else None, "processed_ns": done, "empty_ns": got - self._upto(4)}
+            | {"intact": not (self.troubled and self._chance(0.02))}
         )
 
     def forget(self, name: str, share: float = 1.0) -> "History":

@@ -6,9 +6,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamgauge.delivery.rows import MeasureSpan
-from streamgauge.domain.latency.bounds import UNKNOWN
-from streamgauge.domain.latency.bounds import width_class as classes_of
 from streamgauge.domain.latency.buckets import bucket_of
+from streamgauge.pipeline.metrics.aggregates.bounds import UNKNOWN
+from streamgauge.pipeline.metrics.aggregates.bounds import width_class as classes_of
 from streamgauge.pipeline.metrics.aggregates.buckets import bucket, microseconds, width_class
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts, Value, histogram, packed
 from streamgauge.pipeline.read.silver import tick, ticks

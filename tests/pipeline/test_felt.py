@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.domain.latency.bounds import Widths, width_class
 from streamgauge.domain.latency.buckets import bucket_of
+from streamgauge.pipeline.metrics.aggregates.bounds import Widths, width_class
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
 from streamgauge.pipeline.pressure.recovery import WindowLatencies, recovery_rows
 from streamgauge.pipeline.pressure.scorecard import Series

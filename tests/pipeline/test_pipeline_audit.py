@@ -20,7 +20,7 @@ from streamgauge.pipeline.audit.audit import Findings
 from streamgauge.pipeline.audit.ends import judgement, remains
 from streamgauge.pipeline.read import silver
 from streamgauge.pipeline.read.schemas import arrow_schema
-from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED, SUBSET
+from streamgauge.scenario.model.jobs import AGGREGATE, CHANGED, SUBSET
 from streamgauge.scenario.profile.model import PipelineProfile
 
 pytestmark = pytest.mark.spark

@@ -740,7 +740,11 @@ def test_three_topics_and_two_groups_are_told_apart(run: Writer) -> None:
         assert found["received"] == found["processed"] == (ours & mine).sum() + (theirs & mine).sum()
         for partition in range(PARTITIONS):
             part = row(folder, "throughput", scope="partition", topic=number, partition=partition)
-            assert part["sent"] == (sent & mine & (messages.partition == partition)).sum()
+            here = mine & (messages.partition == partition)
+            assert part["sent"] == (sent & here).sum()
+            due = here & (messages.due >= M0) & (messages.due < M1)
+            assert part["first_sent_ms"] == (messages.sent[due].min() - M0) / 1e6
+            assert part["last_received_ms"] == (messages.received[due].max() - M0) / 1e6
     for number in range(3):
         mine = topic == number
         arrived = np.concatenate([messages.received[mine], late[got & mine]])
@@ -768,6 +772,11 @@ def test_three_topics_and_two_groups_are_told_apart(run: Writer) -> None:
         )
     # Latency and backlog are those of the first group.
     measured = (messages.due >= M0) & (messages.due < M1)
+    for number in range(3):
+        took = (messages.received - messages.sent)[measured & (topic == number)]
+        found = row(folder, "latency", metric="end_to_end_service", scope="topic", topic=number)
+        assert (found["count"], found["min_ms"], found["max_ms"]) == (len(took), took.min() / 1e6, took.max() / 1e6)
+        assert found["p99_ms"] == pytest.approx(np.sort(took)[-(-len(took) * 99 // 100) - 1] / 1e6, rel=0.01)
     values = messages.received - messages.due
     check(row(folder, "latency", metric="end_to_end_response", scope="measure"), values[measured])
     part = row(folder, "latency", metric="end_to_end_response", scope="partition", topic=1, partition=2)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.record.compression import codec_of
 from streamgauge.record.recordbatch import (
     HEADER_BYTES,

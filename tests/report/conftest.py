@@ -179,6 +179,7 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
             {"process": "broker-1", "at_ns": 1, "second": second, "kind": "Young", "pause_ms": pause}
             for second, pause in ((-1.0, 90.0), (2.0, 2.5), (3.0, 1.5))
         ],
+        "steps": [],
         "transactions": [],
         "resends": [],
         "processing": [],
@@ -208,8 +209,12 @@ def healthy_tables(seconds: range = range(-2, SECONDS)) -> Tables:
         "backpressure": [],
         "faults": [],
         "recovery": [],
+        "followers": [],
+        "fault_scores": [],
+        "fault_partitions": [],
         "set_aside": [],
         "problems": [],
+        "problem_counts": [],
     }
 
 
@@ -313,6 +318,24 @@ def _replayed(second: float, admitted_per_second: float, most: int | None, held:
     return row | {"time_lag_ms": row["outstanding"] / 2.4}
 
 
+def stepping(facts: Row, tables: Tables) -> None:
+    """Two steps of five seconds; in the second a tenth does not arrive, five fail, and p99 is five times as long."""
+    steps = {"from": f"{RATE}/s", "to": f"{2 * RATE}/s", "steps": 2, "each": "5s"}
+    facts["scenario"]["load"]["rate"] = {"steps": steps}
+    facts["scenario"]["expect"]["throughput.acked_per_second"] = ">= 9000"
+    for number, p99 in enumerate((6.0, 30.0)):
+        messages, begin = (number + 1) * RATE * 5, 5 * number
+        counts = dict.fromkeys(("due", "sent", "acked"), messages)
+        row: Row = {"step": number + 1, "from_second": begin, "to_second": begin + 5, "duration_ns": 5 * 10**9}
+        row |= dict.fromkeys(("from_per_second", "to_per_second"), (number + 1.0) * RATE)
+        row |= counts | {"received": round(messages * (1 - 0.1 * number)), "failed": 5 * number, "unsent": 0}
+        of_kinds = {f"{kind}_{name}_ms": p99 for kind in ("response", "service") for name in (*PERCENTILES, "max")}
+        tables["steps"].append(row | of_kinds)
+        tables["latency"] += [
+            latency(metric, p99, "step", begin, messages) for metric in ("end_to_end_response", "end_to_end_service")
+        ]
+
+
 def credited(facts: Row, tables: Tables) -> None:
     """Credit of 5,000 lets a quarter of the load go, and holds."""
     lagging(facts, tables)
@@ -351,6 +374,35 @@ def faulty(facts: Row, tables: Tables) -> None:
         recovered("outstanding", 2.25),
         recovered("committed_lag", 2.5) | {"peak": 9_999.0},
         recovered("outstanding", None) | {"cause": "kill", "target": "consumer-1", "ended_second": 7.0},
+    ]
+
+
+def scored(facts: Row, tables: Tables) -> None:
+    """A broker of three was killed and is back: two partitions were held up, a third was not."""
+    faulty(facts, tables)
+    facts["scenario"]["topic"]["replication"] = 3
+    facts["scenario"]["cluster"] = {"configs": {"broker.session.timeout.ms": 3000}}
+    tables["partition_replicas"] = [
+        {"topic": 0, "partition": partition, "replicas": 3, "least_in_sync": 2, "under_replicated_seconds": 1.5}
+        | {"leaderless_seconds": 0.0, "leader_changes": 1}
+        for partition in range(3)
+    ]
+    tables["followers"] = [
+        {"second": second, "node": node, "behind": 40 * node, "worst": 30 * node, "topic": 0, "partition": 1}
+        | {"controller": controller, "took_ms": 4.0}
+        for second, controller in ((-1.0, 3), (2.0, 1), (4.0, 2), (6.0, 2))
+        for node in (1, 2, 3)
+    ]
+    tables["recovery"].append(recovered("outstanding", 2.25) | {"cause": "kill", "target": "broker-1"})
+    tables["fault_scores"] = [
+        {"fault": 0, "kind": "kill", "target": "broker-1", "detail": None, "began_second": 3.0, "ended_second": 5.0}
+        | {"until_second": 9.5, "noticed_s": 0.4, "leaders_s": 3.4, "in_sync_s": None, "failed": 2}
+    ]
+    tables["fault_partitions"] = [
+        {"fault": 0, "topic": 0, "partition": partition, "unwritable_s": lasted, "unwritable_second": 3.1, "held": held}
+        | {"unreadable_s": lasted / 2, "unreadable_second": 3.2}
+        | {"worst_ms": 1_000 * lasted + 50.0, "worst_producer": 1, "worst_seq": 40 + partition}
+        for partition, (lasted, held) in enumerate(((4.0, 900), (0.02, 3), (1.0, 120)))
     ]
 
 

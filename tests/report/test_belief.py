@@ -5,6 +5,7 @@ from tests.verdict.test_companions import companions
 
 from streamgauge.report.pages import belief
 from streamgauge.result import Result
+from streamgauge.result.model.run import RunSection
 from streamgauge.result.model.trust import FigureTrust, Trust
 from streamgauge.result.model.verdict import VerdictSection
 
@@ -68,7 +69,16 @@ def test_a_verdict_that_was_narrowed_says_so() -> None:
 )
 def test_the_verdict_in_capitals(valid: bool | None, state: str | None, said: str) -> None:
     """A result of an older version has no state."""
-    assert belief.judgement(VerdictSection.model_construct(valid=valid, state=state)) == said
+    verdict = VerdictSection.model_construct(valid=valid, state=state)
+    run = RunSection.model_construct(imported=None)
+
+    assert belief.judgement(Result.model_construct(verdict=verdict, run=run)) == said
+
+
+def test_an_imported_run_is_not_judged() -> None:
+    verdict, run = VerdictSection.model_construct(valid=None), RunSection.model_construct(imported="k6")
+
+    assert belief.judgement(Result.model_construct(verdict=verdict, run=run)) == "IMPORTED, NOT JUDGED"
 
 
 def test_a_bounded_figure_is_shown_as_its_interval() -> None:

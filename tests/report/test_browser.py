@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.report.conftest import credited, fault, faulty, hysteresis
+from tests.report.conftest import credited, fault, hysteresis, scored
 from tests.report.seen import See, report
 
 from streamgauge.domain.folder.facts import RunFolder
@@ -86,7 +86,7 @@ def pressed(policy: Callable[[Row, Tables], None]) -> Callable[[Row, Tables], No
 
     def change(facts: Row, tables: Tables) -> None:
         half_an_hour(facts, tables)
-        faulty(facts, tables)
+        scored(facts, tables)
         policy(facts, tables)
         for name in ("lag", "outstanding"):
             row = next(row for row in tables[name] if row["second"] == 2.0)
@@ -103,7 +103,7 @@ def _moved(row: Row, second: float) -> Row:
     return {**row, **counts, "second": second}
 
 
-NEW = ["admission", "lag", "backlog", "recovery", "time-lag", "partition-lag"]
+NEW = ["admission", "lag", "backlog", "recovery", "outages", "followers", "time-lag", "partition-lag"]
 PANELS = {"recovery"}
 """They have a width of their own, and shrink where that is too wide."""
 

@@ -26,6 +26,8 @@ from streamgauge.report.figures.compare import (
     compare,
     compression,
     engines,
+    lag_timeline,
+    pauses,
     payloads,
     ratios,
     sizes,
@@ -86,6 +88,11 @@ def by_codec(run: Run) -> list[LabelledRun]:
     return [run(codec, {"client": {"compression.type": codec}}) for codec in ("none", "zstd")]
 
 
+def collected(run: Run, label: str, count: int, total: float) -> LabelledRun:
+    seen = {"pauses": count, "total_ms": total, "longest_ms": total or None}
+    return but(run(label), {"resources.garbage_collection": seen})
+
+
 def by_size(run: Run) -> list[LabelledRun]:
     return [run(str(size), {"size": size}) for size in (4096, 64)]
 
@@ -96,6 +103,8 @@ def test_every_figure_is_drawn_from_data_that_are_all_there(run: Run) -> None:
     figures = [
         baseline_timeline(by_codec(run)),
         baseline_timeline(by_codec(run)[:1]),
+        lag_timeline(by_codec(run)),
+        pauses([collected(run, "a", 3, 12.5), collected(run, "b", 0, 0.0)]),
         codecs(by_codec(run)),
         payloads(by_codec(run)),
         acks(by_codec(run)),
@@ -216,6 +225,37 @@ def test_panels_are_as_many_as_can_be_read(run: Run) -> None:
     assert figure.about.endswith("The first 4 of 6 runs are shown.")
 
 
+def test_lag_stands_beside_the_rates_of_each_second(run: Run) -> None:
+    figure = lag_timeline(by_codec(run))
+    first = figure.data["lag"][0]
+    assert list(first) == ["run", "s", "sent", "received", "outstanding"]
+    assert [row["outstanding"] for row in figure.data["lag"] if row["run"] == "zstd"] == [
+        row.outstanding for row in by_codec(run)[1].result.timeline
+    ]
+    assert [panel["title"] for panel in figure.spec()["vconcat"]] == ["none", "zstd"]
+
+
+def test_pauses_are_compared_by_their_total_and_number(run: Run) -> None:
+    unknown = but(run("cluster"), {"resources.garbage_collection": None})
+    figure = pauses([collected(run, "a", 3, 12.5), collected(run, "b", 0, 0.0), unknown])
+    assert [(row["run"], row["value"], row["shown"]) for row in figure.data["pauses"]] == [
+        ("a", 12.5, "12.5 ms"), ("b", 0.0, "0 ms"),
+    ]  # fmt: skip
+    assert [(row["run"], row["count"]) for row in figure.data["pauses_count"]] == [("a", 3), ("b", 0)]
+    assert pauses([unknown]).missing == "no run has pauses; those of embedded brokers are known"
+
+
+@pytest.mark.parametrize(
+    "report", [{}, [1], [{"payload": "json"}], [{"payload": "x", "codecs": [{"codec": "lz4", "batch_ratio": 0}]}]]
+)
+def test_what_has_no_ratios_is_no_report_of_them(report: Any) -> None:
+    if report == {}:
+        assert ratios(report) == []
+        return
+    with pytest.raises((TypeError, LookupError, ValueError)):
+        ratios(report)
+
+
 def test_bursts_are_shaded_until_the_end_of_the_measure_phase(run: Run) -> None:
     """From the scenario; a phase that ends some microseconds late holds no further burst."""
     late = bursty(run, "late", range(24), measured=24.00001)
@@ -322,7 +362,7 @@ def test_runs_are_compared_by_what_they_differ_in(run: Run) -> None:
     elsewhere = run("elsewhere", {"client": {"compression.type": "gzip"}, "rate": "8k/s"})
     again = [run(f"again {number}", {"rate": "5k/s"}) for number in range(3)]
     figures = compare([*again, *of_codec, elsewhere, run("0", {"client": {"acks": 0}, "size": 100}), *by_size(run)])
-    assert list(figures) == ["baseline-timeline", "codecs", "sizes"]
+    assert list(figures) == ["baseline-timeline", "lag-timeline", "codecs", "sizes", "pauses"]
     # What differs from `none` and `zstd` in the codec alone: those that do not name one.
     assert {row["codec"] for row in figures["codecs"].data["codecs"]} == {"none", "zstd"}
     assert {row["run"] for row in figures["sizes"].data["sizes_p99"]} == {"64", "4096"}
@@ -331,9 +371,11 @@ def test_runs_are_compared_by_what_they_differ_in(run: Run) -> None:
 def test_bursts_have_figures_of_their_own(run: Run) -> None:
     """A timeline of the others; nothing where there is no other."""
     burst = bursty(run, "burst", range(24))
-    assert list(compare([burst])) == ["burst-timeline", "burst-summary"]
+    assert list(compare([burst])) == ["pauses", "burst-timeline", "burst-summary"]
     assert list(compare([burst, run("bench")], OFFLINE)) == [
         "baseline-timeline",
+        "lag-timeline",
+        "pauses",
         "burst-timeline",
         "burst-summary",
         "compression",
@@ -342,13 +384,13 @@ def test_bursts_have_figures_of_their_own(run: Run) -> None:
 
 def test_a_figure_that_cannot_be_drawn_is_left_out_of_a_comparison(run: Run) -> None:
     """Every figure that is given has a chart."""
-    assert list(compare([bursty(run, "a", [])])) == []
+    assert list(compare([but(bursty(run, "a", []), {"resources.garbage_collection": None})])) == []
 
 
 def test_a_run_that_sends_nothing_is_compared_with_none(run: Run) -> None:
     """It has no load to differ in."""
     silent = but(run("silent"), {"run.scenario.load": "off"})
-    assert list(compare([silent, run("b")])) == ["baseline-timeline"]
+    assert list(compare([silent, run("b")])) == ["baseline-timeline", "lag-timeline", "pauses"]
 
 
 # benchmarks/references.py

@@ -137,7 +137,7 @@ def test_a_lag_that_no_run_has_is_no_panel(run: Run) -> None:
     assert "committed" not in json.dumps(figure.spec())
 
 
-def test_policies_are_summed_up_in_four_panels(run: Run) -> None:
+def test_policies_are_summed_up_in_five_panels(run: Run) -> None:
     """Utilisation is what was processed by what was processed without a policy."""
     data = policy_summary(several(run)).data
     assert [(row["run"], row["series"], row["value"]) for row in data["policy_summary_peak"]][:3] == [
@@ -148,6 +148,7 @@ def test_policies_are_summed_up_in_four_panels(run: Run) -> None:
     ]  # fmt: skip
     assert {row["value"] for row in data["policy_summary_delivered"]} == {1.0}
     assert {row["value"] for row in data["policy_summary_p99"]} == {6.0}
+    assert {(row["value"], row["shown"]) for row in data["policy_summary_sent"]} == {(10_000, "10,000")}
 
 
 def test_without_a_free_run_there_is_no_utilisation(run: Run) -> None:
@@ -178,6 +179,10 @@ def test_recoveries_begin_where_their_cause_is_over(run: Run) -> None:
         {"since": 2.25, "series": "a", "outstanding": 100.0, "shown": "2.25 s"}
     ]
     assert {row["series"] for row in figure.data["recoveries"]} == {"a", "never"}
+    most = max(row["outstanding"] for row in rows)
+    peak = next(row for row in rows if row["outstanding"] == most)
+    assert figure.data["recoveries_peak"][0] == {**peak, "shown": f"peak {most:,}"}
+    assert [row["series"] for row in figure.data["recoveries_peak"]] == ["a", "never"]
     assert figure.about.endswith("Not drained by the end: never.")
 
 
@@ -217,7 +222,8 @@ def no_seconds(run: Run) -> list[LabelledRun]:
 
 
 def nothing(run: Run) -> list[LabelledRun]:
-    nulls = ("latency.end_to_end.response", "latency.end_to_end.service", "throughput.processed_per_second", "lag")
+    rates = ("throughput.processed_per_second", "throughput.sent_per_second")
+    nulls = ("latency.end_to_end.response", "latency.end_to_end.service", *rates, "lag")
     return [but(run("a"), {**dict.fromkeys(nulls), "delivery.sent": 0})]
 
 
@@ -249,7 +255,7 @@ def test_runs_that_differ_in_their_policy_alone_are_compared_by_it(run: Run) -> 
     """How often lag is sampled is no matter; another rate is."""
     other = but(run("other", CREDIT), {"run.scenario.load.rate": "1/s"})
     figures = compare([*several(run), other])
-    assert list(figures) == ["baseline-timeline", "policy-timeline", "policy-summary"]
+    assert list(figures) == ["baseline-timeline", "lag-timeline", "policy-timeline", "policy-summary", "pauses"]
     assert {row["series"] for row in figures["policy-timeline"].data["policies"]} == {"off", "tight", "credit"}
     assert not {"policy-timeline", "policy-summary"} & compare([run("a"), run("b")]).keys()
 
@@ -257,5 +263,5 @@ def test_runs_that_differ_in_their_policy_alone_are_compared_by_it(run: Run) -> 
 def test_runs_that_recovered_are_compared_with_the_others(run: Run) -> None:
     """Shares of messages of all, as far as the recovery of some."""
     figures = compare([run("bench"), run("recovery", recovery=back())])
-    assert list(figures) == ["baseline-timeline", "recoveries", "cdfs"]
+    assert list(figures) == ["baseline-timeline", "lag-timeline", "recoveries", "cdfs", "pauses"]
     assert {row["series"] for row in figures["cdfs"].data["cdfs"]} == {"bench", "recovery"}

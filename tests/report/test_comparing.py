@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from streamgauge.report.compare import Together, together
 from streamgauge.report.compare.pages import comparison_markdown, comparison_text
-from streamgauge.report.compare.variants import GivenRun
+from streamgauge.report.compare.variants import GivenRun, distinct_names
 from streamgauge.result.reading import result_of
 
 Make = Callable[..., GivenRun]
@@ -74,6 +75,20 @@ def test_of_the_same_settings_everywhere_the_folders_are_the_variants(run: Make)
     found = together([run("after", 3), run("before", 2), run("before", 1)])
     assert names(found) == ["after", "before"]
     assert [each.run.id for each in found.variants[1].runs] == ["run-before-1", "run-before-2"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["/x/a", "/x/b"], ["a", "b"]),
+        (["/x/p/runs", "/x/q/runs", "/x/other"], ["p/runs", "q/runs", "other"]),
+        (["/p/x/runs", "/q/x/runs"], ["p/x/runs", "q/x/runs"]),
+        (["/x/runs", "/runs"], ["x/runs", "/runs"]),
+        (["/"], ["/"]),
+    ],
+)
+def test_a_name_is_the_shortest_end_that_no_other_path_has(paths: list[str], expected: list[str]) -> None:
+    assert list(distinct_names([Path(each) for each in paths]).values()) == expected
 
 
 @pytest.mark.parametrize(
@@ -143,8 +158,8 @@ def test_another_figure_can_decide(run: Make) -> None:
     assert found.primary is not None
     assert found.answers[0].metric.label == "acked rate"
     assert found.primary.comparisons[0].verdict == "not_shown"
-    found = together(acks(run, {"1": slower(), "all": slower()}), "latency.end_to_end.service.p50_ms")
-    assert found.answers[0].metric.path == found.answers[0].metric.label == "latency.end_to_end.service.p50_ms"
+    found = together(acks(run, {"1": slower(), "all": slower()}), "latency.end_to_end.service.p75_ms")
+    assert found.answers[0].metric.path == found.answers[0].metric.label == "latency.end_to_end.service.p75_ms"
 
 
 def test_runs_that_are_not_believed_or_did_not_finish_take_no_part_and_are_counted(run: Make) -> None:

@@ -11,8 +11,8 @@ from pyarrow import csv
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.report import csv_files
-from streamgauge.report.csv_files import harmless, write_csv
+from streamgauge.report.exports import csv_files
+from streamgauge.report.exports.csv_files import harmless, write_csv
 
 Make = Callable[..., RunFolder]
 

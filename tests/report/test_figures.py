@@ -354,6 +354,25 @@ def test_figures_that_say_nothing_new_say_so(drawn: Drawn) -> None:
     }
 
 
+def test_delivery_problems_are_drawn_by_the_second_in_which_they_were_due(make: Make, drawn: Drawn) -> None:
+    """Of each class for the group that has most; what has no second, and a run without any, have no such figure."""
+
+    def lost(_facts: Row, tables: Tables) -> None:
+        place = {"topic": 0, "partition": 3}
+        tables["problem_counts"] = [
+            {"class": name, "group": group, "second": second, "count": count, **place}
+            for name, group, second, count in (
+                ("lost", 0, 4, 2), ("lost", 0, 4, 3), ("lost", 1, 4, 4), ("failed", None, 5, 7),
+                ("went_back", 0, None, 9),
+            )
+        ]  # fmt: skip
+
+    found = figure_of(make(lost), trouble.problems).data["problems"]
+    assert list(found) == [{"s": 5, "value": 7, "series": "failed"}, {"s": 4, "value": 5, "series": "lost"}]
+    assert figure_of(make(), trouble.problems).missing == "no message has a delivery problem"
+    assert "problems" not in drawn()
+
+
 def test_partitions_that_changed_hands_are_drawn(make: Make, drawn: Drawn) -> None:
     """By second; a run in which none did, and one that nobody looked at, have no such figure."""
 

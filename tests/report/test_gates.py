@@ -3,15 +3,17 @@
 import json
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from streamgauge.domain.errors import BadValue
+from streamgauge.domain.errors import BadInput, BadValue
 from streamgauge.report.compare.ci import annotations, gates_markdown, junit
-from streamgauge.report.compare.gates import Gates, WorseLimit, gates, parse_limit
+from streamgauge.report.compare.gates import Gates, WorseLimit, gates, parse_limit, take_turns
+from streamgauge.report.compare.variants import Alike
 from streamgauge.result import Result
 from streamgauge.result.reading import result_of
 
@@ -39,7 +41,20 @@ def runs(healthy_result: dict[str, Any]) -> Runs:
 
 
 def judged(runs: Runs, *limits: str, **now: Any) -> Gates:
-    return gates(runs(), runs(**now), [parse_limit(each) for each in limits])
+    return gates([alone(runs())], [alone(runs(**now))], [parse_limit(each) for each in limits])
+
+
+def alone(runs: Sequence[Result]) -> Alike:
+    """Runs of no experiment."""
+    return Alike("", tuple(runs))
+
+
+def in_rounds(runs: Sequence[Result], begun: Sequence[int], name: str = "") -> Alike:
+    """Runs of an experiment, a round each, begun at these seconds."""
+    created = [f"2026-01-01T00:00:{second:02}Z" for second in begun]
+    facts = [run.run.model_copy(update={"created": each}) for run, each in zip(runs, created, strict=True)]
+    results = [run.model_copy(update={"run": each}) for run, each in zip(runs, facts, strict=True)]
+    return Alike(name, tuple(results), tuple(range(1, len(runs) + 1)))
 
 
 @pytest.mark.parametrize(
@@ -130,6 +145,72 @@ def test_what_cannot_be_told_says_how_many_runs_would_tell(runs: Runs) -> None:
     assert found.gate.runs_wanted > len(NOISE)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        pytest.param([1, 3, 5], [2, 4, 6], True, id="always the same first"),
+        pytest.param([1, 4, 5], [2, 3, 6], True, id="the other first in the next round"),
+        pytest.param([1, 2, 3], [4, 5, 6], False, id="one after the other"),
+        pytest.param([1, 3, 4], [2, 5, 6], False, id="two rounds in a row"),
+        pytest.param([1, 3, 5], [2, 4], True, id="a round that only one has"),
+    ],
+)
+def test_rounds_are_pairs_where_both_took_turns(runs: Runs, one: list[int], other: list[int], expected: bool) -> None:
+    first, second = (in_rounds(runs()[: len(begun)], begun) for begun in (one, other))
+    assert take_turns(first, second) == take_turns(second, first) == expected
+    assert not take_turns(first, alone(runs()))
+
+
+DRIFT = (1.0, 1.3, 1.7, 2.2, 2.9, 3.7)
+"""A machine that gets slower, which both sides of a round feel."""
+
+
+def test_a_drift_that_pairs_share_hides_nothing(runs: Runs) -> None:
+    before, now = runs(noise=DRIFT), runs(p99=1.2, noise=[each * tiny for each, tiny in zip(DRIFT, NOISE, strict=True)])
+    limit = [parse_limit("p99=10%")]
+    for seconds, outcome, pairs in ((range(1, 12, 2), "worse", 6), (range(11, 17), "unknown", None)):
+        candidate = in_rounds(now, [each + (pairs is not None) for each in seconds])
+        [found] = gates([in_rounds(before, range(1, 12, 2) if pairs else range(1, 7))], [candidate], limit).gated
+        assert (found.gate.outcome, found.answer.comparisons[0].pairs) == (outcome, pairs)
+
+
+def test_what_pairs_cannot_tell_is_a_number_of_rounds(runs: Runs) -> None:
+    now = runs(p99=1.05, noise=[each**3 for each in NOISE])
+    [found] = gates(
+        [in_rounds(runs(), range(1, 12, 2))], [in_rounds(now, range(2, 13, 2))], [parse_limit("p99=8%")]
+    ).gated
+    assert found.sentence.endswith(f"; the interval contains the limit; {found.gate.runs_wanted} rounds would tell")
+
+
+def test_each_variant_is_compared_with_its_own(runs: Runs) -> None:
+    before = [replace(alone(runs(p99=by)), name=name) for name, by in (("64", 1.0), ("1KiB", 2.0))]
+    now = [replace(alone(runs(p99=by)), name=name) for name, by in (("1KiB", 3.0), ("64", 1.0))]
+    found = gates(before, now, [parse_limit("p99=10%"), parse_limit("received=10%")])
+    assert [(each.name, each.gate.outcome) for each in found.gated] == [
+        ("1KiB: p99", "worse"), ("1KiB: received", "within"), ("64: p99", "within"), ("64: received", "within"),
+    ]  # fmt: skip
+    assert found.gated[0].sentence.startswith("1KiB: end-to-end response p99: ")
+    assert [each["variant"] for each in found.document()["limits"]] == ["1KiB", "1KiB", "64", "64"]
+
+
+def test_several_variants_share_the_chance_of_an_error(runs: Runs) -> None:
+    """Ten intervals of 95 % would be wrong somewhere in more than a third of all checks."""
+    names = [f"v{number}" for number in range(10)]
+    before, now = ([replace(alone(runs()[:5]), name=name) for name in names] for _ in range(2))
+    assert "too few runs" in gates(before, now, [parse_limit("p99=10%")]).gated[0].sentence
+    assert gates(before[:1], now[:1], [parse_limit("p99=10%")]).code == 0
+
+
+def test_other_variants_than_those_of_the_baseline_are_refused(runs: Runs) -> None:
+    before, now = ([replace(alone(runs()), name=name) for name in names] for names in ("ab", "bc"))
+    with pytest.raises(BadInput) as caught:
+        gates(before, now, [parse_limit("p99=10%")])
+    assert str(caught.value) == (
+        "--baseline: has other variants: a only in the baseline; c only in what is checked. "
+        "Compare experiments with the same variants"
+    )
+
+
 def test_junit_counts_what_is_worse_as_failures_and_what_is_not_known_as_errors(runs: Runs) -> None:
     found = judged(runs, "p99=10%", "received=10%", "received=50%", p99=1.1, rate=0.8)
     suite = ET.fromstring(junit(found))
@@ -156,7 +237,7 @@ def test_what_comes_from_outside_means_nothing(runs: Runs, healthy_result: dict[
     document = deepcopy(healthy_result)
     document["trust"][path] = document["trust"][P99]
     results = [result_of(document)]
-    found = gates(results, results, [WorseLimit(path, 0.1)])
+    found = gates([alone(results)], [alone(results)], [WorseLimit(path, 0.1)])
     assert ET.fromstring(junit(found))[0].attrib["name"] == "<b>|??::error::x"
     assert "<b>|" not in gates_markdown(found)
     assert "\n" not in annotations(found)[0]

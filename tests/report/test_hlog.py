@@ -25,7 +25,7 @@ from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percent
 from streamgauge.domain.tables.latency import LATENCY_BUCKETS, METRICS
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.arrow import arrow_schema
-from streamgauge.report.hlog import microseconds, write_hlog
+from streamgauge.report.exports.hlog import microseconds, write_hlog
 
 Row = dict[str, Any]
 Make = Callable[..., RunFolder]

@@ -373,6 +373,10 @@ ANNOTATIONS = [
     ),
     ([fault(2.0, "kill", f"consumer-{each}") for each in range(5)], [(2.0, 2.0, "kill 5 processes")]),
     (
+        [fault(2.0, "delay", "clients-broker-1", detail="50ms"), fault(4.0, "delay", "clients-broker-1", "end")],
+        [(2.0, 4.0, "delay clients-broker-1 50ms")],
+    ),
+    (
         [fault(2.0, "kill", "consumer-0"), fault(2.5, "kill", "consumer-1")],
         [(2.0, 2.0, "kill consumer-0"), (2.5, 2.5, "kill consumer-1")],
     ),

@@ -201,7 +201,7 @@ def test_without_tables_a_bad_result_is_one_clear_message(make: Make, break_it: 
     assert str(folder.root) in str(caught.value)
 
 
-@pytest.mark.parametrize("made_by", sorted(path.name for path in GOLDEN.iterdir() if path.is_dir()))
+@pytest.mark.parametrize("made_by", sorted(path.parent.name for path in GOLDEN.glob("*/run.json")))
 @pytest.mark.parametrize("tables", [True, False])
 @pytest.mark.slow
 def test_what_an_older_version_left_is_still_reported(

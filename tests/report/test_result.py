@@ -17,12 +17,14 @@ from tests.report.conftest import (
     latency,
     observing,
     processing,
+    scored,
     told,
     transacting,
     used,
     waiting,
 )
 
+from streamgauge.delivery.log import LEDGER_CLASSES
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import BrokerFacts, RunFolder
 from streamgauge.domain.latency.percentiles import PERCENTILES
@@ -114,7 +116,7 @@ def interrupted(facts: Row, _tables: Tables) -> None:
 def from_before(_facts: Row, tables: Tables) -> None:
     """Analysed by a version that knew less."""
     later = ("transactions", "resends", "processing", "wire", "connections", "lag", "outstanding", "backpressure")
-    for name in (*later, "faults", "recovery"):
+    for name in (*later, "faults", "recovery", "fault_scores", "fault_partitions"):
         tables.pop(name, None)
     unknown = {"batch", "since_record_time", "throttle", "own_schedule_delay"}
     tables["latency"] = [row for row in tables["latency"] if row["metric"] not in unknown]
@@ -159,7 +161,7 @@ def without(*names: str) -> Callable[[Row, Tables], None]:
 KINDS = [
     as_fast_as_possible, produce_only, consume_only, never_came, few, interrupted, died, external, cut_short, undecided,
     transacting, waiting, processing, connecting, observing, from_before, closed_loop, lagging, credited, hysteresis,
-    faulty,
+    faulty, scored,
     *(without(name) for name in TABLES if name != "verdict"),
 ]  # fmt: skip
 
@@ -348,6 +350,24 @@ def test_recoveries_name_their_group_and_say_what_is_not_known(make: Make) -> No
     assert [row["error"] for row in result["faults"]][-1] == "no such process"
 
 
+def two_topics(facts: Row, tables: Tables) -> None:
+    facts["topics"] = [{"id": number, "name": f"t{number}", "partitions": 6} for number in range(2)]
+    tables["latency"] += [
+        {**latency(metric, p99, "topic"), "topic": topic}
+        for topic, p99 in ((0, 5.0), (1, 50.0))
+        for metric in ("ack_service", "end_to_end_service", "end_to_end_response")
+    ]
+
+
+def test_latencies_of_several_topics_are_told_apart(make: Make) -> None:
+    assert told(make())["latency"]["topics"] == []
+    topics = told(make(two_topics))["latency"]["topics"]
+
+    assert [each["topic"] for each in topics] == ["t0", "t1"]
+    assert [each["end_to_end"]["response"]["p99_ms"] for each in topics] == [5.0, 50.0]
+    assert topics[0]["ack"]["response"] is None
+
+
 def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
     """Null there means infinite, and says so."""
     response = told(make(never_came))["latency"]["end_to_end"]["response"]
@@ -379,6 +399,8 @@ def test_a_censored_percentile_has_a_high_end(make: Make) -> None:
         (hysteresis, ("backpressure", "within_limit"), "hysteresis has no credit"),
         (lagging, ("recovery",), "no fault ended before the load did"),
         (lagging, ("faults",), "no faults were injected"),
+        (lagging, ("scorecards",), "no fault was over"),
+        (from_before, ("scorecards",), "the table fault_scores is missing"),
         (produce_only, ("processing",), "no consumers"),
         (consume_only, ("transactions",), "nothing is sent"),
         (consume_only, ("schedule_delay",), "nothing is sent"),
@@ -507,14 +529,20 @@ def _damaged(value: Any, path: tuple[Any, ...], damage: Callable[[Row, str], obj
     return damaged
 
 
-LATER = ("aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_received", "unaccounted")
+LATER = (
+    "aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_received", "unaccounted", *LEDGER_CLASSES,
+)  # fmt: skip
 """Counts of delivery that the first version did not know."""
 UNDESCRIBED = {("run", "workers", 0, "pid"), ("run", "workers", 0, "ended_ns")}
 OPTIONAL = {
     *UNDESCRIBED, *(("verdict", key) for key in ("state", "used", "judge_by", "place", "calibration")),
     ("verdict", "checks", 0, "title"), ("trust",), ("trust", "throughput.sent_per_second"),
-    ("expectations", 0, "decided"), ("run", "profile", "judge_by"), ("run", "calibration"),
-    ("run", "broker", "modelled"),
+    ("expectations", 0, "decided"), ("run", "profile", "judge_by"), ("run", "profile", "replication"),
+    ("run", "profile", "reads_log"),
+    ("run", "calibration"), ("run", "imported"), ("imported",), ("faults", 0, "asked_second"),
+    ("run", "broker", "modelled"), ("latency", "topics"), ("steps",), ("replication",),
+    *(("replication", key) for key in ("controller_changes", "cpu_cores")),
+    *(("replication", f"most_behind{end}") for end in ("", "_node", "_second")),
     ("run", "profile", "load", "message_timeout_ms"), ("run", "profile", "consume", "longest_silence_ms"),
     ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
     ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
@@ -526,7 +554,7 @@ OPTIONAL = {
         for count in LATER
     ),
     *((section,) for section in ("missing", "transactions", "processing", "wire", "connections", "reasons")),
-    *((section,) for section in ("lag", "pipeline", "backpressure", "faults", "recovery")),
+    *((section,) for section in ("lag", "pipeline", "backpressure", "faults", "recovery", "scorecards")),
     *(("timeline", 0, key) for key in ("due_per_second", *OF_LAG)),
     ("lag", "outstanding", "exact"),
     ("latency", "end_to_end", "response", "delivered"),
@@ -538,6 +566,7 @@ OPTIONAL = {
     ),
     ("connections", "hold_producer", "held"),
     ("run", "ended_wall_ns"), ("run", "ended_monotonic_ns"), ("run", "broker", "class_archive"),
+    ("run", "broker", "security"),
     ("resources", "host", "throttled_share"), ("resources", "host", "throttled_periods_share"),
 }  # fmt: skip
 """Keys that came later, so that what an older version left lacks them; and those that only some have."""

@@ -210,6 +210,24 @@ def test_what_a_run_has_not_is_left_out(make: Make) -> None:
     assert not any(line.startswith("Expected") for line in lines)
 
 
+def test_a_cluster_is_told_by_its_nodes_whichever_of_their_lives(make: Make) -> None:
+    def three(facts: Row, _tables: Tables) -> None:
+        facts["broker"]["processes"] = ["broker-1", "broker-2", "broker-2.2", "broker-3"]
+
+    lines = summary(assemble(make(three)), colour=False, width=100).splitlines()
+
+    assert "             measured 10 s, Kafka 4.3.1, embedded cluster of 3 nodes" in lines
+
+
+def test_how_clients_connected_is_told(make: Make) -> None:
+    def secured(facts: Row, _tables: Tables) -> None:
+        facts["broker"]["security"] = "SASL_SSL with PLAIN"
+
+    lines = summary(assemble(make(secured)), colour=False, width=100).splitlines()
+
+    assert "             measured 10 s, Kafka 4.3.1, embedded broker, SASL_SSL with PLAIN" in lines
+
+
 def test_a_reason_stands_where_there_is_no_figure(make: Make) -> None:
     """A load as fast as possible has no response time."""
 

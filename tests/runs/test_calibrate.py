@@ -103,9 +103,8 @@ def test_what_is_planted_shows_in_every_percentile(rate: int) -> None:
 def test_each_consumer_reads_the_partitions_of_one_producer() -> None:
     """So that they have as much to do."""
     plan = Planned(1_000, 8, 1)
-    consume = plan.scenario.consume
-    assert consume
-    assert [consume.partitions_of(each) for each in range(PRODUCERS)] == [
-        tuple(range(producer * len(SERVERS), (producer + 1) * len(SERVERS))) for producer in range(PRODUCERS)
+    assert [plan.scenario.assigned(each) for each in range(PRODUCERS)] == [
+        tuple((0, each) for each in range(producer * len(SERVERS), (producer + 1) * len(SERVERS)))
+        for producer in range(PRODUCERS)
     ]
     assert sum(server.share for server in MODEL.servers) == pytest.approx(1)

@@ -38,7 +38,7 @@ def ended(tmp_path: Path) -> Any:
     outcome = Outcome(workers=[worker], ending="failed", reasons=["producer-0 died: disk full"])
     java: Any = SimpleNamespace()
     run = prepare_run(Request(SCENARIO, tmp_path, [], java))
-    begun = conduct._Begun(run, folder, facts, plan, topics, cells)
+    begun = conduct._Begun(run, folder, facts, plan, topics, cells, Stands(4, [0], [0], {}))
     done = conduct._Done(begun, facts, outcome, Stands(5, [0], [3], {}))
     return SimpleNamespace(folder=folder, done=done, cells=cells)
 

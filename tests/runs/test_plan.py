@@ -213,3 +213,54 @@ def test_wrong_client_settings_of_both_sides_are_told_at_once() -> None:
         check_settings(scenario)
 
     assert [fault.where for fault in caught.value.faults] == ["load.client.lingr.ms", "consume.client.fetch.mni"]
+
+
+TWO_TOPICS = {"topic": {"count": 2, "partitions": 3}}
+
+
+def test_a_producer_for_each_partition_sends_to_its_own_only() -> None:
+    """And together they send to every partition of every topic."""
+    made = plan({**TWO_TOPICS, "load": {"producers": "per-partition", "partition": "round-robin"}})
+
+    places = [(*member.recipe.topics, member.recipe.partition) for member in producers(made)]
+    assert places == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
+
+
+def test_a_producer_for_each_topic_sends_to_its_partitions_as_usual() -> None:
+    made = plan({**TWO_TOPICS, "load": {"producers": "per-topic", "partition": "round-robin"}})
+
+    assert [member.recipe.topics for member in producers(made)] == [(0,), (1,)]
+    assert {member.recipe.partition for member in producers(made)} == {"round-robin"}
+
+
+@pytest.mark.parametrize(
+    ("consume", "expected"),
+    [
+        ({"consumers": "per-topic"}, [((0, 0), (0, 1), (0, 2)), ((1, 0), (1, 1), (1, 2))]),
+        ({"consumers": "per-partition"}, [((0, 0),), ((1, 0),), ((0, 1),), ((1, 1),), ((0, 2),), ((1, 2),)]),
+        ({"consumers": "per-partition", "partitions": [2]}, [((0, 2),), ((1, 2),)]),
+        ({"consumers": 3}, [None] * 3),
+    ],
+)
+def test_consumers_are_assigned_what_they_are_counted_by(consume: dict[str, Any], expected: list[Any]) -> None:
+    made = plan({**TWO_TOPICS, "consume": consume})
+
+    assert [member.client.assigned for member in consumers(made)] == expected
+
+
+def test_a_limited_rate_is_shared_by_all_consumers() -> None:
+    made = plan({**TWO_TOPICS, "consume": {"consumers": "per-partition", "rate": "600/s"}})
+
+    assert {member.consuming.per_second for member in consumers(made)} == {100}
+
+
+def test_clients_with_links_of_their_own_are_given_their_addresses() -> None:
+    """Who only looks at the run goes past them."""
+    scenario = parse({"name": "x", "topic": {"replication": 3}})
+    bootstraps = {"producers": "127.77.201.1:1", "consumers": "127.77.202.1:2"}
+    found = plan_of(scenario, IDENTITY, CONNECTION, Path("run"), (), pair=PAIR, bootstraps=bootstraps)
+
+    told: list[Any] = [*producers(found)[:1], *consumers(found)[:1], found.lag, found.replicas]
+    assert [each.client.settings["bootstrap.servers"] for each in told] == [
+        *bootstraps.values(), CONNECTION["bootstrap.servers"], CONNECTION["bootstrap.servers"]
+    ]  # fmt: skip

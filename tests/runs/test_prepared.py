@@ -1,13 +1,18 @@
 """What is decided before a run starts: whether it may, and what the rest of it is given instead of the request."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from streamgauge.cluster.nodes.layout import ClusterPlan
+from streamgauge.cluster.nodes.security import Security
 from streamgauge.domain.errors import BadInput
 from streamgauge.processes.jvm.java import Java
+from streamgauge.runs.conduct import prepare
 from streamgauge.runs.conduct.prepare import Prepared, prepare_run
 from streamgauge.runs.conduct.target import WantedCluster
 from streamgauge.runs.request.request import Request
@@ -18,8 +23,8 @@ PAUSED = {"at": "1s", "kind": "pause", "target": "broker", "for": "1s"}
 KILLED = {"at": "2s", "kind": "kill", "target": "producer-0"}
 
 
-def prepared(faults: list[dict[str, str]], **more: Any) -> Prepared:
-    scenario = parse({"name": "x", "load": {"client": {"sasl.password": "hunter2"}}, "faults": faults})
+def prepared(faults: Sequence[Mapping[str, Any]], **more: Any) -> Prepared:
+    scenario = parse({"name": "x", "load": {"client": {"sasl.password": "hunter2"}}, "faults": [*faults]})
     return prepare_run(Request(scenario, Path("runs"), ["streamgauge"], JAVA, **more))
 
 
@@ -45,6 +50,26 @@ def test_only_a_broker_of_our_own_can_be_stopped(
     assert [fault.where for fault in caught.value.faults] == wrong
 
 
+def test_a_cluster_that_broker_start_started_is_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its nodes are found by an address."""
+    asked: list[str] = []
+
+    def standing(address: str) -> list[str]:
+        asked.append(address)
+        return ["broker-1"]
+
+    monkeypatch.setattr(prepare, "standing", standing)
+
+    assert len(prepared([PAUSED], bootstrap="127.0.0.1:9").scenario.faults) == 1
+    assert asked == ["127.0.0.1:9"]
+
+
+def test_a_nemesis_is_refused_where_its_targets_are_named() -> None:
+    with pytest.raises(BadInput) as caught:
+        prepared([{"at": "1s", "kind": "nemesis"}], bootstrap="there:9092")
+    assert [fault.where for fault in caught.value.faults] == ["faults.0.targets"]
+
+
 def test_two_runs_of_one_request_are_told_apart() -> None:
     """By their tags and groups, also within one second."""
     first, second = prepared([]).identity, prepared([]).identity
@@ -57,7 +82,7 @@ def test_two_runs_of_one_request_are_told_apart() -> None:
 def test_what_was_asked_of_the_cluster_goes_on_unchanged() -> None:
     run = prepared([], bootstrap="there:9092", connection={"linger.ms": 1}, keep_broker=True, allow_reset=True)
 
-    assert run.cluster == WantedCluster(JAVA, "there:9092", {"linger.ms": 1}, keep_broker=True)
+    assert run.cluster == WantedCluster(JAVA, ClusterPlan(), "there:9092", {"linger.ms": 1}, keep_broker=True)
     assert run.allow_reset
     assert "request" not in {each.name for each in fields(run)}
 
@@ -66,3 +91,74 @@ def test_secrets_of_scenario_and_connection_are_hidden() -> None:
     run = prepared([], bootstrap="there:9092", connection={"ssl.key.password": "swordfish"})
 
     assert run.hide("hunter2 and swordfish at there:9092") == "*** and *** at there:9092"
+
+
+def test_the_password_of_a_cluster_of_our_own_is_hidden() -> None:
+    scenario = parse({"name": "x", "cluster": {"security": {"protocol": "SASL_SSL"}}})
+    run = prepare_run(Request(scenario, Path("runs"), ["streamgauge"], JAVA))
+    security = run.cluster.plan.security
+
+    assert (security.protocol, security.mechanism) == ("SASL_SSL", "SCRAM-SHA-512")
+    assert run.hide(f"login with {security.password} failed") == "login with *** failed"
+    assert security.password not in repr(run.cluster)
+
+
+FULL = {"at": "1s", "kind": "dir-full", "target": "broker", "for": "1s"}
+
+
+def of_directories(**more: Any) -> Prepared:
+    scenario = parse({"name": "x", "cluster": {"data_dirs": 2}, "faults": [FULL]})
+    return prepare_run(Request(scenario, Path("runs"), ["streamgauge"], JAVA, **more))
+
+
+def test_a_directory_passes_through_us_only_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it cannot, the reason is told before anything starts."""
+    monkeypatch.setattr("streamgauge.runs.conduct.prepare.why_not", lambda: None)
+    assert of_directories().cluster.plan.passing == {(0, 2)}
+    with pytest.raises(BadInput, match="--keep-broker: a log directory of its brokers ends with the run"):
+        of_directories(keep_broker=True)
+
+    monkeypatch.setattr("streamgauge.runs.conduct.prepare.why_not", lambda: "/dev/fuse cannot be opened: denied")
+    with pytest.raises(BadInput, match="dir-full: /dev/fuse cannot be opened: denied") as caught:
+        of_directories()
+    assert [fault.where for fault in caught.value.faults] == ["faults.0.kind"]
+
+
+def test_runs_that_share_a_cluster_share_how_it_is_reached() -> None:
+    """One that asks for nothing else takes what there is."""
+    scenario = parse({"name": "x", "cluster": {"security": {"protocol": "SSL"}}})
+    shared = SimpleNamespace(plan=ClusterPlan(), brokers=[None])
+
+    with pytest.raises(BadInput, match=r"cluster\.security: the cluster that runs share has PLAINTEXT"):
+        prepare_run(Request(scenario, Path("runs"), [], JAVA, broker=cast("Any", shared)))
+    with pytest.raises(BadInput, match=r"cluster\.data_dirs: the cluster that runs share has other log directories"):
+        of_directories(broker=shared)
+
+    secured = SimpleNamespace(plan=ClusterPlan(security=Security("SSL")), brokers=[None])
+    assert prepare_run(Request(scenario, Path("runs"), [], JAVA, broker=cast("Any", secured))).cluster.broker
+
+
+CUT = {"at": "1s", "kind": "cut", "between": ["clients", "broker-1"], "for": "1s"}
+
+
+def test_proxies_are_put_where_a_scenario_has_a_fault_of_the_network() -> None:
+    assert prepared([PAUSED]).cluster.plan.links == frozenset()
+    links = prepared([CUT]).cluster.plan.links
+    assert links == {("producers", "broker-1"), ("consumers", "broker-1"), ("pipeline", "broker-1")}
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ({"bootstrap": "there:9092"}, "faults.0.between: cut: only links of an embedded cluster have proxies"),
+        ({"keep_broker": True}, "--keep-broker: the links of its brokers end with the run"),
+        (
+            {"broker": SimpleNamespace(brokers=[None], plan=ClusterPlan())},
+            "faults: the cluster that runs share has no proxies on these links",
+        ),
+    ],
+)
+def test_links_that_have_no_proxies_cannot_be_cut(more: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        prepared([CUT], **more)
+    assert str(caught.value).startswith(wrong)

@@ -22,7 +22,7 @@ def test_a_shipped_scenario_is_not_refused(name: str) -> None:
         "load: {payload: {file: {path: /nowhere/lines.txt}}}",
         "load: {rate: {replay: {file: /nowhere/arrivals.csv}}}",
         "consume: {processing: {function: 'nowhere:handle'}}",
-        "topic: {replication: 3}",
+        "topic: {replication: 8}",
     ],
 )
 def test_what_depends_on_the_options_of_a_run_is_not_looked_at(tmp_path: Path, content: str) -> None:

@@ -11,7 +11,8 @@ from streamgauge.engine.fake import FakeOffsets
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.runs.conduct.conduct import _ask_final
 from streamgauge.runs.conduct.topics import Topics
-from streamgauge.runs.rows.parent import ask_stands, record_source
+from streamgauge.runs.rows.log import record_source
+from streamgauge.runs.rows.parent import ask_stands
 from streamgauge.scenario import parse
 
 

@@ -76,7 +76,7 @@ def test_settings_reach_every_depth() -> None:
     ("name", "settings", "expected"),
     [
         ("basline", [], "basline: no scenario of this name. Did you mean `baseline`?"),
-        ("nothing-like-it", [], "Shipped scenarios: azul-10k, baseline,"),
+        ("nothing-like-it", [], "List the shipped ones with `streamgauge scenarios`"),
         ("missing.yaml", [], "missing.yaml: cannot be read: No such file or directory"),
         ("baseline", ["load.rate"], "--set load.rate: not of the form path=value"),
         ("baseline", ["=5"], "--set =5: not of the form path=value"),

@@ -75,7 +75,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     for name, value in {"COLUMNS": "200", "NO_COLOR": "1", "JAVA_HOME": str(tmp_path), "HOME": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(request, "find_java", lambda _: Java(tmp_path / "bin" / "java", "17.0.1", 17))
-    monkeypatch.setattr("streamgauge.runs.conduct.target.start_broker", _start)
+    monkeypatch.setattr("streamgauge.runs.conduct.target.start_cluster", _start)
     monkeypatch.setattr(conduct, "connector_jars", _start)
 
     def run(*arguments: str) -> Said:

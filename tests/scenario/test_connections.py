@@ -12,7 +12,7 @@ from streamgauge.domain.blocks import MOST_AT_ONCE, ConnectionKind, Work
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.domain.text.quantities import MAX_DURATION_NS
-from streamgauge.scenario.model.connections import (
+from streamgauge.scenario.model.environment.connections import (
     FASTEST,
     MOST_HELD,
     Connections,

@@ -162,8 +162,8 @@ def test_a_misplaced_key_of_a_setting_is_told_its_place(key: str, place: str) ->
         ({"producerProps": {"acks": 1, "linger.ms": 5}}, "Its place is `load.client`"),
         ({"load": {"rate": {"for": "5s"}}}, "Its place is `load.rate.spike.for` or `load.rate.burst.for`"),
         ({"load": {"size": {"mean": 5}}}, "Its place is `load.size.gaussian.mean`"),
-        ({"zzz": 1}, "Known keys here: name, about, topic, load"),
-        ({"zzz": {"deep": {"er": [1]}}}, "Known keys here: name, about, topic, load"),
+        ({"zzz": 1}, "Known keys here: name, about, topic, cluster, load"),
+        ({"zzz": {"deep": {"er": [1]}}}, "Known keys here: name, about, topic, cluster, load"),
     ],
 )  # fmt: skip
 def test_what_else_is_said(given: dict[str, Any], said: str) -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from streamgauge.runs.request.scenario_file import load_scenario, shipped
 from streamgauge.scenario import Scenario, parse
-from streamgauge.scenario.powers import CLIENT_RUNS, PowerKind, only_tunes, powers
+from streamgauge.scenario.powers import CLIENT_RUNS, PowerKind, only_tunes, only_tunes_broker, powers
 
 FILE = {"file": {"path": "events.txt"}}
 FUNCTION = {"function": {"name": "mine:events"}}
@@ -151,13 +151,32 @@ def test_a_setting_of_spark_that_may_do_more(name: str, value: Any) -> None:
     assert not only_tunes(name, value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "only_tunes_it"),
+    [
+        ("replica.lag.time.max.ms", 10_000, True), ("unclean.leader.election.enable", True, True),
+        ("log.cleanup.policy", "compact,delete", True), ("compression.type", "zstd", True),
+        ("replica.selector.class", "org.apache.kafka.common.replica.RackAwareReplicaSelector", True),
+        ("authorizer.class.name", "evil.Authorizer", False), ("metric.reporters", "reporter", False),
+        ("config.providers", "file", False),
+        ("sasl.jaas.config", "com.sun.security.auth.module.JndiLoginModule", False),
+        ("ssl.trust.path", "keys", False), ("sasl.oauthbearer.token.endpoint.url", "elsewhere", False),
+        ("remote.log.storage.manager.class.path", "jars", False), ("quota.window", "${file:/etc/passwd:x}", False),
+    ],
+)  # fmt: skip
+def test_a_setting_of_a_broker(name: str, value: Any, only_tunes_it: bool) -> None:
+    assert only_tunes_broker(name, value) == only_tunes_it
+    expected = [] if only_tunes_it else [(f"cluster.configs.{name}", PowerKind.BROKER, str(value))]
+    assert asked(cluster={"configs": {name: value}}) == expected
+
+
 HARMLESS = {
-    "name", "about", "verify", "topic.name", "pipeline.sink", "judge_by",
+    "name", "about", "verify", "verify.content", "topic.name", "pipeline.sink", "judge_by",
     "load.payload.constant.text", "load.payload.weighted.payload.constant.text", "load.keys.constant.text",
     "load.payload.file.column", "load.payload.weighted.payload.file.column", "load.keys.file.column",
     "load.rate.replay.column",
     "pipeline.job.filter.contains",
-    "consume.start", "phases.start_at", "faults.target",
+    "consume.start", "phases.start_at", "faults.target", "faults.targets", "faults.between", "cluster.heap",
 }  # fmt: skip
 """Texts that are names, are compared, sent or counted, and that nobody opens or runs."""
 LOOKED_AT = {
@@ -168,8 +187,9 @@ LOOKED_AT = {
     "pipeline.job.function.call", "pipeline.job.function.expects",
     "pipeline.sink.table", "pipeline.checkpoint", "pipeline.master",
 }  # fmt: skip
-MAPPINGS = {"topic.configs", "load.client", "consume.client", "pipeline.settings", "expect"}
-"""The settings of clients and of Spark are looked at; those of topics reach brokers only, and expectations nobody."""
+MAPPINGS = {"topic.configs", "cluster.configs", "load.client", "consume.client", "pipeline.settings", "expect"}
+"""The settings of clients, of Spark and of embedded brokers are looked at; those of topics reach brokers only, and
+expectations nobody."""
 
 
 def texts(kind: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.scenario import document, parse, shareable
-from streamgauge.scenario.model.pipeline import AGGREGATE
+from streamgauge.scenario.model.jobs import AGGREGATE
 from streamgauge.scenario.profile import Profile, profile_of, recorded_profile
 from streamgauge.scenario.profile.model import UNKNOWN, Delay, PaceProfile, PipelineProfile
 

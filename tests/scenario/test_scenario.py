@@ -35,6 +35,7 @@ def test_a_name_is_enough() -> None:
         {"name": "x", "load": "off", "consume": {"start": "earliest"}},
         {"name": "x", "consume": False, "verify": False, "phases": {"warmup": 0, "measure": "800us", "drain": "1ms"}},
         {"name": "x", "load": {"rate": 0.5, "size": "1KiB", "payload": "json"}, "expect": {"delivery.lost": "<= 5"}},
+        {"name": "x", "topic": {"count": 3}, "load": {"producers": "per-topic"}, "consume": {"consumers": 4}},
     ],
 )
 def test_the_document_of_a_scenario_parses_to_the_same_scenario(mapping: dict[str, Any]) -> None:
@@ -42,6 +43,58 @@ def test_the_document_of_a_scenario_parses_to_the_same_scenario(mapping: dict[st
     scenario = parse(mapping)
 
     assert document(parse(document(scenario))) == document(scenario)
+
+
+KILLED_BROKER = {"at": "1s", "kind": "kill", "target": "broker", "for": "1s"}
+KILLED_CONSUMER = {"at": "1s", "kind": "kill", "target": "consumer-0"}
+
+
+@pytest.mark.parametrize(
+    ("given", "is_read"),
+    [
+        ({}, False),
+        ({"verify": {"log": True}}, True),
+        ({"verify": {"content": "off"}}, False),
+        ({"topic": {"replication": 3}}, True),
+        ({"topic": {"replication": 3}, "verify": "1/4"}, True),
+        ({"topic": {"replication": 3}, "verify": {"log": False}}, False),
+        ({"faults": [KILLED_BROKER]}, True),
+        ({"faults": [KILLED_CONSUMER]}, False),
+        ({"expect": {"delivery.truncated": 0}}, True),
+        ({"expect": {"delivery.measure.vanished": 0}}, True),
+        ({"expect": {"delivery.lost": 0}}, False),
+        ({"expect": {"delivery.truncated": 0}, "verify": {"log": False}}, False),
+        ({"pipeline": {"job": "pass"}}, True),
+        # Where nobody could tell, nothing is read.
+        ({"topic": {"replication": 3}, "load": "off"}, False),
+        ({"expect": {"delivery.truncated": 0}, "load": "off"}, False),
+        ({"topic": {"replication": 3}, "load": {"client": {"acks": 0}}}, False),
+        ({"topic": {"replication": 3, "configs": {"cleanup.policy": "compact"}}}, False),
+    ],
+)
+def test_the_log_is_read_again_where_messages_can_vanish(given: dict[str, object], is_read: bool) -> None:
+    assert parse({"name": "x", **given}).reads_log is is_read
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"verify": {"log": "often"}}, "verify.log: 'often': should be true or false"),
+        ({"verify": {"content": "1/0"}}, "verify.content: '1/0': not in an allowed form"),
+        ({"verify": {"logs": True}}, "verify.logs: no such key"),
+        ({"load": "off", "verify": {"log": True}}, "verify.log: true: nothing is sent"),
+        ({"load": {"client": {"acks": 0}}, "verify": {"log": True}}, "verify.log: true: with acks 0 nobody knows"),
+        (
+            {"topic": {"configs": {"cleanup.policy": "compact,delete"}}, "verify": {"log": True}},
+            "verify.log: true: compaction removes messages on purpose",
+        ),
+        ({"pipeline": {"job": "pass"}, "verify": {"log": False}}, "verify.log: false: the source of a pipeline is"),
+    ],
+)
+def test_a_log_that_cannot_be_read_again(given: dict[str, object], what: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse({"name": "x", **given})
+    assert what in str(caught.value)
 
 
 @pytest.mark.parametrize(("verify", "every"), [("all", 1), ("1/16", 16), ("off", None), (False, None), ("1/1", 1)])
@@ -80,8 +133,8 @@ def test_where_the_stamp_travels(load: dict[str, Any], in_headers: bool) -> None
         ({"load": {"size": "1.5"}}, "load.size: '1.5': not a whole number of bytes. Write a size like 512"),
         ({"load": {"size": -1}}, "load.size: -1: not a size. Write bytes like 512"),
         ({"load": {"size": "2MiB"}}, "load.size: 2097152 bytes exceed the client's limit for a message"),
-        ({"load": {"producers": 0}}, "load.producers: 0: should be greater than or equal to 1."),
-        ({"load": {"producers": "two"}}, "load.producers: 'two': should be a whole number"),
+        ({"load": {"producers": 0}}, "load.producers: 0: not a number of workers. Write 1 to 256, per-topic or"),
+        ({"load": {"producers": "two"}}, "load.producers: 'two': not a number of workers"),
         ({"load": {"payload": "xml"}}, "Write one of random, zeros, text, json, logline, mixed"),
         ({"load": {"client": {"a": [1]}}}, "load.client.a: [1]: not a scalar value. Write a text, a number"),
         ({"load": {"client": {"group.id": "g"}}}, "load.client.group.id: is set by the run. Leave it out"),
@@ -156,4 +209,33 @@ def test_every_field_says_what_it_is() -> None:
 
     for definition in (schema, *schema["$defs"].values()):
         for name, field in definition["properties"].items():
-            assert field.get("description") or name in {"name", "topic", "phases"}, name
+            assert field.get("description") or name in {"name", "topic", "cluster", "phases"}, name
+
+
+def test_topics_are_numbered() -> None:
+    """Of the derived name, or a given one."""
+    assert parse({"name": "x", "topic": {"count": 2}}).sent_topics == ("streamgauge-x-1", "streamgauge-x-2")
+    assert parse({"name": "x", "topic": {"count": 1, "name": "t"}}).sent_topics == ("t-1",)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "expected"),
+    [
+        ({"topic": {"count": 2, "name": "t[1-3]"}}, "topic.count: t[1-3] names several topics already"),
+        ({"topic": {"partitions": 300}, "load": {"producers": "per-partition"}}, "load.producers: 300 producers are"),
+        (
+            {"topic": {"count": 100, "partitions": 3}, "consume": {"consumers": "per-partition"}},
+            "consume.consumers: 300 consumers are more than 256",
+        ),
+        ({"load": {"producers": "per-partition", "partition": 1}}, "load.partition: with a producer per partition"),
+        ({"load": {"producers": "per-process"}}, "load.producers: 'per-process': not a number of workers"),
+        ({"load": {"producers": True}}, "load.producers: true: not a number of workers"),
+        ({"load": {"producers": 257}}, "load.producers: 257: not a number of workers"),
+        ({"consume": {"consumers": "per-topic"}, "pipeline": {}}, "consume.consumers: per-topic: the output of"),
+    ],
+)
+def test_counts_of_topics_and_workers_that_cannot_be(mapping: dict[str, Any], expected: str) -> None:
+    found = faults_of({"name": "x", **mapping})
+
+    assert len(found) == 1
+    assert found[0].startswith(expected)

@@ -42,9 +42,10 @@ def test_how_many_messages_are_asked_for(changes: dict[str, Any], messages: floa
     [
         ({}, False, ROW_BYTES),
         ({}, True, ROW_BYTES + RECORD_BYTES + 1000),
+        ({"topic": {"replication": 3}}, True, ROW_BYTES + 3 * (RECORD_BYTES + 1000)),
         ({"pipeline": {"job": "pass"}}, True, ROW_BYTES + 2 * (RECORD_BYTES + 1000)),
     ],
-    ids=["rows alone", "messages too", "messages twice"],
+    ids=["rows alone", "messages too", "messages three times", "messages twice"],
 )
 def test_how_much_is_written(changes: dict[str, Any], embedded: bool, expected: float) -> None:
     asked = scenario(load={"rate": "1k/s", "size": 1000}, **changes)

@@ -15,7 +15,6 @@ from streamgauge.statistics.comparison import (
     Variant,
     compared,
 )
-from streamgauge.statistics.power import runs_for
 
 BASE = (10.0, 10.4, 9.8, 10.1, 9.9, 10.2, 10.3)
 """Runs of one variant; noise of each round is that of its neighbour, too."""
@@ -185,10 +184,6 @@ def test_a_verdict_that_hangs_on_intervals_of_runs_says_so() -> None:
     for by, because in ((0.99, ()), (0.8, (SENSITIVE,))):
         [found] = compared([(variant("lz4", BASE[:5]), bounded(by))], "interleaved")
         assert (found.verdict, found.because) == ("higher", because)
-
-
-def test_rounds_are_asked_for_by_how_much_runs_deviate() -> None:
-    assert [runs_for(1.2, deviation) for deviation in (0.05, 0.1, 0.15, 2.0)] == [5, 10, 20, None]
 
 
 def _experiments(count: int, rounds: int, deviation: float, ratio: float, seed: int) -> list[Comparison]:

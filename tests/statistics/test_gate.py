@@ -29,7 +29,7 @@ def ratio(estimate: float, low: float | None, high: float | None) -> Effect:
     ],
 )
 def test_the_interval_decides(effect: Effect, more_is_better: bool, outcome: str, worse: tuple[float, float]) -> None:
-    found = gate(comparison(effect), 0.1, 0.05, more_is_better=more_is_better)
+    found = gate(comparison(effect), 0.1, more_is_better=more_is_better)
     assert found.outcome == outcome
     assert found.worse == pytest.approx(worse)
 
@@ -54,16 +54,24 @@ def test_the_interval_decides(effect: Effect, more_is_better: bool, outcome: str
     ids=["too few runs", "none", "a value of zero", "no interval"],
 )
 def test_what_cannot_be_told_says_why_and_what_it_takes(found: Comparison, expected: Gate) -> None:
-    assert gate(found, 0.1, 0.05) == expected
+    assert gate(found, 0.1) == expected
 
 
 @pytest.mark.parametrize(
-    ("estimate", "deviation", "runs"),
-    [(1.0, 0.05, 10), (1.0, 0.01, 5), (1.09, 0.05, None), (1.1, 0.05, None), (1.0, None, None)],
+    ("estimate", "found", "level", "runs"),
+    [
+        pytest.param(1.0, {"deviation": 0.05}, 0.05, 10, id="so many runs of each"),
+        pytest.param(1.0, {"deviation": 0.05, "pairs": 5}, 0.05, 6, id="so many rounds, whose differences deviate so"),
+        pytest.param(1.0, {"deviation": 0.05, "pairs": 5}, 0.01, 9, id="more at a stricter level"),
+        pytest.param(1.0, {"deviation": 0.01}, 0.05, 5, id="as many as any verdict needs"),
+        pytest.param(1.09, {"deviation": 0.05}, 0.05, None, id="too many"),
+        pytest.param(1.1, {"deviation": 0.05}, 0.05, None, id="it is at the limit"),
+        pytest.param(1.0, {}, 0.05, None, id="nobody knows how runs deviate"),
+    ],
 )
 def test_where_the_limit_lies_within_it_is_told_how_many_runs_would_tell(
-    estimate: float, deviation: float | None, runs: int | None
+    estimate: float, found: dict[str, Any], level: float, runs: int | None
 ) -> None:
     """As many as find the distance between what was seen and the limit."""
-    found = gate(comparison(ratio(estimate, 0.9, 1.3)), 0.1, deviation)
-    assert (found.outcome, found.runs_wanted) == ("unknown", runs)
+    told = gate(comparison(ratio(estimate, 0.9, 1.3), **found), 0.1, level=level)
+    assert (told.outcome, told.runs_wanted) == ("unknown", runs)

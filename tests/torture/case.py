@@ -280,7 +280,7 @@ class Case:
         if self.bootstrap:
             self.faults += log_holds(folder, facts, self.bootstrap)
         self.faults += _verdict_holds(facts, result)
-        if _status(result, "rate") == "fail" and abs((kept := kept_rate(folder, facts, RATE)) - 1) <= KEPT_WITHIN:
+        if _is_blamed(result) and abs((kept := kept_rate(folder, facts, RATE)) - 1) <= KEPT_WITHIN:
             self.faults.append(f"the generator is blamed for its rate, of which it kept {kept:.2%}")
 
     def _look_around(self) -> None:
@@ -335,8 +335,18 @@ class Case:
                     each.kill()
 
 
+def _check(result: dict[str, Any], name: str) -> dict[str, Any]:
+    return next((each for each in result["verdict"]["checks"] if each["name"] == name), {})
+
+
 def _status(result: dict[str, Any], check: str) -> str | None:
-    return next((each["status"] for each in result["verdict"]["checks"] if each["name"] == check), None)
+    return _check(result, check).get("status")
+
+
+def _is_blamed(result: dict[str, Any]) -> bool:
+    """Whether the verdict says that the generator missed its rate, and not that it did so because a producer died."""
+    rate = _check(result, "rate")
+    return rate.get("status") == "fail" and "a producer died" not in rate["evidence"]
 
 
 def _verdict_holds(facts: RunFacts, result: dict[str, Any]) -> list[str]:

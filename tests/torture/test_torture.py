@@ -15,7 +15,7 @@ from tests.torture.case import Case, remove
 from tests.torture.machine import cannot
 from tests.torture.plans import FIXED, LANDED, NEEDS_ROOT, Ending, Moment, Plan, draw, endings
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.nodes.broker import EmbeddedBroker
 
 CASES = 200
 ATTEMPTS = 6

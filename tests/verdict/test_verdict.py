@@ -413,6 +413,7 @@ def piped(*happened: str, lacking: int = 0) -> Change:
 
 
 lived = piped("started", "ready", "ended")
+read_again = scenario(verify={"log": True})
 counting = scenario(pipeline={"job": {"count": {"window": "10s"}}, "engine": {"micro-batch": {}}})
 DIED = ("started", "ready", "died", "started", "ready", "ended")
 killed_driver = marks((5.0, "kill", "driver", "begin"))
@@ -436,6 +437,27 @@ def sampled(failed: int = 0, cores: float | None = 0.01) -> Change:
         scenario(lag={"every": "100ms"})(run)
         run.tables["lag"] = [*rows, {"scope": "partition", "error": "not looked at"}]
         run.tables["resources"].append({"process": "lag", "role": "lag", "scope": "measure", "cpu_cores": cores})
+
+    return change
+
+
+def replicated(**lacking: float) -> Change:
+    """Three replicas of two partitions; the second one had these figures."""
+
+    def change(run: Run) -> None:
+        scenario(topic={"replication": 3})(run)
+        fine = {"under_replicated_seconds": 0.0, "leaderless_seconds": 0.0, "leader_changes": 0}
+        run.tables["partition_replicas"] = [{"partition": 0, **fine}, {"partition": 1, **fine, **lacking}]
+
+    return change
+
+
+def asking(cores: float | None) -> Change:
+    """Somebody asked for replicas."""
+
+    def change(run: Run) -> None:
+        row = {"process": "replicas-0", "role": "replicas", "scope": "measure", "cpu_cores": cores}
+        run.tables["resources"].append(row)
 
     return change
 
@@ -733,7 +755,10 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("faults", (marks((5.0, "kill", "consumer-0", "begin")),), ("instrument", "pass")),
     ("faults", (marks((5.0, "pause", "broker-1", "begin"), error="no such process"),), ("instrument", "fail")),
     ("faults", (marks((5.0, "kill", "consumer-0", "begin"), asked=2),), ("instrument", "fail")),
+    ("faults", (marks((5.0, "move-leader", "partitions", "begin")),), ("instrument", "pass")),
     ("faults", (marks((5.0, "delay", "consumers", "begin")),), ("instrument", "fail")),
+    ("faults", (marks((5.0, "delay", "clients-broker-1", "begin")),), ("instrument", "pass")),
+    ("faults", (marks((5.0, "cut", "broker-1-broker-2", "begin")),), ("instrument", "pass")),
     ("faults", (paused("consumer-0"), missing("faults")), ("instrument", "unknown")),
     ("lag_samples", (), None),
     ("lag_samples", (scenario(lag=None),), None),
@@ -752,6 +777,15 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("source", (lived, missing("waterfall")), ("instrument", "unknown")),
     ("lag_samples", (sampled(failed=1), paused("broker-1")), ("system", "warn")),
     ("lag_samples", (sampled(), missing("lag")), ("instrument", "unknown")),
+    ("replicas_in_sync", (), None),
+    ("replicas_in_sync", (replicated(),), ("system", "pass")),
+    ("replicas_in_sync", (replicated(under_replicated_seconds=3.0),), ("system", "warn")),
+    ("replicas_in_sync", (replicated(), missing("partition_replicas")), ("system", "unknown")),
+    ("replica_sampler", (), None),
+    ("replica_sampler", (replicated(), asking(0.05)), ("instrument", "pass")),
+    ("replica_sampler", (replicated(), asking(0.06)), ("instrument", "warn")),
+    ("replica_sampler", (replicated(), asking(None)), ("instrument", "unknown")),
+    ("replica_sampler", (replicated(),), ("instrument", "unknown")),
     ("lag_sampler", (), None),
     ("lag_sampler", (sampled(cores=0.05),), ("instrument", "pass")),
     ("lag_sampler", (sampled(cores=0.06),), ("instrument", "warn")),
@@ -961,6 +995,33 @@ CASES: Sequence[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
             ((missing("delivery"),), ("system", "unknown")),
         )
     ],
+    *[
+        (name, changes, expected)
+        for name, status in {"truncated": "fail", "vanished": "fail", "offset_conflicts": "fail"}.items()
+        for changes, expected in (
+            ((planted(name, 1),), None),
+            ((read_again, planted(name, 0)), ("system", "pass")),
+            ((read_again, planted(name, 1)), ("system", status)),
+            ((read_again, planted(name, None)), ("system", "unknown")),
+            ((read_again, missing("delivery")), ("system", "unknown")),
+            ((read_again, consume_only), None),
+        )
+    ],
+    ("truncated", (read_again, produce_only, planted("truncated", 1)), ("system", "fail")),
+    ("vanished", (read_again, produce_only), None),
+    ("truncated", (read_again, piped(), planted("truncated", 1)), ("system", "fail")),
+    ("vanished", (read_again, piped(), planted("vanished", 1)), None),
+    ("received_early", (), None),
+    ("received_early", (transacted, delivery(received_early=0)), ("system", "pass")),
+    ("received_early", (transacted, delivery(received_early=1)), ("system", "fail")),
+    (
+        "received_early",
+        (transacted, delivery(received_early=1), consume(client={"isolation.level": "read_uncommitted"})),
+        ("system", "pass"),
+    ),
+    ("received_early", (transacted, delivery(received_early=None)), None),
+    ("received_early", (transacted, missing("delivery")), ("system", "unknown")),
+    ("received_early", (transacted, produce_only), None),
     ("lost", (produce_only,), None),
     ("failed", (produce_only,), ("system", "pass")),
     ("duplicate_consumer", (consume_only,), ("system", "pass")),
@@ -1228,6 +1289,11 @@ def test_the_group_that_fared_worst_is_judged() -> None:
                 "target 10,000/s, sent 5,000/s, 50 % less; the run was killed, and the last messages may not have been "
                 "recorded"
             ),
+        ),
+        (
+            (replicated(under_replicated_seconds=3.04, leaderless_seconds=0.2, leader_changes=2),),
+            "replicas_in_sync",
+            "1 of 2 partitions lacked a replica, for up to 3.0 s, one had no leader for 0.2 s; 2 leader changes",
         ),
     ],
 )

@@ -52,9 +52,16 @@ def kinds(incomplete: str) -> list[str]:
 
 def jobs(incomplete: str) -> list[str]:
     """The shipped jobs."""
-    from streamgauge.scenario.model.pipeline import DOES
+    from streamgauge.scenario.model.jobs import DOES
 
     return _beginning(incomplete, [*DOES])
+
+
+def tools(incomplete: str) -> list[str]:
+    """Tools whose specifications can be converted."""
+    from streamgauge.foreign.specs.convert import TOOLS
+
+    return _beginning(incomplete, TOOLS)
 
 
 def figures(incomplete: str) -> list[str]:

@@ -17,6 +17,7 @@ from streamgauge.cli.options import (
     OUTPUT,
     SCENARIO,
     SEARCH,
+    UNSAID,
     AllowCodeOption,
     AllowResetOption,
     BatchOption,
@@ -41,6 +42,7 @@ from streamgauge.cli.options import (
     SetOption,
     SizeOption,
     TrustOption,
+    VaryOption,
 )
 from streamgauge.cli.results.baseline import app as baseline
 from streamgauge.cli.simulate.command import app as simulate
@@ -89,7 +91,7 @@ def run(
         str,
         typer.Argument(
             metavar="SCENARIO",
-            help="A shipped scenario, or a YAML file.",
+            help="A shipped scenario, a YAML file, or a specification of another tool.",
             show_default=False,
             autocompletion=completion.scenarios,
         ),
@@ -160,6 +162,7 @@ def run(
     interrupted.
     """
     from streamgauge.cli.display import display_of, shown_as
+    from streamgauge.cli.loads.convert import conversion_notes
     from streamgauge.runs.request.options import RunOptions, job_settings, request_of
     from streamgauge.runs.run import metrics_of
     from streamgauge.runs.run import run as run_request
@@ -176,13 +179,16 @@ def run(
         allow_code=allow_code,
         trust=trust or [],
     )
+    notes = conversion_notes(scenario)
     request = request_of(scenario, options)
     if dry_run:
         from streamgauge.cli.dry_run import forecast
 
-        print_out(forecast(request, as_json=as_json))
+        print_out(forecast(request, notes, as_json=as_json))
         return
     display = display_of(request.target_per_second, quiet=quiet)
+    for note in notes:
+        display.say(note)
     metrics = None if metrics_port is None else metrics_of(request, metrics_address, metrics_port)
     may_prepare = sys.stderr.isatty() if prepare is None else prepare
     ended = run_request(
@@ -208,6 +214,7 @@ def experiment(
             autocompletion=completion.experiments,
         ),
     ] = None,
+    vary: VaryOption = None,
     settings: SetOption = None,
     repeat: RepeatOption = None,
     order: OrderOption = None,
@@ -242,16 +249,19 @@ def experiment(
     Exit codes: 0 done; 1 runs failed; 2 bad input; 3 an expectation is shown to be broken; 4 too many runs of a variant
     failed or are not believed, or an expectation cannot be told; 130 interrupted.
     """
+    from streamgauge.cli.display import display_of
     from streamgauge.cli.experiments.command import experiment as carry_out
+    from streamgauge.cli.loads.convert import tell_conversion
     from streamgauge.runs.experiment.request import given_keys
     from streamgauge.runs.request.options import RunOptions
 
+    tell_conversion(source, display_of(quiet=quiet).say)
     options = RunOptions(
         settings=settings or [], out=out, command=sys.argv, bootstrap=bootstrap, client_config=client_config,
         allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],
     )  # fmt: skip
     code = carry_out(
-        source, resume, options, given_keys(repeat=repeat, order=order, metric=metric), dry_run=dry_run,
+        source, resume, vary or [], options, given_keys(repeat=repeat, order=order, metric=metric), dry_run=dry_run,
         as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out,
     )  # fmt: skip
     raise typer.Exit(code)
@@ -268,16 +278,7 @@ def sweep(
             autocompletion=completion.scenarios,
         ),
     ],
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH=VALUES",
-            help="Vary one setting, e.g. `load.size=64,256,1KiB`. Repeated, all combinations are run.",
-            show_default=False,
-            rich_help_panel=SCENARIO,
-            autocompletion=completion.settings,
-        ),
-    ] = None,
+    vary: VaryOption = None,
     settings: SetOption = None,
     repeat: RepeatOption = None,
     order: OrderOption = None,
@@ -320,14 +321,14 @@ def sweep(
 @app.command(cls=ScenarioCommand, rich_help_panel=MEASURE)
 def search(
     scenario: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="SCENARIO",
-            help="A shipped scenario, or a YAML file.",
+            help="A shipped scenario, or a YAML file. Not needed with --resume.",
             show_default=False,
             autocompletion=completion.scenarios,
         ),
-    ],
+    ] = None,
     objective: Annotated[
         list[str] | None,
         typer.Option(
@@ -338,17 +339,24 @@ def search(
         ),
     ] = None,
     vary: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="PATH",
             help="Setting to search, e.g. `consume.consumers`.",
+            show_default="load.rate",
             rich_help_panel=SEARCH,
             autocompletion=completion.settings,
         ),
-    ] = "load.rate",
+    ] = None,
     find: Annotated[
-        str, typer.Option(metavar="WHICH", help="The largest or the smallest value that holds.", rich_help_panel=SEARCH)
-    ] = "largest",
+        str | None,
+        typer.Option(
+            metavar="WHICH",
+            help="The largest or the smallest value that holds.",
+            show_default="largest",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option(
@@ -369,23 +377,42 @@ def search(
         ),
     ] = None,
     width: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="SHARE", help="End when the answer is known this well, relative to it.", rich_help_panel=SEARCH
+            metavar="SHARE",
+            help="End when the answer is known this well, relative to it.",
+            show_default="5%",
+            rich_help_panel=SEARCH,
         ),
-    ] = "5%",
+    ] = None,
     step: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="DURATION",
             help="Measure phase of each run; longer where a percentile or window needs it.",
+            show_default="10s",
             rich_help_panel=SEARCH,
         ),
-    ] = "10s",
+    ] = None,
+    climb: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MAPPING",
+            help="Climb in steps below a high bound instead of bisecting, e.g. `from: 50%, by: 5%`; or `default`.",
+            show_default=False,
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
     settings: SetOption = None,
     bootstrap: BootstrapOption = None,
     client_config: ClientConfigOption = None,
     out: ExperimentsOption = Path("experiments"),
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Go on with the search in this folder.", show_default=False, rich_help_panel=OUTPUT
+        ),
+    ] = None,
     as_json: JsonOption = False,
     json_lines: JsonLinesOption = False,
     quiet: QuietOption = False,
@@ -398,26 +425,37 @@ def search(
     Any other setting can be searched, too. Doubles the rate until a run does not hold, then bisects. A run holds if
     its objectives do, at least 99 % of the target rate arrives, nothing is lost, and messages do not pile up. A
     doubtful rate is decided by two of three runs. Afterwards it goes down from overload, to see whether the system
-    recovers.
+    recovers. Ctrl-C keeps what is done; `--resume` goes on.
 
     Example: `streamgauge search baseline --objective 'p99 <= 20 ms'`
 
     Exit codes: 0 found, or the upper limit held; 1 runs failed; 2 bad input; 3 not even the lower limit held; 4 too
     many steps; 130 interrupted.
     """
+    from streamgauge.cli.display import display_of
     from streamgauge.cli.experiments.search import search as carry_out
-    from streamgauge.runs.experiment.search.request import SearchOptions
+    from streamgauge.cli.loads.convert import tell_conversion
+    from streamgauge.runs.experiment.request import given_keys
     from streamgauge.runs.request.options import RunOptions
 
-    given = SearchOptions(
-        objectives=objective or [], path=vary, find=find, start=start, least=least, most=most, width=width, step=step
+    tell_conversion(scenario, display_of(quiet=quiet).say, is_search=True)
+    given = given_keys(
+        objectives=objective,
+        path=vary,
+        find=find,
+        start=start,
+        least=least,
+        most=most,
+        width=width,
+        step=step,
+        climb=climb,
     )
     options = RunOptions(
         settings=settings or [], out=out, command=sys.argv, bootstrap=bootstrap, client_config=client_config,
         allow_reset=allow_reset, allow_code=allow_code, trust=trust or [],
     )  # fmt: skip
     raise typer.Exit(
-        carry_out(scenario, given, options, as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out)
+        carry_out(scenario, resume, given, options, as_json=as_json, json_lines=json_lines, quiet=quiet, out=print_out)
     )
 
 
@@ -476,6 +514,45 @@ def report(
     report_folder(RunFolder(folder), display_of(quiet=quiet).say, show=show, figures=figures, percentiles=shown)
 
 
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
+def audit(
+    folder: RunArgument,
+    first: Annotated[int, typer.Option("--first", metavar="N", min=0, max=600, help="Examples of each class.")] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the ledger of a run: every class of delivery problems.
+
+    Of each class the count, partitions, seconds and first examples, and what went wrong around each fault. The run must
+    have been analysed, which `run` does.
+
+    Example: `streamgauge audit runs/20260101-120000-baseline`
+    """
+    from streamgauge.cli.results.ledger import audit as show
+
+    show(folder, first, as_json=as_json, out=print_out)
+
+
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
+def trace(
+    folder: RunArgument,
+    message: Annotated[
+        str,
+        typer.Argument(metavar="MESSAGE", help="PRODUCER:SEQUENCE, or TOPIC/PARTITION@OFFSET.", show_default=False),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Print the life of one message, from due to delivered.
+
+    When it was due, sent, acknowledged and received, who led its partition, what was sent again, the commit that
+    covered it, and the faults around it. Reads the recorded rows; needs no analysis.
+
+    Example: `streamgauge trace runs/20260101-120000-baseline 0:1234`
+    """
+    from streamgauge.cli.results.ledger import trace as show
+
+    show(folder, message, as_json=as_json, out=print_out)
+
+
 @app.command(cls=ScenarioCommand, rich_help_panel=LOADS)
 def scenarios(
     name: Annotated[
@@ -511,6 +588,54 @@ def scenarios(
         print_out(yaml_text(checked_scenario(name, settings or [])))
 
 
+@app.command(cls=PlainCommand, rich_help_panel=LOADS)
+def convert(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="Specification of another tool: a file, `-` for standard input, or JSON as it is. Several are joined.",
+            show_default=False,
+        ),
+    ],
+    tool: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="TOOL",
+            help="Tool that it is for: trogdor, tussle, omb, kafkabench, ssp, mqperf or perf-test.",
+            show_default="by content",
+            autocompletion=completion.tools,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write it into this file.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    floor: Annotated[
+        bool,
+        typer.Option("--floor", help="Trogdor: round rates down to whole messages a window, as it does."),
+    ] = False,
+) -> None:
+    """Convert specifications of other tools into a scenario.
+
+    Prints YAML; comments tell what is not translated, is in another unit, or means something else here. Where several
+    runs are asked for, it is an experiment. `streamgauge run FILE` and `streamgauge experiment FILE` convert, too.
+
+    Example: `streamgauge convert spec.json -o scenario.yaml`
+    """
+    from streamgauge.cli.loads.convert import convert as carry_out
+
+    carry_out(files, tool, out, floor=floor, say=print_out)
+
+
 @app.command(cls=ScenarioCommand, rich_help_panel=LOADS)
 def payload(
     kind: KindArgument,
@@ -528,7 +653,7 @@ def payload(
 
     Example: `streamgauge payload json --size 1KiB --count 2`
     """
-    from streamgauge.cli.payload import payload as show
+    from streamgauge.cli.loads.payload import payload as show
 
     show(
         kind, count, size=size, batch=batch, settings=settings or [], allow_code=allow_code, trust=trust or [],
@@ -553,7 +678,7 @@ def compression(
 
     Example: `streamgauge compression logline --batch 1`
     """
-    from streamgauge.cli.payload import compression as show
+    from streamgauge.cli.loads.payload import compression as show
 
     show(
         kind, every=every, size=size, batch=batch, settings=settings or [], allow_code=allow_code, trust=trust or [],
@@ -666,10 +791,36 @@ def compare(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, for a pull request.", rich_help_panel=OUTPUT)
     ] = False,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Print the result table of another tool instead: mqperf.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print that table as CSV.", rich_help_panel=OUTPUT)] = False,
     html: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Also write a page with figures.", show_default=False, rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    latex: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write a LaTeX table, for booktabs.", show_default=False, rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    compression_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--compression",
+            metavar="FILE",
+            help="Draw these ratios in the page, too: output of `streamgauge compression --all --json`.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
 ) -> None:
@@ -682,7 +833,115 @@ def compare(
     """
     from streamgauge.cli.results.compare import compare as compare_runs
 
-    compare_runs(runs, metric=metric, as_json=as_json, as_markdown=markdown, html=html, out=print_out)
+    compare_runs(
+        runs, metric=metric, as_json=as_json, as_markdown=markdown, as_csv=as_csv, table=table, html=html, latex=latex,
+        compression=compression_file, out=print_out,
+    )  # fmt: skip
+
+
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
+def site(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with runs and experiments.")] = Path("runs"),
+    out: Annotated[
+        Path, typer.Option(metavar="SITE", help="Folder to write; an earlier page in it is updated.")
+    ] = Path("site"),
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Figure whose trends are shown: its path in result.json.",
+            show_default="p99 of the response time",
+        ),
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Also copy the CSV files of the runs.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a page of all runs, which works offline and from disk.
+
+    Filter and sort all runs below DIR, compare those that you tick, and see how figures went over time and where they
+    changed. Reports and results are copied.
+
+    Example: `streamgauge site runs --out public`
+    """
+    from streamgauge.cli.results.site import site as write
+
+    write(folder, out, metric=metric, with_csv=csv, as_json=as_json, out=print_out)
+
+
+@app.command("import", cls=PlainCommand, rich_help_panel=RESULTS)
+def import_(
+    results: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULT", help="Result files of other tools, or folders or ZIP archives of them."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for run folders.")] = Path("runs"),
+    form: Annotated[
+        str | None,
+        typer.Option("--as", metavar="FORMAT", help="Format of the files.", show_default="recognised by content"),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNIT",
+            help="Unit of latencies, where the file has none.",
+            show_default=False,
+            rich_help_panel=UNSAID,
+        ),
+    ] = None,
+    latency: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the latency is, where the file does not say: e.g. `ack.service`.",
+            show_default=False,
+            rich_help_panel=UNSAID,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Make runs of results of other tools, to compare them.
+
+    Takes HdrHistogram logs and percentiles, jHiccup logs, and results of tussle, OpenMessaging Benchmark, Kafka's
+    perf-test tools, SSP_kafka, KafkaBench, Trogdor, mqperf, k6 and tlp-stress, and tables of samples. The runs are
+    labelled as imported and not judged. Known defects of the tools are marked, and recomputed where possible.
+
+    Example: `streamgauge import results-bench.json --out runs`
+    """
+    from streamgauge.cli.display import display_of
+    from streamgauge.cli.results.imported import import_results
+
+    import_results(
+        results, out, form=form, unit=unit, latency=latency, as_json=as_json, command=["streamgauge", *sys.argv[1:]],
+        progress=display_of(quiet=quiet).say, out=print_out,
+    )  # fmt: skip
+
+
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
+def export(
+    folder: RunArgument,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--as", metavar="FORMAT", help="omb, hlog, tussle, openmetrics, csv or parquet.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder to write.", show_default="export-FORMAT in the run")
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a run in a format of another tool.
+
+    `omb` is a result of OpenMessaging Benchmark, `tussle` its metrics.json with histograms, `hlog` interval logs of
+    HdrHistogram, `parquet` the tables with a description of their columns. What is not known is left out.
+
+    Example: `streamgauge export runs/20260101-120000-baseline --as omb`
+    """
+    from streamgauge.cli.display import display_of
+    from streamgauge.cli.results.exported import export_run
+
+    export_run(folder, form, out, progress=display_of(quiet=quiet).say, print_out=print_out)
 
 
 @app.command(cls=PlainCommand, rich_help_panel=RESULTS)
@@ -713,13 +972,45 @@ def sql(
 
 
 @app.command(cls=PlainCommand, rich_help_panel=RESULTS)
+def kafkabench(
+    runs: RunsArgument,
+    by_partition: Annotated[bool, typer.Option("--partitions", help="Also print a line for each partition.")] = False,
+    csv_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--csv", metavar="DIR", help="Append to KafkaBench's CSV files, and to ours beside them.",
+            show_default=False, rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Draw charts over partitions; each RUN is a cluster, by its name.",
+            show_default=False, rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Show runs as KafkaBench does: its table and its CSV files.
+
+    Figures follow its formulas, also where they mislead; ours are beside them. Takes runs that send a number of bytes
+    to each partition, like those of `streamgauge experiment kafkabench`.
+
+    Example: `streamgauge kafkabench experiments/mine --csv results`
+    """
+    from streamgauge.cli.results.kafkabench import kafkabench as show
+
+    show(runs, by_partition=by_partition, csv_folder=csv_folder, figures=figures, as_json=as_json, out=print_out)
+
+
+@app.command(cls=PlainCommand, rich_help_panel=RESULTS)
 def check(
     runs: RunsArgument,
     baseline: Annotated[
         list[Path],
         typer.Option(
             metavar="RUN",
-            help="Compare with this run, folder of runs, result.json, or saved baseline. May be repeated.",
+            help="Compare with this experiment, run, folder of runs, result.json, or saved baseline. May be repeated.",
             show_default=False,
             autocompletion=completion.run_folders,
         ),
@@ -740,8 +1031,8 @@ def check(
 ) -> None:
     """Check that runs are no worse than a baseline, within limits.
 
-    The 95 % interval of the ratio decides, so one noisy run closes no gate. In GitHub Actions, adds annotations and a
-    summary.
+    The 95 % interval of the ratio decides, so one noisy run closes no gate. Of experiments, each variant is compared
+    with its own, by pairs of rounds where both took turns. In GitHub Actions, adds annotations and a summary.
 
     Example: `streamgauge check runs/now --baseline runs/before --max-worse p99=10%`
 

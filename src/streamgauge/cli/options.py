@@ -19,6 +19,7 @@ SEARCH: Final = "Search"
 EXPERIMENT: Final = "Experiment"
 CLUSTER: Final = "Cluster"
 OUTPUT: Final = "Output"
+UNSAID: Final = "What the files do not say"
 METRICS: Final = "Metrics"
 PERMISSIONS: Final = "Permissions"
 HELP: Final = "Help"
@@ -50,6 +51,16 @@ SetOption = Annotated[
         "--set",
         metavar="PATH=VALUE",
         help="Change one value, e.g. `load.rate=20k/s`. Repeatable.",
+        rich_help_panel=SCENARIO,
+        autocompletion=completion.settings,
+    ),
+]
+VaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH=VALUES",
+        help="Vary one setting, e.g. `load.size=64,256,1KiB`. Repeated, all combinations are run.",
+        show_default=False,
         rich_help_panel=SCENARIO,
         autocompletion=completion.settings,
     ),

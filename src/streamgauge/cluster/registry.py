@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from streamgauge.cluster.disks.mounts import unmount_below
 from streamgauge.domain.errors import BadInput, BrokerError
 from streamgauge.processes.disk import whole
 from streamgauge.processes.identity import ProcessId, identify, is_alive, is_gone
@@ -26,7 +27,7 @@ from streamgauge.processes.places import state_folder
 MARKER: Final = "-Dstreamgauge.broker="
 """Begins a word in the command line of every embedded broker; its name follows."""
 PROPERTIES: Final = "server.properties"
-"""A broker's configuration, in its data folder: the last word of its command line."""
+"""A broker's configuration, in its data folder, itself in that of its cluster: the last word of its command line."""
 _CLAIM: Final = ".claim"
 _PATIENCE_SECONDS: Final = 10.0
 _ENTRY_BYTES: Final = 4096
@@ -51,6 +52,11 @@ class Entry(BaseModel):
     temporary: bool
     """Whether its data folder goes away with it."""
     log: Path
+    cluster: Path | None = None
+    """The data folder of the whole cluster: that of the broker itself where it is alone, and none in earlier versions.
+    Nodes with the same are of one cluster."""
+    ports: tuple[int, ...] = ()
+    """All that it listens on, or will again when it is started again."""
 
 
 class Claim(BaseModel):
@@ -60,6 +66,12 @@ class Claim(BaseModel):
 
     owner: ProcessId
     data: Path
+
+
+class _Noted(BaseModel):
+    """As much of an outage as matters here."""
+
+    entry: Entry
 
 
 def check_writable() -> None:
@@ -83,7 +95,7 @@ def claimed(data: Path) -> Iterator[None]:
     Raises BrokerError where that cannot be written.
     """
     path = _folder() / f"{secrets.token_hex(8)}{_CLAIM}"
-    _write(path, Claim(owner=identify(os.getpid()), data=data))
+    write(path, Claim(owner=identify(os.getpid()), data=data))
     try:
         yield
     finally:
@@ -92,11 +104,11 @@ def claimed(data: Path) -> Iterator[None]:
 
 def register(entry: Entry) -> None:
     """Remember a broker. Raises BrokerError where it cannot be written."""
-    _write(_file(entry), entry)
+    write(file_of(entry), entry)
 
 
-def _write(path: Path, content: BaseModel) -> None:
-    """Write a file that appears whole."""
+def write(path: Path, content: BaseModel) -> None:
+    """Write a file that appears whole. Raises BrokerError where it cannot be written."""
     try:
         # Who reads the folder meanwhile takes the name of the draft for nothing.
         with whole(path, path.with_suffix(".new")) as draft:
@@ -112,18 +124,23 @@ def forget(entry: Entry) -> bool:
     """
     if not _is_over(entry) or brokers_in(entry.data):
         return False
+    unmount_below(entry.data)
     if entry.temporary:
         shutil.rmtree(entry.data, ignore_errors=True)
+        if entry.cluster:
+            # The last node of a cluster takes its folder with it.
+            with contextlib.suppress(OSError):
+                entry.cluster.rmdir()
     with contextlib.suppress(OSError):
-        _file(entry).unlink(missing_ok=True)
+        file_of(entry).unlink(missing_ok=True)
     return True
 
 
 def succeed(before: Entry, after: Entry) -> None:
     """Remember the process that a broker is now, and no longer the one that it was; what it keeps stays."""
     register(after)
-    if _file(before) != _file(after):
-        _file(before).unlink(missing_ok=True)
+    if file_of(before) != file_of(after):
+        file_of(before).unlink(missing_ok=True)
 
 
 def listing() -> list[Entry]:
@@ -137,14 +154,17 @@ def sweep() -> list[Entry]:
     One that cannot be ended stays as it is, and so does one that another machine or a container looks after.
     """
     left = []
-    for entry in orphans(_entries(), _is_over, is_gone):
+    # One that a fault has ended is started again: by who ended it, or by `outages.undo`.
+    away = {file_of(each.entry) for _, each in read("*.outage", _Noted)}
+    for entry in orphans([each for each in _entries() if file_of(each) not in away], _is_over, is_gone):
         with contextlib.suppress(BrokerError):
             end(entry)
             left.append(entry)
-    for path, claim in _read(f"*{_CLAIM}", Claim):
+    for path, claim in read(f"*{_CLAIM}", Claim):
         if is_gone(claim.owner):
             # A detached broker has outlived its owner, which was killed before it could give up its claim.
             if not brokers_in(claim.data):
+                unmount_below(claim.data)
                 shutil.rmtree(claim.data, ignore_errors=True)
             path.unlink(missing_ok=True)
     return left
@@ -172,15 +192,15 @@ def end(entry: Entry) -> None:
 
 
 def brokers_in(data: Path) -> list[psutil.Process]:
-    """The embedded brokers that work in a data folder, found by their command lines.
+    """The embedded brokers that work in a data folder, of their own or of their cluster, found by their command lines.
 
     An owner that dies while it starts its broker again leaves one that no file names.
     """
-    properties, found = str(data / PROPERTIES), []
+    found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             words = process.cmdline()
-            if words[-1:] == [properties] and any(word.startswith(MARKER) for word in words):
+            if any(word.startswith(MARKER) for word in words) and data in Path(words[-1]).parents:
                 found.append(process)
     return found
 
@@ -226,7 +246,7 @@ def _folder() -> Path:
     return state_folder() / "brokers"
 
 
-def _file(entry: Entry) -> Path:
+def file_of(entry: Entry) -> Path:
     """Named by what makes the process unique, so that no number that is used again is taken for another."""
     process = entry.process
     start = "" if process.start_ticks is None else f"-{process.start_ticks}"
@@ -234,11 +254,11 @@ def _file(entry: Entry) -> Path:
 
 
 def _entries() -> list[Entry]:
-    return [entry for _, entry in _read("*.json", Entry)]
+    return [entry for _, entry in read("*.json", Entry)]
 
 
-def _read(pattern: str, kind: type[Content]) -> Iterator[tuple[Path, Content]]:
-    """The files of one kind."""
+def read(pattern: str, kind: type[Content]) -> Iterator[tuple[Path, Content]]:
+    """The files of one kind that can be read."""
     for path in _folder().glob(pattern):
         # Another process may just have removed it, and what another version wrote is not ours to judge.
         with contextlib.suppress(OSError, ValidationError):

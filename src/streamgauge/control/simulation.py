@@ -110,7 +110,7 @@ def model_of(scenario: Scenario) -> LagModel:
         raise BadInput(faults)
     load, consume, phases = scenario.load, scenario.consume, scenario.phases
     processing = consume.processing or Processing()
-    queues, slots_each = _slots(scenario, consume, processing)
+    queues, slots_each = _slots(scenario, processing)
     rate = FASTEST if load.rate == "max" else load.rate
     schedule = pacer_of(rate, producer=0, producers=1, seed=scenario.seed, warmup_ns=phases.warmup)
     assert schedule is not None
@@ -122,11 +122,11 @@ def model_of(scenario: Scenario) -> LagModel:
         partitions=1 if isinstance(load.partition, int) else scenario.places,
         queues=queues,
         slots_each=slots_each,
-        producers=load.producers,
+        producers=scenario.producers,
         sticky=_sticky(load),
         policy=scenario.backpressure,
         sampling_ns=scenario.lag.every if scenario.lag else None,
-        commit_ns=_commit_ns(consume, queues * slots_each / max(processing.mean_delay_ns, 1)),
+        commit_ns=_commit_ns(consume, scenario.consumers, queues * slots_each / max(processing.mean_delay_ns, 1)),
         transit_ns=_ms(load.client, _LINGER_MS, "linger.ms", "queue.buffering.max.ms"),
         held=scenario.backpressure.held if scenario.backpressure else "keep",
         seed=scenario.seed,
@@ -142,7 +142,7 @@ def _unknown(scenario: Scenario) -> Iterator[Fault]:
         yield Fault("load.rate", "closed loops and replays are not simulated", "Write a rate or another shape")
     if consume and consume.processing and (consume.processing.drop or consume.processing.function):
         yield Fault("consume.processing", "drop and function are not simulated", "Write a delay")
-    if consume and consume.rate_per_consumer:
+    if scenario.rate_per_consumer:
         yield Fault("consume.rate", "is not simulated", "Write an equivalent delay")
     if scenario.faults:
         yield Fault("faults", "are not simulated", "Leave them out: --set faults=[]")
@@ -152,12 +152,12 @@ def _unknown(scenario: Scenario) -> Iterator[Fault]:
         yield Fault("phases", "warm-up and measure phase are longer than 10 minutes", "Write shorter ones")
 
 
-def _slots(scenario: Scenario, consume: Consume, processing: Processing) -> tuple[int, int]:
+def _slots(scenario: Scenario, processing: Processing) -> tuple[int, int]:
     """Queues of a group, and slots of each."""
     places = 1 if scenario.load and isinstance(scenario.load.partition, int) else scenario.places
     if processing.order == "partitions":
         return places, 1
-    return min(consume.consumers, places), processing.slots
+    return min(scenario.consumers, places), processing.slots
 
 
 def _sticky(load: Load) -> Sticky | None:
@@ -169,14 +169,14 @@ def _sticky(load: Load) -> Sticky | None:
     return Sticky(lasts_ns=_ms(load.client, 2 * linger_ms, "sticky.partitioning.linger.ms"))
 
 
-def _commit_ns(consume: Consume, per_ns: float) -> int | None:
+def _commit_ns(consume: Consume, consumers: int, per_ns: float) -> int | None:
     """Between two commits; those by number come as fast as messages are processed, `per_ns` in all."""
     if consume.commit == "never":
         return None
     if consume.commit == "batch":
         return TICK_NS
     if isinstance(consume.commit, Commit):
-        by_number = (consume.commit.messages or 0) * consume.consumers / per_ns
+        by_number = (consume.commit.messages or 0) * consumers / per_ns
         return consume.commit.interval or max(TICK_NS, int(by_number))
     return _ms(consume.client, _AUTO_COMMIT_MS, "auto.commit.interval.ms")
 

@@ -112,7 +112,8 @@ def audit(
         counts.add("unrecorded", row.received_ns)
     if pipeline is not None and pipeline.joins:
         return of_outputs(deliveries, counts, pipeline)
-    by_place = {place: message for message in sent if message.error is None and (place := message.place)}
+    acked = sorted((each for each in sent if each.error is None), key=lambda each: each.stamp, reverse=True)
+    by_place = {place: message for message in acked if (place := message.place)}
     owners = {row: owner(row, by_stamp, by_place if pipeline is None else None) for row in deliveries}
     of_message = _by_message(owners)
     says = oracles(sent, appended, pipeline)
@@ -218,7 +219,8 @@ def names_of(message: Sent, name: str | None, oracle: Oracle, *, was_received: b
 def owner(row: Received, by_stamp: Mapping[Stamp, Sent], by_place: Mapping[Position, Sent] | None) -> Sent | None:
     """The message that a row is a delivery of; None when it is nobody's.
 
-    A sound stamp says it. Without one (checksum wrong, stamp unreadable) the message acknowledged at that offset does;
+    A sound stamp says it. Without one (checksum wrong, stamp unreadable) the message acknowledged at that offset does,
+    the first by its stamp where an offset was given out twice;
     with a wrong checksum and no such message, the stamp, provided that nobody knows its message's offset. Through a
     pipeline an offset says nothing of a message (`by_place` is None), and the stamp is all that there is.
     """

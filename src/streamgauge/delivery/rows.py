@@ -1,9 +1,9 @@
 """The rows that an audit looks at, and which topic they are of where a pipeline stands between.
 
-A *message* is a row of `sent`; its stamp is (topic, producer, seq), and no two messages have the same stamp or were
-acknowledged at the same offset. A *delivery* is a row of `received`. Where a pipeline under test reads what is sent and
-writes what is received, a delivery is matched with its message by the stamp, as if it had been read from the source;
-where it was read is a place in the sink.
+A *message* is a row of `sent`; its stamp is (topic, producer, seq), and no two messages have the same stamp. Two of
+them are acknowledged at the same offset only if the log was cut back in between. A *delivery* is a row of `received`.
+Where a pipeline under test reads what is sent and writes what is received, a delivery is matched with its message by
+the stamp, as if it had been read from the source; where it was read is a place in the sink.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streamgauge.domain.events import COMMITTED, UNDECIDED
-from streamgauge.scenario.model.pipeline import AGGREGATE, SAME, SUBSET, Does
+from streamgauge.scenario.model.jobs import AGGREGATE, SAME, SUBSET, Does
 
 Stamp = tuple[int, int, int]
 """Topic, producer, sequence."""

@@ -49,6 +49,37 @@ NULL_FLOAT64: float = NULL[Type.FLOAT64]
 NULL_BOOL: int = NULL[Type.BOOL]
 
 
+class PartitionPlace(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class PartitionState(NamedTuple):
+    """Who leads a partition, and where its replicas are, by the numbers of brokers."""
+
+    place: PartitionPlace
+    leader: int | None
+    """None while there is none."""
+    replicas: tuple[int, ...]
+    """The preferred leader first."""
+    in_sync: tuple[int, ...]
+
+
+class PlaceReplicas(NamedTuple):
+    """The replicas of a partition, as the cluster has them at a moment."""
+
+    leader: int | None
+    """The node that leads; None without one."""
+    in_sync: int
+    replicas: int
+
+
+LogEnds = Mapping[int, Mapping[Place, int] | str]
+"""By node: where the log of each partition that it keeps ends, or why it did not answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClientSpec:
     """What a client needs to know; plain values that can be sent to another process."""

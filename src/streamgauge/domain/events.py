@@ -7,6 +7,8 @@ Names carry units; a `_ns` column is CLOCK_MONOTONIC of the run's host. Unknown 
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from streamgauge.domain.tables.cluster_events import FOLLOWERS, REPLICAS
+from streamgauge.domain.tables.cluster_events import LAG as LAG
 from streamgauge.domain.tables.query_events import QUERY_EVENTS
 from streamgauge.domain.tables.schema import Schema, Type, may, must
 
@@ -89,25 +91,6 @@ POLLS = Schema(
     ),
 )
 
-LAG = Schema(
-    "lag",
-    "One sample of the offsets of a partition: log start and end, committed offset, or consumer position.",
-    (
-        must("at_ns", _I64, "time of the request"),
-        may("answered_ns", _I64, "time of the response; null if nothing was requested, or the cluster did not answer"),
-        must("moment", _STR, "`start` (before the load), `sample`, or `final` (end of the drain)"),
-        must("topic", _I32, "topic number in run.json"),
-        may("group", _I32, "consumer group number; null in a run that only produces"),
-        may("consumer", _I32, "consumer whose position this is; null in rows of log ends and committed offsets"),
-        must("partition", _I32, "partition number"),
-        may("start", _I64, "log start offset"),
-        may("committed", _I64, "committed offset of the group"),
-        may("position", _I64, "next offset that this consumer would have read"),
-        may("end", _I64, "log end offset"),
-        may("error", _STR, "why a value is missing"),
-    ),
-)
-
 RESOURCES = Schema(
     "resources",
     "One sample of one process, or of the host.",
@@ -118,7 +101,7 @@ RESOURCES = Schema(
             "role",
             _STR,
             "`producer`, `consumer`, `query`, `driver`, `executor`, `python`, `sampler`, `lag`, `controller`, "
-            "`supervisor`, `broker` or `host`",
+            "`supervisor`, `broker`, `proxy` (of links) or `host`",
         ),
         may("cpu_ns", _I64, "cumulative CPU time, user and system; of the host: all cores, without idle and steal"),
         may("rss_bytes", _I64, "resident memory; of the host: memory in use"),
@@ -163,7 +146,8 @@ TRANSACTIONS = Schema(
         must("producer", _I32, "producer number"),
         must("transaction", _I32, "transaction number within the producer, as in `sent`"),
         must("began_ns", _I64, "start of the transaction"),
-        may("ended_ns", _I64, "return of the call that ended it; null if it never ended"),
+        may("ending_ns", _I64, "start of the call that ended it; null if it never ended"),
+        may("ended_ns", _I64, "return of that call; null if it never ended"),
         must("outcome", _STR, "`committed`, `aborted`, or `unknown` if the broker did not report it"),
         must("messages", _I64, "messages handed to the client in it"),
     ),
@@ -266,11 +250,12 @@ FAULTS = Schema(
     "One scheduled disturbance: an injected fault, a change of the processing delay, or an edge of a burst.",
     (
         must("at_ns", _I64, "time it took place"),
-        must("kind", _STR, "`pause`, `kill`, `delay` or `burst`"),
-        must("target", _STR, "target, like `consumer-0` or `broker-1`; or all `consumers` or `producers`"),
+        must("kind", _STR, "kind of the fault as the scenario has it; or `delay` or `burst`"),
+        must("target", _STR, "target, like `consumer-0` or `clients-broker-1`; or all `consumers` or `producers`"),
         must("action", _STR, "`begin` or `end`"),
-        may("detail", _STR, "value from then on, like `4ms` or `15,000/s`"),
-        may("error", _STR, "why it could not be injected"),
+        may("detail", _STR, "value from then on, like `4ms` or `15,000/s`; or the role by which the target was found"),
+        may("error", _STR, "why it could not be injected, or not in order"),
+        may("asked_ns", _I64, "time that the scenario asks for; null where it waits for something else"),
     ),
 )
 
@@ -278,8 +263,8 @@ EVENTS: Mapping[str, Schema] = MappingProxyType(
     {
         schema.name: schema
         for schema in (
-            SENT, RECEIVED, POLLS, LAG, RESOURCES, TRANSACTIONS, BATCHES, RESENDS, CLIENT, CONNECTIONS, COMMITS,
-            DECISIONS, FAULTS, *QUERY_EVENTS,
+            SENT, RECEIVED, POLLS, LAG, REPLICAS, FOLLOWERS, RESOURCES, TRANSACTIONS, BATCHES, RESENDS, CLIENT,
+            CONNECTIONS, COMMITS, DECISIONS, FAULTS, *QUERY_EVENTS,
         )
     }
 )  # fmt: skip

@@ -88,6 +88,8 @@ class Slot(IntEnum):
     NEXT_SEQ = 22
     """Producer: the first sequence that it has not claimed. Rises before a message is handed to the client, and after
     one that is passed over was recorded: each message below is in the rows, or nobody knows what became of it."""
+    LEAVE = 23
+    """Consumer: whether it is to leave its group and end, before the others do; written by the supervisor."""
 
 
 class State(IntEnum):

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from streamgauge.domain.errors import BadInput, Fault, Faults
-from streamgauge.experiments.expect import expected
+from streamgauge.experiments.expect import ExpectedOfVariant, expected
 from streamgauge.experiments.model import ExperimentFile, Stop
 from streamgauge.experiments.variants import PlannedVariant, variants_of
 from streamgauge.scenario.misplaced.places import fields
@@ -16,8 +16,10 @@ from streamgauge.scenario.parse import faults_of
 _DOCUMENT: Final = "experiment"
 
 
-def examine_experiment(mapping: object, source: str) -> tuple[ExperimentFile, list[PlannedVariant]]:
-    """The experiment that a mapping says, and its variants; raises BadInput with every fault of both."""
+def examine_experiment(
+    mapping: object, source: str
+) -> tuple[ExperimentFile, list[PlannedVariant], list[ExpectedOfVariant]]:
+    """The experiment that a mapping says, its variants, and what it expects of them; BadInput with every fault."""
     if not isinstance(mapping, Mapping):
         raise BadInput.single(source, "not a mapping of keys to values", "Begin with `name: my-experiment`")
     faults = Faults()
@@ -34,11 +36,10 @@ def examine_experiment(mapping: object, source: str) -> tuple[ExperimentFile, li
         variants = faults.of(variants_of, vary, tuple(skip), str(mapping.get("name")))
     if experiment:
         faults += _contradictions(experiment)
-    if experiment and variants:
-        faults.of(expected, experiment.expect, variants)
-    if faults or experiment is None or variants is None:
+    expects = faults.of(expected, experiment.expect, variants) if experiment and variants else None
+    if faults or experiment is None or variants is None or expects is None:
         raise BadInput(faults)
-    return experiment, variants
+    return experiment, variants, expects
 
 
 def _contradictions(experiment: ExperimentFile) -> Iterator[Fault]:

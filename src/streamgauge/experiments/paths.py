@@ -7,6 +7,9 @@ from pathlib import Path
 class ExperimentFolder:
     """The paths inside the folder of one experiment; makes and reads nothing."""
 
+    command = "experiment"
+    """What makes it."""
+
     def __init__(self, root: Path) -> None:
         self.root = root
         self.record = root / "experiment.json"
@@ -21,11 +24,13 @@ class ExperimentFolder:
     @property
     def resume(self) -> str:
         """The command that goes on with it, as a shell takes it."""
-        return f"streamgauge experiment --resume {shlex.quote(str(self.root))}"
+        return f"streamgauge {self.command} --resume {shlex.quote(str(self.root))}"
 
 
 class SearchFolder(ExperimentFolder):
     """The paths inside the folder of one search."""
+
+    command = "search"
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)

@@ -27,24 +27,30 @@ class RecordedVariant(RecordPart):
     settings: dict[str, Any]
 
 
-class RecordedRun(RecordPart):
-    """A run that was begun."""
+class BegunRun(RecordPart):
+    """A run that was begun, of an experiment or a search."""
 
-    round: int
-    variant: int
-    """Its place in `variants`."""
     begun: str
     """UTC."""
-    outcome: RunOutcome = "under_way"
-    """`measured`: it finished, and its primary metric is believed. `not_believed`: it finished, and that is not.
-    `interrupted`: somebody ended it, which says nothing of the variant: it is run anew."""
+    outcome: str = "under_way"
     folder: str | None = None
     """Name of the run folder below `runs/`; null until it is known."""
     seconds: float | None = None
     """From its begin to the end of its analysis, with settling."""
+    reasons: list[str] = []
+
+
+class RecordedRun(BegunRun):
+    """A run of an experiment."""
+
+    round: int
+    variant: int
+    """Its place in `variants`."""
+    outcome: RunOutcome = "under_way"
+    """`measured`: it finished, and its primary metric is believed. `not_believed`: it finished, and that is not.
+    `interrupted`: somebody ended it, or it could not start, which says nothing of the variant: it is run anew."""
     value: float | None = None
     """Of the primary metric."""
-    reasons: list[str] = []
 
 
 class ExperimentRecord(RecordPart):

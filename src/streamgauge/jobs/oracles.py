@@ -11,7 +11,7 @@ from streamgauge.domain import stamp
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.query import QuerySpec
 from streamgauge.processes.functions import ORACLE_ARGUMENTS, load_function
-from streamgauge.scenario.model.pipeline import SUBSET
+from streamgauge.scenario.model.jobs import SUBSET
 
 Expected = Callable[[bytes | None, bytes, bytes | None], bool]
 """Key, value and stamp of a message, in the order of the source -> whether it comes out; a foreign one has no stamp."""

@@ -36,8 +36,9 @@ class Cluster:
         check: Check = no_check,
     ) -> None:
         self.bootstrap = bootstrap
-        settings = {**client_config, "bootstrap.servers": bootstrap}
-        self._asker = Asker(settings, timeout_seconds, timeout_seconds, check)
+        self.settings: Settings = {**client_config, "bootstrap.servers": bootstrap}
+        """What any client of this cluster is told."""
+        self._asker = Asker(self.settings, timeout_seconds, timeout_seconds, check)
 
     @property
     def check(self) -> Check:
@@ -77,6 +78,13 @@ class Cluster:
         described = self._describe(topic)
         return None if described is None else len(described.partitions)
 
+    def setting_of(self, topic: str, name: str) -> str | None:
+        """The value that a setting of a topic has, also by default; None if the cluster does not know the setting."""
+        resource = _admin.ConfigResource(_admin.ConfigResource.Type.TOPIC, topic)
+        what = f"settings of topic {topic} could not be read"
+        entry = self._asker.ask(what, self._asker.admin.describe_configs, [resource])[resource].get(name)
+        return None if entry is None else entry.value
+
     def topic_id(self, topic: str) -> str | None:
         """What the cluster calls a topic, which no other topic is called, also of the same name; None if there is none.
 
@@ -93,7 +101,7 @@ class Cluster:
         new = _admin.NewTopic(name, num_partitions=partitions, replication_factor=replication, config=config)
         self._asker.ask(what, self._asker.admin.create_topics, [new])
         self._await(what, lambda: self._all_led(name, partitions))
-        self.offsets((name,), partitions).log_ends()
+        self._await(what, self.offsets((name,), partitions).are_served)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and return when it is gone; one that does not exist is gone."""

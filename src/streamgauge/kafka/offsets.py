@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import confluent_kafka as ck
 import confluent_kafka.admin
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.kafka.asking import Asker
@@ -36,6 +36,10 @@ class KafkaOffsets:
         """Offset of the next message to come, in each place."""
         return self._offsets("log ends", _admin.OffsetSpec.latest())
 
+    def are_served(self) -> bool:
+        """Whether every leader serves its places: each broker learns of a new topic by itself."""
+        return bool(self._answer("log ends", _admin.OffsetSpec.latest(), gone=KafkaError.UNKNOWN_TOPIC_OR_PART))
+
     def at(self, epoch_ms: int) -> list[int]:
         """Offset of the first message stamped at or after a time, in each place; the end where none is."""
         found = self._offsets("offsets at a time", _admin.OffsetSpec.for_timestamp(epoch_ms))
@@ -60,9 +64,12 @@ class KafkaOffsets:
         let_go([reader.close for reader in self._readers.values()])
 
     def _offsets(self, what: str, spec: Any) -> list[int]:
-        asked = dict.fromkeys(self._places, spec)
-        answer = self._asker.ask(f"{what} of {self._topics} were not read", self._asker.admin.list_offsets, asked)
+        answer = self._answer(what, spec)
         return [int(answer[place].offset) for place in self._places]
+
+    def _answer(self, what: str, spec: Any, gone: int | None = None) -> dict[Any, Any]:
+        asked, send = dict.fromkeys(self._places, spec), self._asker.admin.list_offsets
+        return self._asker.ask(f"{what} of {self._topics} were not read", send, asked, gone=gone)
 
 
 def open_offsets(spec: ClientSpec, groups: Sequence[str], partitions: int, timeout_seconds: float) -> KafkaOffsets:

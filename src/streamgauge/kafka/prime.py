@@ -21,6 +21,7 @@ TOPIC: Final = "streamgauge-prime"
 _PARTITIONS: Final = 12
 _PAIRS: Final = 2
 """Clients of each kind: connections are served side by side."""
+_MOST_REPLICAS: Final = 3
 _BURST: Final = 20
 _IN_FLIGHT: Final = 500
 _VALUE: Final = bytes(512)
@@ -28,13 +29,21 @@ _CLOSE_SECONDS: Final = 2.0
 """Nobody waits for these clients, but a topic is deleted more quietly without them."""
 
 
-def prime(cluster: Cluster, seconds: float = PRIME_SECONDS, now_ns: Callable[[], int] = clock.monotonic_ns) -> int:
+def prime(
+    cluster: Cluster,
+    seconds: float = PRIME_SECONDS,
+    now_ns: Callable[[], int] = clock.monotonic_ns,
+    *,
+    replicas: int = 1,
+) -> int:
     """Send, read and commit messages for so long; returns how many were read.
+
+    With `replicas`, up to as many as there are brokers, these copy them from each other meanwhile.
 
     Raises BrokerError if the topic cannot be made or deleted, and what the cluster's `check` raises.
     """
     try:
-        cluster.create_topic(TOPIC, _PARTITIONS, 1)
+        cluster.create_topic(TOPIC, _PARTITIONS, min(replicas, _MOST_REPLICAS))
         read = _drive(cluster, now_ns() + int(seconds * NS_PER_SECOND), now_ns)
         cluster.delete_topic(TOPIC)
     except BrokerError as error:
@@ -44,7 +53,7 @@ def prime(cluster: Cluster, seconds: float = PRIME_SECONDS, now_ns: Callable[[],
 
 def _drive(cluster: Cluster, end_ns: int, now_ns: Callable[[], int]) -> int:
     """Send, read and commit until then; the clients are let go in any case, whatever the broker answers."""
-    settings = {"bootstrap.servers": cluster.bootstrap, "log_level": 0}
+    settings = {**cluster.settings, "log_level": 0}
     own = {"group.id": TOPIC, "auto.offset.reset": "earliest", "auto.commit.interval.ms": 200}
     consumers = [ck.Consumer({**settings, **own}) for _ in range(_PAIRS)]
     # Small batches: it is requests, not bytes, that make a broker's code hot.

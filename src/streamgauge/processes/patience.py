@@ -8,6 +8,7 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from typing import Final, TypeVar
 
 from streamgauge.domain import clock
@@ -64,6 +65,20 @@ def side_by_side(calls: Sequence[Callable[[], _T]], at_once: int, check: Check =
     if errors:
         raise errors[0]
     return [results[place] for place in range(len(calls))]
+
+
+def asked(call: Callable[[], _T]) -> Future[_T]:
+    """What a call will have returned or raised, made in a thread of its own that nobody waits for."""
+    future: Future[_T] = Future()
+
+    def carry_out() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised again by who wants the result
+            future.set_exception(error)
+
+    threading.Thread(target=carry_out, daemon=True).start()
+    return future
 
 
 def let_go(closes: Iterable[Callable[[], object]], seconds: float = CLOSE_SECONDS) -> bool:

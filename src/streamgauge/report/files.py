@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
-from streamgauge.domain.tables.latency import METRICS_FORMERLY
+from streamgauge.domain.tables.latency import LATENCY_BUCKETS, METRICS_FORMERLY
 from streamgauge.domain.tables.schemas import TABLES
 from streamgauge.processes import disk
 
@@ -82,6 +82,18 @@ def read_table(folder: RunFolder, name: str, **wanted: str) -> pa.Table:
     with reading(path):
         filters = [(column, "=", value) for column, value in wanted.items()] or None
         return in_names_of_today(name, pq.read_table(path, filters=filters, partitioning=None))
+
+
+def metric_windows(folder: RunFolder, metric: str) -> pa.Table:
+    """The buckets of one latency in every second; also where it has its name of format 1.
+
+    Raises AnalysisError where the table cannot be read.
+    """
+    path = folder.table(LATENCY_BUCKETS.name)
+    named = pc.field("metric").isin([metric, METRICS_FORMERLY.get(metric, metric)])
+    columns = ["second", "measured", "censored", "bucket", "count"]
+    with reading(path):
+        return pq.read_table(path, columns=columns, filters=named & pc.field("second").is_valid(), partitioning=None)
 
 
 def read_gold(path: Path) -> pa.Table:

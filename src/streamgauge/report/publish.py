@@ -5,13 +5,17 @@ from pathlib import Path
 
 from streamgauge.domain.errors import BadInput, StreamgaugeError
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.tables.latency import LATENCY_BUCKETS
 from streamgauge.processes.patience import Progress
 from streamgauge.report.assemble.result import assemble, keep_result
-from streamgauge.report.csv_files import write_csv
+from streamgauge.report.exports.csv_files import write_csv
+from streamgauge.report.exports.hlog import write_hlog
 from streamgauge.report.figures import catalogue
 from streamgauge.report.figures.drawing.figure import Row
+from streamgauge.report.figures.drawing.timeline import METRICS
+from streamgauge.report.figures.over_time import MOVING, MOVING_FIGURES
 from streamgauge.report.files import Unwritten, rows_of, table_file, whole
-from streamgauge.report.hlog import write_hlog
+from streamgauge.report.moving import moving_percentiles
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import write_markdown
 from streamgauge.report.pages.words import FIGURES
@@ -119,4 +123,15 @@ def tables_of(folder: RunFolder, progress: Progress) -> dict[str, list[Row]]:
                 found[name] = rows_of(folder, name, **wanted)
             except StreamgaugeError as error:
                 progress(str(error))
+    if table_file(folder, LATENCY_BUCKETS.name).exists():
+        try:
+            found[MOVING] = _moving(folder)
+        except StreamgaugeError as error:
+            progress(str(error))
     return found
+
+
+def _moving(folder: RunFolder) -> list[Row]:
+    """Percentiles in a moving window, of the first latency that has any."""
+    of_metrics = ((metric, moving_percentiles(folder, metric, MOVING_FIGURES)) for metric in METRICS)
+    return next(([{"metric": metric, **row} for row in rows] for metric, rows in of_metrics if rows), [])

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -12,11 +13,12 @@ from rich.text import Text
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.folder.facts import RunFacts, parse_facts
 from streamgauge.domain.text.numbers import UNKNOWN, listed, moment, per_second, whole
-from streamgauge.report.pages.belief import cell, judgement
+from streamgauge.report.pages.belief import IMPORTED, cell, judgement
 from streamgauge.report.pages.page import Unbroken, page, plain, struck
 from streamgauge.result import FORMAT, Result
 from streamgauge.result.comparing import archives_differ
 from streamgauge.result.model.delivery import DeliverySection
+from streamgauge.result.model.latency import LatencyFigures
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.reading import NotAResultError, result_of
 
@@ -25,7 +27,13 @@ PERCENTILES: Final = ("p50", "p99")
 NOT_ANALYSED: Final = "not analysed"
 NOT_READABLE: Final = "not readable"
 
-_STYLES: Final = {"VALID": "bold green", "NOT VALID": "bold red", "NOT JUDGED": "bold yellow", NOT_READABLE: "bold red"}
+_STYLES: Final = {
+    "VALID": "bold green",
+    "NOT VALID": "bold red",
+    "NOT JUDGED": "bold yellow",
+    IMPORTED: "bold yellow",
+    NOT_READABLE: "bold red",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,14 @@ def _plain(value: Any) -> Any:
 
 def run_row(name: str, facts: bytes | None, result: bytes | None, percentiles: Sequence[str] = PERCENTILES) -> RunRow:
     """The row of a run folder of this name, from the content of its run.json and result.json, None where missing."""
-    row, faults = RunRow(name, figures=dict.fromkeys(percentiles, RowFigure())), []
+    return read_run(name, facts, result, percentiles)[0]
+
+
+def read_run(
+    name: str, facts: bytes | None, result: bytes | None, percentiles: Sequence[str] = PERCENTILES
+) -> tuple[RunRow, Result | None]:
+    """The row of a run folder, and its result where that can be read."""
+    row, faults, found = RunRow(name, figures=dict.fromkeys(percentiles, RowFigure())), [], None
     try:
         row = row if facts is None else _with_facts(row, parse_facts(facts))
     except BadValue as error:
@@ -96,10 +111,12 @@ def run_row(name: str, facts: bytes | None, result: bytes | None, percentiles: S
     if facts is None:
         faults.append("run.json is missing")
     try:
-        row = row if result is None else _with_result(row, _result(result), percentiles)
+        if result is not None:
+            found = _result(result)
+            row = _with_result(row, found, percentiles)
     except ValueError as error:
         faults.append(f"result.json {error}")
-    return replace(row, verdict=NOT_READABLE, faults=tuple(faults)) if faults else row
+    return (replace(row, verdict=NOT_READABLE, faults=tuple(faults)) if faults else row), found
 
 
 def newest_last(rows: Sequence[RunRow]) -> list[RunRow]:
@@ -137,10 +154,12 @@ def _with_facts(row: RunRow, facts: RunFacts) -> RunRow:
 
 def _with_result(row: RunRow, result: Result, percentiles: Sequence[str]) -> RunRow:
     rates = {"received": result.throughput.received_per_second, "sent": result.throughput.sent_per_second}
+    if result.run.imported:
+        rates["acked"] = result.throughput.acked_per_second
     rate_of = next((stage for stage, rate in rates.items() if rate is not None), None)
     row = replace(
         row,
-        verdict=judgement(result.verdict),
+        verdict=judgement(result),
         rate_of=rate_of,
         per_second=rates[rate_of] if rate_of else None,
         rate_trust=result.trust.get(f"throughput.{rate_of}_per_second"),
@@ -149,13 +168,20 @@ def _with_result(row: RunRow, result: Result, percentiles: Sequence[str]) -> Run
         expectations=len(result.expectations),
     )
     responses = {"end-to-end": "end_to_end", "ack": "ack"}
-    for words, path in responses.items():
-        figures = getattr(result.latency, path).response
-        if figures and figures.p50_ms is not None:
-            trust = {name: result.trust.get(f"latency.{path}.response.{name}_ms") for name in percentiles}
+    # Most tools have no response time: what they have is shown by its name.
+    kinds = {"": "response", " service": "service"} if result.run.imported else {"": "response"}
+    for (words, path), (of_kind, kind) in product(responses.items(), kinds.items()):
+        figures = getattr(getattr(result.latency, path), kind)
+        if figures and (figures.p50_ms is not None or (of_kind and has_any(figures, percentiles))):
+            trust = {name: result.trust.get(f"latency.{path}.{kind}.{name}_ms") for name in percentiles}
             shown = {name: RowFigure(figures.ms(name), trust[name], figures.is_least(name)) for name in percentiles}
-            return replace(row, response=words, figures=shown)
+            return replace(row, response=f"{words}{of_kind}", figures=shown)
     return row
+
+
+def has_any(figures: LatencyFigures, names: Sequence[str]) -> bool:
+    """Whether one of these figures of a latency is known."""
+    return any(figures.ms(name) is not None for name in names)
 
 
 def _missing(delivery: DeliverySection) -> int | None:

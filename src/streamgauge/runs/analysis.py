@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from streamgauge.domain.errors import CtrlC, Interrupted, RunFailed
+from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.processes.patience import Progress
 from streamgauge.result import Result
@@ -51,12 +51,18 @@ def analyse(
 
 
 def answered(folder: RunFolder, progress: Progress, *, master: str | None = None) -> tuple[RunFacts, Result]:
-    """run.json and result of a run folder that the caller holds alone, without a report."""
+    """run.json and result of a run folder that the caller holds alone, without a report.
+
+    Raises BadInput for an imported run.
+    """
     # Spark is heavy, and no other command needs it.
     from streamgauge.pipeline.run import analyse as answer
     from streamgauge.report.assemble.result import write_result
 
     facts = completed(folder, progress)
+    if facts.imported:
+        what = f"was imported from {facts.imported}, and has no recorded rows to analyse"
+        raise BadInput.single(str(folder.root), what, "Write its report again with `streamgauge report`")
     answer(folder, master=master, progress=progress)
     return facts, write_result(folder)
 

@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.embedded import EmbeddedCluster
+from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.events import EVENTS
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
@@ -22,6 +23,7 @@ from streamgauge.runs.request.options import RunOptions, check_analysis, checked
 from streamgauge.runs.request.percentiles import figures_of
 from streamgauge.runs.run import metrics_of
 from streamgauge.runs.run import run as run_request
+from streamgauge.scenario.model.environment.embedded import MOST_NODES
 from streamgauge.watch.display import Display, Lines, Quiet
 
 if TYPE_CHECKING:
@@ -119,7 +121,7 @@ def run(
     job: str | None = None,
     bootstrap: str | None = None,
     client_config: str | Path | None = None,
-    broker: EmbeddedBroker | None = None,
+    broker: EmbeddedCluster | None = None,
     keep_broker: bool = False,
     out: str | Path = "runs",
     allow_reset: bool = False,
@@ -179,13 +181,18 @@ def open(folder: str | Path) -> Run:  # noqa: A001 - as in `gzip.open`
 
 
 @contextmanager
-def broker(folder: str | Path = "runs", *, progress: Progress | None = None) -> Iterator[EmbeddedBroker]:
-    """An embedded broker that serves many runs, each with new topics; it ends with the block.
+def broker(
+    folder: str | Path = "runs", *, brokers: int = 1, progress: Progress | None = None
+) -> Iterator[EmbeddedCluster]:
+    """An embedded broker that serves many runs, each with new topics, or a cluster of several; it ends with the block.
 
-    Its data lie below `folder` and are removed. Raises BadInput if they cannot be written there, BrokerError if the
-    broker does not start.
+    Its data lie below `folder` and are removed. Raises BadInput if they cannot be written there, or for more brokers
+    than 7; BrokerError if one does not start.
     """
-    with shared_broker(Path(folder), checked_java(), progress=progress or Quiet().say) as started:
+    if not 1 <= brokers <= MOST_NODES:
+        raise BadInput.single("brokers", f"{brokers}", f"Give 1 to {MOST_NODES}")
+    plan, say = ClusterPlan(brokers), progress or Quiet().say
+    with shared_broker(Path(folder), checked_java(), say, plan) as started:
         yield started
 
 

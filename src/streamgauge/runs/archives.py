@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from streamgauge.cluster.embedded import archive_of_broker, start_broker
+from streamgauge.cluster.embedded import archive_of_broker, start_cluster
 from streamgauge.domain import clock
 from streamgauge.domain.errors import CtrlC, Interrupted, StreamgaugeError
 from streamgauge.engine.supervise.plan import Interrupts
@@ -101,7 +101,7 @@ def _trained(java: Java, scratch: Path, folder: Path, interrupts: Interrupts) ->
         if interrupts.count:
             raise Interrupted("a run begins")
 
-    with start_broker(logs=scratch, java=java, archives=folder, check=check) as broker:
+    with start_cluster(logs=scratch, java=java, archives=folder, check=check) as broker:
         prime(Cluster(broker.bootstrap, {}, check=check), _PRIME_SECONDS)
         request = Request(parse(_SCENARIO), scratch / "runs", ["streamgauge"], java, bootstrap=broker.bootstrap)
         run = conduct(request, interrupts, lambda _: None)

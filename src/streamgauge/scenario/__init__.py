@@ -1,9 +1,9 @@
 """What to do: the model of a scenario, its defaults, and every fault of a wrong one at once."""
 
 from streamgauge.scenario.advice import advice as advice
-from streamgauge.scenario.contradictions import OWNED_SETTINGS as OWNED_SETTINGS
-from streamgauge.scenario.model.connections import Connections as Connections
+from streamgauge.scenario.contradictory.contradictions import OWNED_SETTINGS as OWNED_SETTINGS
 from streamgauge.scenario.model.consume import Consume as Consume
+from streamgauge.scenario.model.environment.connections import Connections as Connections
 from streamgauge.scenario.model.load import Load as Load
 from streamgauge.scenario.model.scenario import Phases as Phases
 from streamgauge.scenario.model.scenario import Scenario as Scenario

@@ -4,10 +4,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from streamgauge.scenario.model.load import ACKS
+
 COMPARED: Final[Mapping[str, Sequence[str]]] = {
     "codec": ("compression.type", "compression.codec", "compression.level"),
     "payload": ("payload",),
-    "acks": ("acks", "request.required.acks"),
+    "acks": ACKS,
     "size": ("size",),
 }
 """What runs are compared by: keys of `load`, or of its client, each with the other names that librdkafka has for it."""

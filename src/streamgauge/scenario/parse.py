@@ -13,11 +13,10 @@ from pydantic_core import ErrorDetails
 from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import shown
-from streamgauge.scenario.contradictions import contradictions
-from streamgauge.scenario.misplaced.places import fields, misplaced, model_at
+from streamgauge.scenario.contradictory.contradictions import contradictions
+from streamgauge.scenario.misplaced.places import fields_at, misplaced
 from streamgauge.scenario.model.content import KINDS
 from streamgauge.scenario.model.scenario import Scenario
-from streamgauge.scenario.model.values import MADE, PLAIN
 
 _KEY = "[key]"
 """How pydantic ends the path of a key that is wrong itself."""
@@ -165,13 +164,16 @@ def _is_shown(step: int | str) -> bool:
     """Whether a step of a path is one of the scenario's; those that pydantic adds for unions say nothing to a user."""
     if not isinstance(step, str):
         return True
-    added = {PLAIN, MADE, "Load", "Consume", "Pipeline"}
-    return step not in added and not any(mark in step for mark in ("function-", "constrained-", "literal["))
+    if step.startswith("("):
+        # The tag of one of several models.
+        return False
+    marks = ("function-", "constrained-", "literal[")
+    return step not in {"Load", "Consume", "Pipeline"} and not any(mark in step for mark in marks)
 
 
 def _allowed(path: Sequence[str]) -> str:
     """What a field would accept, from its own description."""
-    field = fields(model_at(path)).get(path[-1] if path else "")
+    field = fields_at(path).get(path[-1] if path else "")
     if path and path[-1] == "payload":
         return f"Write one of {', '.join(KINDS)}"
     if field is None or not field.description:

@@ -35,6 +35,10 @@ _RUNS: Final = re.compile(
 _PLAIN: Final = re.compile(r"true|false|-?\d+(\.\d+)?\s?[a-z%]{0,3}", re.IGNORECASE)
 """A number, a size, a time, or a truth."""
 _SPARKS_OWN: Final = re.compile(r"org\.apache\.spark(\.\w+)+\$?")
+_BROKER_RUNS: Final = re.compile(r"provider|jaas|file|dir|path|location|url|module|reporter|command", re.IGNORECASE)
+"""Names of settings of brokers that name files, classes that read them, or other machines."""
+_KAFKAS_OWN: Final = re.compile(r"org\.apache\.kafka(\.\w+)+\$?|[\w-]+(,[\w-]+)*")
+"""Its classes, and words, which name no class that there is."""
 _CODECS: Final = "lz4|lzf|snappy|zstd|gzip|uncompressed|none"
 _WORDS: Final[Mapping[str, str]] = {
     "spark.io.compression.codec": _CODECS,
@@ -58,6 +62,8 @@ class PowerKind(StrEnum):
     """Secrets of `--client-config` are guarded in another way, or sent to somebody else."""
     SPARK = "spark"
     """Spark may load code, run a program, or reach for a file or another machine."""
+    BROKER = "broker"
+    """The embedded broker may load code, or reach for a file or another machine."""
     MASTER = "master"
     """A Spark cluster elsewhere is given the messages, and what opens the Kafka cluster."""
     READ = "read"
@@ -92,6 +98,9 @@ def powers(scenario: Scenario) -> Iterator[Power]:
         yield from _of_client(("consume", "client"), scenario.consume.client)
     if scenario.pipeline:
         yield from _of_pipeline(scenario.pipeline)
+    for name, value in scenario.cluster.configs.items():
+        if not only_tunes_broker(name, value):
+            yield Power(("cluster", "configs", name), PowerKind.BROKER, str(value))
 
 
 def _of_load(load: Load) -> Iterator[Power]:
@@ -150,6 +159,12 @@ def only_tunes(name: str, value: Setting) -> bool:
     text = str(value)
     word = _WORDS.get(name)
     return any(form.fullmatch(text) for form in (_PLAIN, _SPARKS_OWN, *([re.compile(word)] if word else [])))
+
+
+def only_tunes_broker(name: str, value: Setting) -> bool:
+    """Whether a setting of a broker can change nothing but how it works, with classes of Kafka's own."""
+    known = (_PLAIN, _KAFKAS_OWN)
+    return not _BROKER_RUNS.search(name) and any(form.fullmatch(str(value)) for form in known)
 
 
 def _leaves(folder: str) -> bool:

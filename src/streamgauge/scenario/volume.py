@@ -63,7 +63,7 @@ def bytes_written(scenario: Scenario, *, embedded: bool) -> float | None:
     if not embedded:
         return messages * ROW_BYTES
     size = scenario.load.mean_size_bytes
-    copies = 1 if scenario.sink_topic is None else 2
+    copies = scenario.topic.replication * (1 if scenario.sink_topic is None else 2)
     return None if size is None else messages * (ROW_BYTES + copies * (size + RECORD_BYTES))
 
 

@@ -72,6 +72,8 @@ class Comparison:
     """The same, adjusted for the other comparisons of its family. It decides."""
     flip_p: float | None = None
     """Of the exact sign-flip test, beside the t of pairs."""
+    deviation: float | None = None
+    """Of the differences of pairs, or of one run; on logarithms where the effect is a ratio."""
     could_show: float | None = None
     """The smallest effect that so many runs find in 80 of 100 experiments: a ratio above 1, or a difference."""
     rounds_missing: int | None = None
@@ -102,6 +104,14 @@ class _Sample:
     @property
     def differences(self) -> Floats:
         return self.others - self.ones
+
+    @property
+    def deviation(self) -> float:
+        """Of the differences of pairs; else that of one run, of both variants together."""
+        if self.is_paired:
+            return float(self.differences.std(ddof=1))
+        squares = float(self.ones.var() * len(self.ones) + self.others.var() * len(self.others))
+        return math.sqrt(squares / (len(self.ones) + len(self.others) - 2))
 
 
 def compared(
@@ -141,6 +151,7 @@ def _compared(one: Variant, other: Variant, family: _Family) -> Comparison:
         method=sample.shift.method,
         p=sample.shift.p,
         flip_p=_flip_p(sample),
+        deviation=sample.deviation,
         could_show=_could_show(sample),
     )
 
@@ -229,13 +240,7 @@ def _flip_p(sample: _Sample) -> float | None:
 
 
 def _could_show(sample: _Sample) -> float:
-    ones, others = sample.ones, sample.others
-    if sample.is_paired:
-        smallest = smallest_shift(float(sample.differences.std(ddof=1)), len(ones))
-    else:
-        squares = float(ones.var() * len(ones) + others.var() * len(others))
-        together = math.sqrt(squares / (len(ones) + len(others) - 2))
-        smallest = smallest_shift(together, len(ones), len(others))
+    smallest = smallest_shift(sample.deviation, len(sample.ones), None if sample.is_paired else len(sample.others))
     return math.exp(smallest) if sample.is_ratio else smallest
 
 

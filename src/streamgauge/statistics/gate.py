@@ -1,10 +1,12 @@
 """Whether something got worse than it may: shown, shown to be within its limit, or not to be told."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
+from streamgauge.statistics import limits
 from streamgauge.statistics.comparison import Comparison
-from streamgauge.statistics.power import runs_for
+from streamgauge.statistics.power import rounds_for
 
 Passed = Literal["within", "worse", "unknown"]
 
@@ -16,17 +18,17 @@ class Gate:
     outcome: Passed
     """`worse` if every value of the interval is beyond the limit, `within` if none is, else `unknown`."""
     worse: tuple[float, float] | None
-    """How much worse it is, as a share (0.1 is 10 % worse, a negative one is better): the 95 % interval."""
+    """How much worse it is, as a share (0.1 is 10 % worse, a negative one is better): the interval."""
     runs_wanted: int | None = None
-    """Of `unknown`: how many runs of each would tell, in 95 of 100 cases; None where no number does."""
+    """Of `unknown`: how many rounds, or runs of each, would tell in 95 of 100 cases; None where no number does."""
     because: tuple[str, ...] = ()
     """Of `unknown`: why."""
 
 
-def gate(found: Comparison, most_worse: float, deviation: float | None, *, more_is_better: bool = False) -> Gate:
+def gate(found: Comparison, most_worse: float, *, level: float = limits.LEVEL, more_is_better: bool = False) -> Gate:
     """The outcome for a baseline and what is compared with it, of which a share of `most_worse` may be lost.
 
-    `deviation` is that of one run, on logarithms; None where it is not known.
+    `level` is that of the comparison.
     """
     if found.effect is None or found.verdict == "no_verdict":
         fewest = max(found.runs) + found.rounds_missing if found.rounds_missing else None
@@ -44,6 +46,15 @@ def gate(found: Comparison, most_worse: float, deviation: float | None, *, more_
     if worse[1] <= limit:
         return Gate("within", shares)
     estimate = 1 / found.effect.estimate if more_is_better else found.effect.estimate
-    # As many as find the distance between what was seen and the limit.
-    wanted = None if deviation is None or estimate == limit else runs_for(limit / estimate, deviation)
-    return Gate("unknown", shares, wanted, ("the interval contains the limit",))
+    return Gate(
+        "unknown", shares, _wanted(found, math.log(limit / estimate), level), ("the interval contains the limit",)
+    )
+
+
+def _wanted(found: Comparison, distance: float, level: float) -> int | None:
+    """As many as find the distance between what was seen and the limit, on logarithms."""
+    if found.deviation is None or distance == 0:
+        return None
+    # The difference of two runs that are no pair varies more than one of them.
+    of_differences = found.deviation if found.pairs is not None else found.deviation * math.sqrt(2)
+    return rounds_for(distance, of_differences, level=level)

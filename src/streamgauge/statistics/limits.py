@@ -27,3 +27,7 @@ MOST_ARRANGEMENTS: Final = 100_000
 """With no more arrangements than this, a permutation test counts all of them; else it draws so many."""
 MOST_ROUNDS: Final = 200
 """No larger number of rounds is ever asked for."""
+CHANGE_LEVEL: Final = 0.01
+"""Of series of runs in which nothing changes, one is told to change in about this share: a page shows many series."""
+FEWEST_IN_ORDER: Final = 12
+"""With fewer runs in a row no change is looked for: too few of their orders are rarer than `CHANGE_LEVEL`."""

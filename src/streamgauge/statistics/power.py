@@ -7,7 +7,13 @@ from scipy import optimize, stats
 from streamgauge.statistics import limits
 
 
-def smallest_shift(deviation: float, ones: int, others: int | None = None, power: float = limits.POWER) -> float:
+def smallest_shift(
+    deviation: float,
+    ones: int,
+    others: int | None = None,
+    power: float = limits.POWER,
+    level: float = limits.LEVEL,
+) -> float:
     """The shift that a share `power` of such experiments find.
 
     `deviation` is that of the differences of pairs, and `ones` their number. With `others` it is that of one run, and
@@ -17,10 +23,12 @@ def smallest_shift(deviation: float, ones: int, others: int | None = None, power
     if freedom < 1:
         return math.inf
     error = deviation * math.sqrt(1 / ones if others is None else 1 / ones + 1 / others)
-    return error * _noncentrality(freedom, power)
+    return error * _noncentrality(freedom, power, level)
 
 
-def rounds_for(shift: float, deviation: float, power: float = limits.PLANNED_POWER) -> int | None:
+def rounds_for(
+    shift: float, deviation: float, power: float = limits.PLANNED_POWER, level: float = limits.LEVEL
+) -> int | None:
     """How many pairs find this shift with this power, if their differences have this deviation.
 
     None where more would be needed than anybody should be asked for.
@@ -28,23 +36,17 @@ def rounds_for(shift: float, deviation: float, power: float = limits.PLANNED_POW
     if deviation == 0:
         return limits.FEWEST_RUNS
     wanted = (each for each in range(limits.FEWEST_RUNS, limits.MOST_ROUNDS + 1))
-    return next((each for each in wanted if smallest_shift(deviation, each, power=power) <= abs(shift)), None)
+    return next(
+        (each for each in wanted if smallest_shift(deviation, each, power=power, level=level) <= abs(shift)), None
+    )
 
 
-def runs_for(ratio: float, deviation: float) -> int | None:
-    """How many runs of each of two variants find a ratio, from the deviation of one run on logarithms.
-
-    None where more would be needed than anybody should be asked for.
-    """
-    return rounds_for(math.log(ratio), deviation * math.sqrt(2))
-
-
-def _noncentrality(freedom: int, power: float) -> float:
+def _noncentrality(freedom: int, power: float, level: float) -> float:
     """The noncentrality at which t is above its critical value with this power.
 
     A t beyond the other critical value would show the opposite.
     """
-    critical = float(stats.t.ppf(1 - limits.LEVEL / 2, freedom))
+    critical = float(stats.t.ppf(1 - level / 2, freedom))
     high = critical
     while stats.nct.sf(critical, freedom, high) < power:
         high *= 1.5

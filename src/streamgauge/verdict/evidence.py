@@ -6,7 +6,7 @@ from typing import Any
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.folder.facts import RunFacts, WorkerFacts
-from streamgauge.scenario.model.pipeline import AGGREGATE
+from streamgauge.scenario.model.jobs import AGGREGATE
 from streamgauge.scenario.profile import Profile, recorded_profile
 from streamgauge.scenario.profile.model import CLOSED, MAX, PipelineProfile, PolicyProfile
 
@@ -16,6 +16,11 @@ Tables = Mapping[str, Sequence[Row]]
 FULL_QUEUE_SHARE = 0.005
 """Below this share of the time, a full queue explains no percentile up to p99: what is late during a wait, and while
 the queue is caught up with, is less than one message in a hundred."""
+
+STOPPING = frozenset(
+    {"pause", "kill", "stop", "restart", "rolling-restart", "disk-fails", "lose-data", "truncate-tail"}
+)
+"""Kinds of faults during which a process does nothing."""
 
 _PROBLEMS = ("lost", "undelivered", "expired", "unknown", "duplicate_producer", "duplicate_consumer", "corrupt")
 
@@ -187,7 +192,7 @@ class Evidence:
         )
 
     def stopped(self, *roles: str) -> list[str]:
-        """The processes of these roles that the scenario paused or killed."""
+        """The processes of these roles that the scenario paused, stopped, killed, or let end."""
         return sorted({str(row["target"]) for row in self._stops if str(row["target"]).partition("-")[0] in roles})
 
     def is_stopped(self, look: Row) -> bool:
@@ -202,7 +207,7 @@ class Evidence:
 
     @property
     def _stops(self) -> list[Row]:
-        return [row for row in self.rows("faults") if row["kind"] in {"pause", "kill"} and row["error"] is None]
+        return [row for row in self.rows("faults") if row["kind"] in STOPPING and row["error"] is None]
 
     @property
     def killed_on_purpose(self) -> list[WorkerFacts]:

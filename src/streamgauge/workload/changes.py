@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from streamgauge.domain.text.numbers import per_second
 from streamgauge.domain.text.quantities import format_duration
 from streamgauge.scenario import Scenario
 from streamgauge.scenario.model.pace import Pace
 from streamgauge.workload.processing import stretches
+
+CHANGES: Final = frozenset({("delay", "consumers"), ("burst", "producers")})
+"""Their kinds and targets: rows of `faults` with others are faults."""
 
 
 class ScenarioChange(NamedTuple):

@@ -59,6 +59,14 @@ def test_an_experiment_may_be_a_mapping(asked: dict[str, Any]) -> None:
     assert asked["request"].experiment.order == "blocks"
 
 
+def test_what_an_experiment_varies_may_be_replaced(asked: dict[str, Any], tmp_path: Path) -> None:
+    vary: dict[str, Any] = {"topic.partitions": {"from": 1, "to": 8, "times": 2}}
+    streamgauge.experiment("kafkabench", vary=vary)
+    assert len(asked["request"].variants) == 4 * 3
+    with pytest.raises(BadInput, match="cannot be combined with resume"):
+        streamgauge.experiment("kafkabench", vary=vary, resume=tmp_path)
+
+
 def test_arguments_of_a_search_reach_it(asked: dict[str, Any]) -> None:
     streamgauge.search("baseline", ["p99 <= 20 ms"], start=5000, width=0.02, most="1M", set={"load.size": 64})
     request = asked["request"]

@@ -12,6 +12,7 @@ import pytest
 from tests.report.conftest import changed
 from tests.report.conftest import told as told_by
 
+from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.errors import AnalysisError, BadInput, BrokerError, CtrlC, Fault, Interrupted
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.experiments.paths import ExperimentFolder
@@ -44,8 +45,9 @@ Outcome = float | BaseException | str
 
 @dataclass
 class Broker:
-    """Stands for an embedded broker."""
+    """Stands for an embedded cluster."""
 
+    plan: ClusterPlan
     alive: bool = True
 
 
@@ -99,8 +101,8 @@ class Made:
         return document
 
     @contextmanager
-    def broker(self, _folder: Path, _java: object, _say: object) -> Iterator[Any]:
-        self.brokers.append(Broker())
+    def broker(self, _folder: Path, _java: object, _say: object, plan: ClusterPlan) -> Iterator[Any]:
+        self.brokers.append(Broker(plan))
         yield self.brokers[-1]
 
     @property
@@ -264,7 +266,7 @@ def test_what_no_run_could_start_with_ends_it_at_once(made: Made) -> None:
     with pytest.raises(BadInput, match="is there"):
         made.carry_out()
     record = read_record(ExperimentFolder(next(made.out.iterdir())))
-    assert (record.ending, outcomes(record)) == ("failed", ["measured", "failed"])
+    assert (record.ending, outcomes(record)) == ("failed", ["measured", "interrupted"])
 
 
 @pytest.mark.parametrize("outcome", ["interrupted", Interrupted("in vain"), CtrlC()])

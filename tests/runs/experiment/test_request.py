@@ -111,6 +111,24 @@ def test_files_beside_an_experiment_may_be_read(tmp_path: Path, monkeypatch: pyt
     assert len(asked(tmp_path, payload).requests) == 2
 
 
+def test_what_an_experiment_varies_may_be_replaced_and_added_to(tmp_path: Path) -> None:
+    vary = ["load.size={from: 1, to: 4, times: 2}", "topic.count=1,2"]
+    found = experiment_of("sweep-size", options(tmp_path), {}, vary)
+    assert [each.name for each in found.variants] == [f"size={size}, count={n}" for size in (1, 2, 4) for n in (1, 2)]
+    with pytest.raises(BadInput, match=r"load\.size: is given twice"):
+        experiment_of("sweep-size", options(tmp_path), {}, [*vary, "load.size=7"])
+
+
+def test_kafkabench_has_its_defaults(tmp_path: Path) -> None:
+    """Four topics of eight partitions, 128 MiB for each, in three sizes: as many messages as the original sends."""
+    found = experiment_of("kafkabench", options(tmp_path), {})
+    assert [each.name for each in found.variants] == ["size=128", "size=512", "size=2048"]
+    scenarios = [each.scenario for each in found.requests]
+    assert [each.measured_messages for each in scenarios] == [32 * (1 << 27) // size for size in (128, 512, 2048)]
+    assert {(len(each.sent_topics), each.producers, each.consumers) for each in scenarios} == {(4, 4, 4)}
+    assert (found.experiment.order, found.experiment.repeat) == ("as-written", 1)
+
+
 def test_a_sweep_is_an_experiment_in_one_line(tmp_path: Path) -> None:
     found = sweep_of(
         "baseline", ["load.size=64,256,1KiB", "load.client.acks=[1],all"][:1], options(tmp_path), {"repeat": 3}

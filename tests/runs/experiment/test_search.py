@@ -13,12 +13,15 @@ from tests.report.conftest import changed
 from tests.report.conftest import told as told_by
 
 from streamgauge.cli.experiments.search import search_document, search_lines
-from streamgauge.domain.errors import BadInput, BrokerError, Interrupted
+from streamgauge.cluster.nodes.layout import ClusterPlan
+from streamgauge.domain.errors import BadInput, BrokerError, CtrlC, Fault, Interrupted
 from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.experiments.paths import ExperimentFolder, SearchFolder
 from streamgauge.experiments.search.record import SearchRecord, SearchStep
+from streamgauge.runs.experiment.folder import read_search, write_record
 from streamgauge.runs.experiment.lines import step_line
 from streamgauge.runs.experiment.means import RunMeans
-from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView, search
+from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView, go_on, search
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
 from streamgauge.runs.experiment.settle import Settled
 from streamgauge.runs.request.options import RunOptions
@@ -36,10 +39,12 @@ def healthy_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return told_by(changed(tmp_path_factory.mktemp("healthy") / "run"))
 
 
-class Alive:
-    """Stands for an embedded broker."""
+@dataclass
+class Cluster:
+    """Stands for an embedded cluster."""
 
-    alive = True
+    plan: ClusterPlan
+    alive: bool = True
 
 
 @dataclass
@@ -85,15 +90,27 @@ class System:
         return document
 
     @contextmanager
-    def broker(self, *_: object) -> Iterator[Any]:
-        yield Alive()
+    def broker(self, _folder: Path, _java: object, _say: object, plan: ClusterPlan) -> Iterator[Any]:
+        yield Cluster(plan)
 
     def search(self, *settings: str, **given: Any) -> SearchEnded:
-        options = RunOptions(out=self.out, command=["streamgauge"], settings=settings)
-        request = search_of("baseline", SearchOptions(**{"objectives": ["p99 <= 20 ms"], **given}), options)
-        means = RunMeans(self.run, lambda _: Settled(is_quiet=True, idle_share=1.0), self.broker)
-        view = SearchView(lambda _: None, lambda step: self.steps.append(deepcopy(step)), lambda _: Quiet())
-        return search(request, view, ["streamgauge", "search"], means)
+        asked = SearchOptions(**{"objectives": ["p99 <= 20 ms"], **given})
+        request = search_of("baseline", asked, self.options(*settings))
+        return search(request, self.view, ["streamgauge", "search"], self.means)
+
+    def go_on(self, folder: SearchFolder, *settings: str, scenario: str | None = None, **given: Any) -> SearchEnded:
+        return go_on(folder, scenario, given, self.options(*settings), self.view, self.means)
+
+    def options(self, *settings: str) -> RunOptions:
+        return RunOptions(out=self.out, command=["streamgauge"], settings=settings)
+
+    @property
+    def means(self) -> RunMeans:
+        return RunMeans(self.run, lambda _: Settled(is_quiet=True, idle_share=1.0), self.broker)
+
+    @property
+    def view(self) -> SearchView:
+        return SearchView(lambda _: None, lambda step, _: self.steps.append(deepcopy(step)), lambda _: Quiet())
 
 
 @pytest.fixture
@@ -203,6 +220,10 @@ def test_what_is_known_when_it_is_interrupted_is_told(system: System, outcome: B
         ({"path": "load.producers", "start": "1.5"}, (), ["--start: 1.5: not a whole number"]),
         ({"path": "load.nothing", "start": "1"}, (), ["load.nothing: no such key"]),
         ({}, ("load=off",), ["load: is off"]),
+        ({"climb": "by: 0"}, (), ["--climb by: not a share"]),
+        ({"climb": "up: 1, from: 200%"}, (), ["--climb up: Extra inputs"]),
+        ({"climb": "by: ["}, (), ["--climb: not valid YAML"]),
+        ({"climb": "by: 5%", "start": "5k"}, (), ["--climb: climbs rates from a share of a bound"]),
     ],
 )
 def test_what_cannot_be_searched_is_told_before_anything_starts(
@@ -229,3 +250,155 @@ def test_each_step_is_a_line(system: System) -> None:
     assert shown[0].startswith("Highest load.rate that held: ")
     assert shown[1].startswith("Lowest that did not: ")
     assert shown[-1] == f"Folder: {ended.folder.root}"
+
+
+def tried(record: SearchRecord) -> list[tuple[str, float | None]]:
+    return [(step.phase, step.value) for step in record.steps if step.outcome == "done"]
+
+
+@pytest.mark.parametrize("at", range(12))
+def test_a_search_goes_on_from_wherever_it_was_interrupted(system: System, tmp_path: Path, at: int) -> None:
+    """Nothing is done twice but a way down: the system may have recovered meanwhile."""
+    outcome: BaseException | str = ("interrupted", Interrupted("in vain"), CtrlC())[at % 3]
+    whole = System(tmp_path / "whole", system.healthy).search()
+    system.fails = {at: outcome}
+    ended = system.search()
+    if at >= len(whole.record.steps):
+        assert ended.code is Exit.DONE
+        return
+    assert ended.code is Exit.INTERRUPTED
+    assert ended.record.reasons == [f"{ended.record.reasons[0].partition(';')[0]}; go on with: {ended.folder.resume}"]
+    system.is_overloaded = False
+    again = system.go_on(ended.folder)
+    assert (again.code, again.record.ending, again.record.reasons) == (Exit.DONE, whole.record.ending, [])
+    assert again.record.answer == whole.record.answer
+    down = [each for each in tried(whole.record) if each[0] == "down"]
+    repeated = max(0, at - (len(whole.record.steps) - len(down)))
+    assert tried(again.record) == [*tried(whole.record)[: len(whole.record.steps) - len(down)], *down[:repeated], *down]
+    assert again.record.held_again == whole.record.held_again
+    assert read_search(ended.folder) == again.record
+
+
+def test_a_search_that_is_over_does_nothing_more(system: System) -> None:
+    ended = system.search()
+    runs = len(system.rates)
+    again = system.go_on(ended.folder)
+    assert (again.record, again.code, len(system.rates)) == (ended.record, ended.code, runs)
+
+
+@pytest.mark.parametrize("ending", ["finished", None])
+def test_a_run_that_had_ended_when_the_search_was_killed_is_not_done_twice(system: System, ending: str | None) -> None:
+    ended = system.search(start="8k/s", most="8k/s")
+    record = read_search(ended.folder)
+    record.ending, record.steps[-1] = None, SearchStep(phase="up", value=8_000, begun="")
+    write_record(ended.folder, record)
+    facts = json.loads(changed(system.out / "elsewhere").facts.read_text())
+    RunFolder(ended.folder.runs / "run-0").facts.write_text(json.dumps(facts | {"ending": ending}))
+    again = system.go_on(ended.folder)
+    assert [step.outcome for step in again.record.steps] == (["done"] if ending else ["interrupted", "done"])
+    assert (again.record.steps[0].folder, again.record.ending) == ("run-0", "at_limit")
+
+
+def test_runs_that_did_not_finish_are_tried_again(system: System) -> None:
+    system.fails = dict.fromkeys(range(3), BrokerError("the broker died"))
+    ended = system.search(start="8k/s")
+    again = system.go_on(ended.folder)
+    assert [step.outcome for step in again.record.steps[:4]] == ["interrupted"] * 3 + ["done"]
+    assert (again.code, again.record.steps[3].value) == (Exit.DONE, 8_000)
+
+
+def test_a_staircase_tells_the_conforming_rate_of_each_objective(system: System) -> None:
+    system.capacity = 9_000
+    objectives = ["p99 <= 20 ms", "p99 <= 60 ms"]
+    ended = system.search(objectives=objectives, climb="from: 50%, to: 90%, by: 10%, finer: 1")
+    # The unthrottled run gives 10,800/s.
+    assert [(step.phase, step.value) for step in ended.record.steps] == [
+        ("probe", None), *(("step", rate) for rate in (5_500, 6_600, 7_700, 8_800, 9_900)), ("finer", 9_350),
+    ]  # fmt: skip
+    told = search_document(ended.record)["answer"]
+    assert told["bound"] == 11_000
+    assert told["objectives"] == {
+        "p99 <= 20 ms": {"held": 8_800, "broke": 9_350}, "p99 <= 60 ms": {"held": 9_900, "broke": None},
+    }  # fmt: skip
+    assert (told["held"], told["broke"], ended.record.ending, ended.code) == (8_800, 9_350, "climbed", Exit.DONE)
+    assert list(search_lines(ended))[:3] == [
+        "High bound: 11,000/s",
+        "p99 <= 20 ms: held up to 8,800/s, 80 % of it; did not hold at 9,350/s",
+        "p99 <= 60 ms: held up to 9,900/s, 90 % of it; held at every step",
+    ]
+    assert read_search(ended.folder) == ended.record
+
+
+@pytest.mark.parametrize(
+    ("climb", "ending", "code"),
+    [
+        ("bound: 2k, by: 20%", "at_limit", Exit.DONE),
+        ({"bound": 90_000, "by": 0.2}, "never_held", Exit.EXPECTATION_FAILED),
+    ],
+)
+def test_how_a_staircase_ends(system: System, climb: Any, ending: str, code: Exit) -> None:
+    ended = system.search(climb=climb)
+    assert (ended.record.ending, ended.code) == (ending, code)
+
+
+@pytest.mark.parametrize("at", [0, 1, 3])
+def test_a_staircase_goes_on_where_it_was_interrupted(system: System, tmp_path: Path, at: int) -> None:
+    whole = System(tmp_path / "whole", system.healthy).search(climb="by: 20%")
+    system.fails = {at: Interrupted("in vain")}
+    ended = system.search(climb="by: 20%")
+    again = system.go_on(ended.folder, climb="{by: 20%}")
+    assert tried(again.record) == tried(whole.record)
+    assert again.record.conforming == whole.record.conforming
+    with pytest.raises(BadInput, match="other values of: staircase"):
+        system.go_on(ended.folder, climb="by: 10%")
+
+
+@pytest.mark.parametrize(("number", "ending"), [(1, "failed"), (2, "failed")])
+def test_a_staircase_of_runs_that_fail_ends(system: System, number: int, ending: str) -> None:
+    system.fails = dict.fromkeys(range(number - 1, 9), BrokerError("no"))
+    ended = system.search(climb="default")
+    assert (ended.record.ending, ended.code) == (ending, Exit.FAILED)
+    assert len(ended.record.steps) == (1 if number == 1 else 4)
+
+
+def test_what_could_not_start_is_tried_again(system: System) -> None:
+    system.fails = {1: BadInput([Fault("topic.name", "is there", "Choose another")])}
+    with pytest.raises(BadInput, match="is there"):
+        system.search(start="8k/s")
+    folder = SearchFolder(next(system.out.iterdir()))
+    assert read_search(folder).ending == "failed"
+    assert system.go_on(folder).code is Exit.DONE
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "differs"),
+    [
+        ((), {"scenario": "baseline", "objectives": ["p99 <= 20 ms"], "width": "5%"}, None),
+        ((), {"scenario": "saturate"}, "scenario"),
+        (("load.size=64",), {}, "scenario"),
+        ((), {"objectives": ["p99 <= 30 ms"], "width": "2%"}, "objectives, width"),
+        ((), {"start": "5k/s"}, "start"),
+        ((), {"step": "20s"}, "step_seconds"),
+    ],
+)
+def test_another_search_is_refused(
+    system: System, settings: Sequence[str], given: dict[str, Any], differs: str | None
+) -> None:
+    system.fails = {2: Interrupted("in vain")}
+    ended = system.search()
+    if differs is None:
+        assert system.go_on(ended.folder, *settings, **given).code is Exit.DONE
+        return
+    with pytest.raises(BadInput) as caught:
+        system.go_on(ended.folder, *settings, **given)
+    assert [fault.what for fault in caught.value.faults] == [f"was made with other values of: {differs}"]
+    assert len(system.rates) == 3
+
+
+def test_the_folder_of_an_experiment_is_no_search(system: System, tmp_path: Path) -> None:
+    ended = system.search(start="8k/s", most="8k/s")
+    ended.folder.record.rename(ExperimentFolder(ended.folder.root).record)
+    with pytest.raises(BadInput, match=r"not the folder of a search: it has no readable search\.json"):
+        system.go_on(ended.folder)
+    with pytest.raises(BadInput, match="not the folder of a search: it has no folder"):
+        system.go_on(SearchFolder(tmp_path))

@@ -133,3 +133,22 @@ def test_windows_are_of_the_merged_messages_of_their_seconds(tmp_path_factory: p
     assert list(found) == [p99.text, p50.text]
     longest = parse_objective("max <= 20 ms over 2s")
     assert len(windows_of(folder, [longest], 5)[longest.text]) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "reached", "says"),
+    [
+        ([], True, True),
+        ([p99_of(30)], True, False),
+        ([p99_of(19, 18, 22)], True, None),
+        ([put(RECEIVED, 9_000.0)], False, True),
+        ([put("delivery/lost", 1)], False, True),
+        ([outstanding([1_000 * second for second in range(10)])], False, True),
+    ],
+)
+def test_the_rate_and_each_objective_are_told_apart(
+    healthy_run: dict[str, Any], changes: Sequence[Change], reached: bool, says: bool | None
+) -> None:
+    objective = parse_objective("p99 <= 20 ms")
+    found = judge_step(made(healthy_run, *changes), [objective], {})
+    assert (found.reached, found.objectives) == (reached, {objective.text: says})

@@ -27,6 +27,7 @@ Out = Callable[[str], None]
 def experiment(
     source: str | None,
     resume: Path | None,
+    vary: Sequence[str],
     options: RunOptions,
     changes: Mapping[str, Any],
     *,
@@ -42,8 +43,9 @@ def experiment(
     """
     one_form(as_json=as_json, json_lines=json_lines)
     if resume is not None:
-        if dry_run:
-            raise BadInput.single("--dry-run", "cannot be combined with --resume", "Leave one of them out")
+        for option, given in (("--dry-run", dry_run), ("--vary", vary)):
+            if given:
+                raise BadInput.single(option, "cannot be combined with --resume", "Leave one of them out")
         ended = go_on(
             ExperimentFolder(resume), source, options, changes, _view(out, json_lines=json_lines, quiet=quiet)
         )
@@ -51,7 +53,7 @@ def experiment(
     if source is None:
         out(described_experiments())
         return Exit.DONE
-    request = experiment_of(source, options, changes)
+    request = experiment_of(source, options, changes, vary)
     return _carried_out(request, dry_run=dry_run, as_json=as_json, json_lines=json_lines, quiet=quiet, out=out)
 
 

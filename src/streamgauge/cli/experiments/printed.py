@@ -40,7 +40,8 @@ def plan_text(request: ExperimentRequest, *, as_json: bool) -> str:
 def _plan_lines(request: ExperimentRequest, runs: list[PlannedRun], total: float, written: int | None) -> Iterator[str]:
     experiment = request.experiment
     yield f"Dry run: nothing was started. {len(runs)} runs of {len(request.variants)} variants, {experiment.order}."
-    yield f"Duration: about {long_time(total)}."
+    may_end = any(estimate(each.scenario, embedded=False).at_most for each in request.requests)
+    yield f"Duration: {'at most ' if may_end else ''}about {long_time(total)}."
     room = UNKNOWN if written is None else f"at most about {size(written)}"
     yield f"Bytes written below {one_line(str(request.options.out))}: {room}."
     for number, each in enumerate(runs[:_MOST_LINES], 1):

@@ -3,16 +3,20 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from streamgauge.cli.display import display_of, is_live
 from streamgauge.cli.experiments.command import one_form
-from streamgauge.domain.text.numbers import UNKNOWN, percent, significant
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.text.numbers import UNKNOWN, per_second, percent, significant
+from streamgauge.experiments.paths import SearchFolder
 from streamgauge.experiments.search.record import SearchRecord, SearchStep
 from streamgauge.report.pages.page import plain
 from streamgauge.runs.experiment.lines import shown_value, step_line
-from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView
+from streamgauge.runs.experiment.search.conduct import SearchEnded, SearchView, go_on
 from streamgauge.runs.experiment.search.conduct import search as carry_out
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
 from streamgauge.runs.request.options import RunOptions
@@ -22,8 +26,9 @@ from streamgauge.watch.display import Display, Quiet
 
 
 def search(
-    scenario: str,
-    given: SearchOptions,
+    scenario: str | None,
+    resume: Path | None,
+    given: Mapping[str, Any],
     options: RunOptions,
     *,
     as_json: bool,
@@ -31,20 +36,25 @@ def search(
     quiet: bool,
     out: Callable[[str], None],
 ) -> Exit:
-    """Carry out a search; raises BadInput before anything starts."""
+    """Carry out a search, or what is left of one; raises BadInput before anything starts."""
     one_form(as_json=as_json, json_lines=json_lines)
-    request = search_of(scenario, given, options)
+    if resume is None and scenario is None:
+        raise BadInput.single("SCENARIO", "is missing", "Name a scenario, or a folder with --resume")
     said, live = display_of(quiet=quiet), is_live(os.environ, terminal=sys.stderr.isatty()) and not quiet
 
-    def step(each: SearchStep) -> None:
-        said.say(step_line(each, given.path))
+    def step(each: SearchStep, path: str) -> None:
+        said.say(step_line(each, path))
         if json_lines and each.outcome != "under_way":
             out(each.model_dump_json())
 
     def shown(asked: Request) -> Display:
         return display_of(asked.target_per_second) if live else Quiet()
 
-    ended = carry_out(request, SearchView(said.say, step, shown), sys.argv)
+    view = SearchView(said.say, step, shown)
+    if resume is not None:
+        ended = go_on(SearchFolder(resume), scenario, given, options, view)
+    else:
+        ended = carry_out(search_of(str(scenario), SearchOptions(**given), options), view, sys.argv)
     if not json_lines:
         out(json.dumps(search_document(ended.record), indent=2) if as_json else "\n".join(search_lines(ended)))
     return ended.code
@@ -60,6 +70,8 @@ def search_document(record: SearchRecord) -> dict[str, Any]:
             "broke": found.broke,
             "between": [found.surely_held, found.surely_broke],
             "held_again": record.held_again,
+            "bound": record.bound,
+            "objectives": {text: asdict(each) for text, each in record.conforming.items()},
         },
     }
 
@@ -67,7 +79,8 @@ def search_document(record: SearchRecord) -> dict[str, Any]:
 def search_lines(ended: SearchEnded) -> Iterator[str]:
     """The answer on a terminal, and the steps that led to it."""
     record = ended.record
-    yield from _answer_lines(record)
+    yield from (_stair_lines if record.staircase else _answer_lines)(record)
+    yield from (f"{record.ending}: {plain(reason)}" for reason in record.reasons)
     yield ""
     for step in record.steps:
         yield f"  {step_line(step, record.path)}{_figures(step)}"
@@ -99,7 +112,20 @@ def _answer_lines(record: SearchRecord) -> Iterator[str]:
     if record.ending == "steps":
         yield f"The search ended after {len(record.steps)} runs, before the answer was as narrow as asked."
     yield from _down_lines(record)
-    yield from (f"{record.ending}: {plain(reason)}" for reason in record.reasons)
+
+
+def _stair_lines(record: SearchRecord) -> Iterator[str]:
+    """The conforming rate of each objective."""
+    bound = record.bound
+    if bound is None:
+        yield "The high bound is not known yet."
+        return
+    yield f"High bound: {per_second(bound)}"
+    for text, found in record.conforming.items():
+        ends = [f"held up to {per_second(found.held)}, {percent(found.held / bound)} of it"] if found.held else []
+        ends += [f"did not hold at {per_second(found.broke)}"] if found.broke else []
+        ends += ["held at every step"] if found.held and not found.broke else []
+        yield f"{plain(text)}: {'; '.join(ends) or UNKNOWN}"
 
 
 def _down_lines(record: SearchRecord) -> Iterator[str]:

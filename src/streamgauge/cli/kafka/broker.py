@@ -3,15 +3,19 @@
 import json
 import os
 import re
+from itertools import count, islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
 from streamgauge.cli import completion
-from streamgauge.cli.options import PlainCommand, PlainGroup
-from streamgauge.cluster import registry
-from streamgauge.cluster.embedded import start_broker
+from streamgauge.cli.options import CLUSTER, PlainCommand, PlainGroup
+from streamgauge.cluster import outages, registry
+from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
+from streamgauge.cluster.nodes.layout import ClusterPlan, names_of
+from streamgauge.cluster.nodes.security import FOLDER, Security, SecurityFiles
 from streamgauge.cluster.registry import Entry
 from streamgauge.domain.errors import BadInput
 from streamgauge.engine.supervise.plan import Interrupts
@@ -19,6 +23,8 @@ from streamgauge.processes.jvm.java import find_java
 from streamgauge.processes.places import state_folder
 from streamgauge.runs.conduct.waiting import Waiting
 from streamgauge.runs.interrupts import noted
+from streamgauge.scenario.model.environment.embedded import MOST_NODES
+from streamgauge.scenario.model.environment.security import MECHANISMS, PROTOCOLS, ClusterSecurity
 
 app = typer.Typer(
     cls=PlainGroup,
@@ -43,34 +49,59 @@ def start(
         ),
     ] = None,
     name: _Name = None,
-    heap: Annotated[str, typer.Option(metavar="SIZE", help="Java heap, like `512m` or `1g`.")] = "1g",
+    brokers: Annotated[
+        int,
+        typer.Option(metavar="NUMBER", help="Brokers of the cluster.", min=1, max=MOST_NODES, rich_help_panel=CLUSTER),
+    ] = 1,
+    heap: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Java heap of each broker; default `1g`, or `512m` for several.",
+            show_default=False,
+            rich_help_panel=CLUSTER,
+        ),
+    ] = None,
+    security: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROTOCOL[:MECHANISM]",
+            help="`SSL`, `SASL_PLAINTEXT` or `SASL_SSL`, like `SASL_SSL:PLAIN`.",
+            show_default=False,
+            rich_help_panel=CLUSTER,
+        ),
+    ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Start an Apache Kafka broker on this machine.
+    """Start an Apache Kafka broker on this machine, or a cluster of several.
 
-    Prints its address, for `run --bootstrap ADDRESS`; it runs until `broker stop`.
+    Prints its address, for `run --bootstrap ADDRESS`; it runs until `broker stop`. With `--security`, prints the option
+    that tells clients how to connect, too.
 
     Example: `streamgauge broker start --data ./kafka-data`
     """
-    if not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
+    if heap is not None and not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
         raise BadInput.single("--heap", f"{heap!r} is not a heap size of Java", "Write one like `512m` or `1g`")
-    name = _free_name(name, registry.listing())
+    plan = ClusterPlan(brokers, heap=heap, security=_security(security))
+    names = _free_names(name, plan, registry.listing())
     interrupts = Interrupts()
     with (
         noted(interrupts, _progress),
-        start_broker(
-            logs=_logs(data, name),
+        start_cluster(
+            plan,
+            logs=_logs(data, names[0]),
             java=find_java(os.environ),
             data=data,
             keep_data=data is not None,
             detached=True,
-            name=name,
-            heap=heap,
+            names=names,
             progress=_progress,
             check=Waiting(interrupts, why="interrupted before the broker was ready; it was stopped"),
-        ) as broker,
+        ) as cluster,
     ):
-        typer.echo(json.dumps(_facts(broker.entry), indent=2) if as_json else broker.bootstrap)
+        typer.echo(json.dumps(_of_cluster(cluster), indent=2) if as_json else cluster.bootstrap)
+        if plan.security.is_on and not as_json:
+            typer.echo(f"--client-config {cluster.security.client}")
 
 
 @app.command(cls=PlainCommand)
@@ -79,14 +110,22 @@ def status(as_json: _Json = False) -> None:
 
     Example: `streamgauge broker status --json`
     """
+    outages.undo()
     running = registry.listing()
     if as_json:
         typer.echo(json.dumps([_facts(entry) for entry in running], indent=2))
     elif not running:
         typer.echo("no broker is running")
+    told = set()
     for entry in [] if as_json else running:
         kept = "until it stops" if entry.temporary else "kept"
+        nodes = _nodes_of(entry, running)
+        if len(nodes) > 1 and entry.cluster not in told:
+            told.add(entry.cluster)
+            typer.echo(f"cluster of {len(nodes)}: --bootstrap {','.join(each.bootstrap for each in nodes)}")
         typer.echo(f"{entry.name}  {entry.bootstrap}  process {entry.process.pid}{_owner(entry)}")
+        if settings := _client_config(entry):
+            typer.echo(f"  --client-config {settings}")
         typer.echo(f"  Apache Kafka {entry.version}, data {entry.data} ({kept}), log {entry.log}")
 
 
@@ -103,7 +142,7 @@ def stop(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Stop every broker that `broker start` started.")] = False,
 ) -> None:
-    """Stop a broker that `broker start` started.
+    """Stop a broker that `broker start` started, with the others of its cluster.
 
     Removes its data, unless it was started with `--data`.
 
@@ -111,6 +150,7 @@ def stop(
     """
     if name and every:
         raise BadInput.single("NAME", "cannot be combined with --all", "Leave one of them out")
+    outages.undo()
     registry.sweep()
     running = registry.listing()
     chosen = [entry for entry in running if entry.owner is None] if every else _chosen(name, running)
@@ -121,24 +161,30 @@ def stop(
         typer.echo("no broker to stop")
 
 
-def _free_name(asked: str | None, running: list[Entry]) -> str:
-    """The name asked for, or the first `broker-N` that is free; raises BadInput for one that is taken or unusable."""
+def _free_names(asked: str | None, plan: ClusterPlan, running: list[Entry]) -> list[str]:
+    """Names made of the one asked for, or the first `broker-N` that are free.
+
+    Raises BadInput for one that is taken or unusable.
+    """
     taken = {entry.name: entry for entry in running}
     if asked is None:
-        return next(free for number in range(1, len(taken) + 2) if (free := f"broker-{number}") not in taken)
-    if asked in taken:
-        what = f"{asked} is already running, at {taken[asked].bootstrap}"
-        raise BadInput.single("--name", what, "Choose another name, or stop that broker")
+        free = (name for number in count(1) if (name := f"broker-{number}") not in taken)
+        return list(islice(free, plan.brokers))
     if not re.fullmatch(r"[A-Za-z0-9_-]+", asked):
         raise BadInput.single("--name", f"{asked!r} is not a name", "Use letters, digits, `-` and `_`")
-    return asked
+    names = names_of(plan, asked)
+    for name in names:
+        if name in taken:
+            what = f"{name} is already running, at {taken[name].bootstrap}"
+            raise BadInput.single("--name", what, "Choose another name, or stop that broker")
+    return names
 
 
 def _chosen(name: str | None, running: list[Entry]) -> list[Entry]:
     """The one broker that is meant; raises BadInput where that is not clear, or not for us to stop."""
     if name is None:
         ours = [entry for entry in running if entry.owner is None]
-        if len(ours) > 1:
+        if any(entry not in _nodes_of(ours[0], running) for entry in ours):
             names = ", ".join(entry.name for entry in ours)
             raise BadInput.single("NAME", f"several brokers are running: {names}", "Name one of them, or use --all")
         return ours
@@ -149,12 +195,23 @@ def _chosen(name: str | None, running: list[Entry]) -> list[Entry]:
     if named.owner:
         what = f"{name} belongs to process {named.owner.pid}"
         raise BadInput.single("NAME", what, "End that process (a run: with Ctrl-C); its broker stops with it")
-    return [named]
+    return _nodes_of(named, running)
+
+
+def _nodes_of(entry: Entry, running: list[Entry]) -> list[Entry]:
+    """The brokers of its cluster, itself among them."""
+    return [each for each in running if each == entry or (entry.cluster and each.cluster == entry.cluster)]
 
 
 def _logs(data: Path | None, name: str) -> Path:
     """Logs lie beside the data that are kept, else where the program keeps its state."""
     return data / "logs" if data else state_folder() / "logs" / name
+
+
+def _of_cluster(cluster: EmbeddedCluster) -> dict[str, Any]:
+    """A single broker, or the brokers of a cluster and its address."""
+    nodes = [_facts(each.entry) for each in cluster.nodes]
+    return nodes[0] if len(nodes) == 1 else {"bootstrap": cluster.bootstrap, "nodes": nodes}
 
 
 def _facts(entry: Entry) -> dict[str, Any]:
@@ -167,7 +224,28 @@ def _facts(entry: Entry) -> dict[str, Any]:
         "data": str(entry.data),
         "data_kept": not entry.temporary,
         "log": str(entry.log),
+        "client_config": _client_config(entry),
     }
+
+
+def _client_config(entry: Entry) -> str | None:
+    """The file that tells clients how to connect; the first broker of a cluster has it, where anything is guarded."""
+    told = SecurityFiles(entry.data / FOLDER).client
+    return str(told) if told.exists() else None
+
+
+def _security(asked: str | None) -> Security:
+    """How clients and brokers connect; raises BadInput for what no cluster can have."""
+    if asked is None:
+        return Security()
+    protocol, _, mechanism = asked.partition(":")
+    given = {"protocol": protocol} | ({"mechanism": mechanism} if mechanism else {})
+    try:
+        spec = ClusterSecurity.model_validate(given)
+    except ValidationError as error:
+        mend = f"Write one of {', '.join(PROTOCOLS)}; after SASL, `:` and one of {', '.join(MECHANISMS)}"
+        raise BadInput.single("--security", f"{asked!r} is not how brokers can be secured", mend) from error
+    return Security(spec.protocol, spec.used)
 
 
 def _owner(entry: Entry) -> str:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from streamgauge.cli.results.compare import given_runs
+from streamgauge.cli.results.given import one_side
 from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.report.compare.answers import figure_of
 from streamgauge.report.compare.ci import OUTCOMES, annotations, gates_markdown, junit
@@ -31,8 +31,8 @@ def check(
     """
     environment = os.environ if environment is None else environment
     wanted = _limits(limits)
-    before, now = ([each.result for each in given_runs(paths)] for paths in (baseline, folders))
-    _check_figures(wanted, [*before, *now])
+    before, now = one_side(baseline, "--baseline"), one_side(folders, "RUN")
+    _check_figures(wanted, [run for each in (*before, *now) for run in each.runs])
     found = gates(before, now, wanted)
     if junit_file:
         _write(junit_file, junit(found), "--junit")

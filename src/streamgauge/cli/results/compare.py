@@ -1,22 +1,24 @@
 """The command `compare`: what several runs say together."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final
 
-from streamgauge.cli.results.kept import runs_of_baseline
-from streamgauge.cli.results.runs import run_folders
-from streamgauge.domain.errors import BadInput, Fault
-from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.cli.results.given import given_runs
+from streamgauge.domain.errors import BadInput
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.report.compare import Together, together
 from streamgauge.report.compare.answers import METRICS, figure_of
+from streamgauge.report.compare.latex import comparison_latex
 from streamgauge.report.compare.pages import comparison_markdown, comparison_text
-from streamgauge.report.compare.variants import GivenRun
 from streamgauge.report.pages.page import plain
-from streamgauge.report.publish import read_result
+from streamgauge.result import Result
 from streamgauge.runs.experiment.folder import read_record
 from streamgauge.runs.experiment.judge import answered
+
+_TABLES: Final = ("mqperf",)
+"""Result tables of other tools."""
 
 
 def compare(
@@ -25,33 +27,79 @@ def compare(
     metric: str | None,
     as_json: bool,
     as_markdown: bool,
-    html: Path | None,
+    as_csv: bool = False,
+    table: str | None = None,
+    html: Path | None = None,
+    latex: Path | None = None,
+    compression: Path | None = None,
     out: Callable[[str], None],
 ) -> None:
-    """Compare the runs of these folders, also as a page; raises BadInput where there are no two variants to compare."""
-    if as_json and as_markdown:
-        raise BadInput.single("--json", "cannot be combined with --markdown", "Use one of them")
+    """Compare the runs of these folders, also as a page; raises BadInput where there are no two variants to compare.
+
+    With `table`, the result table of another tool is printed instead. That, and `latex`, may be of a single variant.
+    """
+    forms = {"--json": as_json, "--markdown": as_markdown, "--table": table is not None}
+    if len(given := [name for name, is_given in forms.items() if is_given]) > 1:
+        raise BadInput.single(given[0], f"cannot be combined with {given[1]}", "Use one of them")
+    if table not in (None, *_TABLES):
+        raise BadInput.single(f"--table {plain(table or '')}", "no such table", f"Known: {', '.join(_TABLES)}")
+    if compression and html is None:
+        raise BadInput.single("--compression", "is drawn in the page only", "Add --html FILE")
+    if as_csv and table is None:
+        raise BadInput.single("--csv", "is a form of --table", f"Add --table {_TABLES[0]}")
     found = _of_experiment(folders, metric) or _of_runs(folders, metric)
-    if len(found.variants) < 2:
+    if len(found.variants) < 2 and table is None and latex is None:
         what = "these runs were measured alike, so there is nothing to compare"
         raise BadInput.single("RUN", what, "Name runs of another scenario or setting, or a second folder of runs")
     if html:
-        _write_page(html, found)
+        _write_page(html, found, compression)
+    if latex:
+        _write(latex, comparison_latex(found, latex.stem), "--latex")
     if as_json:
         out(json.dumps(found.document(), indent=2))
+    elif table is not None:
+        out(_mqperf(found, as_csv=as_csv))
     else:
         out(comparison_markdown(found) if as_markdown else comparison_text(found))
 
 
-def _write_page(file: Path, found: Together) -> None:
+def _mqperf(found: Together, *, as_csv: bool) -> str:
+    # Arrow takes long to load, and nothing else here needs it.
+    from streamgauge.cli.results.sql import csv_text, table_text
+    from streamgauge.report.compare.mqperf import GRID, mqperf_table
+    from streamgauge.report.exports.csv_files import harmless_table
+
+    table = mqperf_table(found)
+    if as_csv:
+        return csv_text(harmless_table(table))
+    grid = {tuple(row.values()) for row in table.select(GRID).to_pylist()}
+    return table_text(table.drop_columns("variant") if len(grid) == table.num_rows else table)
+
+
+def _write_page(file: Path, found: Together, compression: Path | None) -> None:
     # Figures need a library of their own, which takes long to load.
     from streamgauge.report.compare.html import comparison_html
+    from streamgauge.report.figures.compare import ratios
 
+    offline: Sequence[Mapping[str, Any]] = ()
+    if compression:
+        try:
+            offline = ratios(json.loads(compression.read_bytes()))
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            where, mend = (
+                f"--compression {plain(str(compression))}",
+                "Write it with: streamgauge compression --all --json",
+            )
+            raise BadInput.single(where, "has no compression ratios", mend) from error
+    _write(file, comparison_html(found, file.stem, offline=offline), "--html")
+
+
+def _write(file: Path, text: str, option: str) -> None:
     try:
-        file.write_text(comparison_html(found, file.stem), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         what = f"cannot be written: {error.strerror}"
-        raise BadInput.single(f"--html {plain(str(file))}", what, "Name another file") from error
+        raise BadInput.single(f"{option} {plain(str(file))}", what, "Name another file") from error
 
 
 def _of_experiment(folders: Sequence[Path], metric: str | None) -> Together | None:
@@ -63,55 +111,19 @@ def _of_experiment(folders: Sequence[Path], metric: str | None) -> Together | No
     found = answered(folder, record.model_copy(update={"metric": metric or record.metric}))
     if found is None:
         raise BadInput.single(f"RUN {plain(str(folder.root))}", "no run of it has a result", "Go on with it first")
-    _check_metric(metric, [GivenRun(one.name, run) for one in found.variants for run in one.runs])
+    check_metric(metric, [run for one in found.variants for run in one.runs])
     return found
 
 
 def _of_runs(folders: Sequence[Path], metric: str | None) -> Together:
     runs = given_runs(folders)
-    _check_metric(metric, runs)
+    check_metric(metric, [run.result for run in runs])
     return together(runs, metric)
 
 
-def given_runs(paths: Sequence[Path]) -> list[GivenRun]:
-    """The runs of each folder, or the run that it is, or a result.json or a baseline that was kept.
-
-    Runs of a folder that were not analysed are passed over. Raises BadInput with all that cannot be used.
-    """
-    found: list[GivenRun] = []
-    faults: list[Fault] = []
-    for path in dict.fromkeys(paths):
-        try:
-            kept = runs_of_baseline(path) if path.is_file() else None
-            found += kept or [GivenRun(path.name, read_result(file)) for file in _result_files(path)]
-        except BadInput as error:
-            faults += error.faults
-    if faults:
-        raise BadInput(faults)
-    return found
-
-
-def _result_files(path: Path) -> list[Path]:
-    """The file that it is, that of the run folder that it is, or those of the analysed runs in it, by their names.
-
-    The runs of an experiment are in its folder `runs`.
-    """
-    folder = RunFolder(path)
-    if path.is_file():
-        return [path]
-    experiment = ExperimentFolder(path)
-    if experiment.record.exists():
-        path = experiment.runs
-    elif folder.result.exists() or folder.facts.exists():
-        return [folder.result]
-    analysed = sorted(run.result for run in run_folders(path) if run.result.exists())
-    if not analysed:
-        raise BadInput.single(f"RUN {plain(str(path))}", "there is no analysed run in it", "Name a run folder")
-    return analysed
-
-
-def _check_metric(metric: str | None, runs: Sequence[GivenRun]) -> None:
-    if metric is None or any(figure_of(run.result, metric) is not None for run in runs):
+def check_metric(metric: str | None, runs: Sequence[Result]) -> None:
+    """Refuse a figure that no run has; raises BadInput."""
+    if metric is None or any(figure_of(run, metric) is not None for run in runs):
         return
     mend = f"Use a number of result.json, as in: --metric {METRICS[2].path}"
     raise BadInput.single(f"--metric {plain(metric)}", "no run has this figure", mend)

@@ -3,39 +3,80 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+from pydantic import ValidationError
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.report.compare.variants import GivenRun
+from streamgauge.experiments.record import RecordPart
+from streamgauge.report.compare.variants import Alike
 from streamgauge.result import Result
 from streamgauge.result.reading import NotAResultError, result_of
 
-BASELINE_FORMAT: Final = 1
+_AGAIN: Final = "Save the baseline again"
+
+
+class KeptVariant(RecordPart):
+    """A variant of an experiment; its runs stand in a row."""
+
+    name: str
+    rounds: list[int]
+    """Of each of its runs."""
+    without_result: int = 0
+
+
+class KeptBaseline(RecordPart):
+    """The content of a baseline."""
+
+    baseline: Literal[1] = 1
+    """The format."""
+    runs: list[dict[str, Any]]
+    """Their results."""
+    variants: tuple[KeptVariant, ...] = ()
+    """None where the runs are of no experiment."""
+
+    def results(self, path: Path) -> list[Result]:
+        """The results of its runs; raises BadInput, naming the file, where one cannot be read."""
+        try:
+            return [result_of(each) for each in self.runs]
+        except NotAResultError as error:
+            raise BadInput.single(str(path), f"has a run that is no result: {error}", _AGAIN) from error
+
+    def alike(self, path: Path) -> list[Alike]:
+        """The variants of its experiment with their runs; raises BadInput, naming the file, where these do not fit."""
+        left = self.results(path)
+        if sum(len(each.rounds) for each in self.variants) != len(left):
+            raise BadInput.single(str(path), "has runs of no round, or rounds without a run", _AGAIN)
+        found: list[Alike] = []
+        for each in self.variants:
+            runs, left = left[: len(each.rounds)], left[len(each.rounds) :]
+            found.append(Alike(each.name, tuple(runs), tuple(each.rounds), each.without_result))
+        return found
 
 
 def save_baseline(paths: Sequence[Path], out: Path) -> int:
     """Write the results of these runs into one file; returns how many there are. Raises BadInput."""
-    from streamgauge.cli.results.compare import given_runs
+    from streamgauge.cli.results.given import given_runs, variants_of_experiment
 
-    found = given_runs(paths)
-    text = json.dumps(baseline_document([each.result for each in found]), separators=(",", ":"))
+    found = variants_of_experiment(paths) or [Alike("", tuple(each.result for each in given_runs(paths)))]
+    kept = KeptBaseline(
+        runs=[run.document() for each in found for run in each.runs],
+        variants=tuple(
+            KeptVariant(name=each.name, rounds=list(each.rounds), without_result=each.without_result)
+            for each in found
+            if each.rounds is not None
+        ),
+    )
+    text = json.dumps(kept.model_dump(mode="json"), separators=(",", ":"))
     try:
         out.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise BadInput.single(f"--out {out}", f"cannot be written: {error.strerror}", "Name another file") from error
-    return len(found)
+    return len(kept.runs)
 
 
-def baseline_document(results: Sequence[Result]) -> dict[str, Any]:
-    """The results of runs as one document."""
-    return {"baseline": BASELINE_FORMAT, "runs": [each.document() for each in results]}
-
-
-def runs_of_baseline(path: Path) -> list[GivenRun] | None:
-    """The runs of a file that `baseline save` wrote; None for any other file.
-
-    Raises BadInput where one of its runs cannot be read.
-    """
+def kept_baseline(path: Path) -> KeptBaseline | None:
+    """What a file that `baseline save` wrote has; None for any other file. Raises BadInput for what it cannot read."""
     try:
         document = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -43,9 +84,7 @@ def runs_of_baseline(path: Path) -> list[GivenRun] | None:
         return None
     if not isinstance(document, dict) or "baseline" not in document:
         return None
-    if document["baseline"] != BASELINE_FORMAT or not isinstance(document.get("runs"), list):
-        raise BadInput.single(str(path), "is not a baseline that this version reads", "Save the baseline again")
     try:
-        return [GivenRun(path.name, result_of(each)) for each in document["runs"]]
-    except NotAResultError as error:
-        raise BadInput.single(str(path), f"has a run that is no result: {error}", "Save the baseline again") from error
+        return KeptBaseline.model_validate(document)
+    except ValidationError as error:
+        raise BadInput.single(str(path), "is not a baseline that this version reads", _AGAIN) from error

@@ -24,7 +24,7 @@ def runs(folder: Path, *, as_json: bool, out: Callable[[str], None], percentiles
 
 def run_folders(folder: Path) -> list[RunFolder]:
     """The runs of a folder; raises BadInput where it cannot be looked into."""
-    return [run for path in _subfolders(folder) if _is_run(run := RunFolder(path))]
+    return [run for path in _subfolders(folder) if is_run(run := RunFolder(path))]
 
 
 def _subfolders(folder: Path) -> list[Path]:
@@ -38,7 +38,7 @@ def _subfolders(folder: Path) -> list[Path]:
         raise BadInput.single(f"DIR {plain(str(folder))}", what, mend) from error
 
 
-def _is_run(folder: RunFolder) -> bool:
+def is_run(folder: RunFolder) -> bool:
     """Whether a run put it there, even one that was killed, or whose files were lost."""
     with suppress(PermissionError):
         if ExperimentFolder(folder.root).record.exists():
@@ -48,10 +48,10 @@ def _is_run(folder: RunFolder) -> bool:
 
 
 def _row(folder: RunFolder, percentiles: Sequence[str]) -> RunRow:
-    return run_row(folder.root.name, _content(folder.facts), _content(folder.result), percentiles)
+    return run_row(folder.root.name, content(folder.facts), content(folder.result), percentiles)
 
 
-def _content(path: Path) -> bytes | None:
+def content(path: Path) -> bytes | None:
     """What is in a file; nothing, which is no JSON, where it is there and cannot be read."""
     try:
         return path.read_bytes()

@@ -83,6 +83,13 @@ class BrokerFacts(_Facts):
     """Whether it is the model of a calibration, and no Kafka."""
     class_archive: bool | None = None
     """Whether the embedded broker started from an archive of its classes; null if that is not known."""
+    security: str | None = None
+    """How clients connect to the embedded broker, like `SASL_SSL with SCRAM-SHA-512`; null for plain text."""
+
+
+def node_of(name: str) -> str:
+    """The node whose process has this name: one that was started again has a name for each life, like `broker-1.2`."""
+    return name.partition(".")[0]
 
 
 class CalibrationFacts(_Facts):
@@ -109,6 +116,8 @@ class RunFacts(_Facts):
     name: str
     tag: int
     """Run tag in every stamp."""
+    imported: str | None = None
+    """The tool that measured it, where its results were imported; null for a run of Streamgauge."""
     created: str
     wall_ns: int
     monotonic_ns: int

@@ -38,6 +38,15 @@ _COUNTED: Mapping[str, str] = MappingProxyType(
         "fate_unknown_received": "messages of unknown fate that were received, hence sent; also in `unacked_received`",
         "unaccounted": "claimed sequence numbers without a row of `sent`, surplus rows of one sequence number, and "
         "rows of messages that no producer claimed; scope run only",
+        "truncated": "acknowledged messages that the log no longer holds where they were acknowledged, received or "
+        "not; null unless the log was read again",
+        "vanished": "messages received from offsets that no longer hold them; null unless the log was read again",
+        "offset_conflicts": "offsets of several messages; null unless the log was read again",
+        "skipped_polls": "polls that passed over lost messages that the log still holds; null unless it was read again",
+        "seen_elsewhere": "lost messages that another group received",
+        "went_back": "polls that began at or below an offset that the same consumer had received before",
+        "committed_unseen": "messages of committed transactions that are lost or undelivered",
+        "received_early": "messages received before their producer asked for the commit of their transaction",
     }
 )
 
@@ -69,6 +78,20 @@ PROBLEMS = Schema(
         may("offset", _I64, "offset in that partition"),
         may("due_ns", _I64, "scheduled send time"),
         may("error", _STR, "error of the send"),
+    ),
+)
+
+PROBLEM_COUNTS = Schema(
+    "problem_counts",
+    "Delivery problems, all of them: one row per class, group, partition and second of the due time, or else of the "
+    "send.",
+    (
+        must("class", _STR, "delivery class, like `lost`"),
+        may("group", _I32, "consumer group number, if the problem concerns one group"),
+        may("topic", _I32, "topic number"),
+        may("partition", _I32, "partition that messages were written to or read from"),
+        may("second", _I32, "second from the start of the measure phase; null for polls and foreign messages"),
+        must("count", _I64, "messages, deliveries, offsets or polls"),
     ),
 )
 

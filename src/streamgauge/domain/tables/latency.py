@@ -69,7 +69,7 @@ LATENCY_BUCKETS = Schema(
 
 LATENCY = Schema(
     "latency",
-    "One latency metric: count, moments and percentiles; scopes measure, window and partition.",
+    "One latency metric: count, moments and percentiles; scopes measure, window, partition and topic.",
     (
         must("metric", _STR, "one of the metrics"),
         *SCOPE,
@@ -92,10 +92,7 @@ LATENCY = Schema(
             )
             for name in PERCENTILES
         ),
-        *(
-            must(f"{name}_censored", _BOOL, f"whether the {percentile_words(name)} is an interval")
-            for name in PERCENTILES
-        ),
+        *(must(f"{name}_censored", _BOOL, f"whether {percentile_words(name)} is an interval") for name in PERCENTILES),
         *(
             may(
                 f"delivered_{name}_ms",

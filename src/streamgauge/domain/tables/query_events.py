@@ -82,7 +82,7 @@ ADVANCES = Schema(
 
 APPENDED = Schema(
     "appended",
-    "One message in the source of a pipeline, read after the drain.",
+    "One message in the log of a topic that is sent to, as it was read again after the drain.",
     (
         must("topic", _I32, "topic number in run.json"),
         must("partition", _I32, "partition of the message"),

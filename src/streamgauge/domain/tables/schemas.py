@@ -2,43 +2,15 @@
 
 `scope` is what a row covers: `run` (everything, including warm-up and drain), `measure` (the measure phase), `window`
 (one second; `second` counts from the start of the measure phase, so warm-up is negative), `partition` (one partition,
-measure phase), `topic` or `group` (one of several, measure phase). Times are in the unit of their name; unknown values
-are null.
+measure phase), `topic` or `group` (one of several, measure phase), `step` (a step of a load).
+Times are in the unit of their name; unknown values are null.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from streamgauge.domain.tables.delivery import DELIVERY, PROBLEMS, RESENDS_BY_ERROR, TRANSACTIONS_BY_OUTCOME
-from streamgauge.domain.tables.latency import (
-    BOUNDS,
-    CDF,
-    HEAT,
-    LATENCY,
-    LATENCY_BUCKETS,
-    PERCENTILE_CURVE,
-    SAMPLING,
-    SCHEDULE_DELAY,
-)
-from streamgauge.domain.tables.machine import CLIENT_BY_INTERVAL, CONNECTIONS_BY_KIND, GC, RESOURCES_BY_INTERVAL, WIRE
-from streamgauge.domain.tables.pressure import (
-    BACKPRESSURE,
-    FAULTS,
-    LAG_HEAT,
-    LAG_SAMPLES,
-    OUTSTANDING,
-    REBALANCES,
-    RECOVERY,
-)
-from streamgauge.domain.tables.query import QUERY_TABLES
+from streamgauge.domain.tables import delivery, latency, machine, pressure, query, throughput
 from streamgauge.domain.tables.schema import Schema, Type, may, must
-from streamgauge.domain.tables.throughput import (
-    POLLS_BY_CONSUMER,
-    PROCESSING,
-    THROUGHPUT,
-    TOPIC_THROUGHPUT,
-    WORKER_THROUGHPUT,
-)
 
 _I64, _STR = Type.INT64, Type.STRING
 
@@ -69,10 +41,16 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
     {
         schema.name: schema
         for schema in (
-            THROUGHPUT, LATENCY_BUCKETS, LATENCY, BOUNDS, SAMPLING, CDF, PERCENTILE_CURVE, HEAT, DELIVERY, PROBLEMS,
-            POLLS_BY_CONSUMER, RESOURCES_BY_INTERVAL, GC, SCHEDULE_DELAY, TRANSACTIONS_BY_OUTCOME, RESENDS_BY_ERROR,
-            PROCESSING, CONNECTIONS_BY_KIND, WIRE, CLIENT_BY_INTERVAL, LAG_SAMPLES, LAG_HEAT, OUTSTANDING, BACKPRESSURE,
-            FAULTS, RECOVERY, REBALANCES, TOPIC_THROUGHPUT, WORKER_THROUGHPUT, *QUERY_TABLES, SET_ASIDE, VERDICT,
+            throughput.THROUGHPUT, throughput.STEPS, latency.LATENCY_BUCKETS, latency.LATENCY, latency.BOUNDS,
+            latency.SAMPLING, latency.CDF, latency.PERCENTILE_CURVE, latency.HEAT, delivery.DELIVERY,
+            delivery.PROBLEMS, delivery.PROBLEM_COUNTS, throughput.POLLS_BY_CONSUMER, machine.RESOURCES_BY_INTERVAL,
+            machine.GC, latency.SCHEDULE_DELAY, delivery.TRANSACTIONS_BY_OUTCOME, delivery.RESENDS_BY_ERROR,
+            throughput.PROCESSING, machine.CONNECTIONS_BY_KIND, machine.WIRE, machine.CLIENT_BY_INTERVAL,
+            pressure.LAG_SAMPLES, pressure.LAG_HEAT, pressure.OUTSTANDING, pressure.BACKPRESSURE, pressure.FAULTS,
+            pressure.RECOVERY, pressure.REBALANCES, pressure.REPLICATION, pressure.PARTITION_REPLICAS,
+            pressure.FOLLOWERS_BY_NODE, pressure.FAULT_SCORES, pressure.FAULT_PARTITIONS,
+            throughput.TOPIC_THROUGHPUT, throughput.WORKER_THROUGHPUT,
+            *query.QUERY_TABLES, SET_ASIDE, VERDICT,
         )
     }
 )  # fmt: skip

@@ -1,15 +1,24 @@
 """The gold tables of rates, polls and processing."""
 
-from streamgauge.domain.latency.percentiles import percentile_words
+from streamgauge.domain.latency.percentiles import PERCENTILES, percentile_words
 from streamgauge.domain.tables.schema import Schema, Type, may, must
 
 _I32, _I64, _F64, _STR = Type.INT32, Type.INT64, Type.FLOAT64, Type.STRING
 
 SCOPE = (
-    must("scope", _STR, "`run`, `measure`, `window`, `partition`, `topic` or `group`"),
-    may("second", _I64, "window, counted from the start of the measure phase"),
+    must("scope", _STR, "`run`, `measure`, `window`, `partition`, `topic`, `group` or `step`"),
+    may("second", _I64, "window, or first full second of a step, counted from the start of the measure phase"),
     may("topic", _I32, "topic; with scopes partition and topic"),
     may("partition", _I32, "partition; with scope partition"),
+)
+
+_FLOW = (
+    must("due", _I64, "messages due by the schedule; 0 without a schedule"),
+    must("sent", _I64, "messages handed to the client; see `sent` of `delivery`"),
+    must("acked", _I64, "messages acknowledged"),
+    must("failed", _I64, "messages that failed or timed out, by the time that was reported"),
+    must("unsent", _I64, "messages due and never sent, by due time"),
+    must("received", _I64, "deliveries, including repeated ones"),
 )
 
 THROUGHPUT = Schema(
@@ -19,16 +28,36 @@ THROUGHPUT = Schema(
         *SCOPE,
         may("group", _I32, "consumer group; with scope group, where counts of sent messages are those of all messages"),
         may("duration_ns", _I64, "time covered by the row"),
-        must("due", _I64, "messages due by the schedule; 0 without a schedule"),
-        must("sent", _I64, "messages handed to the client; see `sent` of `delivery`"),
-        must("acked", _I64, "messages acknowledged"),
-        must("failed", _I64, "messages that failed or timed out, by the time that was reported"),
-        must("unsent", _I64, "messages due and never sent, by due time"),
-        must("received", _I64, "deliveries, including repeated ones"),
+        *_FLOW,
         must("processed", _I64, "messages processed; equal to received without processing"),
         must("sent_bytes", _I64, "value bytes of the messages sent"),
         must("received_bytes", _I64, "value bytes of the messages received"),
         may("outstanding", _I64, "scope window: (sent and not aborted) - processed, from run start to window end"),
+        may("first_sent_ms", _F64, "scope partition: first send of a delivered message, from the start of the phase"),
+        may(
+            "last_received_ms", _F64, "scope partition: last receipt of a message of the measure phase, from its start"
+        ),
+    ),
+)
+
+STEPS = Schema(
+    "steps",
+    "Each step of a load whose rate changes and is not repeated, by its full seconds; measure phase.",
+    (
+        must("step", _I32, "step number, from 1"),
+        must("from_second", _I64, "first second, counted from the start of the measure phase"),
+        must("to_second", _I64, "second in which the next step begins"),
+        must("from_per_second", _F64, "target rate at its start"),
+        must("to_per_second", _F64, "target rate at its end"),
+        must("duration_ns", _I64, "time covered by the row"),
+        *_FLOW,
+        *(
+            may(
+                f"{kind}_{name}_ms", _F64, f"{kind} time, {about}; end-to-end, or of acknowledgements without consumers"
+            )
+            for kind in ("response", "service")
+            for name, about in (*((name, percentile_words(name)) for name in PERCENTILES), ("max", "longest"))
+        ),
     ),
 )
 
@@ -42,10 +71,7 @@ TOPIC_THROUGHPUT = Schema(
         must("second", _I64, "window, counted from the start of the measure phase"),
         must("topic", _I32, "topic number in run.json"),
         must("duration_ns", _I64, "time covered by the row"),
-        must("sent", _I64, "messages handed to the client"),
-        must("acked", _I64, "messages acknowledged"),
-        must("failed", _I64, "messages that failed or timed out, by the time that was reported"),
-        must("received", _I64, "deliveries, including repeated ones"),
+        *(each for each in _FLOW if each.name not in {"due", "unsent"}),
         must("sent_bytes", _I64, "value bytes of the messages sent"),
         must("received_bytes", _I64, "value bytes of the messages received"),
     ),

@@ -125,6 +125,11 @@ def percent(share: float | None) -> str:
     return f"{hundredths:.{digits}f} %"
 
 
+def plural(count: float | None, what: str) -> str:
+    """The word for so many: `run` for one, `runs` for others."""
+    return what if count == 1 else f"{what}s"
+
+
 def listed(items: list[str], joint: str = "and") -> str:
     """Items as a sentence lists them: `a`, `a and b`, `a, b and c`."""
     return f" {joint} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

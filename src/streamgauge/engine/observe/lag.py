@@ -11,6 +11,7 @@ from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.board import Cell, Order
+from streamgauge.engine.observe.regular import regularly
 from streamgauge.engine.ports.clients import Offsets
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.ports.workers import Board
@@ -18,8 +19,6 @@ from streamgauge.workload.pacing import Int64s
 
 STARTS_NS: Final = NS_PER_SECOND
 """Log starts move when a broker deletes old segments, which is seldom: they are asked no more often than this."""
-NAP_NS: Final = 50 * clock.NS_PER_MS
-"""The order is looked at in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +51,7 @@ class LagSampler:
 
     def run(self) -> None:
         """Sample until the supervisor wants the end."""
-        next_ns = self.now_ns()
-        while self.order() < Order.FINISH:
-            now_ns = self.now_ns()
-            if now_ns >= next_ns:
-                self.sample()
-                missed = max(0, (self.now_ns() - next_ns) // self.sampled.every_ns)
-                next_ns += (missed + 1) * self.sampled.every_ns
-            self.sleep(max(0, min(next_ns - self.now_ns(), NAP_NS)) / NS_PER_SECOND)
+        regularly(self.sampled.every_ns, self.sample, self.order, self.now_ns, self.sleep)
 
     def sample(self) -> None:
         """Record one row for each group and place; rows with a reason where the cluster did not say."""

@@ -1,18 +1,14 @@
 """The reader of a table that grows: asks it the same question again and again, and records how long that took."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
 
 from streamgauge.domain import clock
-from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import RecordError
 from streamgauge.engine.board import Order
+from streamgauge.engine.observe.regular import regularly
 from streamgauge.engine.ports.query import TableReader
 from streamgauge.engine.ports.rows import Sink
-
-NAP_NS: Final = 50 * NS_PER_MS
-"""The order is looked at in between."""
 
 
 @dataclass(slots=True)
@@ -25,17 +21,10 @@ class Lookups:
     order: Callable[[], Order]
     now_ns: Callable[[], int] = clock.monotonic_ns
     sleep: Callable[[float], None] = clock.sleep_seconds
-    _next_ns: int = field(default=0)
 
     def run(self) -> None:
         """Ask until the supervisor wants the end."""
-        self._next_ns = self.now_ns()
-        while self.order() < Order.FINISH:
-            if self.now_ns() >= self._next_ns:
-                self.ask()
-                missed = max(0, (self.now_ns() - self._next_ns) // self.every_ns)
-                self._next_ns += (missed + 1) * self.every_ns
-            self.sleep(max(0, min(self._next_ns - self.now_ns(), NAP_NS)) / NS_PER_SECOND)
+        regularly(self.every_ns, self.ask, self.order, self.now_ns, self.sleep)
 
     def ask(self) -> None:
         """Ask once; what went wrong is a row, too."""

@@ -13,9 +13,11 @@ from streamgauge.domain.blocks import (
     Committed,
     ConnectionKind,
     Fetched,
+    LogEnds,
     Outcome,
     Outgoing,
     Place,
+    PlaceReplicas,
     Refused,
 )
 
@@ -168,6 +170,30 @@ class OffsetsClient(Offsets, Protocol):
         ...
 
 
+class ReplicasClient(Protocol):
+    """A client of its own that is asked about the replicas of all partitions of all topics of a run."""
+
+    def look(self) -> Sequence[PlaceReplicas]:
+        """The replicas of each place, now; BrokerError says why there is no answer within the bound of the client."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the client."""
+        ...
+
+
+class QuorumClient(Protocol):
+    """A client of its own that is asked who controls the cluster, and how long the logs are on each broker."""
+
+    def look(self) -> tuple[int | None, LogEnds]:
+        """Node of the active controller, None if nobody told, and the ends; BrokerError if nobody answers in time."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the client."""
+        ...
+
+
 class ConnectionsClient(Protocol):
     """Makes, uses and closes connections; called by several threads, but never by two for the same held connection."""
 
@@ -187,6 +213,11 @@ class ConnectionsClient(Protocol):
 OpenProducer = Callable[[ClientSpec], ProducerClient]
 OpenReader = Callable[[ClientSpec], Reader]
 OpenConnections = Callable[[ClientSpec], ConnectionsClient]
+
+
+OpenReplicas = Callable[[ClientSpec, int, float], ReplicasClient]
+OpenQuorum = Callable[[ClientSpec, int, float], QuorumClient]
+"""Opens a client for the topics of a spec, each with so many partitions; answers come in so many seconds."""
 
 
 class OpenOffsets(Protocol):

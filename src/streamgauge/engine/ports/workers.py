@@ -1,9 +1,9 @@
-"""Where workers run and how they are told what to do, and what faults may be done to; `engine.supervise.local` is here.
+"""Where workers run and how they are told what to do; `engine.supervise.local` is here.
 
 A supervisor starts workers through a launcher and talks with them through a board, and knows nothing else of them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -132,33 +132,8 @@ class Launcher(Protocol):
         ...
 
 
-class Action(Protocol):
-    """What can be done to a target of faults, and undone."""
-
-    def begin(self) -> None:
-        """Do it; OSError where that is not possible."""
-        ...
-
-    def end(self) -> None:
-        """Undo it, where it can be undone; OSError where that is not possible."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What faults can be done to: `consumer-0`, `broker-1`, a link."""
-
-    name: str
-    meant_by: frozenset[str]
-    """The targets of scenarios that mean it, like `consumer-0` and `consumers`."""
-    actions: Mapping[str, Action]
-    """What can be done to it, by the kind of the fault."""
-    ended: Callable[[], bool] = lambda: False
-    """Whether it is gone for good, so that nothing can be done to it."""
-
-
 class Broker(Protocol):
-    """A broker of our own, a process of this machine."""
+    """A node of a cluster of our own, a process of this machine."""
 
     @property
     def name(self) -> str:
@@ -170,6 +145,25 @@ class Broker(Protocol):
         """The number of its process now."""
         ...
 
+    @property
+    def is_broker(self) -> bool:
+        """Whether it serves clients; a controller apart from the brokers does not."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """The cluster's number of it, from 1."""
+        ...
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process has ended; a paused one has not."""
+        ...
+
+    def signal(self, number: int) -> None:
+        """Send its process a signal; OSError where that is not possible. What ends of it, ends on purpose."""
+        ...
+
     def restart(self) -> None:
-        """Start it again after it was killed; it may be another process then."""
+        """Start it again after it has ended; it may be another process then. OSError where that is not possible."""
         ...

@@ -405,7 +405,7 @@ class Producer:
         ended_ns = self.now_ns()
         self._gap.end(ended_ns)
         self._handed.wait(began_ns, ended_ns)
-        row = transacted.end(self._seq, self.now_ns(), outcome)
+        row = transacted.end(self._seq, began_ns, self.now_ns(), outcome)
         if self.sinks.transactions:
             self.sinks.transactions.append(row, 1)
 

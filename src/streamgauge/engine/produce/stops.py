@@ -142,11 +142,15 @@ class Transacted:
         if not self._firsts or self.first_seq < seq:
             self._firsts.append(seq)
 
-    def end(self, seq: int, now_ns: int, outcome: Outcome) -> Block:
-        """The transaction is over before message `seq`: its row of `transactions`, but for the producer."""
+    def end(self, seq: int, ending_ns: int, now_ns: int, outcome: Outcome) -> Block:
+        """The transaction is over before message `seq`: its row of `transactions`, but for the producer.
+
+        From `ending_ns` on its end was asked for.
+        """
         return {
             "transaction": len(self._firsts) - 1,
             "began_ns": self._began_ns,
+            "ending_ns": ending_ns,
             "ended_ns": now_ns,
             "outcome": outcome,
             "messages": seq - self.first_seq,

@@ -3,18 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.folder.facts import Ending, Phase, WorkerFacts
 from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.ports.clients import OpenOffsets
+from streamgauge.engine.ports.disks import StoringBroker
+from streamgauge.engine.ports.links import Links
 from streamgauge.engine.ports.rows import OpenSink
-from streamgauge.engine.ports.workers import Broker
-from streamgauge.engine.supervise.targets import watched_brokers
-from streamgauge.engine.worker.observers import ConnectorJob, LookupJob, QueryJob
+from streamgauge.engine.supervise.faults.roles import NO_ROLES, Roles
+from streamgauge.engine.supervise.faults.targets import watched_brokers
+from streamgauge.engine.worker.observers import ConnectorJob, LookupJob, QueryJob, ReplicasJob
 from streamgauge.engine.worker.roles import ConsumerJob, ProducerJob
 from streamgauge.scenario.model.backpressure import Backpressure
-from streamgauge.scenario.model.faults import Injected
+from streamgauge.scenario.model.environment.faults.schedule import Occurrence
+
+PROXY: Final = "proxy"
+"""The role of the process that carries links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class Plan:
     """What each process that sends has to do."""
     consumers: Sequence[ConsumerJob]
     connectors: Sequence[ConnectorJob]
-    brokers: Sequence[Broker]
+    brokers: Sequence[StoringBroker]
     """Brokers of our own, which are looked at, and to which faults can be done."""
     places: int
     """Partitions of all topics together: place = number of the topic x partitions + partition."""
@@ -52,6 +58,8 @@ class Plan:
     """How long the measure phase lasts at most."""
     drain_ns: int
     open_sink: OpenSink
+    network: Links | None = None
+    """The links of a cluster of our own; None where nothing is done to any."""
     start_at_ns: int | None = None
     """When the load is to begin, on the monotonic clock; None for at once."""
     until_drained: bool = False
@@ -62,15 +70,20 @@ class Plan:
     """Who asks the table that a query writes; None for nobody."""
     lag: LagPlan | None = None
     """None where lag is not sampled."""
+    replicas: ReplicasJob | None = None
+    """Who looks at the replicas of partitions; None where each has one."""
     backpressure: Backpressure | None = None
     """What holds producers back; None for nothing."""
-    faults: Sequence[Injected] = ()
+    faults: Sequence[Occurrence] = ()
     """What is done to workers and brokers during the measure phase."""
+    roles: Roles = NO_ROLES
+    """Who tells which broker has a role that a fault names."""
 
     @property
     def others(self) -> list[Watched]:
         """Processes to look at that are no workers of this run."""
-        return watched_brokers(self.brokers)
+        links = [Watched("links", PROXY, self.network.pid)] if self.network else []
+        return watched_brokers(self.brokers) + links
 
     @property
     def is_counted(self) -> bool:

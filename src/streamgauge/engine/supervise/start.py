@@ -7,7 +7,7 @@ from typing import Final
 
 from streamgauge.control.credit import Credits
 from streamgauge.control.hysteresis import LagHysteresis
-from streamgauge.domain.text.numbers import listed
+from streamgauge.domain.text.numbers import listed, plural
 from streamgauge.engine.control import Controlled
 from streamgauge.engine.observe.lag import SampledGroups
 from streamgauge.engine.observe.sample import Watched
@@ -38,6 +38,8 @@ class Starter:
         query = tuple(workers.rows("query"))
         if plan.lag:
             self._start("lag", self._lag_job(plan.lag, groups, query))
+        if plan.replicas:
+            self._start("replicas", plan.replicas)
         if plan.backpressure:
             controlled = controlled_by(plan.backpressure, producer_rows(plan), (query,) if query else groups)
             self._start("controller", ControllerJob(plan.backpressure.chosen[0], controlled))
@@ -94,7 +96,7 @@ def producer_rows(plan: Plan) -> dict[int, int]:
 def board_of(plan: Plan) -> BoardSpec:
     """The board that a plan needs."""
     clients = sum(len(job.members) for job in plan.producers) + sum(len(job.members) for job in plan.consumers)
-    watching = sum(part is not None for part in (plan.query, plan.lookups, plan.lag, plan.backpressure))
+    watching = sum(part is not None for part in (plan.query, plan.lookups, plan.lag, plan.replicas, plan.backpressure))
     groups = 2 + max((member.group for job in plan.consumers for member in job.members), default=0)
     return BoardSpec(plan.run, clients + len(plan.connectors) + watching + 1, plan.places, groups, producer_rows(plan))
 
@@ -106,6 +108,6 @@ def what_starts(plan: Plan) -> str:
         "consumer": sum(len(job.members) for job in plan.consumers),
         "connector": len(plan.connectors),
     }
-    begun = [f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count]
+    begun = [f"{count} {plural(count, what)}" for what, count in counts.items() if count]
     begun += [f"the query {plan.query.spec.job} ({plan.query.spec.engine})"] if plan.query else []
     return f"starting {listed(begun)}"

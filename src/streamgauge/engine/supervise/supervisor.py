@@ -20,10 +20,12 @@ from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.ports.clients import Offsets
 from streamgauge.engine.ports.workers import Board, Launcher
 from streamgauge.engine.supervise.drain import Draining
-from streamgauge.engine.supervise.inject import FaultLog, Injector
+from streamgauge.engine.supervise.faults.inject import Injector
+from streamgauge.engine.supervise.faults.leading import targets_of_leadership
+from streamgauge.engine.supervise.faults.rows import FaultLog
+from streamgauge.engine.supervise.faults.targets import counted_by, targets_of, targets_of_links
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.start import SUPERVISOR, Starter, board_of, what_starts
-from streamgauge.engine.supervise.targets import targets_of
 from streamgauge.engine.supervise.workers import Worker, Workers, places_of, reason
 
 READY_NS: Final = 90 * NS_PER_SECOND
@@ -107,7 +109,10 @@ class Supervisor:
         if plan.faults:
             self._faults = FaultLog(plan.open_sink(plan.run, "faults", SUPERVISOR, {}), self._fail_to_record)
             targets = targets_of(self._workers, plan.brokers)
-            self._injector = Injector(targets, self.now_ns, self._faults.note)
+            targets += targets_of_links(plan.network, [each.fault for each in plan.faults]) if plan.network else []
+            targets += targets_of_leadership(plan.faults, plan.roles.administrator, len(plan.brokers))
+            counted = counted_by(self._workers)
+            self._injector = Injector(targets, self.now_ns, self._faults.note, counted, plan.roles)
 
     def _fail_to_record(self, what: str) -> None:
         self._outcome.fail(f"{SUPERVISOR}: {what}")

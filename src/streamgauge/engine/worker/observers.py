@@ -4,17 +4,22 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 from streamgauge.domain.blocks import ClientSpec, Work
 from streamgauge.domain.query import QuerySpec
 from streamgauge.engine.connect import Connector
 from streamgauge.engine.control import Controlled, Controller, policy_of
+from streamgauge.engine.observe.followers import FollowerSampler
 from streamgauge.engine.observe.lag import LagSampler, SampledGroups
 from streamgauge.engine.observe.lookup import Lookups
+from streamgauge.engine.observe.replicas import ReplicaSampler
 from streamgauge.engine.observe.sample import Sampler, Watched
 from streamgauge.engine.ports.clients import (
     OpenConnections,
     OpenOffsets,
+    OpenQuorum,
+    OpenReplicas,
 )
 from streamgauge.engine.ports.query import OpenQuery, TableReader
 from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
@@ -77,6 +82,36 @@ class LagJob:
             sampler.sample()
             context.ready()
             sampler.run()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasJob:
+    """Ask the cluster who leads each partition, which replicas are in sync, and how far followers are behind."""
+
+    open_client: OpenReplicas
+    open_quorum: OpenQuorum
+    client: ClientSpec
+    partitions: int
+    """Partitions of each topic."""
+    timeout_seconds: float
+
+    def run(self, context: Context) -> None:
+        """Look until the run is over."""
+        asked = (self.client, self.partitions, self.timeout_seconds)
+        with (
+            contextlib.closing(self.open_client(*asked)) as client,
+            contextlib.closing(self.open_quorum(*asked)) as quorum,
+            context.sink("replicas", {}) as sink,
+            context.sink("followers", {}) as followers,
+        ):
+            sampler = ReplicaSampler(client, self.partitions, sink, context.order)
+            sampler.look()
+            context.ready()
+            # A broker that is silent holds up the looks at followers, and must not hold up those at leaders.
+            beside = Thread(target=FollowerSampler(quorum, followers, context.order).run, name="followers")
+            beside.start()
+            sampler.run()
+            beside.join()
 
 
 @dataclass(frozen=True, slots=True)

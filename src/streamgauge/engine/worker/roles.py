@@ -8,7 +8,7 @@ import numpy as np
 
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Place
-from streamgauge.engine.board import Cell, Order
+from streamgauge.engine.board import Cell, Order, Slot
 from streamgauge.engine.consume.loop import Consumer, ConsumerSinks, Consuming, Reading, consume_all
 from streamgauge.engine.ports.clients import (
     OpenProducer,
@@ -156,12 +156,14 @@ class ConsumerJob:
                     # Leaving the group takes partitions away once more, when sinks are closed and all is told.
                     reader.commits.watch(_nobody_cares)
                 _record_statistics(told, reader)
+            # Who leaves before the others is no longer where the group stands in the end.
             if context.order() == Order.FINISH:
                 for member, reader in zip(self.members, readers, strict=True):
                     _record_positions(lag, member, reader.positions())
 
     def _consumer(self, context: Context, place: int, reader: Reader, sinks: ConsumerSinks) -> Consumer:
         member = self.members[place]
+        leaves = context.slots[place][Slot.LEAVE : Slot.LEAVE + 1]
         return Consumer(
             reader,
             member.reading,
@@ -170,7 +172,7 @@ class ConsumerJob:
             context.slots[place],
             context.positions(place),
             context.latencies(place),
-            context.order,
+            lambda: Order.FINISH if leaves.item() else context.order(),
             lambda: int(context.board.control[Cell.MEASURE_NS]),
             progress=context.progress(place, member.group) if self.tells_progress else None,
         )

@@ -5,35 +5,41 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from streamgauge.experiments.record import RecordPart
-from streamgauge.experiments.search.steps import Find, SearchAnswer, SearchPlan, Trial, answer, ended
+from streamgauge.experiments.record import BegunRun, RecordPart
+from streamgauge.experiments.search.staircase import Conforming, Staircase, StairTrial, conforming, high_bound
+from streamgauge.experiments.search.steps import Find, SearchAnswer, SearchPlan, Trial, answer, ended, next_down
 
 SEARCH_FORMAT: Final = 1
-StepPhase = Literal["probe", "up", "down"]
+StepPhase = Literal["probe", "up", "down", "bound", "step", "finer"]
 StepOutcome = Literal["under_way", "done", "interrupted"]
 
 
-class SearchStep(RecordPart):
+class SearchStep(BegunRun):
     """A run of a search."""
 
     phase: StepPhase
-    """`probe`: unthrottled, for a start. `up`: the search. `down`: from what broke to where it holds again."""
+    """`probe`: unthrottled, for a start. `up`: the search. `down`: from what broke to where it holds again.
+    Of a staircase `bound`: to its high bound. `step`: of the staircase. `finer`: between two of its steps."""
     value: float | None
     """Null for a probe."""
-    begun: str
-    """UTC."""
     outcome: StepOutcome = "under_way"
     held: bool | None = None
     is_doubtful: bool = False
     """Whether the run could not tell for certain."""
-    reasons: list[str] = Field(default_factory=list)
     figures: dict[str, float | None] = Field(default_factory=dict)
     """Of each objective: the figure, or the worst of its windows; null for infinite."""
+    reached: bool | None = None
+    """Whether the target rate arrived, nothing was lost and messages did not pile up, whatever the objectives."""
+    objectives: dict[str, bool | None] = Field(default_factory=dict)
+    """Whether each objective held; null where that cannot be told."""
     target_per_second: float | None = None
     acked_per_second: float | None = None
     received_per_second: float | None = None
-    folder: str | None = None
-    seconds: float | None = None
+
+    @property
+    def least_per_second(self) -> float | None:
+        """What arrives of what is sent; None where nothing is known."""
+        return min((rate for rate in (self.acked_per_second, self.received_per_second) if rate), default=None)
 
 
 class SearchRecord(RecordPart):
@@ -58,8 +64,13 @@ class SearchRecord(RecordPart):
     width: float
     whole: bool
     step_seconds: float
+    staircase: Staircase | None = None
+    """How a staircase climbs; null for a search by bisection."""
     steps: list[SearchStep] = Field(default_factory=list)
-    ending: Literal["narrow", "at_limit", "never_held", "steps", "interrupted", "failed"] | None = None
+    down_from: int = 0
+    """The place in `steps` from which on the way down counts. One that was interrupted is begun anew, from overload:
+    the system may have recovered meanwhile."""
+    ending: Literal["narrow", "at_limit", "never_held", "steps", "climbed", "interrupted", "failed"] | None = None
     reasons: list[str] = Field(default_factory=list)
 
     @property
@@ -72,14 +83,56 @@ class SearchRecord(RecordPart):
         """What was tried in a phase."""
         return [
             Trial(step.value, step.held, step.is_doubtful)
-            for step in self.steps
+            for step in self.steps[self.down_from if phase == "down" else 0 :]
             if step.phase == phase and step.outcome == "done" and step.value is not None and step.held is not None
         ]
 
     @property
+    def asked_start(self) -> float | None:
+        """The start that was asked for; None where a probe told, or has to."""
+        return None if any(step.phase == "probe" for step in self.steps) else self.start
+
+    @property
     def answer(self) -> SearchAnswer:
-        """What the trials say so far."""
+        """What the trials say so far; of a staircase, what all objectives held."""
+        if self.staircase:
+            found = self.conforming.values()
+            helds = [each.held for each in found if each.held is not None]
+            brokes = [each.broke for each in found if each.broke is not None]
+            held, broke = min(helds) if len(helds) == len(found) else None, min(brokes, default=None)
+            return SearchAnswer(held, broke, held, broke)
         return answer(self.trials("up"), self.plan) if self.start is not None else SearchAnswer(None, None)
+
+    @property
+    def stair_trials(self) -> list[StairTrial]:
+        """The runs of a staircase."""
+        return [
+            StairTrial(step.phase, step.value, step.least_per_second, bool(step.reached), step.objectives)
+            for step in self.steps
+            if step.outcome == "done" and step.phase not in {"up", "down"}
+        ]
+
+    @property
+    def bound(self) -> float | None:
+        """The high bound of a staircase; None until it is known."""
+        return high_bound(self.stair_trials, self.staircase, self.most) if self.staircase else None
+
+    @property
+    def conforming(self) -> dict[str, Conforming]:
+        """What a staircase says of each objective."""
+        trials = self.stair_trials
+        return {each: conforming(trials, each) for each in self.objectives} if self.staircase else {}
+
+    def begin_anew(self, *, failed: bool) -> None:
+        """Set aside what a search that goes on cannot build upon.
+
+        That is a way down that was cut short, and of a search that `failed` the runs that did not finish.
+        """
+        for step in self.steps:
+            if failed and step.outcome == "done" and step.acked_per_second is None:
+                step.outcome = "interrupted"
+        if self.trials("down") and next_down(self.trials("down"), self.answer, self.plan) is not None:
+            self.down_from = len(self.steps)
 
     @property
     def held_again(self) -> float | None:
@@ -87,8 +140,11 @@ class SearchRecord(RecordPart):
         return next((each.value for each in self.trials("down") if each.held), None)
 
 
-def ended_as(record: SearchRecord) -> Literal["narrow", "at_limit", "never_held", "steps"]:
+def ended_as(record: SearchRecord) -> Literal["narrow", "at_limit", "never_held", "steps", "climbed"]:
     """Why a search without a next value is over."""
+    if record.staircase:
+        found = record.answer
+        return "never_held" if found.held is None else "at_limit" if found.broke is None else "climbed"
     return ended(record.trials("up"), record.plan)
 
 

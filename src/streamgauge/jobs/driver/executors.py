@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from streamgauge.domain import clock
 from streamgauge.domain.query import Looked, QuerySpec
-from streamgauge.scenario.model.faults import DRIVER
+from streamgauge.scenario.model.environment.faults.processes import DRIVER
 
 _BACKEND: Final = "CoarseGrainedExecutorBackend"
 _PYTHON: Final = "pyspark."

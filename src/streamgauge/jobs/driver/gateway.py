@@ -14,6 +14,7 @@ from streamgauge.domain.query import QuerySpec
 from streamgauge.domain.text.address import driver_address, is_this_machine
 from streamgauge.jobs.driver.security import REDACTED
 from streamgauge.processes.jvm import spark
+from streamgauge.processes.jvm.properties import java_value
 from streamgauge.processes.jvm.spark import SparkJvm
 
 
@@ -21,7 +22,7 @@ def settings(spec: QuerySpec, scratch: Path) -> dict[str, str]:
     """All settings of the session by Spark's names; those of the specification go before ours."""
     # Spark splits them as a shell does.
     options = shlex.join((f"-Djava.io.tmpdir={scratch}", f"-Dderby.system.home={scratch}", "-XX:-UsePerfData"))
-    given = {name: _text(value) for name, value in spec.settings.items()}
+    given = {name: java_value(value) for name, value in spec.settings.items()}
     ours = {
         "spark.app.name": spec.name,
         "spark.master": spec.master or f"local[{spec.parallelism}]",
@@ -40,10 +41,6 @@ def settings(spec: QuerySpec, scratch: Path) -> dict[str, str]:
     }
     java = f"{options} {given.pop('spark.driver.extraJavaOptions', '')}".strip()
     return {**ours, **given, "spark.driver.extraJavaOptions": java}
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def launched(spec: QuerySpec, scratch: Path, log: IO[bytes]) -> SparkJvm:

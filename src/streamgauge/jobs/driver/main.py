@@ -9,6 +9,7 @@ import contextlib
 import os
 import select
 import signal
+import subprocess
 import sys
 import threading
 import traceback
@@ -16,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -36,7 +37,7 @@ from streamgauge.processes.jvm.spark import SparkJvm, silence_failed_queries
 from streamgauge.processes.scratch import joined
 from streamgauge.processes.talk.lines import Orders, Told
 from streamgauge.processes.talk.news import LIMIT, STOP, Processes, read_order
-from streamgauge.scenario.model.faults import DRIVER
+from streamgauge.scenario.model.environment.faults.processes import DRIVER
 from streamgauge.scenario.model.pipeline import AVAILABLE_NOW, REAL_TIME
 
 _LOOK_NS: Final = NS_PER_SECOND
@@ -49,6 +50,8 @@ _BATCH_NS: Final = 30 * NS_PER_SECOND
 """For so long a batch that runs may go on when the query is to end."""
 
 _LEAVE_SECONDS: Final = 10.0
+_NEAR_SECONDS: Final = 0.2
+_GONE_SECONDS: Final = 5.0
 
 _LAST_NEWS_SECONDS: Final = 5.0
 
@@ -221,7 +224,7 @@ def _carry_out(spec: QuerySpec, scratch: Path, told: Told, orders: Orders, log: 
         why = Driver(spec, told, orders, jvm, spark).run(scratch)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and the process ends
         if jvm is not None:
-            _die_with(jvm)
+            _die_with(jvm, error)
         why = failures.of(error)
         log.write(without_secrets(traceback.format_exc(), asdict(spec)).encode(errors="replace"))
     at_ns = clock.monotonic_ns()
@@ -258,10 +261,14 @@ def _follow(jvm: SparkJvm, told: Told) -> None:
     os._exit(128 - code)
 
 
-def _die_with(jvm: SparkJvm) -> None:
-    """Where the JVM's death is the reason of an error, `_follow` ends this process within this time."""
-    if jvm.process.poll() is None:
-        clock.sleep_seconds(0.2)
+def _die_with(jvm: SparkJvm, error: Exception) -> None:
+    """Where the JVM's death is the reason of an error, `_follow` ends this process within this time.
+
+    A JVM that was killed may need seconds to be gone, on a busy machine; its sockets are closed before.
+    """
+    is_lost = isinstance(error, ConnectionError | Py4JNetworkError)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        jvm.process.wait(_GONE_SECONDS if is_lost else _NEAR_SECONDS)
     if jvm.process.poll() is not None:
         clock.sleep_seconds(_LEAVE_SECONDS)
 

@@ -1,5 +1,6 @@
 """How a cluster is reached: settings by librdkafka's names, as the Java client of Spark's connector has them."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,9 @@ _MODULES: Final = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
+_UNSECURED: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+"""Makes tokens that nobody signs."""
+_PRINCIPAL: Final = re.compile(r"principal=(\S+)")
 _SAME: Final = ("bootstrap.servers", "ssl.key.password", "client.dns.lookup")
 """Settings that have the same name and the same values."""
 _PEM: Final = "PEM"
@@ -51,6 +55,10 @@ def _sasl(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if not given.get("security.protocol", "").lower().startswith("sasl"):
         return
     mechanism = given.get("sasl.mechanisms", given.get("sasl.mechanism", "")).upper()
+    if mechanism == "OAUTHBEARER" and given.get("enable.sasl.oauthbearer.unsecure.jwt", "").lower() == "true":
+        yield "sasl.mechanism", mechanism
+        yield "sasl.jaas.config", f"{_UNSECURED} unsecuredLoginStringClaim_sub={_principal(given)};"
+        return
     if mechanism not in _MODULES:
         raise BadInput.single(
             "sasl.mechanisms",
@@ -60,6 +68,12 @@ def _sasl(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     user, password = _quoted(given.get("sasl.username", "")), _quoted(given.get("sasl.password", ""))
     yield "sasl.mechanism", mechanism
     yield "sasl.jaas.config", f"{_MODULES[mechanism]} required username={user} password={password};"
+
+
+def _principal(given: Mapping[str, str]) -> str:
+    """Whom a token that nobody signs is about."""
+    found = _PRINCIPAL.search(given.get("sasl.oauthbearer.config", ""))
+    return _quoted(found.group(1) if found else "")
 
 
 def _quoted(text: str) -> str:

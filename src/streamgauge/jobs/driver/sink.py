@@ -24,7 +24,8 @@ from streamgauge.domain.query import QuerySpec
 from streamgauge.jobs.driver.security import kafka_options
 from streamgauge.jobs.schema import HEADERS, STAMP, stamp_of
 from streamgauge.jobs.shipped.catalogue import output_mode
-from streamgauge.scenario.model.pipeline import AVAILABLE_NOW, REAL_TIME, SAME, SUBSET
+from streamgauge.scenario.model.jobs import SAME, SUBSET
+from streamgauge.scenario.model.pipeline import AVAILABLE_NOW, REAL_TIME
 
 _TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "key": ("binary", "string"),

@@ -13,7 +13,7 @@ from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.secrets import without_secrets
 from streamgauge.domain.text.shown import shown
 from streamgauge.kafka.clients.messages import words_of
-from streamgauge.scenario.contradictions import OWNED_SETTINGS
+from streamgauge.scenario.contradictory.contradictions import OWNED_SETTINGS
 from streamgauge.scenario.misplaced.places import close_setting
 
 SEE_CONFIGURATION: Final = "Names and values are those of librdkafka's CONFIGURATION.md"

@@ -8,10 +8,24 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
 from streamgauge.delivery.audit import MESSAGE_CLASSES
+from streamgauge.delivery.log import BY_LOG, CONFLICTS, EARLY, LEDGER_CLASSES, TRUNCATED
+from streamgauge.delivery.rows import MeasureSpan
+from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.pipeline.audit.audit import UNREPORTED, UNREPORTED_RECEIVED
 from streamgauge.pipeline.audit.source import LOSS
-from streamgauge.pipeline.columns import CLASS, DUE_NS, GROUP, IS_MEASURED, MESSAGE, OFFSET, PARTITION, SENT_NS, STAMP
+from streamgauge.pipeline.columns import (
+    CLASS,
+    DUE_NS,
+    GROUP,
+    IS_MEASURED,
+    MESSAGE,
+    OFFSET,
+    PARTITION,
+    SENT_NS,
+    STAMP,
+    TOPIC,
+)
 from streamgauge.pipeline.metrics.aggregates.sums import Sums
 from streamgauge.pipeline.read.rows import Row
 from streamgauge.pipeline.read.silver import (
@@ -25,7 +39,7 @@ from streamgauge.pipeline.read.silver import (
     place_of,
 )
 from streamgauge.pipeline.read.traits import RunTraits
-from streamgauge.scenario.model.pipeline import AGGREGATE
+from streamgauge.scenario.model.jobs import AGGREGATE
 
 PROBLEMS_PER_CLASS = 600
 """Of each class so many messages are shown: all classes together stay below ten thousand."""
@@ -33,6 +47,9 @@ FOUND = ("reordered", "corrupt", "foreign", "unrecorded", "unacked_received", "a
 """Counts that only the audit knows."""
 _SHOWN_AS = {UNREPORTED: "unknown", UNREPORTED_RECEIVED: "unacked_received"}
 """Counts that messages of unknown fate are in, too."""
+_WHEN = " ".join(f"when '{name}' then '{count}'" for name, count in _SHOWN_AS.items())
+_SHOWN = f"case class {_WHEN} else class end"
+"""SQL for the class by which a finding is shown."""
 
 
 def class_counts(classes: DataFrame) -> DataFrame:
@@ -42,13 +59,22 @@ def class_counts(classes: DataFrame) -> DataFrame:
     )
 
 
+def by_second(classes: DataFrame, measure: MeasureSpan) -> DataFrame:
+    """Rows of `problem_counts`: all findings, by class, place and the second that their messages were due in."""
+    second = f"cast(floor((coalesce({DUE_NS}, {SENT_NS}) - {measure.from_ns}L) / {NS_PER_SECOND}D) as int)"
+    return (
+        classes.where("class != 'delivered_once'")
+        .groupBy(F.expr(_SHOWN).alias(CLASS), GROUP, TOPIC, PARTITION, F.expr(second).alias("second"))
+        .agg(F.expr("count(*) as count"))
+    )
+
+
 def problems(classes: DataFrame) -> DataFrame:
     """Rows of `problems`: the first findings of each class, in the order of their messages."""
     order = ", ".join((*STAMP, PARTITION, OFFSET))
-    shown = " ".join(f"when '{name}' then '{count}'" for name, count in _SHOWN_AS.items())
     return (
         classes.where("class != 'delivered_once'")
-        .withColumn(CLASS, F.expr(f"case class {shown} else class end"))
+        .withColumn(CLASS, F.expr(_SHOWN))
         .selectExpr("*", f"row_number() over (partition by {CLASS} order by {order}) as place")
         .where(f"place <= {PROBLEMS_PER_CLASS}")
         .orderBy(CLASS, "place")
@@ -73,11 +99,14 @@ def delivery_rows(
     resent: Mapping[str, int],
     dropped: Mapping[str, int] = MappingProxyType({}),
     unaccounted: int | None = None,
+    *,
+    log_read: bool = False,
 ) -> list[Row]:
     """Rows of `delivery`: for each scope and each group.
 
     `found` holds the counts of findings by group and class, `resent` those of messages sent again by scope, `dropped`
-    those of messages that are not to come out of a pipeline; `unaccounted` is None where it cannot be told.
+    those of messages that are not to come out of a pipeline; `unaccounted` is None where it cannot be told. `log_read`
+    says whether the log was read again.
     """
     rows = []
     for scope in ("run", "measure"):
@@ -94,6 +123,7 @@ def delivery_rows(
             account = _account(traits, sent, mine, of_class, unread, dropped.get(scope, 0))
             account["resent"] = resent.get(scope, 0) if traits.loads else None
             account["unaccounted"] = unaccounted if scope == "run" else None
+            account |= _ledger(traits, of_class, log_read=log_read)
             rows.append({"scope": scope, "group": group} | account)
     return rows
 
@@ -138,6 +168,22 @@ def _account(traits: RunTraits, sent: Sums, got: Sums, found: Mapping[str, int],
         account["duplicate_consumer"] = found.get("duplicate_consumer", 0)
         account["foreign"] = 0
     return {**account, "checked": checked, "negative_latencies": got.total("negative")}
+
+
+def _ledger(traits: RunTraits, found: Mapping[str, int], *, log_read: bool) -> Row:
+    """The counts beside the classes; what cannot be told of this run is null.
+
+    Behind a pipeline groups read another log than the one that was read again.
+    """
+    reads_it = traits.loads and traits.consumes and traits.pipeline is None
+    is_told = {
+        **dict.fromkeys(LEDGER_CLASSES, reads_it),
+        **dict.fromkeys(BY_LOG, reads_it and log_read),
+        EARLY: reads_it and (traits.tells_endings or not traits.transactional),
+        TRUNCATED: traits.loads and log_read,
+        CONFLICTS: traits.loads and traits.pipeline is None and log_read,
+    }
+    return {name: found.get(name, 0) if is_told[name] else None for name in LEDGER_CLASSES}
 
 
 def wanted(messages: Sums, scope: str) -> int:

@@ -168,7 +168,9 @@ def owned(messages: DataFrame, deliveries: DataFrame, keep: Keep, *, by_place: b
     owner, seq = "if(named, producer, null)", "if(named, seq, null)"
     if by_place:
         at = messages.where("error is null").join(odd.select(*PLACE).distinct(), [*PLACE], "leftsemi")
-        at = at.selectExpr(*PLACE, "producer as place_producer", "seq as place_seq")
+        # An offset that was given out twice has the first of its messages.
+        at = at.groupBy(*PLACE).agg(F.expr("min(struct(producer as place_producer, seq as place_seq)) as least"))
+        at = at.selectExpr(*PLACE, "least.*")
         rows = rows.join(keep(at), [*PLACE], "left")
         owner, seq = f"coalesce(place_producer, {owner})", f"coalesce(place_seq, {seq})"
     return rows.selectExpr(*odd.columns, f"{owner} as owner", f"{seq} as owned_seq")

@@ -16,7 +16,7 @@ from streamgauge.pipeline.audit.audit import Keep
 from streamgauge.pipeline.audit.words import bit, word
 from streamgauge.pipeline.columns import PRODUCER, SENT_NS, SEQ, STAMP, WORD
 from streamgauge.pipeline.read.traits import RunTraits
-from streamgauge.scenario.model.pipeline import AGGREGATE
+from streamgauge.scenario.model.jobs import AGGREGATE
 
 _IS_UNSETTLED: Final = f"error is not null and error = '{FATE_UNKNOWN}'"
 _NEXT: Final = pa.schema([("producer", pa.int32()), ("next_seq", pa.int64())])

@@ -2,10 +2,14 @@
 
 Messages that were sent late arrive together, and punctual ones queue behind them. Assume that messages of a partition
 are served in their order, in stages of its own or shared with others, and that sending a message earlier ends no
-message later. Then a message would have ended earlier by no more than the largest own delay of those sent up to it. And
-once a message of its partition has ended, what was sent before can delay later ones by no more than this message's own
-delay and service time: no stage was left later than it ended, and none could have been left before it was due. So each
-message that ends soon limits what is still to come of an earlier delay.
+message later. Then a message would have ended earlier by no more than the largest own delay of those sent up to it.
+
+Two things end that. Once a message of its partition has ended, what was sent before can delay later ones by no more
+than this message's own delay and service time: no stage was left later than it ended, and none could have been left
+before it was due. So each message that ends soon limits what is still to come of an earlier delay. And once no more
+messages are in flight than usual before the delay, what it piled up has been served. If nothing is in flight this is
+certain. Otherwise a single message may still end later than it would have, but later messages are no more delayed than
+they usually are: of figures over many messages it holds.
 
 Time is cut into bins of equal length; a message is delayed by as much as any other that was sent in its bin.
 """
@@ -13,34 +17,51 @@ Time is cut into bins of equal length; a message is delayed by as much as any ot
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.domain.latency.buckets import Int64s
 
+_QUARTILE: Final = 0.25
+_GROUPS: Final = 3
 NEVER_NS: Final = 1 << 62
 """The service time of messages that never ended: they limit nothing."""
 
 
-def delays(own_ns: Int64s, idle: NDArray[np.bool_], bins: Int64s, lanes: Int64s, service_ns: Int64s) -> Int64s:
+def usual(in_flight: Int64s, length: int) -> Int64s:
+    """How many messages were in flight before each bin when few were: a level that every load comes back to often.
+
+    Bins are taken in groups of `length`. A bin has the median of the lower quartiles of the three groups before its
+    own. Nothing is before the first group, which has its own lower quartile: a backlog that grows from the start does
+    not come back to it.
+    """
+    groups = [in_flight[begin : begin + length] for begin in range(0, len(in_flight), length)]
+    quartiles = [np.quantile(group, _QUARTILE) for group in groups]
+    levels = [np.median(quartiles[max(0, at - _GROUPS) : max(1, at)]) for at in range(len(groups))]
+    return np.repeat(np.array(levels, np.int64), length)[: len(in_flight)]
+
+
+def delays(own_ns: Int64s, in_flight: Int64s, usual: Int64s, bins: Int64s, lanes: Int64s, service_ns: Int64s) -> Int64s:
     """By how much messages can have ended later because messages were sent late, in ns, for each cell.
 
-    `own_ns` is the largest own delay of the messages sent in each bin (0 for none), and `idle` whether nothing was in
-    flight at its end. A cell is a bin and a partition (`lanes`, counted from 0) in which messages were sent, in the
-    order of bins; `service_ns` is the least service time of its messages.
+    `own_ns` is the largest own delay of the messages sent in each bin (0 for none), `in_flight` how many messages were
+    in flight at its end, and `usual` how many usually were before it. A cell is a bin and a partition (`lanes`, counted
+    from 0) in which messages were sent, in the order of bins; `service_ns` is the least service time of its messages.
     """
     out = np.zeros(len(bins), np.int64)
     carry = np.zeros(int(lanes.max(initial=-1)) + 1, np.int64)
     ends = np.searchsorted(bins, np.arange(len(own_ns)), side="right").tolist()
-    begin, is_clear = 0, True
+    begin, is_clear, level = 0, True, 0
     # One bin after the other: what is carried over follows from the bin before.
-    for own, end, nothing_left in zip(own_ns.tolist(), ends, idle.tolist(), strict=True):
+    for own, end, left_over, before in zip(own_ns.tolist(), ends, in_flight.tolist(), usual.tolist(), strict=True):
         if own or not is_clear:
+            if is_clear:
+                # What piles up meanwhile is not usual.
+                level = before
             np.maximum(carry, own, out=carry)
             cells = lanes[begin:end]
             out[begin:end] = left = carry[cells]
             carry[cells] = np.minimum(left, own + service_ns[begin:end])
-            is_clear = nothing_left
-            if nothing_left:
+            is_clear = left_over <= level
+            if is_clear:
                 carry[:] = 0
         begin = end
     return out

@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.columns import ACKED_NS, RECEIVED_NS, RETURNED_NS, SENT_NS
-from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays
+from streamgauge.pipeline.metrics.aftermath import NEVER_NS, delays, usual
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.rows import numbers
 from streamgauge.pipeline.read.silver import PLACE, Span
 from streamgauge.pipeline.read.traits import RunTraits
 
 BIN_NS: Final = NS_PER_MS
+USUAL_NS: Final = NS_PER_SECOND
+"""How many messages are usually in flight is told by stretches of this length."""
 MOST_BINS: Final = 400_000
 MOST_CELLS: Final = 2_000_000
 """In runs with more bins, or more cells of bins and partitions, bins are longer."""
@@ -108,8 +110,10 @@ class _Seen(NamedTuple):
     """The longest call that handed messages over."""
     waited_ns: Int64s
     """The longest that a message had waited for the system before it was sent."""
-    idle: NDArray[np.bool_]
-    """Whether nothing was in flight at its end, and nothing waited to be sent."""
+    in_flight: Int64s
+    """How many messages were in flight at its end, or waited for the system to be sent."""
+    usual: Int64s
+    """How many were in flight before it when few were."""
 
 
 def doubts(
@@ -132,17 +136,22 @@ def doubts(
     if not pc.sum(found.column("untold")).as_py():
         own_ns, late_ns = (bins.largest(at, numbers(found, name)) for name in ("own_ns", "late_ns"))
     waited_ns = numbers(found, "waited_ns")
+    in_flight = _in_flight(bins, bronze, traits, sent, deliveries, bins.counted(at, count))
     seen = _Seen(
         handing_ns=_handing(bins, found),
         waited_ns=bins.largest(at, waited_ns),
-        idle=_idle(bins, bronze, traits, sent, deliveries, bins.counted(at, count)) & ~_waiting(bins, at, waited_ns),
+        in_flight=np.where(_waiting(bins, at, waited_ns), NEVER_NS, in_flight),
+        usual=usual(in_flight, max(1, USUAL_NS // bins.length_ns)),
     )
     acked = _doubt(spark, bins, found, own_ns, seen)
     if not traits.consumes:
         return Doubts(acked, None)
-    # What is processed is over only then; a second delivery of a message is later than the first.
-    timed = deliveries.where(f"sound and sent_ns is not null and `group` = {traits.timed_group}").selectExpr(
-        f"{bins.sql(SENT_NS)} as bin", "place", "greatest(received_ns, processed_ns) - sent_ns as service_ns"
+    # What is processed is over only then; a second delivery of a message is later than the first. A corrupt message has
+    # a latency, too, but limits nothing.
+    timed = deliveries.where(f"sent_ns is not null and `group` = {traits.timed_group}").selectExpr(
+        f"{bins.sql(SENT_NS)} as bin",
+        "place",
+        "if(sound, greatest(received_ns, processed_ns) - sent_ns, null) as service_ns",
     )
     ended = timed.groupBy("bin", "place").agg(F.expr("min(service_ns) as service_ns")).toArrow().sort_by("bin")
     return Doubts(acked, _doubt(spark, bins, ended, late_ns, seen))
@@ -156,7 +165,7 @@ def _doubt(spark: SparkSession, bins: Bins, cells: pa.Table, own_ns: Int64s | No
         service_ns = cells.column("service_ns").fill_null(NEVER_NS).to_numpy()
         lanes = np.unique(places, return_inverse=True)[1]
         # Who waited for the system may have waited for what an earlier delay made: that is no service time.
-        delayed_ns = pa.array(delays(own_ns, seen.idle, at, lanes, service_ns + seen.waited_ns[at]))
+        delayed_ns = pa.array(delays(own_ns, seen.in_flight, seen.usual, at, lanes, service_ns + seen.waited_ns[at]))
     columns = {
         "cell": pa.array(at << _PLACE_BITS | places),
         "delayed_ns": delayed_ns,
@@ -185,14 +194,6 @@ def _cell(bin_: str, place: str) -> str:
     return f"shiftleft({bin_}, {_PLACE_BITS}) | {place}"
 
 
-def _idle(
-    bins: Bins, bronze: Bronze, traits: RunTraits, sent: DataFrame, deliveries: DataFrame, sent_by: Int64s
-) -> NDArray[np.bool_]:
-    """Whether nothing was in flight at the end of each bin."""
-    begun, ended = _in_flight(bins, bronze, traits, sent, deliveries, sent_by)
-    return np.equal(begun, ended)
-
-
 def _waiting(bins: Bins, at: Int64s, waited_ns: Int64s) -> NDArray[np.bool_]:
     """Whether a message that was sent later waited for the system at the end of each bin."""
     begun = np.maximum(at + -waited_ns // bins.length_ns, 0)
@@ -204,25 +205,24 @@ def _waiting(bins: Bins, at: Int64s, waited_ns: Int64s) -> NDArray[np.bool_]:
 
 def _in_flight(
     bins: Bins, bronze: Bronze, traits: RunTraits, sent: DataFrame, deliveries: DataFrame, begun: Int64s
-) -> tuple[Int64s, Int64s]:
-    """How many messages were sent and had ended, by the end of each bin; of those that ended, where others did not."""
+) -> Int64s:
+    """How many messages were in flight at the end of each bin: of those that ended, where others did not."""
     if not traits.consumes:
-        acked = _binned(bins, sent.where("acked_ns is not null"), SENT_NS, ACKED_NS)
-        return (begun, begun) if acked is None else acked
+        return _binned(bins, sent.where("acked_ns is not null"), SENT_NS, ACKED_NS)
     polls = bronze.columns("polls", (RETURNED_NS, "count"))
     polled = bins.counted(bins.of(numbers(polls, RETURNED_NS)), numbers(polls, "count"))
     if len(traits.groups) == 1 and traits.pipeline is None and polled[-1] == begun[-1]:
-        return begun, polled
+        return begun - polled
     timed = deliveries.where(f"sound and sent_ns is not null and `group` = {traits.timed_group}")
-    return _binned(bins, timed, SENT_NS, RECEIVED_NS) or (begun, begun)
+    return _binned(bins, timed, SENT_NS, RECEIVED_NS)
 
 
-def _binned(bins: Bins, rows: DataFrame, began: str, ended: str) -> tuple[Int64s, Int64s] | None:
-    """How many rows had begun and ended by the end of each bin; None where there are none."""
+def _binned(bins: Bins, rows: DataFrame, began: str, ended: str) -> Int64s:
+    """How many rows had begun and not ended by the end of each bin."""
     times = f"stack(2, 0, {bins.sql(began)}, 1, {bins.sql(ended)}) as (is_end, bin)"
     found = rows.selectExpr(times).groupBy("is_end", "bin").count().toArrow()
     if not found.num_rows:
-        return None
+        return np.zeros(bins.count, np.int64)
     is_end, at, count = (numbers(found, name) for name in ("is_end", "bin", "count"))
     begun, over = (bins.counted(at[is_end == end], count[is_end == end]) for end in (0, 1))
-    return begun, over
+    return begun - over

@@ -1,6 +1,6 @@
 """The tables `latency`, `latency_buckets`, `cdf` and `schedule_delay`, from histograms and sums."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,19 +8,20 @@ import numpy as np
 import pyarrow as pa
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.latency.bounds import Widths, high_ends, low_ends
 from streamgauge.domain.latency.buckets import NEGATIVE, Int64s
 from streamgauge.domain.latency.percentiles import EMPTY, PERCENTILES, Buckets, Latency, Moments, summarise
 from streamgauge.domain.tables.latency import BOUNDS, DELIVERED_PERCENTILES, LATENCY_BUCKETS, METRICS, UNPLACED
-from streamgauge.pipeline.columns import SELECTED
+from streamgauge.pipeline.columns import SELECTED, TOPIC
+from streamgauge.pipeline.metrics.aggregates.bounds import Widths, high_ends, low_ends
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
 from streamgauge.pipeline.metrics.aggregates.sampling import BLOCK_SECONDS, intervals
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS, Sums
 from streamgauge.pipeline.metrics.expressions import SCHEDULE_DELAY
 from streamgauge.pipeline.read.rows import Row, shaped
 from streamgauge.pipeline.read.schemas import arrow_schema
-from streamgauge.pipeline.read.silver import SHIFT_SECONDS, is_measured, place_of
+from streamgauge.pipeline.read.silver import SHIFT_SECONDS, TOPIC_BITS, is_measured, place_of
 from streamgauge.pipeline.stream.stages import Rounding
+from streamgauge.scenario.profile.steps import LoadStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,10 @@ class Histograms:
     censored: Counts
 
 
-def latency_rows(metrics: Iterable[Metric], histograms: Histograms) -> tuple[list[Row], list[Row]]:
-    """Rows of `latency` and of `cdf`."""
+def latency_rows(
+    metrics: Iterable[Metric], histograms: Histograms, steps: Sequence[LoadStep] = ()
+) -> tuple[list[Row], list[Row]]:
+    """Rows of `latency` and of `cdf`; `steps` are those of the load."""
     rows: list[Row] = []
     cdf: list[Row] = []
     for metric in metrics:
@@ -59,6 +62,7 @@ def latency_rows(metrics: Iterable[Metric], histograms: Histograms) -> tuple[lis
         rows.append(_row("measure", metric, whole) | _of_clock(metric, histograms) | _of_delivered(metric, histograms))
         cdf += [{"metric": metric.name, "le_ms": edge, "share": share} for edge, share in whole.cdf]
         rows += _windows(metric, metric.sums, histograms)
+        rows += _steps(metric, metric.sums, histograms, steps)
         rows += _partitions(metric, metric.sums, histograms) if metric.name not in UNPLACED else []
     return rows, cdf
 
@@ -151,23 +155,43 @@ def of_phase(counts: Counts, metric: str) -> Counts:
 def _windows(metric: Metric, sums: Sums, histograms: Histograms) -> list[Row]:
     windows = sums.windows
     moments = windows.moments_by(windows.column(f"at_{metric.tick}") >> 1, metric.name)
-    found = _each(metric, moments, histograms, By.TICK)
+    found = _each(metric, moments, histograms, By.TICK, 1)
     return [_row("window", metric, latency) | {"second": at - SHIFT_SECONDS} for at, latency in found]
 
 
+def _steps(metric: Metric, sums: Sums, histograms: Histograms, steps: Sequence[LoadStep]) -> Iterator[Row]:
+    """A row for each step: its seconds merged."""
+    windows = sums.windows
+    seconds = (windows.column(f"at_{metric.tick}") >> 1) - SHIFT_SECONDS
+    counts = [each.metric_by(metric.name, By.TICK) for each in _both(histograms)]
+    for step in steps:
+        moments = windows.where((step.begin <= seconds) & (seconds < step.end)).moments(metric.name)
+        at = [(each.at >> 1) - SHIFT_SECONDS for each in counts]
+        delivered, ages = (
+            each.where((step.begin <= own) & (own < step.end)).buckets() for each, own in zip(counts, at, strict=True)
+        )
+        found = summarise(delivered, moments, metric.selected_by, ages)
+        yield _row("step", metric, found) | {"second": step.begin}
+
+
 def _partitions(metric: Metric, sums: Sums, histograms: Histograms) -> list[Row]:
+    """Rows of each partition and, where there are several, of each topic."""
     places = sums.places
     measured = places.where(places.column(f"at_{metric.tick}") == 1)
-    moments = measured.moments_by(measured.column("place"), metric.name)
-    found = _each(metric, moments, histograms, By.PART)
-    return [_row("partition", metric, latency) | place_of(at) for at, latency in found]
+    place = measured.column("place")
+    found = _each(metric, measured.moments_by(place, metric.name), histograms, By.PART)
+    rows = [_row("partition", metric, latency) | place_of(at) for at, latency in found]
+    if len({row[TOPIC] for row in rows}) > 1:
+        moments = measured.moments_by(place >> TOPIC_BITS, metric.name)
+        topics = _each(metric, moments, histograms, By.PART, TOPIC_BITS)
+        rows += [_row("topic", metric, latency) | {TOPIC: at} for at, latency in topics]
+    return rows
 
 
 def _each(
-    metric: Metric, moments: Mapping[int, Moments], histograms: Histograms, by: By
+    metric: Metric, moments: Mapping[int, Moments], histograms: Histograms, by: By, shift: int = 0
 ) -> Iterable[tuple[int, Latency]]:
-    """The latency of each second, or of each partition."""
-    shift = 1 if by is By.TICK else 0
+    """The latency of each value of `at >> shift`: of a second, a partition, or a topic."""
     delivered, censored = (dict(counts.metric_by(metric.name, by).split(shift)) for counts in _both(histograms))
     for at in sorted(delivered.keys() | censored.keys()):
         ages = censored.get(at, EMPTY)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from pyspark.sql import DataFrame
 
-from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.columns import CONSUMER, DELIVERY_TICKS, GROUP, MESSAGE_TICKS, PRODUCER, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics.aggregates.sums import Sums, sums
@@ -38,6 +38,8 @@ DELIVERY_TOTALS: Mapping[str, str] = {
     "bytes": "sum(size_bytes)",
     "checked": "count(intact)",
     "negative": "count(if(received_ns < sent_ns, true, null))",
+    "first_sent": "min(if(timed, sent_ns, null))",
+    "last_received": "max(if(timed, received_ns, null))",
 }
 
 
@@ -92,8 +94,13 @@ def throughput(messages: Sums, deliveries: Sums, span: Span, traits: RunTraits) 
         _row("measure", measure, duration_ns=span.measure_ns),
         *_windows(messages.windows, deliveries.windows, span, traits),
     ]
+    ends_of_places = {
+        "first_sent_ms": _ends(deliveries.places, span, "first_sent", np.minimum),
+        "last_received_ms": _ends(deliveries.places, span, "last_received", np.maximum),
+    }
     for place, counts in sorted(partitions.items()):
-        rows.append(_row("partition", counts, duration_ns=span.measure_ns) | place_of(place))
+        ends = {name: found.get(place) for name, found in ends_of_places.items()}
+        rows.append(_row("partition", counts, duration_ns=span.measure_ns) | place_of(place) | ends)
     rows += _topics(partitions, span.measure_ns)
     rows += _groups(messages.windows, deliveries.windows, traits.groups, span.measure_ns)
     return rows
@@ -148,6 +155,12 @@ def sent_rate(messages: Sums, span: Span) -> float | None:
     ticks = messages.windows.column("at_sent_tick")
     count = messages.windows.where(is_measured(ticks)).total("sent")
     return share(count * NS_PER_SECOND, span.measure_ns)
+
+
+def _ends(places: Sums, span: Span, name: str, how: np.ufunc) -> dict[int, float]:
+    """The first or last time of each place, of messages of the measure phase, in ms from its start."""
+    key = np.where(is_measured(places.column("at_selected")), places.column("place"), -1)
+    return {at: (ns - span.measure.from_ns) / NS_PER_MS for at, ns in places.total_by(key, name, how).items()}
 
 
 def _topics(partitions: Mapping[int, Mapping[str, int]], measure_ns: int) -> list[Row]:

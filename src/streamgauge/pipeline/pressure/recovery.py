@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.latency.bounds import Widths, low_ends
 from streamgauge.domain.latency.percentiles import Buckets, Latency, summarise
+from streamgauge.pipeline.metrics.aggregates.bounds import Widths, low_ends
 from streamgauge.pipeline.metrics.aggregates.histogram import By, Counts
 from streamgauge.pipeline.metrics.aggregates.sums import NO_MOMENTS
 from streamgauge.pipeline.metrics.expressions import END_TO_END
@@ -30,7 +30,11 @@ def fault_rows(rows: pa.Table, span: Span) -> list[Row]:
     """Rows of `faults` from those of the event, in the order of their times."""
     names = ("kind", "target", "action", "detail", "error")
     return [
-        {"second": span.second(row["at_ns"]), **{name: row[name] for name in names}}
+        {
+            "second": span.second(row["at_ns"]),
+            **{name: row[name] for name in names},
+            "asked_second": None if row["asked_ns"] is None else span.second(row["asked_ns"]),
+        }
         for row in rows.sort_by("at_ns").to_pylist()
     ]
 

@@ -76,7 +76,7 @@ def messages(sent: DataFrame, measure: MeasureSpan, outcomes: DataFrame | None =
             when outcome = '{events.ABORTED}' then {ABORTED} else {UNDECIDED} end"""
     return sent.selectExpr(
         "topic", "producer", "seq", "partition", "offset", DUE_NS, SENT_NS, "size_bytes", "error",
-        HANDED_NS, "polled_ns",
+        HANDED_NS, "polled_ns", "transaction",
         "if(error is null, acked_ns, null) as acked_ns",
         "if(admitted_ns is null, null, greatest(admitted_ns, due_ns)) as let_go_ns",
         f"""case when error is null then {acked} when error = '{UNSENT}' then {NEVER_SENT}

@@ -54,6 +54,8 @@ class RunTraits:
     acks_0: bool
     """Whether the load asked for none."""
     transactional: bool
+    tells_endings: bool
+    """Whether transactions say when their end was asked for."""
     read_committed: bool
     """Whether consumers are not to see what was aborted."""
     cycle_ns: int
@@ -138,6 +140,7 @@ def traits_of(facts: RunFacts, bronze: Bronze) -> RunTraits:
         acks=not bronze.extent("sent", ACKED_NS).unknown,
         acks_0=load is not None and load.acks == "0",
         transactional=not bronze.extent("sent", "transaction").unknown,
+        tells_endings=not bronze.extent("transactions", "ending_ns").unknown,
         read_committed=consume is None or consume.read_committed,
         cycle_ns=max(sum(each.for_ns for each in load.pace.then) if load else 0, (piped.every_ns or 0) if piped else 0),
         tells_bounds=_tells_bounds(bronze),

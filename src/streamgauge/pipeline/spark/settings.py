@@ -9,9 +9,11 @@ from typing import Final
 
 from streamgauge.domain.text.address import driver_address
 
+COMPILED: Final = ("-XX:-DontCompileHugeMethods",)
+"""Spark writes one method for a whole stage. The JVM would interpret one of more than 8,000 bytes for every message."""
 SMALL_ROWS = 8_000_000
 """Up to so many rows the time goes into starting up: a JVM that compiles little and collects simply is ready sooner."""
-SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+SMALL: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *COMPILED)
 ROWS_PER_SHUFFLE_PARTITION = 8_000_000
 
 COMMON: Mapping[str, str] = MappingProxyType(
@@ -68,7 +70,7 @@ def sizing(rows: int, processors: int) -> Sizing:
     if rows <= SMALL_ROWS:
         return Sizing(cores, "1g", 2, SMALL, 2)
     partitions = max(cores, -(-rows // ROWS_PER_SHUFFLE_PARTITION))
-    return Sizing(cores, "2g", partitions, ("-XX:+UseParallelGC",), 2)
+    return Sizing(cores, "2g", partitions, ("-XX:+UseParallelGC", *COMPILED), 2)
 
 
 def settings(size: Sizing, master: str | None, scratch: Path, more_options: Sequence[str] = ()) -> dict[str, str]:
@@ -87,6 +89,7 @@ def settings(size: Sizing, master: str | None, scratch: Path, more_options: Sequ
         "spark.driver.memory": size.heap,
         # Spark splits it as a shell does.
         "spark.driver.extraJavaOptions": shlex.join(options),
+        "spark.executor.extraJavaOptions": shlex.join(COMPILED),
         "spark.sql.shuffle.partitions": str(size.shuffle_partitions),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),

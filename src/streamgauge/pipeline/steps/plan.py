@@ -5,7 +5,6 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from streamgauge.domain.latency.bounds import Widths
 from streamgauge.domain.tables import delivery, machine, pressure, query, schemas
 from streamgauge.domain.tables import latency as latencies
 from streamgauge.domain.tables import throughput as flow
@@ -15,19 +14,23 @@ from streamgauge.pipeline.machine.connections import connection_rows
 from streamgauge.pipeline.machine.gc import pauses
 from streamgauge.pipeline.machine.resources import resources
 from streamgauge.pipeline.metrics import latency, polls, shapes, throughput, which
+from streamgauge.pipeline.metrics import steps as of_steps
+from streamgauge.pipeline.metrics.aggregates.bounds import Widths
 from streamgauge.pipeline.metrics.aggregates.histogram import Counts, widths_of
 from streamgauge.pipeline.metrics.latency import Histograms, Metric
 from streamgauge.pipeline.metrics.spans import of_batches
-from streamgauge.pipeline.pressure import backpressure, lag, outstanding, rebalances, recovery
+from streamgauge.pipeline.pressure import backpressure, lag, outstanding, rebalances, recovery, replication
 from streamgauge.pipeline.pressure.outstanding import Outstanding, OutstandingReplay
 from streamgauge.pipeline.read.bronze import UNREADABLE
 from streamgauge.pipeline.read.rows import Row, Rows
 from streamgauge.pipeline.steps import questions
+from streamgauge.pipeline.steps.around import around_faults
 from streamgauge.pipeline.steps.questions import ReceivedLatency, ReceivedSide, SentSide
 from streamgauge.pipeline.steps.step import Inputs, Step, Tables
 from streamgauge.pipeline.stream import query as queries
 from streamgauge.pipeline.stream import waterfall
 from streamgauge.scenario.profile import recorded_profile
+from streamgauge.scenario.profile.steps import LoadStep, load_steps
 
 _Groups = Mapping[int, Outstanding]
 
@@ -65,9 +68,13 @@ def _measured(
     return _Measured(metrics, histograms, widths_of(*counted))
 
 
-def _latency(_: Inputs, sent: SentSide, measured: _Measured) -> Tables:
+def _load_steps(run: Inputs) -> list[LoadStep]:
+    return load_steps(recorded_profile(run.facts.profile, run.facts.scenario).pace, run.span.measure_ns)
+
+
+def _latency(run: Inputs, sent: SentSide, measured: _Measured) -> Tables:
     metrics, histograms = measured.metrics, measured.histograms
-    rows, cdf = latency.latency_rows(metrics, histograms)
+    rows, cdf = latency.latency_rows(metrics, histograms, _load_steps(run))
     return {
         "latency": rows,
         "cdf": cdf,
@@ -76,6 +83,11 @@ def _latency(_: Inputs, sent: SentSide, measured: _Measured) -> Tables:
         "heat": shapes.heat_rows(metrics, histograms),
         "schedule_delay": latency.schedule_delay_rows(sent.sums, histograms.delivered),
     }
+
+
+def _steps(run: Inputs, rates: Rows, shown: Mapping[str, Any]) -> Rows:
+    path = "end_to_end" if run.traits.consumes else "ack"
+    return of_steps.step_rows(_load_steps(run), rates, shown["latency"], path)
 
 
 def _bounds(run: Inputs, measured: _Measured) -> Rows:
@@ -111,6 +123,11 @@ def _rebalances(run: Inputs) -> Rows:
         return []
 
 
+def _replication(run: Inputs) -> Tables:
+    replicas, followers = (run.bronze.columns(kind).to_pylist() for kind in ("replicas", "followers"))
+    return {**replication.tables_of(replicas, followers, run.span)}
+
+
 def _attempts(run: Inputs) -> Rows:
     return attempts.attempt_rows(run.bronze.columns("resends"), run.span.measure)
 
@@ -118,9 +135,11 @@ def _attempts(run: Inputs) -> Rows:
 def _delivery(run: Inputs, sent: SentSide, received: ReceivedSide, tried: list[Row]) -> Tables:
     resent, dropped = attempts.resent(tried), received.dropped or {}
     counts = accounts.delivery_rows(
-        run.traits, sent.sums, received.sums, received.found, resent, dropped, sent.unaccounted
-    )
-    return {"delivery": counts, "problems": [*sent.problems, *received.problems]}
+        run.traits, sent.sums, received.sums, received.found, resent, dropped, sent.unaccounted,
+        log_read=received.log_read,
+    )  # fmt: skip
+    problems = [*sent.problems, *received.problems]
+    return {"delivery": counts, "problems": problems, "problem_counts": [*sent.by_second, *received.by_second]}
 
 
 def _transactions(run: Inputs) -> Rows:
@@ -206,9 +225,11 @@ _OF_LATENCY: Final = (
     latencies.LATENCY, latencies.CDF, latencies.LATENCY_BUCKETS, latencies.PERCENTILE_CURVE, latencies.HEAT,
     latencies.SCHEDULE_DELAY,
 )  # fmt: skip
+_OF_DELIVERY: Final = (delivery.DELIVERY, delivery.PROBLEMS, delivery.PROBLEM_COUNTS)
 _OF_MACHINE: Final = (
     machine.RESOURCES_BY_INTERVAL, machine.WIRE, machine.CLIENT_BY_INTERVAL, machine.CONNECTIONS_BY_KIND, machine.GC,
 )  # fmt: skip
+_OF_REPLICAS: Final = (pressure.REPLICATION, pressure.PARTITION_REPLICAS, pressure.FOLLOWERS_BY_NODE)
 _OF_QUERY: Final = tuple(each for each in query.QUERY_TABLES if each not in {query.PIPELINE_DELIVERY, query.WATERFALL})
 
 STEPS: Final = (
@@ -226,6 +247,7 @@ STEPS: Final = (
     Step("polled", (), _polled),
     Step("polls", ("polled",), lambda _, polled: polls.by_consumer(polled), (flow.POLLS_BY_CONSUMER,)),
     Step("rebalances", (), _rebalances, (pressure.REBALANCES,)),
+    Step("replication", (), _replication, _OF_REPLICAS),
     Step("resends", (), _attempts, (delivery.RESENDS_BY_ERROR,)),
     Step("transactions", (), _transactions, (delivery.TRANSACTIONS_BY_OUTCOME,)),
     Step("machine", (), _machine, _OF_MACHINE),
@@ -236,9 +258,10 @@ STEPS: Final = (
     Step("throughput", ("sent", "received"), _throughput, (flow.THROUGHPUT,)),
     Step("topics", ("sent", "received"), _topics, (flow.TOPIC_THROUGHPUT,)),
     Step("workers", ("sent", "received"), _workers, (flow.WORKER_THROUGHPUT,)),
-    Step("delivery", ("sent", "received", "resends"), _delivery, (delivery.DELIVERY, delivery.PROBLEMS)),
+    Step("delivery", ("sent", "received", "resends"), _delivery, _OF_DELIVERY),
     Step("measured", ("sent", "received", "sent_latency", "received_latency", "polled"), _measured),
     Step("latency", ("sent", "measured"), _latency, _OF_LATENCY),
+    Step("steps", ("throughput", "latency"), _steps, (flow.STEPS,)),
     Step("bounds", ("measured",), _bounds, (latencies.BOUNDS,)),
     Step("sampling", ("measured",), _sampling, (latencies.SAMPLING,)),
     Step("pipeline_delivery", ("sent", "received"), _pipeline_delivery, (query.PIPELINE_DELIVERY,)),
@@ -257,5 +280,11 @@ STEPS: Final = (
         ("sent", "measured", "latency", "sampled", "replay", "groups"),
         _recovery,
         (pressure.FAULTS, pressure.RECOVERY),
+    ),
+    Step(
+        "fault_scores",
+        ("messages", "received", "replication"),
+        around_faults,
+        (pressure.FAULT_SCORES, pressure.FAULT_PARTITIONS),
     ),
 )

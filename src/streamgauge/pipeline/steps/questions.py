@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 from streamgauge.delivery.audit import NEVER_DELIVERED
 from streamgauge.pipeline.audit import accounts, judging, repeats, source, transactions, unsettled
 from streamgauge.pipeline.audit.audit import Findings
+from streamgauge.pipeline.audit.log import ReadLog
 from streamgauge.pipeline.columns import CLASS, CONSUMER, DELIVERY, GROUP, SELECTED, SENT_NS, SENT_TICK, TOPIC
 from streamgauge.pipeline.metrics import expressions, processing, throughput, which
 from streamgauge.pipeline.metrics.aggregates.histogram import Value, histogram
@@ -36,6 +38,8 @@ class SentSide:
     problems: list[Row]
     failed: dict[str, int]
     """How many messages failed or have no report, by error; counted only where a policy holds producers back."""
+    by_second: Sequence[Row] = ()
+    """Rows of `problem_counts`."""
     unaccounted: int | None = None
     """How many messages lack a row, or have too many; None where nobody says how many there should be."""
 
@@ -54,6 +58,10 @@ class ReceivedSide:
     problems: Sequence[Row] = ()
     dropped: Mapping[str, int] | None = None
     """Messages that were not to come out of a pipeline, by scope; None where nobody says which."""
+    log_read: bool = False
+    """Whether the log was read again after the drain."""
+    by_second: Sequence[Row] = ()
+    """Rows of `problem_counts`."""
 
 
 class ReceivedLatency(NamedTuple):
@@ -106,16 +114,18 @@ def sent(run: Inputs, messages: DataFrame) -> SentSide:
     traits, bronze = run.traits, run.bronze
     sql = {name: value.sql for name, value in _sent_values(traits).items()}
     summed = throughput.message_sums(messages, sql, by_topic=traits.tells_topics).toArrow()
-    ages, problems, failed = None, [], {}
+    ages, problems, failed, by_second = None, [], {}, []
     if not bronze.extent("sent", "error").unknown:
         unsent = messages.where(f"fate = {silver.NEVER_SENT}")
         # What was never sent has an age since it was due only.
         ages = _ages(run, unsent, which.censored_metrics(traits))
-        problems = accounts.problems(accounts.never_settled(messages)).toArrow().to_pylist()
+        never = accounts.never_settled(messages)
+        problems = accounts.problems(never).toArrow().to_pylist()
+        by_second = accounts.by_second(never, run.span.measure).toArrow().to_pylist()
         failed = backpressure.failures(messages) if traits.policy else {}
     next_seqs = traits.next_seqs
     missing = None if next_seqs is None else unsettled.unaccounted(run.spark, run.frame("sent"), next_seqs)
-    return SentSide(Sums(summed), ages, problems, failed, missing)
+    return SentSide(Sums(summed), ages, problems, failed, by_second, missing)
 
 
 def sent_latency(run: Inputs, messages: DataFrame, doubted: Doubts | None) -> pa.Table | None:
@@ -135,9 +145,12 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Receive
     timed_sql = {name: f"if(timed, {value.sql}, null)" for name, value in _received_values(traits).items()}
     by = [label for label, is_told in ((TOPIC, traits.tells_topics), (CONSUMER, traits.tells_workers)) if is_told]
     summed = throughput.delivery_sums(timed, timed_sql, by_sent=traits.policy, by=by).toArrow()
-    if findings is None:
-        return ReceivedSide(Sums(summed), timed)
-    classes = findings.classes
+    log = judging.log_of(run.spark, run.bronze) if traits.loads else None
+    more = _beside(run, messages, deliveries, findings, log)
+    parts = [each for each in (None if findings is None else findings.classes, more) if each is not None]
+    if not parts:
+        return ReceivedSide(Sums(summed), timed, log_read=log is not None)
+    classes = run.keep(reduce(DataFrame.union, parts)) if len(parts) > 1 else parts[0]
     found = {(row[GROUP], row[CLASS]): row.asDict() for row in accounts.class_counts(classes).collect()}
     ages = None
     if any((traits.timed_group, name) in found for name in NEVER_DELIVERED):
@@ -145,7 +158,29 @@ def received(run: Inputs, messages: DataFrame, deliveries: DataFrame) -> Receive
     if traits.pipeline is not None:
         classes, found = source.problems(classes), source.told(found)
     problems = accounts.problems(classes).toArrow().to_pylist()
-    return ReceivedSide(Sums(summed), timed, ages, found, problems, findings.dropped)
+    by_second = accounts.by_second(classes, run.span.measure).toArrow().to_pylist()
+    dropped = None if findings is None else findings.dropped
+    return ReceivedSide(Sums(summed), timed, ages, found, problems, dropped, log is not None, by_second)
+
+
+def _beside(
+    run: Inputs, messages: DataFrame, deliveries: DataFrame, found: Findings | None, log: ReadLog | None
+) -> DataFrame | None:
+    """What stands beside the classes of messages; None where there is nothing, or nothing was sent."""
+    traits = run.traits
+    if not traits.loads:
+        return None
+    reads_it = traits.consumes and traits.pipeline is None
+    return judging.beside(
+        messages,
+        deliveries if reads_it else None,
+        traits.groups,
+        None if found is None else found.classes,
+        log,
+        judging.endings_of(run.spark, run.bronze, traits),
+        run.keep,
+        transactional=traits.transactional,
+    )
 
 
 def received_latency(run: Inputs, received: ReceivedSide, doubted: Doubts | None) -> ReceivedLatency:

@@ -21,6 +21,7 @@ from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.text.address import LOOPBACK
 from streamgauge.processes.jvm.environment import locale
 from streamgauge.processes.jvm.leash import leashed
+from streamgauge.processes.jvm.properties import properties_text
 
 _START_SECONDS: Final = 60
 _POLL_SECONDS: Final = 0.02
@@ -136,15 +137,3 @@ def launched(
 
 def _how(code: int) -> str:
     return f"its JVM was killed by signal {-code}" if code < 0 else f"exit code {code}"
-
-
-def properties_text(given: Mapping[str, str]) -> str:
-    """A file of Java's properties."""
-    return "".join(f"{_escaped(name)}={_escaped(value)}\n" for name, value in given.items())
-
-
-def _escaped(text: str) -> str:
-    """A name or a value as a file of properties has it: what could mean something, and what is not ASCII, as code."""
-    units = text.encode("utf-16-be")
-    codes = [int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2)]
-    return "".join(chr(code) if chr(code).isalnum() and code < 128 else f"\\u{code:04x}" for code in codes)

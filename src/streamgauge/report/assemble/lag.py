@@ -1,11 +1,12 @@
 """The section `lag` of result.json: how far consumers were behind, as it was sampled and as it is replayed."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.report.assemble.nulls import Values, made
-from streamgauge.result.model.pressure import GroupLags, LagSection
+from streamgauge.result.model.pressure import GroupLags, LagSection, ReplicationSection
 from streamgauge.verdict.evidence import Evidence, Row
 
 NOT_SAMPLED: Final = "lag was not sampled"
@@ -20,6 +21,39 @@ class _Point(NamedTuple):
     value: float
     most: float
     """The most within the interval that ends there."""
+
+
+def replication(run: Evidence) -> ReplicationSection | None:
+    """Replicas and leaders in the measure phase; null where each partition has one replica, or nobody looked."""
+    rows = run.rows("partition_replicas")
+    if not rows:
+        return None
+    looks = [row for row in run.rows("followers") if 0 <= row["second"] <= (run.measured_seconds or 0.0)]
+    known = [row for row in looks if row["worst"] is not None]
+    worst: Row = max(known, key=lambda row: int(row["worst"]), default={})
+    process: Row = next(iter(run.processes("replicas")), {})
+    replicas, least = {row["replicas"] for row in rows}, [row["least_in_sync"] for row in rows]
+    return ReplicationSection(
+        replicas=replicas.pop() if len(replicas) == 1 else None,
+        partitions=len(rows),
+        under_replicated_partitions=sum(row["under_replicated_seconds"] > 0 for row in rows),
+        under_replicated_seconds=max(row["under_replicated_seconds"] for row in rows),
+        least_in_sync=None if None in least else min(least),
+        leaderless_partitions=sum(row["leaderless_seconds"] > 0 for row in rows),
+        leaderless_seconds=max(row["leaderless_seconds"] for row in rows),
+        leader_changes=sum(row["leader_changes"] for row in rows),
+        controller_changes=_controller_changes(looks),
+        most_behind=worst.get("worst"),
+        most_behind_node=worst.get("node"),
+        most_behind_second=worst.get("second"),
+        cpu_cores=process.get("cpu_cores"),
+    )
+
+
+def _controller_changes(looks: Sequence[Row]) -> int | None:
+    """How often another node controls the cluster than before; None where nobody told who does."""
+    told = [row["controller"] for row in looks if row["controller"] is not None]
+    return sum(before != after for before, after in pairwise(told)) if told else None
 
 
 def lag(run: Evidence) -> LagSection | None:

@@ -1,6 +1,6 @@
 """The latencies of result.json: moments, percentiles as intervals, and why a figure is null."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from streamgauge.domain.latency.percentiles import INFINITE, NOTHING, PERCENTILES, SAMPLES_NEEDED, too_few
@@ -29,8 +29,20 @@ def latencies(run: Evidence) -> LatencySection:
         "poll": _latency_of(run, "poll"),
         **{name: _only_present(run, name) for name in _LATER},
     }
-    found = {**paths, **singles}
+    found: Values = {**paths, **singles, "topics": list(_of_topics(run))}
     return made(LatencySection, found, lambda name: _why_no_latency(run, name))
+
+
+def _of_topics(run: Evidence) -> Iterator[Values]:
+    """The latencies of each of several topics."""
+    names = {topic.id: topic.name for topic in run.facts.topics}
+    rows = {(row["topic"], row["metric"]): row for row in run.matching("latency", scope="topic")}
+    for topic in dict.fromkeys(topic for topic, _ in rows):
+        pairs = {
+            path: {kind: latency(row, ()) if (row := rows.get((topic, f"{path}_{kind}"))) else None for kind in KINDS}
+            for path in ("ack", "end_to_end")
+        }
+        yield {"topic": names.get(topic, str(topic)), **pairs}
 
 
 def _only_present(run: Evidence, metric: str) -> LatencyFigures | None:

@@ -9,6 +9,8 @@ from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble import backpressure, lag, latencies, piped, sections
 from streamgauge.report.assemble.connections import connections
+from streamgauge.report.assemble.scorecards import scorecards
+from streamgauge.report.assemble.steps import steps
 from streamgauge.report.assemble.wire import wire
 from streamgauge.report.files import read_facts, rows_of, table_file, whole
 from streamgauge.result import FORMAT, Result
@@ -25,6 +27,7 @@ from streamgauge.verdict.trust.parts import state, used
 
 TABLES: Final = (
     "throughput",
+    "steps",
     "latency",
     "bounds",
     "sampling",
@@ -41,10 +44,14 @@ TABLES: Final = (
     "wire",
     "connections",
     "lag",
+    "partition_replicas",
+    "followers",
     "outstanding",
     "backpressure",
     "faults",
     "recovery",
+    "fault_scores",
+    "fault_partitions",
     "pipeline",
     "pipeline_delivery",
     "waterfall",
@@ -74,6 +81,7 @@ def assemble(folder: RunFolder) -> Result:
 def _assembled(run: Evidence) -> Result:
     parts: dict[str, Any] = {
         "throughput": sections.throughput(run),
+        "steps": steps(run),
         "latency": latencies.latencies(run),
         "schedule_delay": sections.schedule_delay(run),
         "delivery": sections.delivery(run),
@@ -83,10 +91,12 @@ def _assembled(run: Evidence) -> Result:
         "wire": wire(run),
         "connections": connections(run),
         "lag": lag.lag(run),
+        "replication": lag.replication(run),
         "pipeline": piped.pipeline(run),
         "backpressure": backpressure.backpressure(run),
         "faults": backpressure.faults(run),
         "recovery": backpressure.recovery(run),
+        "scorecards": scorecards(run),
         "resources": sections.resources(run),
         "timeline": sections.timeline(run, lag.by_second(run)),
     }

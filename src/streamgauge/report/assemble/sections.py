@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from streamgauge.delivery.log import BY_LOG, CONFLICTS, LEDGER_CLASSES, TRUNCATED, WENT_BACK
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.percentiles import NOTHING
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
@@ -29,6 +30,8 @@ NO_LOAD: Final = "nothing is sent"
 
 NO_CONSUMERS: Final = "no consumers"
 
+NOT_READ_AGAIN: Final = "the log was not read again after the drain: see `verify.log`"
+
 MISSING: Final = ("lost", "undelivered", "failed", "expired", "unknown")
 
 NAMED: Final = 10
@@ -38,7 +41,9 @@ _RATES: Final = ("sent", "acked", "received", "processed")
 
 _SENDING: Final = ("sent", "acked")
 
-_SENDERS: Final = frozenset({"sent", "acked", "failed", "unsent", "aborted", "resent", "fate_unknown", "unaccounted"})
+_SENDERS: Final = frozenset(
+    {"sent", "acked", "failed", "unsent", "aborted", "resent", "fate_unknown", "unaccounted", TRUNCATED, CONFLICTS}
+)
 
 _LATER_COUNTS: Final = frozenset(
     {"aborted_received", "resent", "unread", "fate_unknown", "fate_unknown_received", "unaccounted"}
@@ -125,10 +130,25 @@ def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
     if key in _LATER_COUNTS and row.get("fate_unknown") is None:
         # The newest of them: where it is known, the others are null for another reason.
         return OLDER
+    return _why_not_counted(run, row, key)
+
+
+def _why_not_counted(run: Evidence, row: Row, key: str) -> str:
+    """Why a count is null that this version knows, of a run that could have it."""
+    if key in LEDGER_CLASSES:
+        return _why_not_in_ledger(run, row, key)
     if key == "unaccounted":
         measured = row["scope"] == "measure"
         return "a message without a row has no phase" if measured else "the number of claimed messages is not known"
     return "no checksum was verified" if key in {"corrupt", "checked", "checked_share"} else "cannot be decided"
+
+
+def _why_not_in_ledger(run: Evidence, row: Row, key: str) -> str:
+    if run.piped is not None and key != TRUNCATED:
+        return "consumers read another topic than the producers write"
+    if run.consumes and run.piped is None and row.get(WENT_BACK) is None:
+        return OLDER
+    return NOT_READ_AGAIN if key in BY_LOG else "transactions do not say when their end was asked for"
 
 
 def transactions(run: Evidence) -> TransactionsSection | None:
@@ -155,11 +175,15 @@ def why_absent(run: Evidence, section: str) -> str:
         (section == "pipeline" and run.piped is None, NOT_PIPED),
         (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
         (section == "processing" and not run.consumes, NO_CONSUMERS),
-        (section in {"schedule_delay", "transactions"} and not run.sends, NO_LOAD),
+        (section == "replication" and run.profile.replication == 1, "each partition has one replica"),
+        (section in {"schedule_delay", "transactions", "steps"} and not run.sends, NO_LOAD),
+        (section == "scorecards" and "fault_scores" in run.tables, "no fault was over"),
+        (section == "scorecards", missing("fault_scores")),
         (section not in run.tables, missing(section)),
         (section == "processing" and run.profile.processing is None, "consumers do no processing"),
         (section == "schedule_delay" and run.profile.pace is not None and run.profile.pace.kind == CLOSED, CLOSED_LOOP),
         (section == "schedule_delay" and not run.has_schedule, "the load has no schedule"),
+        (section == "steps", "the load has one rate, or repeats itself"),
         (section == "transactions" and not run.rows(section), "the load has no transactions"),
         (section == "lag", "lag was not sampled, and only a run that produces and consumes has outstanding messages"),
         (section == "faults", "no faults were injected"),

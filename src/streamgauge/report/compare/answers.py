@@ -1,6 +1,6 @@
 """The figures of variants side by side, and what the statistics say of their differences."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -28,6 +28,11 @@ class ComparedMetric:
         """Whether less of it is faster."""
         return self.unit == "ms"
 
+    @property
+    def more_is_better(self) -> bool:
+        """Whether more of it is better; less of everything else is."""
+        return self.path.startswith("throughput.")
+
 
 METRICS: Final = (
     *(
@@ -43,12 +48,26 @@ METRICS: Final = (
     *(ComparedMetric(f"delivery.{name}", name) for name in ("lost", "undelivered", "failed")),
 )
 """Those that a comparison shows."""
+SERVICE: Final = tuple(
+    ComparedMetric(f"latency.{path}.service.{figure}_ms", f"{words} service {shown}", "ms")
+    for path, words in (("end_to_end", "end-to-end"), ("ack", "ack"))
+    for figure, shown in (("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p99_9", "p99.9"), ("max", "max"))
+)
+"""Those that a comparison with imported runs shows, too: most tools count from the send."""
 PRIMARY: Final = (
     "latency.end_to_end.response.p99_ms",
     "latency.ack.response.p99_ms",
     "throughput.received_per_second",
 )
 """What decides unless another is named: the first that all variants have."""
+_PRIMARY_OF_IMPORTED: Final = (
+    *PRIMARY[:2],
+    "latency.end_to_end.service.p99_ms",
+    "latency.ack.service.p99_ms",
+    PRIMARY[2],
+    "throughput.acked_per_second",
+)
+"""What decides where another tool measured a run: most have no response time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +98,9 @@ class Together:
     differences: tuple[Difference, ...]
     warnings: tuple[str, ...]
     answers: tuple[MetricAnswer, ...]
+    order: RunOrder
+    level: float
+    """Of the verdicts and intervals."""
 
     @property
     def primary(self) -> MetricAnswer | None:
@@ -117,7 +139,14 @@ def together_of(
     `varied` are the settings that were varied on purpose, and need no warning.
     """
     metrics = _metrics(variants, primary)
-    decides = primary or next((path for path in PRIMARY if any(each.path == path for each in metrics)), None)
+    decides = primary or next(
+        (
+            path
+            for path in primaries(run for one in variants for run in one.runs)
+            if any(each.path == path for each in metrics)
+        ),
+        None,
+    )
     found = differences(variants)
     return Together(
         variants=tuple(variants),
@@ -126,6 +155,8 @@ def together_of(
         answers=tuple(
             answer(variants, each, is_primary=each.path == decides, order=order, level=level) for each in metrics
         ),
+        order=order,
+        level=level,
     )
 
 
@@ -140,10 +171,20 @@ def _metrics(variants: Sequence[Alike], primary: str | None) -> list[ComparedMet
     chosen = [metric_at(primary)] if primary else []
     shared = [
         each
-        for each in METRICS
+        for each in metrics_of(run for one in variants for run in one.runs)
         if all(any(figure_of(run, each.path) is not None for run in one.runs) for one in variants)
     ]
     return list(dict.fromkeys([*chosen, *shared]))
+
+
+def metrics_of(runs: Iterable[Result]) -> Sequence[ComparedMetric]:
+    """The figures that these runs are shown with."""
+    return (*METRICS, *SERVICE) if any(run.run.imported for run in runs) else METRICS
+
+
+def primaries(runs: Iterable[Result]) -> Sequence[str]:
+    """The paths of the figures of which the first that these runs have decides."""
+    return _PRIMARY_OF_IMPORTED if any(run.run.imported for run in runs) else PRIMARY
 
 
 def figure_of(result: Result, path: str) -> FigureTrust | float | None:
@@ -190,6 +231,16 @@ def _variant(alike: Alike, path: str) -> Variant:
         else:
             figures[place] = RunFigure(found)
     return Variant(alike.name, figures, left_out)
+
+
+def values_at(runs: Sequence[Result], path: str) -> list[tuple[Result, float, bool]]:
+    """Each run that has the figure at a path, its value, and whether it can be compared with others."""
+    found = ((run, figure_of(run, path)) for run in runs)
+    return [
+        (run, each.value if isinstance(each, FigureTrust) else each, is_usable(run, each))
+        for run, each in found
+        if each is not None
+    ]
 
 
 def is_usable(run: Result, found: FigureTrust | float) -> bool:

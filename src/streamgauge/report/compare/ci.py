@@ -25,7 +25,7 @@ def junit(found: Gates) -> str:
         errors=str(counts.count("unknown")),
     )
     for each in found.gated:
-        case = ET.SubElement(suite, "testcase", classname="streamgauge.check", name=plain(each.limit.figure))
+        case = ET.SubElement(suite, "testcase", classname="streamgauge.check", name=plain(each.name))
         if each.gate.outcome != "within":
             kind = "failure" if each.gate.outcome == "worse" else "error"
             ET.SubElement(case, kind, message=plain(each.sentence))
@@ -49,6 +49,6 @@ def _command(each: Gated) -> str:
 
 def gates_markdown(found: Gates) -> str:
     """The gates as Markdown; whatever is not a word of ours is escaped."""
-    rows = [map(escaped, (each.limit.figure, OUTCOMES[each.gate.outcome], each.sentence)) for each in found.gated]
+    rows = [map(escaped, (each.name, OUTCOMES[each.gate.outcome], each.sentence)) for each in found.gated]
     differs = [f"- {escaped(f'{one.about} {one.name}')}: {escaped(', '.join(one.values))}" for one in found.differences]
     return "\n".join([table(("limit", "outcome", ""), map(tuple, rows)), "", *differs]).strip() + "\n"

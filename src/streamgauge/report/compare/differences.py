@@ -49,7 +49,10 @@ def warnings(variants: Sequence[Alike], found: Sequence[Difference], varied: Col
     if others and (settings or len(others) > 1):
         named = listed([f"{each.about} {each.name}" for each in others])
         yield f"These are not the same everywhere, and may have made the difference: {named}."
-    if old := sum(not run.trust for variant in variants for run in variant.runs):
+    if tools := sorted({run.run.imported for variant in variants for run in variant.runs if run.run.imported}):
+        about = "nothing has judged them, and their latencies may be defined otherwise"
+        yield f"Results of {listed(tools)} were imported: {about}."
+    if old := sum(not run.trust and not run.run.imported for variant in variants for run in variant.runs):
         yield f"{old} of the runs have figures without intervals: an older version analysed them. Analyse them again."
     archives = {run.run.id: run.run.broker.class_archive for variant in variants for run in variant.runs}
     if warning := archives_differ(archives):

@@ -1,30 +1,33 @@
 """The figures of a comparison: every run, the ratio at each percentile, and one run of each variant side by side."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import altair as alt
 
-from streamgauge.report.compare.answers import MetricAnswer, Together, figure_of, is_usable
+from streamgauge.report.compare.answers import MetricAnswer, Together, values_at
 from streamgauge.report.compare.variants import Alike
 from streamgauge.report.figures.compare import LabelledRun, cdfs, compare
 from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS, PALETTE
 from streamgauge.result import Result
-from streamgauge.result.model.trust import FigureTrust
 
 MOST_VARIANTS: Final = len(PALETTE)
 _HEIGHT: Final = 280
 _RESPONSES: Final = ("latency.end_to_end.response.", "latency.ack.response.")
 
 
-def comparison_figures(found: Together) -> list[Figure]:
-    """Figures of a comparison, those that are missing included; of many variants the first are shown."""
+def comparison_figures(found: Together, offline: Sequence[Row] = ()) -> list[Figure]:
+    """Figures of a comparison, those that are missing included; of many variants the first are shown.
+
+    `offline` are compression ratios without a broker.
+    """
     shown = found.variants[:MOST_VARIANTS]
     labelled = [LabelledRun(each.name, run) for each in shown if (run := _typical(each, found.primary)) is not None]
     drawn = [run_values(found), ratios_by_percentile(found)]
     if not labelled:
         return drawn
-    more = {"cdfs": cdfs(labelled), **compare(labelled)}
+    more = {"cdfs": cdfs(labelled), **compare(labelled, offline)}
     return [*drawn, *more.values()]
 
 
@@ -37,9 +40,14 @@ def run_values(found: Together) -> Figure:
     about = f"{metric.label} of every run, on a logarithmic scale; a line at the median. Pale: not believed, left out."
     about += _cut(found)
     rows = [
-        {"series": each.name, "run": run.run.id, "value": rounded(value), "state": "left out" if left_out else "counts"}
+        {
+            "series": each.name,
+            "run": run.run.id,
+            "value": rounded(value),
+            "state": "counts" if is_usable else "left out",
+        }
         for each in found.variants[:MOST_VARIANTS]
-        for run, value, left_out in _values(each, metric.path)
+        for run, value, is_usable in values_at(each.runs, metric.path)
         if value > 0
     ]
     if not rows:
@@ -105,22 +113,12 @@ def ratios_by_percentile(found: Together) -> Figure:
     return Figure(name, title, about, chart, {name: rows})
 
 
-def _values(variant: Alike, path: str) -> list[tuple[Result, float, bool]]:
-    """Each run of a variant that has a figure, its value, and whether it is left out."""
-    found = ((run, figure_of(run, path)) for run in variant.runs)
-    return [
-        (run, each.value if isinstance(each, FigureTrust) else each, not is_usable(run, each))
-        for run, each in found
-        if each is not None
-    ]
-
-
 def _typical(variant: Alike, primary: MetricAnswer | None) -> Result | None:
     """The run of a variant with the median of the deciding figure; the first where nothing decides."""
     if primary is None:
         return next(iter(variant.runs), None)
-    values = _values(variant, primary.metric.path)
-    usable = sorted((value, place) for place, (_, value, left_out) in enumerate(values) if not left_out)
+    values = values_at(variant.runs, primary.metric.path)
+    usable = sorted((value, place) for place, (_, value, is_usable) in enumerate(values) if is_usable)
     if not usable:
         return next(iter(variant.runs), None)
     return values[usable[(len(usable) - 1) // 2][1]][0]

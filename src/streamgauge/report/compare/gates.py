@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from streamgauge.domain.errors import BadValue
-from streamgauge.domain.text.numbers import percent
+from streamgauge.domain.errors import BadInput, BadValue
+from streamgauge.domain.text.numbers import listed, percent
 from streamgauge.report.compare.answers import ComparedMetric, MetricAnswer, answer, figure_of, metric_at
 from streamgauge.report.compare.differences import Difference, differences
 from streamgauge.report.compare.variants import Alike
 from streamgauge.result import Result
+from streamgauge.statistics import limits as levels
+from streamgauge.statistics.comparison import RunOrder
 from streamgauge.statistics.gate import Gate, gate
 from streamgauge.verdict.exits import Exit
 
@@ -56,6 +58,13 @@ class Gated:
     metric: ComparedMetric
     gate: Gate
     answer: MetricAnswer
+    variant: str | None = None
+    """Of several."""
+
+    @property
+    def name(self) -> str:
+        """The figure as it was written, with its variant."""
+        return self._with_variant(self.limit.figure)
 
     @property
     def sentence(self) -> str:
@@ -63,8 +72,12 @@ class Gated:
         limit = f"limit {percent(self.limit.share)}"
         said = [*([f"{_words(self.gate.worse)} ({limit})"] if self.gate.worse else [limit]), *self.gate.because]
         if self.gate.worse and self.gate.runs_wanted:
-            said.append(f"{self.gate.runs_wanted} runs of each would tell")
-        return f"{self.metric.label}: {'; '.join(said)}"
+            unit = "runs of each" if self.answer.comparisons[0].pairs is None else "rounds"
+            said.append(f"{self.gate.runs_wanted} {unit} would tell")
+        return f"{self._with_variant(self.metric.label)}: {'; '.join(said)}"
+
+    def _with_variant(self, text: str) -> str:
+        return text if self.variant is None else f"{self.variant}: {text}"
 
 
 def _words(worse: tuple[float, float]) -> str:
@@ -94,7 +107,8 @@ class Gates:
     def document(self) -> dict[str, Any]:
         """The same as JSON has it."""
         limits = [
-            {"figure": each.limit.figure, "path": each.metric.path, "most_worse": each.limit.share}
+            {"variant": each.variant, "figure": each.limit.figure, "path": each.metric.path}
+            | {"most_worse": each.limit.share, "paired_rounds": each.answer.comparisons[0].pairs}
             | asdict(each.gate)
             | {"sentence": each.sentence}
             for each in self.gated
@@ -106,16 +120,53 @@ class Gates:
         }
 
 
-def gates(baseline: Sequence[Result], candidate: Sequence[Result], limits: Sequence[WorseLimit]) -> Gates:
-    """What the runs of a candidate say about these limits, beside those of a baseline."""
-    variants = [Alike("baseline", tuple(baseline)), Alike("candidate", tuple(candidate))]
-    return Gates(tuple(_gated(variants, each) for each in limits), tuple(differences(variants)))
+def gates(baseline: Sequence[Alike], candidate: Sequence[Alike], limits: Sequence[WorseLimit]) -> Gates:
+    """What a candidate says about these limits beside a baseline: a variant of each, or each variant with its own.
+
+    Several variants are one family, so the intervals of all of them together are right in 95 of 100 checks. Raises
+    BadInput where the variants of both are not the same.
+    """
+    pairs = _matched(baseline, candidate)
+    runs = [run for pair in pairs for each in pair for run in each.runs]
+    level = levels.LEVEL / len(pairs)
+    found = [_gated(pair, each, metric_at(each.path(runs)), level) for pair in pairs for each in limits]
+    if len(pairs) > 1:
+        found = [replace(each, variant=pairs[place // len(limits)][1].name) for place, each in enumerate(found)]
+    sided = [[replace(one, name="baseline"), replace(now, name="candidate")] for one, now in pairs]
+    return Gates(tuple(found), tuple(dict.fromkeys(each for pair in sided for each in differences(pair))))
 
 
-def _gated(variants: Sequence[Alike], limit: WorseLimit) -> Gated:
-    metric = metric_at(limit.path([run for each in variants for run in each.runs]))
-    found = answer(variants, metric, is_primary=True)
-    known = [each.deviation for each in found.variants if each is not None and each.deviation is not None]
-    more_is_better = metric.path.startswith("throughput.")
-    judged = gate(found.comparisons[0], limit.share, max(known, default=None), more_is_better=more_is_better)
+def _matched(baseline: Sequence[Alike], candidate: Sequence[Alike]) -> list[tuple[Alike, Alike]]:
+    if len(baseline) == len(candidate) == 1:
+        return [(baseline[0], candidate[0])]
+    before, now = {each.name: each for each in baseline}, {each.name: each for each in candidate}
+    if before.keys() != now.keys():
+        sides = {"the baseline": before.keys() - now.keys(), "what is checked": now.keys() - before.keys()}
+        said = [f"{listed(sorted(names))} only in {side}" for side, names in sides.items() if names]
+        raise BadInput.single(
+            "--baseline", f"has other variants: {'; '.join(said)}", "Compare experiments with the same variants"
+        )
+    return [(before[name], each) for name, each in now.items()]
+
+
+def _gated(variants: tuple[Alike, Alike], limit: WorseLimit, metric: ComparedMetric, level: float) -> Gated:
+    order: RunOrder = "interleaved" if take_turns(*variants) else "unknown"
+    found = answer(variants, metric, is_primary=True, order=order, level=level)
+    judged = gate(found.comparisons[0], limit.share, level=level, more_is_better=metric.more_is_better)
     return Gated(limit, metric, judged, found)
+
+
+def take_turns(one: Alike, other: Alike) -> bool:
+    """Whether both ran each of their rounds before either began the next, so that the rounds are pairs.
+
+    Of two experiments that ran one after the other, the rounds of the same number have nothing in common.
+    """
+    if one.rounds is None or other.rounds is None:
+        return False
+    begun = [
+        (run.run.created, number)
+        for each in (one, other)
+        for run, number in zip(each.runs, each.rounds or (), strict=True)
+    ]
+    rounds = [number for _, number in sorted(begun)]
+    return rounds == sorted(rounds)

@@ -6,14 +6,15 @@ from streamgauge.domain.text.numbers import listed
 from streamgauge.report.compare.answers import Together
 from streamgauge.report.compare.figures import comparison_figures
 from streamgauge.report.compare.pages import cells, counted, deciding, explored, head, label, shown_answers
+from streamgauge.report.figures.drawing.figure import Row
 from streamgauge.report.pages.html import page_of
 from streamgauge.report.pages.html.charts import as_placed
 from streamgauge.report.pages.html.tables import TextTable
 
 
-def comparison_html(found: Together, name: str, expected: Sequence[str] = ()) -> str:
-    """The page of a comparison. Everything that came from outside is escaped."""
-    figures = comparison_figures(found)
+def comparison_html(found: Together, name: str, expected: Sequence[str] = (), offline: Sequence[Row] = ()) -> str:
+    """The page of a comparison, also of compression ratios. Everything that came from outside is escaped."""
+    figures = comparison_figures(found, offline)
     variants = [head(each) for each in found.variants]
     answers = shown_answers(found)
     sided = [[label(each), *cells(each)] for each in answers]

@@ -14,7 +14,7 @@ from streamgauge.report.pages.markdown import escaped, table
 from streamgauge.report.pages.page import page, plain
 from streamgauge.statistics.summary import OfRuns
 
-_MOST_COLUMNS: Final = 3
+MOST_COLUMNS: Final = 3
 """Of more variants each has a line of its own."""
 _EXPLORED: Final = "Explored, not declared: by chance alone, one figure in twenty would differ."
 
@@ -88,9 +88,14 @@ def shown_answers(found: Together) -> list[MetricAnswer]:
     ]
 
 
+def few_answers(found: Together) -> list[MetricAnswer]:
+    """The figure that decides and the first others, for a table with a line for each variant."""
+    return sorted(shown_answers(found), key=lambda each: not each.is_primary)[:MOST_COLUMNS]
+
+
 def _table(found: Together) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    if len(found.variants) <= _MOST_COLUMNS:
+    if len(found.variants) <= MOST_COLUMNS:
         table.add_column("Median (range)", overflow="fold")
         for each in found.variants:
             table.add_column(plain(head(each)).replace(" (", "\n("), overflow="fold")
@@ -98,7 +103,7 @@ def _table(found: Together) -> Table:
             style = "bold" if answer.is_primary else ""
             table.add_row(*(Text(plain(cell), style=style) for cell in (label(answer), *cells(answer))))
         return table
-    shown = sorted(shown_answers(found), key=lambda each: not each.is_primary)[:_MOST_COLUMNS]
+    shown = few_answers(found)
     table.add_column("Variant", overflow="fold")
     for answer in shown:
         table.add_column(plain(label(answer)), overflow="fold")

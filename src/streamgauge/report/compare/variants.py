@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.domain.text.numbers import UNKNOWN
@@ -10,7 +11,7 @@ from streamgauge.result import Result
 from streamgauge.scenario.comparing import as_text, setting_text, settings_of
 from streamgauge.scenario.written.paths import short
 
-_MOST_NAMED: Final = 3
+MOST_NAMED: Final = 3
 """Variants that differ in more settings than this are named by their scenarios."""
 
 
@@ -40,16 +41,38 @@ def variants_of(runs: Sequence[GivenRun]) -> list[Alike]:
 
     If all have the same settings, as before and after an upgrade, the runs of each folder that was given are a variant.
     """
-    by_settings = _by(runs, [as_text(settings_of(run.result.run.scenario)) for run in runs])
-    if len(by_settings) == 1:
-        return [Alike(given, each) for given, each in _by(runs, [run.given for run in runs]).items()]
-    names = _names([settings_of(each[0].run.scenario) for each in by_settings.values()])
+    found = by_settings(runs)
+    if len(found) > 1:
+        return found
+    return [Alike(given, each) for given, each in _by(runs, [run.given for run in runs]).items()]
+
+
+def by_settings(runs: Sequence[GivenRun]) -> list[Alike]:
+    """The runs by their settings, in the order in which these came first; each named by the settings that differ."""
+    found = list(_by(runs, [as_text(settings_of(run.result.run.scenario)) for run in runs]).values())
+    names = setting_names([settings_of(each[0].run.scenario) for each in found])
     if len(set(names)) < len(names):
-        scenarios = [each[0].run.name for each in by_settings.values()]
-        names = (
-            scenarios if len(set(scenarios)) == len(scenarios) else [each[0].run.id for each in by_settings.values()]
+        scenarios = [each[0].run.name for each in found]
+        names = scenarios if len(set(scenarios)) == len(scenarios) else [each[0].run.id for each in found]
+    return [Alike(name, each) for name, each in zip(names, found, strict=True)]
+
+
+def distinct_names(paths: Sequence[Path]) -> dict[Path, str]:
+    """A name for each of these absolute paths: as many of its last parts as no other of them ends with."""
+
+    def ends(path: Path, count: int) -> tuple[str, ...]:
+        return path.parts[-count:]
+
+    others = {path: [each for each in paths if each != path] for path in paths}
+    counts = {
+        path: next(
+            count
+            for count in range(1, len(path.parts) + 1)
+            if count == len(path.parts) or all(ends(each, count) != ends(path, count) for each in others[path])
         )
-    return [Alike(name, each) for name, each in zip(names, by_settings.values(), strict=True)]
+        for path in paths
+    }
+    return {path: str(Path(*ends(path, count))) for path, count in counts.items()}
 
 
 def _by(runs: Sequence[GivenRun], keys: Sequence[str]) -> dict[str, tuple[Result, ...]]:
@@ -59,10 +82,10 @@ def _by(runs: Sequence[GivenRun], keys: Sequence[str]) -> dict[str, tuple[Result
     return {key: tuple(sorted(each, key=lambda one: (one.run.created, one.run.id))) for key, each in found.items()}
 
 
-def _names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+def setting_names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """Each by the values of the settings that differ; all the same where too many do."""
     paths = differing(settings)
-    if not paths or len(paths) > _MOST_NAMED:
+    if not paths or len(paths) > MOST_NAMED:
         return [""] * len(settings)
     return [", ".join(f"{short(path, paths)}={shown(each.get(path))}" for path in paths) for each in settings]
 

@@ -17,7 +17,7 @@ from streamgauge.report.figures import (
     throughput,
 )
 from streamgauge.report.figures.compare import LabelledRun, burst_summary, burst_timeline
-from streamgauge.report.figures.diagnostics import client, machine, partitions, trouble
+from streamgauge.report.figures.diagnostics import client, machine, outages, partitions, trouble
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row
 from streamgauge.report.figures.drawing.theme import file_config, sized
 from streamgauge.report.figures.drawing.timeline import source_of
@@ -34,11 +34,14 @@ FIGURES: Final[Sequence[Callable[[FigureSource], Figure]]] = (
     distribution.heat_map,
     distribution.delivered_within,
     over_time.ack_latency,
+    over_time.moving,
     throughput.latency_by_rate,
+    throughput.latency_by_step,
     backpressure.admission,
     backpressure.credit,
     backpressure.backlog,
     recovery.recovery,
+    outages.outages,
     lag.time_lag,
     lag.heat_map,
     lag.worst_partition,
@@ -46,7 +49,10 @@ FIGURES: Final[Sequence[Callable[[FigureSource], Figure]]] = (
     throughput.megabytes,
     throughput.by_topic,
     trouble.errors,
+    trouble.problems,
     trouble.rebalances,
+    trouble.replication,
+    trouble.followers,
     pipeline.waterfall,
     pipeline.batches,
     over_time.schedule_delay,
@@ -69,11 +75,17 @@ FEW_HAVE: Final = frozenset(
         backpressure.credit,
         backpressure.backlog,
         recovery.recovery,
+        outages.outages,
         lag.time_lag,
         lag.heat_map,
         lag.worst_partition,
+        over_time.moving,
         throughput.by_topic,
+        throughput.latency_by_step,
+        trouble.problems,
         trouble.rebalances,
+        trouble.replication,
+        trouble.followers,
         client.batches,
         client.queue,
         client.round_trip,
@@ -83,6 +95,7 @@ FEW_HAVE: Final = frozenset(
 """Figures that are left out where a run has none of their matter; of all others it is said why they are missing."""
 TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "latency": {},
+    "problem_counts": {},
     "throughput": {},
     "percentiles": {},
     "heat": {},
@@ -91,6 +104,8 @@ TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "client": {},
     "topics": {},
     "rebalances": {},
+    "replication": {},
+    "followers": {},
     "workers": {},
     "lag_heat": {},
     "lag": {"scope": "group"},
@@ -98,6 +113,8 @@ TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "backpressure": {},
     "faults": {},
     "recovery": {},
+    "fault_scores": {},
+    "fault_partitions": {},
     "waterfall": {},
     "query_batches": {},
 }
@@ -117,7 +134,9 @@ def figures(result: Result, tables: Mapping[str, Sequence[Row]]) -> list[Figure]
         if figure.missing is None
     ]
     drawn = [(draw, draw(source)) for draw in FIGURES]
-    return [*(figure for draw, figure in drawn if draw not in FEW_HAVE or figure.missing is None), *bursts]
+    # An imported run has what its file has: of all the rest there is nothing to say.
+    few = set(FIGURES) if result.run.imported else FEW_HAVE
+    return [*(figure for draw, figure in drawn if draw not in few or figure.missing is None), *bursts]
 
 
 def save(drawn: Iterable[Figure], folder: Path) -> list[Path]:

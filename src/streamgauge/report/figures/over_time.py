@@ -1,11 +1,12 @@
 """Figures over the time of the run: rates, what is outstanding, latency, schedule delay."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import altair as alt
 
+from streamgauge.domain.latency.percentiles import SAMPLES_NEEDED
 from streamgauge.domain.text.numbers import per_second
 from streamgauge.report.figures.backpressure import pauses, replayed
 from streamgauge.report.figures.drawing.causes import (
@@ -51,6 +52,9 @@ NEARLY: Final = 0.95
 LEAST_DIFFERENCE: Final = 5.0
 """The axis of differences ends at so many percent at least: small ones should look small."""
 _DIFFERENCE: Final = "difference "
+MOVING: Final = "moving"
+"""Rows of percentiles in a moving window: `metric`, last `second`, `count`, and the percentiles."""
+MOVING_FIGURES: Final = ("p50", "p99", "p99_9")
 
 
 def rates(source: FigureSource) -> Figure:
@@ -170,6 +174,42 @@ def _latency_thresholds(source: FigureSource, path: str, kind: str) -> list[Row]
     """Of a latency, what is expected of the figures that are drawn; zero has no place on a logarithmic scale."""
     paths = {f"latency.{path}.{kind}.{figure}_ms": figure for figure in FIGURES}
     return [row for row in thresholds(source, paths, kind, " ms") if row["limit"] > 0]
+
+
+def moving(source: FigureSource) -> Figure:
+    """Percentiles of the last seconds, as limits over a window look at them."""
+    name, title = "moving-window", "Latency in a moving window"
+    about = "Percentiles of the messages of the last 10 s, at the end of each second of the measure phase; only full "
+    about += "windows. A limit over a window, like that of a search, holds if the line stays below it."
+    rows = {row["second"]: row for row in source.rows(MOVING)}
+    names = [each for each in MOVING_FIGURES if any(_in_window(row, each) is not None for row in rows.values())]
+    if not names:
+        missing = _nothing(source, "the run has no window of 10 s with messages")
+        return Figure(name, title, about, missing=missing, section="latency")
+    path, _, kind = next(iter(rows.values()))["metric"].rpartition("_")
+    shown = {each: f"moving {each.replace('_', '.')}" for each in names}
+    step = seconds_per_point(len(source.result.timeline))
+    timeline = [
+        {"s": row["s"]} | {series: _worst(rows, each, int(row["s"]), step) for each, series in shown.items()}
+        for row in source.timeline
+    ]
+    colors = [color_of(each.removeprefix("moving ")) for each in shown.values()]
+    lines = _lines(source, list(shown.values()), colors, "latency, ms", prefix="moving ", log=True)
+    about = f"{PATHS[path].capitalize()} {kind} time. {about}"
+    return Figure(
+        name, title, about + _points(source), lines, {TIMELINE: timeline, **phases_of(source)}, section="latency"
+    )
+
+
+def _in_window(row: Row, name: str) -> float | None:
+    """A percentile in ms; None where it is infinite, or has too few messages."""
+    return rounded(row[name]) if row["count"] >= SAMPLES_NEEDED.get(name, 1) else None
+
+
+def _worst(rows: Mapping[int, Row], name: str, second: int, step: int) -> float | None:
+    """The largest of the windows that end within the seconds of a point."""
+    values = [_in_window(rows[each], name) for each in range(second, second + step) if each in rows]
+    return max((each for each in values if each is not None), default=None)
 
 
 def schedule_delay(source: FigureSource) -> Figure:

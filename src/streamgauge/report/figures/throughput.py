@@ -6,7 +6,7 @@ from typing import Final
 import altair as alt
 
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row, rounded, tip
+from streamgauge.report.figures.drawing.figure import LEGEND, Figure, FigureSource, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.names import apart
 from streamgauge.report.figures.drawing.sampled import MOST_POINTS, Line, present, sampled
 from streamgauge.report.figures.drawing.theme import FEW_TICKS, PALETTE, PANEL_HEIGHT, color_of
@@ -148,6 +148,35 @@ def latency_by_rate(source: FigureSource) -> Figure:
     one = max(rates) - min(rates) <= _ONE_RATE * max(rates)
     nothing = "All seconds had the same rate, within 2 %." if one else None
     return Figure(name, title, about, dots, {"latency_by_rate": rows}, section="latency", nothing_new=nothing)
+
+
+def latency_by_step(source: FigureSource) -> Figure:
+    """The latency of each step of the load over its rate."""
+    name, title = "latency-by-step", "Latency by step"
+    about = "Response time of each step of the load, by its target rate. Pale: the step did not hold."
+    steps = source.result.steps or ()
+    rows: list[Row] = [
+        {"step": step.step, "rate": rounded(step.target_per_second), "series": figure.replace("_", "."), "value": value}
+        | {"state": "held" if step.held else "did not hold"}
+        for step in steps
+        for figure in ("p50", "p99", "p99_9")
+        if step.response and (value := step.response.ms(figure))
+    ]
+    if not rows:
+        return Figure(name, title, about, missing="the load has no steps with response times", section="latency")
+    series = [each for each in ("p50", "p99", "p99.9") if any(row["series"] == each for row in rows)]
+    base = alt.Chart(alt.NamedData("latency_by_step")).encode(
+        alt.X("rate:Q", title="target rate, messages/s", axis=alt.Axis(tickCount=8), scale=alt.Scale(zero=False)),
+        alt.Y("value:Q", title="response time, ms", scale=alt.Scale(type="log", nice=False)),
+        series_color(series, [color_of(each) for each in series], LEGEND),
+    )
+    held = alt.when(alt.FieldEqualPredicate(field="state", equal="held"))
+    opacity = held.then(alt.value(1)).otherwise(alt.value(0.35))
+    tips = [tip("step"), tip("rate", "target, messages/s"), tip("series"), tip("value", "ms"), tip("state")]
+    points = base.mark_point(filled=True, size=50).encode(opacity=opacity, tooltip=tips)
+    lines = base.mark_line(strokeWidth=1.5, tooltip=False).encode(order="rate:Q")
+    chart = alt.LayerChart(layer=[lines, points]).properties(height=PANEL_HEIGHT)
+    return Figure(name, title, about, chart, {"latency_by_step": rows}, section="latency")
 
 
 def _shown(source: FigureSource) -> tuple[str | None, str]:

@@ -6,10 +6,12 @@ from typing import Final, Self
 
 from streamgauge.domain.text.numbers import listed, significant
 from streamgauge.result import Result
+from streamgauge.result.imported import ImportedPoint
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import VerdictSection
 
 _JUDGEMENTS: Final = {True: "VALID", False: "NOT VALID", None: "NOT JUDGED"}
+IMPORTED: Final = "IMPORTED, NOT JUDGED"
 _FAMILIES: Final = {
     "throughput": "rates",
     "latency.end_to_end.response": "end-to-end response",
@@ -39,11 +41,17 @@ _FAMILIES: Final = {
 """Figures that are told together, by how their paths begin."""
 _PARTS: Final = re.compile(r"^(delivery|lag)\.(?:measure|groups\.\d+)\.")
 """Figures of the measure phase and of groups are told with those of the run."""
+_SHOWN_PERCENTS: Final = frozenset({50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999})
+_MOST_DEFECTS: Final = 6
+"""All are in result.json."""
 _TAIL: Final = ("p50", "p75", "p90", "p95", "p99", "p99_5", "p99_9", "p99_99", "max")
 
 
-def judgement(verdict: VerdictSection) -> str:
-    """The verdict in capitals."""
+def judgement(result: Result) -> str:
+    """The verdict in capitals; of a run that another tool measured, that nobody judged it."""
+    verdict = result.verdict
+    if result.run.imported and verdict.valid is None:
+        return IMPORTED
     return "VALID IN PART" if verdict.valid and verdict.state == "in_part" else _JUDGEMENTS[verdict.valid]
 
 
@@ -60,7 +68,37 @@ def parts(result: Result) -> dict[str, str]:
     narrowed = {"Judged by": listed(result.verdict.judge_by)} if result.verdict.judge_by else {}
     here = {"This machine": result.verdict.place} if result.verdict.place else {}
     lacking = {"Calibration": result.verdict.calibration} if result.verdict.calibration else {}
-    return narrowed | _divided(result.trust) | here | lacking
+    return _origin(result) | narrowed | _divided(result.trust) | here | lacking
+
+
+def _origin(result: Result) -> dict[str, str]:
+    """Where imported figures come from, and what is wrong with them."""
+    found = result.imported
+    if found is None:
+        return {}
+    percentiles = {
+        f"Percentiles of {each.name}": ", ".join(
+            f"p{point.percent:g} {_between(point)}" for point in each.points if point.percent in _SHOWN_PERCENTS
+        )
+        for each in found.latencies
+        if not each.exact
+    }
+    defects = [f"{each.figure}: {each.defect} ({each.action.replace('_', ' ')})" for each in found.defects]
+    told = {
+        "Imported": f"measured by {found.tool}; {found.format} {found.source}; no check of this tool has judged it",
+        **percentiles,
+        "Known defects": "; ".join(defects[:_MOST_DEFECTS]),
+        "Also": "; ".join(found.notes),
+    }
+    return {label: text for label, text in told.items() if text}
+
+
+def _between(point: ImportedPoint) -> str:
+    """A percentile as it can have been."""
+    if point.high_ms is None:
+        return f">= {significant(point.low_ms)} ms"
+    low, high = significant(point.low_ms), significant(point.high_ms)
+    return f"{low} ms" if low == high else f"{low} to {high} ms"
 
 
 def _divided(trust: Mapping[str, FigureTrust]) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""What few runs have, in words: messages that are missing, transactions, processing, connections, bytes on the wire."""
+"""What few runs have, in words: missing messages, transactions, processing, connections, bytes on the wire, steps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from streamgauge.domain.text.numbers import (
@@ -8,15 +8,23 @@ from streamgauge.domain.text.numbers import (
     milliseconds,
     per_second,
     percent,
+    plural,
     significant,
     whole,
 )
 from streamgauge.report.pages.belief import cell, in_words
 from streamgauge.result import Result
 from streamgauge.result.model.clients import ConnectionsOfKind
+from streamgauge.result.model.latency import LatencyFigures
+from streamgauge.result.model.throughput import StepResult
 
 NAMED: Final = 10
 """Messages that are named where there is little room."""
+MOST_STEPS: Final = 40
+"""Steps of a load that are shown; all are in the table `steps`."""
+STEP_HEADS: Final = (
+    "step", "target", "achieved", "p50", "p90", "p99", "p99.9", "max", "service p50", "service p99", "errors", "held",
+)  # fmt: skip
 
 
 def also(result: Result) -> dict[str, str]:
@@ -24,6 +32,7 @@ def also(result: Result) -> dict[str, str]:
     told = {
         "Missing": missing(result),
         "Transactions": transactions(result),
+        "Replicas": replicas(result),
         "Processing": processing(result),
         "Connections": connections(result),
         "Wire": wire(result),
@@ -61,6 +70,26 @@ def connections(result: Result) -> str:
     return "; ".join(told)
 
 
+def replicas(result: Result) -> str:
+    """Replicas and leaders in the measure phase; empty where each partition has one replica."""
+    found = result.replication
+    if found is None:
+        return ""
+    count = f"{whole(found.replicas)} of each partition" if found.replicas else "different numbers"
+    moved = f"{whole(found.leader_changes)} {plural(found.leader_changes, 'leader change')}"
+    if controlled := found.controller_changes:
+        moved += f", {whole(controlled)} {plural(controlled, 'controller change')}"
+    if found.most_behind:
+        moved += f"; a broker was up to {whole(found.most_behind)} messages of a partition behind"
+    if not found.under_replicated_partitions:
+        return f"{count}, all in sync; {moved}"
+    lacking = f"{whole(found.under_replicated_partitions)} of {whole(found.partitions)} partitions lacked some"
+    told = f"{count}; {lacking}, for up to {significant(found.under_replicated_seconds)} s"
+    alone = found.leaderless_partitions
+    without = f", {whole(alone)} had no leader, for up to {significant(found.leaderless_seconds)} s" if alone else ""
+    return f"{told}{without}; {moved}"
+
+
 def wire(result: Result) -> str:
     """What producers put on the wire for the bytes of their messages; empty where nobody counted."""
     sent = result.wire and result.wire.producers
@@ -93,3 +122,56 @@ def processing(result: Result) -> str:
     left = f", {whole(done.unprocessed)} not processed" if done.unprocessed else ""
     busy = f", busy {percent(done.busy_share)} of the time" if done.busy_share is not None else ""
     return f"{whole(done.processed)} in {milliseconds(done.mean_ms)} each{asked}{left}{busy}"
+
+
+def steps(result: Result) -> list[list[str]]:
+    """A row of texts for each step of the load, under `STEP_HEADS`; none of a load without steps."""
+    return [_step(each) for each in (result.steps or ())[:MOST_STEPS]]
+
+
+def steps_held(result: Result) -> str:
+    """Up to which rate every step held; empty for a load without steps."""
+    broke = [each.target_per_second for each in result.steps or () if not each.held]
+    held = [each.target_per_second for each in result.steps or () if each.held and each.target_per_second > 0]
+    below = [rate for rate in held if not broke or rate < min(broke)]
+    if not result.steps:
+        return ""
+    more = len(result.steps) - MOST_STEPS
+    cut = f"; {more} more steps are in the table steps" if more > 0 else ""
+    return f"{f'every step up to {per_second(max(below))} held' if below else 'no rate held'}{cut}"
+
+
+def _step(step: StepResult) -> list[str]:
+    achieved = step.acked_per_second if step.received_per_second is None else step.received_per_second
+    return [
+        str(step.step),
+        per_second(step.target_per_second),
+        per_second(achieved),
+        *(_figure(step.response, name) for name in ("p50", "p90", "p99", "p99_9", "max")),
+        *(_figure(step.service, name) for name in ("p50", "p99")),
+        whole(step.errors),
+        _held(step),
+    ]
+
+
+def _figure(latency: LatencyFigures | None, name: str) -> str:
+    value = latency.ms(name) if latency else None
+    return f"> {significant(value)}" if latency and value is not None and latency.is_least(name) else significant(value)
+
+
+def _held(step: StepResult) -> str:
+    """Whether it held; the figures that did not keep to what is expected."""
+    broke = [_short(each.path) for each in step.expectations if not each.passed]
+    return "yes" if step.held else f"no: {', '.join(broke)}" if broke else "no"
+
+
+def _short(path: str) -> str:
+    """The figure of a path in a word or two: `p99`, `service p99`, `acked`."""
+    name = path.rpartition(".")[2].removesuffix("_ms").removesuffix("_per_second").replace("_", ".")
+    return f"service {name}" if ".service." in path else name
+
+
+def step_table(result: Result, heads: Sequence[str]) -> list[list[str]]:
+    """The rows of `steps` with these columns alone."""
+    places = [STEP_HEADS.index(head) for head in heads]
+    return [[row[place] for place in places] for row in steps(result)]

@@ -8,6 +8,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import UNKNOWN, moment, size
 from streamgauge.report.files import whole
 from streamgauge.report.pages import belief, details, pipeline, pressure, words
+from streamgauge.report.pages.pressure import scorecards
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
@@ -36,6 +37,7 @@ def to_markdown(result: Result, names: Sequence[str] = words.FIGURES) -> str:
         *_verdict(result),
         *_throughput(result),
         *_latency(result, names),
+        *_steps(result),
         *_delivery(result),
         *_also(result),
         *_pipeline(result),
@@ -54,7 +56,7 @@ def escaped(text: object) -> str:
 
 def _verdict(result: Result) -> Iterator[str]:
     verdict, run = result.verdict, result.run
-    yield f"## {belief.judgement(verdict)}: {escaped(run.name)}, {escaped(words.ending(run))}"
+    yield f"## {belief.judgement(result)}: {escaped(run.name)}, {escaped(words.ending(run))}"
     yield "\n".join(f"- {label}: {escaped(text)}" for label, text in belief.parts(result).items())
     yield f"Checks: {words.checks_counted(verdict.checks) or 'none'}."
     troubled = words.troubled_checks(verdict.checks)
@@ -91,6 +93,14 @@ def _latency(result: Result, names: Sequence[str]) -> Iterator[str]:
         yield words.WHY_CENSORED if words.is_censored(lines) else _INTERVAL
 
 
+def _steps(result: Result) -> Iterator[str]:
+    """Each step of the load, response time in ms; nothing of a load without steps."""
+    if result.steps:
+        yield "### Steps"
+        yield table([*_numbers(details.STEP_HEADS[:-1], 0), "held"], _escaped(details.steps(result)))
+        yield f"{details.steps_held(result).capitalize()}."
+
+
 def _figure(shown: str) -> str:
     return f"~~{shown}~~" if isinstance(shown, belief.Doubted) else shown
 
@@ -122,6 +132,8 @@ def _pressure(result: Result) -> Iterator[str]:
     yield table(_numbers(pressure.LAG_HEADS, 2), _escaped(lags))
     yield f"Faults: {escaped(faults)}." if faults else ""
     yield table(_numbers(pressure.RECOVERY_HEADS, 3), _escaped(recoveries))
+    yield table(_numbers(scorecards.HEADS, scorecards.NUMBERS), _escaped(scorecards.rows(result)))
+    yield table(scorecards.PROMISE_HEADS, _escaped(scorecards.kept(result)))
 
 
 def _pipeline(result: Result) -> Iterator[str]:
@@ -134,7 +146,7 @@ def _pipeline(result: Result) -> Iterator[str]:
     yield table(_numbers(pipeline.STAGE_HEADS, 3), _escaped(stages)) if stages else ""
 
 
-def _numbers(heads: Sequence[str], first: int) -> Sequence[str]:
+def _numbers(heads: Sequence[str], first: int) -> list[str]:
     """The heads, from this column on of numbers."""
     return [head if place < first else f"{head}:" for place, head in enumerate(heads)]
 

@@ -25,7 +25,7 @@ def notebook(result: Result, folder: Path) -> str:
     run, verdict = result.run, result.verdict
     counts = words.checks_counted(verdict.checks)
     head = _HEAD.format(
-        _COLOURS[_TONES[belief.is_good(verdict)]], belief.judgement(verdict), run.name, words.ending(run),
+        _COLOURS[_TONES[belief.is_good(verdict)]], belief.judgement(result), run.name, words.ending(run),
         f"; checks: {counts}" if counts else "", words.what_was_run(run),
         words.on_what(run, result.throughput.measured_seconds), folder,
     )  # fmt: skip

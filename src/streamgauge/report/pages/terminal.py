@@ -13,6 +13,7 @@ from streamgauge.domain.text.bars import Signs
 from streamgauge.domain.text.numbers import UNKNOWN
 from streamgauge.report.pages import belief, details, pipeline, pressure, terminal_charts, words
 from streamgauge.report.pages.page import Unbroken, console_of, struck
+from streamgauge.report.pages.pressure import scorecards
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.verdict import ExpectationResult
@@ -71,18 +72,27 @@ def _sections(result: Result, names: Sequence[str], signs: Signs | None) -> Iter
     if signs and (rows := terminal_charts.histogram(result, signs)):
         yield "", ""
         yield "Histogram", _histogram(rows)
+    if result.steps:
+        yield "", ""
+        yield "Steps", _steps(result)
     yield "", ""
     yield "Delivery", _delivery(result)
-    for label, told in (details.also(result) | pipeline.in_short(result) | pressure.in_short(result)).items():
+    for label, told in _few_have(result).items():
         yield label, Text(told)
     yield "Resources", Text(_resources(result.resources))
     if result.expectations:
         yield "Expected", _expected(result.expectations)
 
 
+def _few_have(result: Result) -> dict[str, str]:
+    """What few runs have, in a line each."""
+    pressed = pressure.in_short(result) | scorecards.in_short(result)
+    return details.also(result) | pipeline.in_short(result) | pressed
+
+
 def _headline(result: Result) -> Text:
     verdict, run = result.verdict, result.run
-    judgement = (belief.judgement(verdict), _JUDGEMENT_STYLES[belief.is_good(verdict)])
+    judgement = (belief.judgement(result), _JUDGEMENT_STYLES[belief.is_good(verdict)])
     line = Text.assemble(judgement, "  ", (run.name, "bold"), f", {words.ending(run)}")
     counts = words.checks_counted(verdict.checks)
     return line.append(f"; checks: {counts}" if counts else "; no checks", style="dim")
@@ -175,6 +185,18 @@ def _histogram(rows: Sequence[terminal_charts.Bar]) -> RenderableType:
     for row in rows:
         table.add_row(Text(row.upto, style="dim"), Text(row.bar, style="cyan"), row.share)
     return table
+
+
+def _steps(result: Result) -> RenderableType:
+    """Each step of the load in a line; response time in ms."""
+    table = Table.grid(padding=(0, GAP))
+    heads = ("target", "achieved", "p50", "p99", "p99.9", "max", "errors", "held")
+    for head in heads:
+        table.add_column(justify="left" if head == "held" else "right", no_wrap=head != "held")
+    table.add_row(*(Text(head, style="dim") for head in heads))
+    for row in details.step_table(result, heads):
+        table.add_row(*map(Text, row))
+    return Group(table, Text(details.steps_held(result)))
 
 
 def _delivery(result: Result) -> Text:

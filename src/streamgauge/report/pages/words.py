@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from streamgauge.domain.folder.facts import node_of
 from streamgauge.domain.text.numbers import (
     UNKNOWN,
     closely,
@@ -100,6 +101,10 @@ _TROUBLES: Final = {
     "unread": "in partitions that are not consumed",
     "fate_unknown": "of unknown fate",
     "unaccounted": "unaccounted for",
+    "truncated": "acknowledged and gone from the log",
+    "vanished": "received and gone from the log",
+    "offset_conflicts": "offsets of several messages",
+    "received_early": "received before their commit",
 }
 
 _TROUBLES_IN_SHORT: Final = {
@@ -112,7 +117,7 @@ _TROUBLES_IN_SHORT: Final = {
 }
 
 _GRAVE: Final = frozenset(
-    {"failed", "unsent", "lost", "undelivered", "expired", "corrupt", "unrecorded", "unaccounted"}
+    {"failed", "unsent", "lost", "undelivered", "expired", "corrupt", "unrecorded", "unaccounted", "truncated"}
 )
 
 
@@ -138,7 +143,9 @@ def title(check: CheckResult) -> str:
 
 
 def what_was_run(run: RunSection) -> str:
-    """The scenario in one line."""
+    """The scenario in one line; of an imported run, who measured it."""
+    if run.imported:
+        return f"{run.imported}: {run.name}"
     profile, chain = run.profile, []
     if load := profile.load:
         rate = _PACES.get(load.pace.words, load.pace.words)
@@ -169,7 +176,13 @@ def _processing(processing: ProcessingProfile) -> str:
 def on_what(run: RunSection, measured_seconds: float | None) -> str:
     """How long was measured, and on which broker."""
     broker = run.broker
-    where = "embedded broker" if broker.embedded else broker.bootstrap
+    if run.imported:
+        where = broker.bootstrap or "an unknown cluster"
+        return f"measured {seconds(measured_seconds)}, {where}" if measured_seconds else f"{where}, time not known"
+    nodes = len(set(map(node_of, broker.processes)))
+    ours = f"embedded cluster of {nodes} nodes" if nodes > 1 else "embedded broker"
+    guarded = f", {broker.security}" if broker.security else ""
+    where = f"{ours}{guarded}" if broker.embedded else broker.bootstrap
     version = f" {broker.version}" if broker.version else ""
     measured = f"measured {seconds(measured_seconds)}" if measured_seconds else "no measurement"
     return f"{measured}, Kafka{version}, {where}"
@@ -206,7 +219,7 @@ def latency_lines(
     lines = []
     for path, words in _PATHS.items():
         kinds = getattr(latency, path).kinds
-        if any(figures and figures.p50_ms is not None for figures in kinds.values()):
+        if any(_is_known(figures) for figures in kinds.values()):
             for kind, figures in kinds.items():
                 line = _latency_line(words, kind, figures, _below(trust, f"latency.{path}.{kind}."), names)
                 lines += _both(line, figures, names)
@@ -215,6 +228,11 @@ def latency_lines(
             kind = _CLOCKS.get(figures.clock or "", "") if isinstance(figures, RecordAge) else ""
             lines.append(_latency_line(words, kind, figures, _below(trust, f"latency.{name}."), names))
     return lines or [_latency_line("poll", "", latency.poll, {}, names)]
+
+
+def _is_known(figures: LatencyFigures | None) -> bool:
+    """Whether a latency has figures: messages give it a median, and other tools may have less."""
+    return figures is not None and any(figures.ms(name) is not None for name in ("p50", "p95", "max", "mean"))
 
 
 def _below(trust: Mapping[str, FigureTrust], prefix: str) -> dict[str, FigureTrust]:

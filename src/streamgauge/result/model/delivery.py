@@ -1,4 +1,4 @@
-"""Delivery of messages, and transactions."""
+"""Delivery of messages, transactions, and what faults did to messages."""
 
 from typing import Literal
 
@@ -63,6 +63,25 @@ class DeliveryCounts(Section):
     unaccounted: Count | None = None
     """Claimed sequence numbers without a row of `sent`, surplus rows of one sequence number, and rows of messages that
     no producer claimed; whole run only."""
+    truncated: Count | None = None
+    """Acknowledged messages that the log no longer holds where they were acknowledged, whether they were received or
+    not; messages of transactions that did not commit are left out. Null unless the log was read again."""
+    vanished: Count | None = None
+    """Messages received from an offset that, at the end, holds nothing or another message, whether they were
+    acknowledged or not: the group read what did not survive. Null unless the log was read again."""
+    offset_conflicts: Count | None = None
+    """Offsets at which several messages were acknowledged, or received. Null unless the log was read again."""
+    skipped_polls: Count | None = None
+    """Polls that went on behind a lost message although the log still holds it. Null unless the log was read again."""
+    seen_elsewhere: Count | None = None
+    """Lost messages that another group received."""
+    went_back: Count | None = None
+    """Polls that brought a partition from an offset that the same consumer had received before, or from below it."""
+    committed_unseen: Count | None = None
+    """Messages of committed transactions that are lost or undelivered."""
+    received_early: Count | None = None
+    """Messages received before their producer asked for the commit of their transaction; those of aborted transactions
+    are in `aborted_received`."""
     checked: Count | None
     """Deliveries whose checksum was verified."""
     checked_share: Share | None
@@ -135,3 +154,74 @@ class TransactionsSection(Section):
     """Aborted transactions."""
     unknown: EndedTransactions
     """Transactions whose outcome the broker did not report."""
+
+
+class FaultPromise(Section):
+    """A timeout that limits an effect of a fault, and how long the effect lasted."""
+
+    setting: str
+    """Name of the setting."""
+    allows_s: Amount
+    """Its value, or its default if the scenario does not set it."""
+    took_s: Amount
+    """How long the effect lasted."""
+    kept: bool
+    """Whether the effect lasted no longer than the setting allows."""
+    text: str
+    """Both in words."""
+
+
+class FaultScorecard(Section):
+    """What one fault did, within its span: from its begin to 60 s after its end, or to the begin of the next fault."""
+
+    kind: str
+    """Kind of fault."""
+    target: str
+    """Target of the fault."""
+    detail: str | None
+    """Its detail, as in `faults`."""
+    began_second: Number
+    """Begin, in seconds from the start of the measure phase."""
+    ended_second: Number
+    """End; of a kill that is not undone, the same as its begin."""
+    until_second: Number
+    """End of its span."""
+    noticed_s: Amount | None
+    """From the begin until the cluster reported another leader, no leader, or fewer in-sync replicas."""
+    detected_s: Amount | None
+    """From the begin until more messages were outstanding than before, as in `recovery`."""
+    unwritable_s: Amount | None
+    """The longest time in which messages of a partition waited and none was acknowledged; the worst partition."""
+    unwritable_median_s: Amount | None
+    """The median of these times over all partitions."""
+    unwritable_partition: str | None
+    """The worst partition, as topic/partition."""
+    unreadable_s: Amount | None
+    """The longest time in which acknowledged messages of a partition waited and none was delivered; the worst one."""
+    unreadable_median_s: Amount | None
+    """The median of these times over all partitions."""
+    unreadable_partition: str | None
+    """The worst partition, as topic/partition."""
+    held: Count | None
+    """Messages that waited when the partitions became writable again; all partitions."""
+    failed: Count | None
+    """Messages that failed; their partitions are not known, and they do not count as waiting."""
+    worst_message_ms: Number | None
+    """Largest response time of messages due in the span, or on their way when it began."""
+    worst_message: str | None
+    """This message, as topic/partition and producer:sequence."""
+    p99_before_ms: Number | None
+    """End-to-end p99 before the fault, as in `recovery`."""
+    p99_during_ms: Number | None
+    """The same during the fault."""
+    p99_after_ms: Number | None
+    """The same after the fault."""
+    time_to_drain_s: Amount | None
+    """From the end of the fault until no more messages were outstanding than before, as in `recovery`."""
+    leaders_s: Amount | None
+    """From the begin until every partition had its last leader of the span."""
+    in_sync_s: Amount | None
+    """From the end until all replicas were in sync."""
+    promises: list[FaultPromise]
+    """Timeouts that limit what the fault did."""
+    reasons: Reasons

@@ -5,15 +5,22 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from streamgauge.result.imported import ImportedSection
 from streamgauge.result.model.base import Reasons, Section
 from streamgauge.result.model.clients import ConnectionsSection, ProcessingSection, WireSection
-from streamgauge.result.model.delivery import DeliverySection, MissingMessage, TransactionsSection
+from streamgauge.result.model.delivery import DeliverySection, FaultScorecard, MissingMessage, TransactionsSection
 from streamgauge.result.model.latency import LatencySection, ScheduleDelaySection
 from streamgauge.result.model.pipeline import PipelineSection
-from streamgauge.result.model.pressure import BackpressureSection, FaultAction, LagSection, RecoveryScore
+from streamgauge.result.model.pressure import (
+    BackpressureSection,
+    FaultAction,
+    LagSection,
+    RecoveryScore,
+    ReplicationSection,
+)
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.run import RunSection
-from streamgauge.result.model.throughput import ThroughputSection, TimelineSecond
+from streamgauge.result.model.throughput import StepResult, ThroughputSection, TimelineSecond
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import ExpectationResult, VerdictSection
 
@@ -37,8 +44,12 @@ class Result(Section):
     trust: dict[str, FigureTrust] = Field(default_factory=dict)
     """Each figure by its path: what it can have been without the instrument, and whether it can be believed. Empty if
     the run was not judged."""
+    imported: ImportedSection | None = None
+    """Where the figures come from, if another tool measured them. Null for a run of Streamgauge."""
     throughput: ThroughputSection
     """Measure phase; each rate by the time of its own event. MB are 10^6 bytes of value."""
+    steps: list[StepResult] | None = None
+    """Steps of a load whose rate changes and is not repeated, each for itself. Null for other loads."""
     latency: LatencySection
     """Measure phase. Response time starts when a message was due, service time when it was sent."""
     schedule_delay: ScheduleDelaySection | None
@@ -57,6 +68,8 @@ class Result(Section):
     """Operations on connections besides the load, by kind; measure phase. Null if the scenario configures none."""
     lag: LagSection | None = None
     """Lag of consumers; measure phase, and at the end of the run. Null if unknown."""
+    replication: ReplicationSection | None = None
+    """Replicas of the topics; measure phase. Null if each partition has one replica."""
     pipeline: PipelineSection | None = None
     """The pipeline between the topic that producers write to and the topic that consumers read. Null without a
     pipeline."""
@@ -66,6 +79,8 @@ class Result(Section):
     """Faults and other changes of the scenario, as carried out. Null if there were none."""
     recovery: list[RecoveryScore] | None = None
     """Recovery of the run after each cause ended; one object for each quantity and group. Null if there was none."""
+    scorecards: list[FaultScorecard] | None = None
+    """What each fault did to partitions and messages. Null if no fault was over."""
     resources: ResourcesSection
     """Measure phase. 1.0 CPU cores are one fully used core; `rss_bytes` is the maximum."""
     timeline: list[TimelineSecond]

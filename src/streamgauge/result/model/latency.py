@@ -35,12 +35,12 @@ class LatencyFigures(Section):
     null if there are too few messages for it; all are null if the table `latency` is missing.
     """
 
-    count: Count
-    """Messages measured."""
-    censored: Count
-    """Messages that never arrived."""
-    selected_by: Literal["due", "sent", "received"]
-    """The time that assigns messages to the measure phase."""
+    count: Count | None
+    """Messages measured; null if an imported result does not say."""
+    censored: Count | None
+    """Messages that never arrived; null in imported results, which leave them out."""
+    selected_by: Literal["due", "sent", "received"] | None
+    """The time that assigns messages to the measure phase; null in imported results."""
     min_ms: Number | None
     """Minimum."""
     mean_ms: Number | None
@@ -134,6 +134,17 @@ class LatencyPair(Section):
         return {"response": self.response, "service": self.service}
 
 
+class TopicLatency(Section):
+    """Latencies of one of several topics."""
+
+    topic: str
+    """Its name."""
+    ack: LatencyPair
+    """Acknowledgement."""
+    end_to_end: LatencyPair
+    """Until the poll that delivered the message returned."""
+
+
 class LatencySection(Section):
     """Measure phase. Response time starts when a message was due, service time when it was sent."""
 
@@ -156,6 +167,8 @@ class LatencySection(Section):
     """Delay of sends after messages were due and admitted; null without a backpressure policy."""
     since_record_time: RecordAge | None = None
     """Age of records when received, from their timestamps; null if the run also sends the messages."""
+    topics: list[TopicLatency] = Field(default_factory=list)
+    """Latencies of each topic, without their distributions; empty with one topic."""
     reasons: Reasons = Field(default_factory=dict)
 
 

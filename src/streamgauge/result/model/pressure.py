@@ -6,6 +6,15 @@ from pydantic import Field
 
 from streamgauge.result.model.base import Amount, Count, Number, Reasons, Section, Share
 
+FaultKind = Literal[
+    "pause", "kill", "stop", "restart", "rolling-restart",
+    "move-leader", "elect-preferred", "reassign",
+    "cut", "black-hole", "delay", "rate-limit", "stall", "slow-close",
+    "disk-fails", "lose-data", "truncate-tail", "dir-fails", "dir-unreadable", "dir-full", "dir-slow",
+    "burst",
+]  # fmt: skip
+"""What can be done to a run; `delay` is of consumers, or of links."""
+
 
 class LagFigures(Section):
     """One lag, in messages."""
@@ -63,8 +72,8 @@ class LagSection(Lags):
     """Configured sampling interval."""
     samples: Count
     """Number of samples; whole run."""
-    failed: Count
-    """Samples that the cluster did not answer."""
+    failed: Count | None
+    """Samples that the cluster did not answer; null if an imported result does not say."""
     failed_share: Share | None
     """Their share."""
     cpu_cores: Amount | None
@@ -138,27 +147,60 @@ class BackpressureSection(Section):
     reasons: Reasons
 
 
+class ReplicationSection(Section):
+    """Replication of the topics that are sent to, as the cluster told: leaders every 200 ms, followers each second."""
+
+    replicas: int | None
+    """Replicas of each partition."""
+    partitions: int
+    """Partitions of all topics that are sent to."""
+    under_replicated_partitions: int
+    """Partitions that had fewer in-sync replicas than replicas at some time."""
+    under_replicated_seconds: float | None
+    """The longest time that a partition had fewer in-sync replicas than replicas."""
+    least_in_sync: int | None
+    """The smallest number of in-sync replicas of a partition."""
+    leaderless_partitions: int
+    """Partitions that had no leader at some time."""
+    leaderless_seconds: float | None
+    """The longest time that a partition had no leader."""
+    leader_changes: int
+    """How often another node became the leader of a partition, over all partitions."""
+    controller_changes: int | None = None
+    """How often another node became the active controller; null if nobody told."""
+    most_behind: Amount | None = None
+    """The most messages of a partition that a broker lacked of the longest log; asked each second."""
+    most_behind_node: int | None = None
+    """Node id of this broker."""
+    most_behind_second: Number | None = None
+    """When, in seconds from the start of the measure phase."""
+    cpu_cores: Amount | None = None
+    """CPU that asking for all this used in the measure phase: cost of the instrument."""
+
+
 class FaultAction(Section):
     """Start or end of a fault."""
 
     second: Number
     """Time, in seconds from the start of the measure phase."""
-    kind: Literal["pause", "kill", "delay", "burst"]
+    kind: FaultKind
     """Kind of fault."""
     target: str
     """Target of the fault."""
     action: Literal["begin", "end"]
     """Whether it began or ended."""
     detail: str | None
-    """Value from then on, like `4ms`."""
+    """Value from then on, like `4ms`; or the role by which the target was found."""
     error: str | None
-    """Why it could not be injected."""
+    """Why it could not be injected, or not in order."""
+    asked_second: Number | None = None
+    """Time that the scenario asks for; null where it waits for something else, and in older results."""
 
 
 class RecoveryScore(Section):
     """Recovery of one quantity after one cause."""
 
-    cause: Literal["delay", "pause", "kill", "burst"]
+    cause: FaultKind
     """Kind of cause."""
     target: str
     """Target of the cause."""

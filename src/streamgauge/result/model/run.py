@@ -38,6 +38,9 @@ class MeasuredBroker(Section):
     class_archive: bool | None = None
     """Whether the embedded broker started from an archive of its classes (Java's class data sharing); null if that is
     not known. Runs that are compared should agree."""
+    security: str | None = None
+    """How clients and brokers connected to an embedded broker, like `SASL_SSL with SCRAM-SHA-512`; null for plain text,
+    and for your own cluster."""
 
 
 class UsedCalibration(Section):
@@ -95,8 +98,11 @@ class RunSection(OpenSection):
     """Name of the scenario."""
     tag: int
     """Number of the run in every stamp; it identifies the messages of the run."""
+    imported: str | None = None
+    """The tool that measured it, where its results were imported: then there are no recorded rows; null for a run of
+    Streamgauge."""
     created: str
-    """Start time of the run, UTC."""
+    """Start time of the run, UTC; of an imported run whose file has no time, the time of the import."""
     wall_ns: int
     """Wall clock, ns since 1970, read together with `monotonic_ns`."""
     monotonic_ns: int

@@ -1,6 +1,8 @@
 """Rates of the measure phase, and the timeline of the run."""
 
 from streamgauge.result.model.base import Amount, Count, Number, Reasons, Section
+from streamgauge.result.model.latency import LatencyFigures
+from streamgauge.result.model.verdict import ExpectationResult
 
 
 class ThroughputSection(Section):
@@ -79,3 +81,35 @@ class TimelineSecond(Section):
     """Log end offset - next offset to read of the group that is furthest behind, last sample in the second."""
     time_lag_ms: Amount | None = None
     """Time since the oldest unprocessed message was sent, at the end of the second; 0 if there is none."""
+
+
+class StepResult(Section):
+    """One step of a load whose rate changes: its full seconds. Nothing is reset between steps: the next one starts with
+    what this one left behind.
+    """
+
+    step: int
+    """Step number, from 1."""
+    from_second: int
+    """First second, counted from the start of the measure phase."""
+    to_second: int
+    """Second in which the next step begins."""
+    target_per_second: Amount
+    """Messages due per second."""
+    sent_per_second: Amount
+    """Messages per second handed to the client."""
+    acked_per_second: Amount
+    """Messages acknowledged per second."""
+    received_per_second: Amount | None
+    """Deliveries per second, including repeated ones; null without consumers."""
+    errors: Count
+    """Messages that failed or were never sent."""
+    response: LatencyFigures | None
+    """Latency from the due time of messages: end-to-end, or of acknowledgements without consumers."""
+    service: LatencyFigures | None
+    """The same latency from the send time of messages."""
+    expectations: list[ExpectationResult]
+    """Those expectations of the scenario that are about these latencies and rates, for this step alone."""
+    held: bool
+    """Whether at least 99 % of the target rate arrived, no message failed, was left unsent or never arrived, and the
+    expectations passed."""

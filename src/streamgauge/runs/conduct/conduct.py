@@ -25,7 +25,8 @@ from streamgauge.runs.conduct.target import MeasuredCluster, WantedCluster, targ
 from streamgauge.runs.conduct.topics import Topics
 from streamgauge.runs.conduct.waiting import Waiting
 from streamgauge.runs.request.request import Request
-from streamgauge.runs.rows.parent import Stands, ask_stands, record_changes, record_source, record_stands
+from streamgauge.runs.rows.log import record_log, record_source, spans_of
+from streamgauge.runs.rows.parent import Stands, ask_stands, record_changes, record_stands
 from streamgauge.runs.rows.recover import own, sweep
 from streamgauge.runs.rows.settle import settle, sources_of_jobs
 
@@ -76,7 +77,7 @@ def conducted(
                     outcome = _load(begun, interrupts, progress, watch)
                     if not interrupts.at_once:
                         over(folder, _rows(outcome))
-                    done = _ask_last(begun, target, outcome)
+                    done = _ask_last(begun, target, outcome, progress)
             except Interrupted as error:
                 if run.cluster.bootstrap:
                     # What it noted of topics that it made is how `streamgauge topics` finds them.
@@ -102,6 +103,8 @@ class _Begun:
     topics: Topics
     cells: Path
     """The file of the shared cells, which run.json names from the begin of the load on."""
+    before: Stands
+    """Where every partition stood before the load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,8 @@ def _begin(run: Prepared, folder: RunFolder, target: MeasuredCluster) -> _Begun:
         write_facts(folder, facts, reserve=True)
     try:
         topics.begin()
-        record_stands(folder, topics, ask_stands(topics, topics.starts), "start")
+        before = ask_stands(topics, topics.starts)
+        record_stands(folder, topics, before, "start")
     except StreamgaugeError as error:
         with contextlib.suppress(RecordError):
             reasons = [run.hide(str(error))]
@@ -137,15 +141,17 @@ def _begin(run: Prepared, folder: RunFolder, target: MeasuredCluster) -> _Begun:
         identity,
         target.connection,
         folder.root,
-        [target.broker] if target.broker else [],
+        target.nodes,
         pair=run.pair,
+        network=target.broker.network if target.broker else None,
+        bootstraps=target.broker.bootstraps if target.broker else None,
         starts=topics.starts,
         arrivals=run.arrivals,
         open_producer=target.open_producer,
         open_reader=target.open_reader,
     )
     cells = memory_folder() / f"{PREFIX}{secrets.token_hex(8)}"
-    return _Begun(run, folder, facts.model_copy(update={"cells": str(cells)}), plan, topics, cells)
+    return _Begun(run, folder, facts.model_copy(update={"cells": str(cells)}), plan, topics, cells, before)
 
 
 def _load(begun: _Begun, interrupts: Interrupts, progress: Progress, watch: Watch | None) -> Outcome:
@@ -177,14 +183,20 @@ def _rows(outcome: Outcome) -> int:
     return 2 * sum(sum(worker.next_seqs or ()) for worker in outcome.workers)
 
 
-def _ask_last(begun: _Begun, target: MeasuredCluster, outcome: Outcome) -> _Done:
+def _ask_last(begun: _Begun, target: MeasuredCluster, outcome: Outcome, progress: Progress) -> _Done:
     """Learn from the cluster what only it knows, and leave it. Never raises: what goes wrong is noted."""
     run, topics, query = begun.run, begun.topics, begun.plan.query
     final = _ask_final(topics, outcome) if outcome.cluster_answers else None
     if final and query:
         record_source(begun.folder, run.scenario, query.spec, topics, run.identity.tag, outcome)
+    elif final and run.scenario.reads_log:
+        spans = spans_of(run.scenario, begun.before, final)
+        connection = {**target.connection, "client.id": f"{run.identity.id}-log"}
+        record_log(begun.folder, topics, connection, spans, run.identity.tag, outcome, progress)
     if final and not target.facts.embedded:
         topics.leave(outcome)
+    for lost in target.broker.lost() if target.broker else []:
+        outcome.fail(lost)
     names = target.broker.names if target.broker else []
     broker = begun.facts.broker.model_copy(update={"processes": list(names)})
     try:

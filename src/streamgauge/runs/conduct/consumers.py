@@ -14,7 +14,7 @@ from streamgauge.runs.conduct.identity import Identity, dealt
 from streamgauge.runs.conduct.query import table_folder
 from streamgauge.scenario import Consume, Scenario
 from streamgauge.scenario.model.consume import Commit, CommitWay, consumer_settings
-from streamgauge.scenario.model.pipeline import AGGREGATE, CHANGED
+from streamgauge.scenario.model.jobs import AGGREGATE, CHANGED
 from streamgauge.workload.processing import handling_of
 
 FETCH_BACKOFF: Final = {"fetch.queue.backoff.ms": 10}
@@ -31,7 +31,7 @@ def consumers_of(
     settings = {**FETCH_BACKOFF, **connection, **consumer_settings(consume)}
     members = [
         _member(scenario, consume, identity, number, topics, settings)
-        for number in range(consume.consumers * consume.groups)
+        for number in range(scenario.consumers * consume.groups)
     ]
     credit = scenario.backpressure.credit if scenario.backpressure else None
     # Behind a pipeline it is the query that says what is done with.
@@ -44,8 +44,8 @@ def _member(
     scenario: Scenario, consume: Consume, identity: Identity, number: int, topics: tuple[str, ...], settings: Settings
 ) -> ConsumerMember:
     """One consumer: its client, what it reads, and what it does with messages."""
-    group, place = divmod(number, consume.consumers)
-    load, dealt_out = scenario.load, consume.partitions_of(place)
+    group, place = divmod(number, scenario.consumers)
+    load = scenario.load
     own = {
         "group.id": identity.groups(scenario)[group],
         # Every partition has a committed offset; without one something is wrong and must not be hidden.
@@ -57,9 +57,7 @@ def _member(
         topics=topics,
         settings={**settings, **own},
         stamp_in_header=_stamp_in_header(scenario),
-        assigned=None
-        if dealt_out is None
-        else tuple((topic, each) for topic in scenario.read_topics for each in dealt_out),
+        assigned=scenario.assigned(place),
         reads=scenario.read_topics,
         # What somebody else sends may be transactions, whose ends lie where no message is.
         sees_ends=load is None or load.transactions is not None,
@@ -70,7 +68,7 @@ def _member(
         handling=handling_of(consume.processing) if consume.processing else None,
         buffer=consume.buffer,
         commit=_commit(consume.commit),
-        per_second=consume.rate_per_consumer,
+        per_second=scenario.rate_per_consumer,
         seed=scenario.seed,
         who=(group, place),
     )

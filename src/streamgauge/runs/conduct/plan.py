@@ -1,19 +1,24 @@
 """From a scenario to a plan: the only place where the engine meets real clients and real files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
 from streamgauge.domain.clock import ClockPair
 from streamgauge.engine.ports.clients import OpenProducer, OpenReader
-from streamgauge.engine.ports.workers import Broker
+from streamgauge.engine.ports.disks import StoringBroker
+from streamgauge.engine.ports.links import Links
+from streamgauge.engine.supervise.faults.roles import Roles
 from streamgauge.engine.supervise.plan import LagPlan, Plan
-from streamgauge.engine.worker.observers import ConnectorJob
+from streamgauge.engine.worker.observers import ConnectorJob, ReplicasJob
 from streamgauge.kafka.clients.connections import KafkaConnections
 from streamgauge.kafka.clients.producer import KafkaProducer
 from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.kafka.clients.settings import Settings
+from streamgauge.kafka.metadata.leadership import KafkaLeadership
+from streamgauge.kafka.metadata.quorum import KafkaQuorum
+from streamgauge.kafka.metadata.replicas import KafkaReplicas
 from streamgauge.kafka.offsets import open_offsets
 from streamgauge.record.parts import open_sink
 from streamgauge.runs.conduct.consumers import consumers_of
@@ -21,6 +26,7 @@ from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.conduct.producers import producers_of
 from streamgauge.runs.conduct.query import lookup_job, query_job
 from streamgauge.scenario import Connections, Scenario
+from streamgauge.scenario.model.environment.faults.schedule import occurrences
 from streamgauge.scenario.model.values import epoch_ns
 from streamgauge.workload.pacing import Int64s
 
@@ -33,9 +39,11 @@ def plan_of(
     identity: Identity,
     connection: Settings,
     run: Path,
-    brokers: Sequence[Broker],
+    brokers: Sequence[StoringBroker],
     *,
     pair: ClockPair,
+    network: Links | None = None,
+    bootstraps: Mapping[str, str] | None = None,
     starts: Sequence[int] = (),
     arrivals: Int64s | None = None,
     open_producer: OpenProducer = KafkaProducer,
@@ -43,16 +51,27 @@ def plan_of(
 ) -> Plan:
     """The plan that carries a scenario out on the cluster of `connection`.
 
-    `brokers` are those of our own. `starts` are the offsets where a query begins, one for each partition; `arrivals`
-    are those of a replay.
+    `brokers` are those of our own, and `network` their links that faults can be done to; `bootstraps` are the addresses
+    for sets of clients that have links of their own. `starts` are the offsets where a query begins, one for each
+    partition; `arrivals` are those of a replay.
     """
     load, consume, phases = scenario.load, scenario.consume, scenario.phases
+
+    def of(clients: str) -> Settings:
+        addresses = (bootstraps or {}).get(clients)
+        return {**connection, "bootstrap.servers": addresses} if addresses else connection
+
     return Plan(
         run=run,
-        producers=[] if load is None else producers_of(scenario, load, identity, connection, arrivals, open_producer),
-        consumers=[] if consume is None else consumers_of(scenario, consume, identity, connection, run, open_reader),
+        producers=[]
+        if load is None
+        else producers_of(scenario, load, identity, of("producers"), arrivals, open_producer),
+        consumers=[]
+        if consume is None
+        else consumers_of(scenario, consume, identity, of("consumers"), run, open_reader),
         connectors=_connectors(scenario, scenario.connections, identity, connection) if scenario.connections else [],
         brokers=brokers,
+        network=network,
         places=scenario.places,
         read_places=_read_places(scenario),
         warmup_ns=phases.warmup,
@@ -60,13 +79,15 @@ def plan_of(
         drain_ns=phases.drain,
         open_sink=open_sink,
         start_at_ns=None if phases.start_at is None else epoch_ns(phases.start_at) - pair.wall_ns + pair.monotonic_ns,
-        query=query_job(scenario, scenario.pipeline, identity.query, connection, run, starts)
+        query=query_job(scenario, scenario.pipeline, identity.query, of("pipeline"), run, starts)
         if scenario.pipeline
         else None,
         lookups=lookup_job(scenario, run),
         lag=_lag(scenario, identity, connection),
+        replicas=_replicas(scenario, identity, connection),
         backpressure=scenario.backpressure,
-        faults=scenario.faults,
+        faults=occurrences(scenario.faults, scenario.phases.measure_ns, scenario.seed),
+        roles=_roles(scenario, identity, connection),
         until_drained=load is None and consume is not None and (phases.is_drained or start_of(scenario) == "earliest"),
     )
 
@@ -80,6 +101,23 @@ def _connectors(
         settings={**connection, "client.id": f"{identity.id}-connector-0"},
     )
     return [ConnectorJob(KafkaConnections, client, connections.work)]
+
+
+def _replicas(scenario: Scenario, identity: Identity, connection: Settings) -> ReplicasJob | None:
+    """Who looks at replicas: nobody where each partition has one, which is where it is led."""
+    if scenario.topic.replication == 1:
+        return None
+    settings = {**connection, "client.id": f"{identity.id}-replicas"}
+    client = ClientSpec(worker="replicas", topics=scenario.sent_topics, settings=settings)
+    return ReplicasJob(KafkaReplicas, KafkaQuorum, client, scenario.topic.partitions, LAG_TIMEOUT_SECONDS)
+
+
+def _roles(scenario: Scenario, identity: Identity, connection: Settings) -> Roles:
+    """Who tells which broker has a role: nobody where no fault is done to the cluster."""
+    topics, groups = scenario.sent_topics, identity.groups(scenario)
+    settings = {**connection, "client.id": f"{identity.id}-faults"}
+    administrator = KafkaLeadership(settings, topics) if scenario.harms_cluster else None
+    return Roles(administrator, topics, groups, scenario.seed)
 
 
 def _lag(scenario: Scenario, identity: Identity, connection: Settings) -> LagPlan | None:

@@ -6,15 +6,22 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from streamgauge.cluster.disks.mounts import why_not
+from streamgauge.cluster.nodes.layout import ClusterPlan
+from streamgauge.cluster.nodes.security import Security, secrets_of
+from streamgauge.cluster.outages import standing
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.secrets import without_secrets
+from streamgauge.processes.jvm.properties import java_value
 from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.conduct.target import WantedCluster
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.trust import check_trust
 from streamgauge.scenario import Scenario, document
-from streamgauge.scenario.model.faults import BROKER
+from streamgauge.scenario.model.environment.faults.disks import DiskFault
+from streamgauge.scenario.model.environment.faults.links import LinkFault, groups_of, links_of
+from streamgauge.scenario.model.environment.faults.nemesis import Nemesis
 from streamgauge.workload.pacing import Int64s
 
 
@@ -44,7 +51,22 @@ def prepare_run(request: Request) -> Prepared:
     Raises BadInput for what was not granted, and for faults that would stop a broker of the user's.
     """
     check_trust(request.scenario, request.trust)
-    _check_faults(request.scenario, embedded=not request.bootstrap)
+    _check_faults(request.scenario, request.bootstrap)
+    plan = cluster_plan(request.scenario)
+    if request.broker:
+        _check_shared(request.scenario, plan, request.broker.plan)
+    if plan.passing and request.keep_broker:
+        what = "a log directory of its brokers ends with the run, as the scenario has faults of single directories"
+        raise BadInput.single("--keep-broker", what, "Leave it out")
+    if plan.links and request.keep_broker:
+        what = "the links of its brokers end with the run, as the scenario has faults of the network"
+        raise BadInput.single("--keep-broker", what, "Leave it out")
+    used = request.broker.plan if request.broker else plan
+    given = {
+        "scenario": document(request.scenario),
+        "connection": request.connection,
+        "cluster": secrets_of(used.security),
+    }
     pair = clock.clock_pair()
     return Prepared(
         identity=_identity(request.scenario.name, pair),
@@ -52,13 +74,42 @@ def prepare_run(request: Request) -> Prepared:
         scenario=request.scenario,
         arrivals=request.arrivals,
         cluster=WantedCluster(
-            request.java, request.bootstrap, request.connection, request.broker, keep_broker=request.keep_broker
+            request.java,
+            plan,
+            request.bootstrap,
+            request.connection,
+            request.broker,
+            keep_broker=request.keep_broker,
         ),
         allow_reset=request.allow_reset,
         out=request.out,
         command=request.command,
-        hide=partial(without_secrets, given={"scenario": document(request.scenario), "connection": request.connection}),
+        hide=partial(without_secrets, given=given),
     )
+
+
+def cluster_plan(scenario: Scenario) -> ClusterPlan:
+    """The embedded cluster that a scenario asks for."""
+    spec = scenario.cluster
+    configs = {name: java_value(value) for name, value in spec.configs.items()}
+    security = Security(spec.security.protocol, spec.security.used)
+    links = links_of(scenario.faults, groups_of(scenario.brokers, spec.controllers))
+    return ClusterPlan(
+        scenario.brokers, spec.controllers, spec.racks, spec.heap, configs, security, spec.data_dirs,
+        _passing(scenario), links,
+    )  # fmt: skip
+
+
+def _passing(scenario: Scenario) -> frozenset[tuple[int, int]]:
+    """Brokers, 0 for all, and their log directories to which faults of a single directory are done."""
+    last = scenario.cluster.data_dirs
+    return frozenset((fault.number or 0, fault.directory or last) for fault in _of_directories(scenario).values())
+
+
+def _of_directories(scenario: Scenario) -> dict[int, DiskFault]:
+    """The faults of single directories, by their places."""
+    disks = {place: fault for place, fault in enumerate(scenario.faults) if isinstance(fault, DiskFault)}
+    return {place: fault for place, fault in disks.items() if fault.is_of_one_directory}
 
 
 def _identity(name: str, pair: clock.ClockPair) -> Identity:
@@ -66,9 +117,46 @@ def _identity(name: str, pair: clock.ClockPair) -> Identity:
     return Identity(run_id, secrets.randbits(32), f"streamgauge-{run_id}-{secrets.token_hex(3)}")
 
 
-def _check_faults(scenario: Scenario, *, embedded: bool) -> None:
-    """A cluster of the user's is not ours to stop."""
-    wrong = [place for place, fault in enumerate(scenario.faults) if fault.role == BROKER]
-    if wrong and not embedded:
-        what = "broker: only an embedded broker can be paused, not a cluster of --bootstrap"
-        raise BadInput([Fault(f"faults.{place}.target", what, "Leave --bootstrap out") for place in wrong])
+def _check_shared(scenario: Scenario, plan: ClusterPlan, shared: ClusterPlan) -> None:
+    """A cluster that runs share must be what a scenario asks for."""
+    brokers = shared.brokers
+    asked = {"topic.replication": scenario.topic.replication > brokers}
+    asked["cluster.brokers"] = scenario.cluster.brokers not in {None, brokers}
+    what, mend = f"the cluster that runs share has {brokers}", "Start one with as many brokers as the scenario needs"
+    wrong = [Fault(where, what, mend) for where, is_wrong in asked.items() if is_wrong]
+    if plan.data_dirs > shared.data_dirs or not plan.passing <= shared.passing:
+        what = "the cluster that runs share has other log directories"
+        wrong.append(Fault("cluster.data_dirs", what, "Start a cluster for this run"))
+    if plan.security.is_on and plan.security != shared.security:
+        what = f"the cluster that runs share has {shared.security.words or shared.security.protocol}"
+        wrong.append(Fault("cluster.security", what, "Leave it out, or start a cluster for this run"))
+    if not plan.links <= shared.links:
+        what = "the cluster that runs share has no proxies on these links"
+        wrong.append(Fault("faults", what, "Let the run start a cluster of its own"))
+    if wrong:
+        raise BadInput(wrong)
+
+
+def _check_faults(scenario: Scenario, bootstrap: str | None) -> None:
+    """A cluster of the user's is not ours to stop; and what needs a start of its own needs a cluster of the run's."""
+    embedded, wrong = not bootstrap, []
+    ours = not bootstrap or bool(scenario.harms_cluster and standing(bootstrap))
+    for place, fault in enumerate(scenario.faults):
+        if isinstance(fault, LinkFault) and not embedded:
+            what = f"{fault.kind}: only links of an embedded cluster have proxies, not those of --bootstrap"
+            wrong.append(Fault(f"faults.{place}.between", what, "Leave --bootstrap out"))
+        elif isinstance(fault, DiskFault) and not embedded:
+            what = f"{fault.kind}: only disks of an embedded cluster can fail, not those of --bootstrap"
+            wrong.append(Fault(f"faults.{place}.target", what, "Leave --bootstrap out"))
+        elif fault.needs_own_cluster and not ours:
+            what = (
+                "is done to the cluster: on a cluster of --bootstrap only producers and consumers can be paused or "
+                "killed"
+            )
+            mend = "Leave --bootstrap out, or start the cluster with `streamgauge broker start`"
+            wrong.append(Fault(f"faults.{place}.{'targets' if isinstance(fault, Nemesis) else 'target'}", what, mend))
+    if not wrong and (found := _of_directories(scenario)) and (reason := why_not()):
+        mend = "Use kind: disk-fails, which needs none of this, or run where FUSE can be used"
+        wrong = [Fault(f"faults.{place}.kind", f"{each.kind}: {reason}", mend) for place, each in found.items()]
+    if wrong:
+        raise BadInput(wrong)

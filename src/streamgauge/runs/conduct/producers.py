@@ -28,7 +28,7 @@ def producers_of(
     """The jobs of all processes that produce; `arrivals` are those of a replay."""
     settings = {**connection, **producer_settings(load, scenario.phases.drain)}
     members = []
-    for number in range(load.producers):
+    for number in range(scenario.producers):
         client_id = f"{identity.id}-producer-{number}"
         transacted = {TRANSACTIONAL_ID: client_id} if load.transactions else {}
         members.append(
@@ -58,10 +58,10 @@ def recipe_of(scenario: Scenario, load: Load, tag: int, number: int) -> Recipe:
         in_headers=load.stamped_in_headers,
         scheduled=load.has_schedule,
         keys=keys_of(load.keys),
-        topics=topics_of(number, load.producers, len(scenario.sent_topics)),
-        partition=load.partition,
+        topics=topics_of(number, scenario.producers, len(scenario.sent_topics)),
+        partition=number // len(scenario.sent_topics) if load.producers == "per-partition" else load.partition,
         partitions=scenario.topic.partitions,
-        producers=load.producers,
+        producers=scenario.producers,
         read_events=read_events,
     )
 
@@ -73,7 +73,7 @@ def sending_of(scenario: Scenario, load: Load, number: int, arrivals: Int64s | N
         pacer=pacer_of(
             load.rate,
             producer=number,
-            producers=load.producers,
+            producers=scenario.producers,
             seed=scenario.seed,
             warmup_ns=scenario.phases.warmup,
             arrivals=arrivals,
@@ -82,7 +82,7 @@ def sending_of(scenario: Scenario, load: Load, number: int, arrivals: Int64s | N
         transactions=_transactions(load.transactions),
         resend=load.resend,
         drops_held=scenario.backpressure is not None and scenario.backpressure.held == "drop",
-        measured_messages=None if whole is None else len(range(number, whole, load.producers)),
+        measured_messages=None if whole is None else len(range(number, whole, scenario.producers)),
     )
 
 

@@ -14,7 +14,6 @@ from streamgauge.kafka.forward import ClientQuery
 from streamgauge.processes.patience import Check, no_check
 from streamgauge.record.table import GrowingTable
 from streamgauge.scenario import Scenario, Setting
-from streamgauge.scenario.model.faults import BROKER
 from streamgauge.scenario.model.pipeline import Pipeline
 
 
@@ -72,7 +71,7 @@ def query_job(
         first_place=0,
         starts=tuple(starts),
         restarts=pipeline.restarts,
-        survives_failures=any(fault.role == BROKER for fault in scenario.faults),
+        survives_failures=scenario.harms_cluster,
         waits_for_load=pipeline.engine.available_now is not None,
         max_offsets=pipeline.first_limit,
         sizes=_sizes(pipeline),

@@ -3,14 +3,17 @@
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streamgauge.cluster.embedded import EmbeddedBroker, start_broker
+from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
+from streamgauge.cluster.nodes.layout import ClusterPlan
+from streamgauge.cluster.outages import StandingBroker, standing
 from streamgauge.domain.errors import RecordError
 from streamgauge.domain.folder.facts import BrokerFacts, RunFolder
 from streamgauge.engine.ports.clients import OpenProducer, OpenReader
+from streamgauge.engine.ports.disks import StoringBroker
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.clients.producer import KafkaProducer
@@ -28,13 +31,15 @@ class WantedCluster:
     """The cluster that is to be measured, as the user named it."""
 
     java: Java
-    """Of an embedded broker."""
+    """Of an embedded cluster."""
+    plan: ClusterPlan = field(default_factory=ClusterPlan)
+    """What an embedded cluster consists of that is started for the run."""
     bootstrap: str | None = None
-    """Addresses of the user's cluster; None for an embedded broker."""
+    """Addresses of the user's cluster; None for an embedded one."""
     connection: Mapping[str, Setting] = field(default_factory=dict)
     """Settings of all clients of the user's cluster."""
-    broker: EmbeddedBroker | None = None
-    """An embedded broker that serves other runs, too; None for one that ends with the run."""
+    broker: EmbeddedCluster | None = None
+    """An embedded cluster that serves other runs, too; None for one that ends with the run."""
     keep_broker: bool = False
 
 
@@ -47,23 +52,31 @@ class MeasuredCluster:
     connection: Mapping[str, Setting]
     ended: Callable[[], str | None]
     """Why the cluster is known to be gone."""
-    broker: EmbeddedBroker | None = None
-    """The broker, if it is ours."""
+    broker: EmbeddedCluster | None = None
+    """The cluster, if it is ours."""
+    standing: Sequence[StandingBroker] = ()
+    """The nodes of a cluster of `--bootstrap` that `broker start` started here: faults can be done to them."""
     is_shared: bool = False
-    """Whether the broker is ours and serves other runs, too: it may have their topics."""
+    """Whether the cluster is ours and serves other runs, too: it may have their topics."""
     open_producer: OpenProducer = KafkaProducer
     open_reader: OpenReader = KafkaReader
 
+    @property
+    def nodes(self) -> Sequence[StoringBroker]:
+        """The nodes to which faults can be done."""
+        return self.broker.nodes if self.broker else self.standing
+
     def keep_logs(self, folder: RunFolder) -> None:
-        """Copy the logs of a shared broker's garbage collector to the run. Raises RecordError if that fails."""
+        """Copy the logs of a shared cluster's garbage collectors to the run. Raises RecordError if that fails."""
         if self.broker is None or not self.is_shared:
             return
-        for name in self.broker.names:
-            kept = folder.gc_log(name)
-            try:
-                shutil.copyfile(self.broker.entry.log.with_name(kept.name), kept)
-            except OSError as error:
-                raise RecordError(f"{kept} cannot be written: {error.strerror}") from error
+        for node in self.broker.nodes:
+            for name in node.names:
+                kept = folder.gc_log(name)
+                try:
+                    shutil.copyfile(node.entry.log.with_name(kept.name), kept)
+                except OSError as error:
+                    raise RecordError(f"{kept} cannot be written: {error.strerror}") from error
 
 
 @contextlib.contextmanager
@@ -74,11 +87,12 @@ def target_of(
     if wanted.bootstrap:
         yield _given(wanted.bootstrap, wanted.connection, interrupts)
     elif wanted.broker:
-        wanted.broker.check()
+        wanted.broker.check_all()
         yield _embedded(wanted.broker, _asked(wanted.broker, interrupts), is_shared=True)
     else:
         # Beside the rows, on a disk: the system's temporary folder may be memory, and would make a broker look fast.
-        with start_broker(
+        with start_cluster(
+            wanted.plan,
             data=folder.root / "broker",
             logs=folder.logs,
             java=wanted.java,
@@ -94,28 +108,31 @@ def target_of(
                 # Before the load there is nothing on it that anybody could want.
                 if not interrupts.load_began:
                     broker.stop()
-                elif wanted.keep_broker and broker.alive:
-                    progress(f"broker kept at {broker.bootstrap}; stop it with `streamgauge broker stop`")
+                elif wanted.keep_broker and not broker.how_ended():
+                    how = f" --client-config {broker.security.client}" if broker.plan.security.is_on else ""
+                    progress(f"broker kept at {broker.bootstrap}{how}; stop it with `streamgauge broker stop`")
 
 
 @contextlib.contextmanager
-def shared_broker(folder: Path, java: Java, progress: Progress) -> Iterator[EmbeddedBroker]:
-    """An embedded broker for many runs, primed; it ends with the block, and its data and logs below `folder` with it.
+def shared_broker(
+    folder: Path, java: Java, progress: Progress, plan: ClusterPlan | None = None
+) -> Iterator[EmbeddedCluster]:
+    """An embedded cluster for many runs, primed; it ends with the block, and its data and logs below `folder` with it.
 
     Raises BadInput if `folder` cannot be used, BrokerError if the broker does not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="broker-", dir=folder) as place:
         data, logs = Path(place) / "data", Path(place) / "logs"
-        with start_broker(data=data, logs=logs, java=java, progress=progress) as broker:
-            _prime(broker, Cluster(broker.bootstrap, {}, check=broker.check), progress)
+        with start_cluster(plan, data=data, logs=logs, java=java, progress=progress) as broker:
+            _prime(broker, Cluster(broker.bootstrap, broker.connection, check=broker.check_all), progress)
             yield broker
 
 
-def _prime(broker: EmbeddedBroker, cluster: Cluster, progress: Progress) -> None:
+def _prime(broker: EmbeddedCluster, cluster: Cluster, progress: Progress) -> None:
     """Warm it up. What it compiles later is seldom run, and must not take a core from the measurement."""
     progress(f"warming it up for {PRIME_SECONDS:g} s")
-    prime(cluster)
+    prime(cluster, replicas=len(broker.brokers))
     broker.compile_when_idle()
 
 
@@ -124,20 +141,21 @@ def _given(bootstrap: str, connection: Mapping[str, Setting], interrupts: Interr
     cluster = Cluster(bootstrap, connection, check=Waiting(interrupts, why=why))
     cluster.reachable()
     facts = BrokerFacts(embedded=False, bootstrap=bootstrap, version=cluster.version())
-    return MeasuredCluster(facts, cluster, {**connection, "bootstrap.servers": bootstrap}, lambda: None)
+    settings = {**connection, "bootstrap.servers": bootstrap}
+    return MeasuredCluster(facts, cluster, settings, lambda: None, standing=standing(bootstrap))
 
 
-def _asked(broker: EmbeddedBroker, interrupts: Interrupts) -> Cluster:
-    return Cluster(broker.bootstrap, {}, check=Waiting(interrupts, broker.check, is_ours=True))
+def _asked(broker: EmbeddedCluster, interrupts: Interrupts) -> Cluster:
+    return Cluster(broker.bootstrap, broker.connection, check=Waiting(interrupts, broker.check, is_ours=True))
 
 
-def _embedded(broker: EmbeddedBroker, cluster: Cluster, *, is_shared: bool = False) -> MeasuredCluster:
+def _embedded(broker: EmbeddedCluster, cluster: Cluster, *, is_shared: bool = False) -> MeasuredCluster:
     facts = BrokerFacts(
         embedded=True,
         bootstrap=broker.bootstrap,
         version=broker.version,
-        processes=[broker.name],
+        processes=[each.name for each in broker.nodes],
         class_archive=broker.uses_archive,
+        security=broker.plan.security.words,
     )
-    connection = {"bootstrap.servers": broker.bootstrap}
-    return MeasuredCluster(facts, cluster, connection, broker.how_ended, broker, is_shared)
+    return MeasuredCluster(facts, cluster, broker.connection, broker.how_ended, broker, is_shared=is_shared)

@@ -21,6 +21,7 @@ from streamgauge.runs.experiment.judge import answered
 from streamgauge.runs.experiment.lines import step_line, step_text
 from streamgauge.runs.experiment.request import experiment_of, given_keys, sweep_of
 from streamgauge.runs.experiment.search.conduct import SearchView
+from streamgauge.runs.experiment.search.conduct import go_on as go_on_search
 from streamgauge.runs.experiment.search.conduct import search as carry_out_search
 from streamgauge.runs.experiment.search.request import SearchOptions, search_of
 from streamgauge.runs.experiment.told import ExperimentView
@@ -76,6 +77,7 @@ class Experiment:
 def experiment(
     source: str | Path | Mapping[str, Any],
     *,
+    vary: Mapping[str, Sequence[Any] | Mapping[str, Any]] | None = None,
     set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the option
     repeat: int | None = None,
     order: str | None = None,
@@ -91,18 +93,21 @@ def experiment(
 ) -> Experiment:
     """Carry out an experiment; the same as `streamgauge experiment`.
 
-    `source` is the name of a shipped experiment, a YAML file, or a mapping with the keys of one. With `resume`, a
-    folder, what is left of the experiment there is done. `progress` is called with lines of progress.
+    `source` is the name of a shipped experiment, a YAML file, or a mapping with the keys of one. `vary` replaces some
+    of what it varies, as in `sweep`. With `resume`, a folder, what is left of the experiment there is done. `progress`
+    is called with lines of progress.
 
     Raises BadInput with all faults of the input before anything starts.
     """
     options = _options(set, bootstrap, client_config, out, allow_reset, allow_code, trust)
     changes = given_keys(repeat=repeat, order=order, metric=metric)
     view, given = _view(progress), source if isinstance(source, Mapping) else str(source)
+    if resume is not None and vary:
+        raise BadInput.single("vary", "cannot be combined with resume", "Leave one of them out")
     if resume is not None:
         ended = go_on(ExperimentFolder(Path(resume)), given, options, changes, view)
     else:
-        ended = conduct(experiment_of(given, options, changes), view, sys.argv)
+        ended = conduct(experiment_of(given, options, changes, _varied(vary or {})), view, sys.argv)
     return Experiment(ended.folder.root)
 
 
@@ -130,8 +135,14 @@ def sweep(
     """
     options = _options(set, bootstrap, client_config, out, allow_reset, allow_code, trust)
     changes = given_keys(repeat=repeat, order=order, metric=metric)
-    texts = [f"{path}={_values(values)}" for path, values in vary.items()]
-    return Experiment(conduct(sweep_of(str(scenario), texts, options, changes), _view(progress), sys.argv).folder.root)
+    return Experiment(
+        conduct(sweep_of(str(scenario), _varied(vary), options, changes), _view(progress), sys.argv).folder.root
+    )
+
+
+def _varied(vary: Mapping[str, Sequence[Any] | Mapping[str, Any]]) -> list[str]:
+    """What is varied, as `--vary` takes it."""
+    return [f"{path}={_values(values)}" for path, values in vary.items()]
 
 
 class Search:
@@ -150,20 +161,22 @@ class Search:
 
 
 def search(
-    scenario: str | Path,
-    objectives: Sequence[str],
+    scenario: str | Path | None = None,
+    objectives: Sequence[str] | None = None,
     *,
-    vary: str = "load.rate",
-    find: str = "largest",
+    vary: str | None = None,
+    find: str | None = None,
     start: str | float | None = None,
     least: str | float | None = None,
     most: str | float | None = None,
-    width: str | float = "5%",
-    step: str = "10s",
+    width: str | float | None = None,
+    step: str | None = None,
+    climb: Mapping[str, Any] | None = None,
     set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the option
     bootstrap: str | None = None,
     client_config: str | Path | None = None,
     out: str | Path = "experiments",
+    resume: str | Path | None = None,
     allow_reset: bool = False,
     allow_code: bool = False,
     trust: Sequence[str | Path] = (),
@@ -171,21 +184,22 @@ def search(
 ) -> Search:
     """Search the highest rate, or another setting, at which objectives hold; the same as `streamgauge search`.
 
+    With `resume`, a folder, what is left of the search there is done; scenario and options may be left out then.
+
     Raises BadInput with all faults of the input before anything starts.
     """
     options = _options(set, bootstrap, client_config, out, allow_reset, allow_code, trust)
-    texts = {"start": start, "least": least, "most": most}
-    given = SearchOptions(
-        objectives=objectives,
-        path=vary,
-        find=find,
-        width=str(width),
-        step=step,
-        **{key: None if value is None else str(value) for key, value in texts.items()},
-    )
-    say = progress or Quiet().say
-    view = SearchView(say, lambda each: say(step_line(each, vary)), lambda _: Quiet())
-    ended = carry_out_search(search_of(str(scenario), given, options), view, sys.argv)
+    texts = given_keys(path=vary, find=find, start=start, least=least, most=most, width=width, step=step)
+    given: dict[str, Any] = {
+        **{key: str(value) for key, value in texts.items()},
+        **given_keys(objectives=objectives, climb=climb),
+    }
+    say, asked = progress or Quiet().say, None if scenario is None else str(scenario)
+    view = SearchView(say, lambda each, path: say(step_line(each, path)), lambda _: Quiet())
+    if resume is not None:
+        ended = go_on_search(SearchFolder(Path(resume)), asked, given, options, view)
+    else:
+        ended = carry_out_search(search_of(asked or "", SearchOptions(**given), options), view, sys.argv)
     return Search(ended.folder, ended.record)
 
 

@@ -1,32 +1,27 @@
 """Carrying out an experiment: run after run in the order of the plan, each recorded before and after."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import BadInput, CtrlC, Interrupted, RunFailed
+from streamgauge.domain.errors import RunFailed
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.domain.text.numbers import percent
 from streamgauge.domain.text.secrets import mask_command
 from streamgauge.experiments.order import PlannedRun
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord, RecordedRun, remaining
 from streamgauge.experiments.stop import exceeds, keeps_failing, seconds_left
-from streamgauge.record.facts import read_facts
 from streamgauge.report.publish import read_result
-from streamgauge.result import Result
-from streamgauge.runs.analysis import analyse
-from streamgauge.runs.experiment.brokers import SharedBrokers
-from streamgauge.runs.experiment.folder import held, make_experiment, read_record, write_record
+from streamgauge.runs.conduct.prepare import cluster_plan
+from streamgauge.runs.experiment.folder import held, make_experiment, read_record
 from streamgauge.runs.experiment.judge import Judged, answered, are_narrow, exit_of, expectations, judged, primary_of
-from streamgauge.runs.experiment.means import MEANS, RunMeans, interruptible
+from streamgauge.runs.experiment.means import MEANS, RunMeans, SharedBrokers
+from streamgauge.runs.experiment.recorder import RunRecorder
 from streamgauge.runs.experiment.request import ExperimentRequest, recorded_variants, resumed
 from streamgauge.runs.experiment.results import write_results
 from streamgauge.runs.experiment.told import ExperimentEnded, ExperimentStep, ExperimentView
 from streamgauge.runs.request.options import RunOptions
-from streamgauge.runs.request.request import Request
 from streamgauge.scenario.volume import estimate
 
 BESIDE_SECONDS: Final = 6.0
@@ -97,25 +92,20 @@ class _Conducting:
     ) -> None:
         self._request, self._view, self._means, self._folder, self._record = request, view, means, folder, record
         self._plan = record.plan
+        self._recorder = RunRecorder(
+            folder, record, record.runs, means, view.say, view.display_of, self._tell, self._judge, self._fail
+        )
         self._expected = expected_seconds(request)
         self._begun_ns = clock.monotonic_ns()
 
     def carry_out(self) -> ExperimentEnded:
         """Do all runs that are left, unless something ends it; what is known so far is answered in any case."""
         record = self._record
-        record.ending, record.reasons = None, []
-        try:
-            with interruptible(self._view.say), self._brokers() as brokers:
-                self._adopt()
-                self._write()
-                while (each := self._next()) is not None:
-                    self._run(each, brokers)
-                self._finish()
-        except (CtrlC, KeyboardInterrupt):
-            self._interrupted("stopped between two runs")
-        except Interrupted as error:
-            self._interrupted(str(error))
-        self._write()
+        with self._recorder.at_work(), self._brokers() as brokers:
+            while (each := self._next()) is not None:
+                self._run(each, brokers)
+            if record.ending is None:
+                record.ending = "finished"
         found = answered(self._folder, record)
         expected = expectations(self._request, record, found)
         write_results(self._folder, record, found, expected)
@@ -129,10 +119,6 @@ class _Conducting:
             self._means.tables(self._folder, self._record)
         except RunFailed as error:
             self._view.say(f"the tables of the experiment could not be written: {error}")
-
-    def _finish(self) -> None:
-        if self._record.ending is None:
-            self._record.ending = "finished"
 
     def _next(self) -> PlannedRun | None:
         """The next run, None where there is none, or where a rule ends the experiment."""
@@ -160,106 +146,38 @@ class _Conducting:
             return f"after {number - 1} rounds the intervals are as narrow as stop.interval"
         return None
 
-    def _interrupted(self, reason: str) -> None:
-        record = self._record
-        for run in record.runs:
-            if run.outcome == "under_way":
-                run.outcome = "interrupted"
-                run.reasons = [reason]
-                run.folder = run.folder or self._new_folder()
-        record.ending = "interrupted"
-        record.reasons.append(f"{reason}; go on with: {self._folder.resume}")
-
     def _seconds(self, left: Sequence[PlannedRun]) -> float:
         return seconds_left(left, self._record.runs, self._expected)
 
     def _run(self, each: PlannedRun, brokers: SharedBrokers) -> None:
-        begun_ns, record = clock.monotonic_ns(), self._record
+        record, settle_ns = self._record, self._request.experiment.settle
         run = RecordedRun(round=each.round, variant=each.variant, begun=clock.utc_text(clock.clock_pair().wall_ns))
-        record.runs.append(run)
-        self._write()
-        self._tell(each, run)
-        request = replace(
-            self._request.requests[each.variant],
-            out=self._folder.runs,
-            broker=brokers.current(),
-            command=record.command,
-        )
-        quiet = self._means.settle(self._request.experiment.settle)
-        found = self._conducted(request, run)
-        run.seconds = (clock.monotonic_ns() - begun_ns) / NS_PER_SECOND
-        run.outcome, run.value = found.outcome, found.value
-        loud = [] if quiet.is_quiet else [f"the machine was only {percent(quiet.idle_share)} idle before it"]
-        run.reasons = [*found.reasons, *loud]
-        self._write()
-        self._tell(each, run)
-        if found.outcome == "interrupted":
-            raise Interrupted("a run was interrupted")
+        request = self._request.requests[each.variant]
+        self._recorder.carry_out(run, request, brokers.current(cluster_plan(request.scenario)), settle_ns)
         if keeps_failing(record.runs):
             record.ending = "failed"
             record.reasons.append(f"the last runs all failed: {'; '.join(run.reasons)}")
 
-    def _conducted(self, request: Request, run: RecordedRun) -> Judged:
-        """Carry out one run; what it counts as."""
-        try:
-            folder = self._means.run(request, self._view.display_of(request))
-        except BadInput as error:
-            # Nothing of it was started, and the next would meet the same.
-            run.outcome, run.reasons = "failed", [str(fault) for fault in error.faults]
-            self._record.ending = "failed"
-            self._write()
-            raise
-        except RunFailed as error:
-            run.folder = self._new_folder()
-            return Judged("failed", reasons=(str(error).partition("\n")[0],))
-        run.folder = folder.root.name
-        return self._judged(read_result(folder.result))
-
-    def _judged(self, result: Result) -> Judged:
+    def _judge(self, run: RecordedRun, folder: RunFolder) -> None:
+        result = read_result(folder.result)
         if self._record.metric is None:
             self._record.metric = primary_of(result)
         if self._record.metric is None:
-            return Judged("failed", reasons=("it has no figure that could be compared; name one with `metric`",))
-        return judged(result, self._record.metric)
+            found = Judged("failed", reasons=("it has no figure that could be compared; name one with `metric`",))
+        else:
+            found = judged(result, self._record.metric)
+        run.outcome, run.value, run.reasons = found.outcome, found.value, list(found.reasons)
 
-    def _adopt(self) -> None:
-        """What became of a run that was under way when the experiment was killed: it may have ended by itself."""
-        for run in self._record.runs:
-            if run.outcome != "under_way":
-                continue
-            run.folder = self._new_folder()
-            run.outcome, run.reasons = "interrupted", ["the experiment was killed"]
-            path = RunFolder(self._folder.runs / run.folder) if run.folder else None
-            if path is None:
-                continue
-            try:
-                if read_facts(path).ending != "finished":
-                    continue
-                if not path.result.exists():
-                    analyse(path, self._view.say, reports=False)
-                found = self._judged(read_result(path.result))
-            except (BadInput, RunFailed) as error:
-                run.reasons = [str(error).partition("\n")[0]]
-                continue
-            run.outcome, run.value, run.reasons = found.outcome, found.value, list(found.reasons)
-            self._view.say(f"a run of the last time had ended: {run.folder}")
+    def _fail(self, run: RecordedRun) -> None:
+        run.outcome = "failed"
 
-    def _new_folder(self) -> str | None:
-        """The run folder that no run of the record has: that of the run under way."""
-        known = {run.folder for run in self._record.runs}
-        found = sorted(path.name for path in self._folder.runs.iterdir() if path.is_dir() and path.name not in known)
-        return found[-1] if found else None
-
-    def _tell(self, each: PlannedRun, run: RecordedRun) -> None:
+    def _tell(self, run: RecordedRun) -> None:
         left = list(remaining(self._plan, self._record.runs, again=self._record.again))
         if run.outcome == "under_way":
             # It is one of those that are left.
             left = left[1:]
-        number = self._plan.index(each) + 1
+        number = self._plan.index(PlannedRun(run.round, run.variant)) + 1
         self._view.step(ExperimentStep(number, len(self._plan), run, self._record, self._seconds(left)))
-
-    def _write(self) -> None:
-        write_record(self._folder, self._record)
 
     def _brokers(self) -> SharedBrokers:
         is_shared = self._request.experiment.broker == "shared"

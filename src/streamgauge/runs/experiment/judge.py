@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.paths import RunFolder
-from streamgauge.experiments.expect import expected
 from streamgauge.experiments.paths import ExperimentFolder
 from streamgauge.experiments.record import ExperimentRecord, RunOutcome, counted, left_out
 from streamgauge.report.compare.answers import PRIMARY, Together, figure_of, is_usable, together_of
@@ -51,11 +50,16 @@ def primary_of(result: Result) -> str | None:
 
 def answered(folder: ExperimentFolder, record: ExperimentRecord) -> Together | None:
     """What the runs so far say together; None where none has a result."""
-    variants = [_alike(folder, record, place) for place in range(len(record.variants))]
+    variants = variants_in(folder, record)
     if not any(each.runs for each in variants):
         return None
     varied = list(dict.fromkeys(path for each in record.variants for path in each.settings))
     return together_of(variants, record.metric, record.order, level=_level(record), varied=varied)
+
+
+def variants_in(folder: ExperimentFolder, record: ExperimentRecord) -> list[Alike]:
+    """The variants of an experiment with the runs that have a result."""
+    return [_alike(folder, record, place) for place in range(len(record.variants))]
 
 
 def _level(record: ExperimentRecord) -> float:
@@ -83,8 +87,7 @@ def expectations(request: ExperimentRequest, record: ExperimentRecord, found: To
     """What the runs say about the expectations of an experiment; nothing where none has a result."""
     if found is None:
         return []
-    asked = expected(request.experiment.expect, request.variants)
-    return expected_answers(asked, found.variants, record.order, _level(record))
+    return expected_answers(request.expected, found.variants, record.order, _level(record))
 
 
 def exit_of(record: ExperimentRecord, found: Together | None, expectations: Sequence[ExpectedAnswer] = ()) -> Exit:

@@ -11,6 +11,7 @@ from streamgauge.report.pages.page import plain
 from streamgauge.runs.experiment.search.request import RATE
 from streamgauge.runs.experiment.told import ExperimentStep
 
+_PHASES: Final = {"down": "way down, ", "bound": "high bound, "}
 _CELLS: Final = 12
 """Of the small curve of a variant."""
 
@@ -46,12 +47,12 @@ def _curve(record: ExperimentRecord, variant: int, signs: Signs | None) -> str:
 def step_line(step: SearchStep, path: str) -> str:
     """One line of progress: the run that begins, or what came of the one that ended."""
     what = "unthrottled" if step.value is None else f"{path}={shown_value(step.value, path)}"
-    where = f"{'way down, ' if step.phase == 'down' else ''}{what}"
+    where = f"{_PHASES.get(step.phase, '')}{what}"
     if step.outcome == "under_way":
         return f"trying {where}"
     if step.outcome == "interrupted":
         return f"{where}: interrupted"
-    if step.phase == "probe":
+    if step.value is None or (step.phase == "bound" and step.reached):
         acked, received = per_second(step.acked_per_second), per_second(step.received_per_second)
         return f"{where}: {acked} acknowledged, {received} received"
     word = f"{'held' if step.held else 'did not hold'}{', doubtful' if step.is_doubtful else ''}"

@@ -2,13 +2,15 @@
 
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.embedded import EmbeddedCluster
+from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.experiments.paths import ExperimentFolder
@@ -16,7 +18,6 @@ from streamgauge.experiments.record import ExperimentRecord
 from streamgauge.processes.jvm.java import Java
 from streamgauge.processes.patience import Progress
 from streamgauge.runs.conduct.target import shared_broker
-from streamgauge.runs.experiment.brokers import SharedBrokers
 from streamgauge.runs.experiment.results import write_tables
 from streamgauge.runs.experiment.settle import Settled, settled
 from streamgauge.runs.interrupts import noted
@@ -29,6 +30,38 @@ def _run(request: Request, display: Display) -> RunFolder:
     return run_request(request, display, reports=False).folder
 
 
+class SharedBrokers:
+    """The embedded cluster that runs share; another one takes its place where it died, or where a run needs another."""
+
+    def __init__(
+        self, start: Callable[[ClusterPlan], AbstractContextManager[EmbeddedCluster]] | None, say: Progress
+    ) -> None:
+        self._start, self._say = start, say
+        self._cluster: EmbeddedCluster | None = None
+        self._owned = ExitStack()
+
+    def current(self, plan: ClusterPlan) -> EmbeddedCluster | None:
+        """The cluster for the next run; None where each run has its own, or the user's cluster is measured."""
+        if self._start is None:
+            return None
+        if self._cluster is not None and (not self._cluster.alive or self._cluster.plan != plan):
+            why = "has another configuration than the next run needs" if self._cluster.alive else "has died"
+            self._say(f"the shared broker {why}; starting another")
+            self._owned.close()
+            self._cluster = None
+        if self._cluster is None:
+            self._cluster = self._owned.enter_context(self._start(plan))
+        return self._cluster
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._owned.close()
+
+
 @dataclass(frozen=True, slots=True)
 class RunMeans:
     """What carries out many runs."""
@@ -37,7 +70,7 @@ class RunMeans:
     """Carries out and analyses one run."""
     settle: Callable[[int], Settled] = settled
     """Waits until the machine is quiet, at most so many ns."""
-    broker: Callable[[Path, Java, Progress], AbstractContextManager[EmbeddedBroker]] = shared_broker
+    broker: Callable[[Path, Java, Progress, ClusterPlan], AbstractContextManager[EmbeddedCluster]] = shared_broker
     """Starts a broker for many runs."""
     tables: Callable[[ExperimentFolder, ExperimentRecord], None] = write_tables
     """Writes the gold tables of an experiment."""

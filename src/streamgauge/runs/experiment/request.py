@@ -13,6 +13,7 @@ from typing import Any, Final
 from streamgauge.domain.errors import BadInput, Fault, Faults
 from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
+from streamgauge.experiments.expect import ExpectedOfVariant
 from streamgauge.experiments.model import ExperimentFile
 from streamgauge.experiments.parse import examine_experiment
 from streamgauge.experiments.record import ExperimentRecord, RecordedVariant
@@ -20,6 +21,7 @@ from streamgauge.experiments.variants import GROUPS, ZIP, PlannedVariant
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import SUFFIXES, home_of_scenario, mapping_of, mapping_with, shipped
+from streamgauge.runs.request.spec_files import is_inline
 from streamgauge.scenario.written.paths import keys_of, put
 from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 
@@ -36,6 +38,7 @@ class ExperimentRequest:
 
     experiment: ExperimentFile
     variants: tuple[PlannedVariant, ...]
+    expected: tuple[ExpectedOfVariant, ...]
     requests: tuple[Request, ...]
     """Of one run of each variant."""
     asked: Mapping[str, Any]
@@ -55,15 +58,18 @@ class _BaseScenario:
 
 
 def experiment_of(
-    source: str | Mapping[str, Any], options: RunOptions, changes: Mapping[str, Any]
+    source: str | Mapping[str, Any], options: RunOptions, changes: Mapping[str, Any], vary: Sequence[str] = ()
 ) -> ExperimentRequest:
-    """The experiment of a shipped name or a YAML file, or what one would say; `changes` replace some of its keys.
+    """The experiment of a shipped name or a YAML file, or what one would say; `changes` replace some of its keys, and
+    `vary` some of what it varies.
 
     Raises BadInput with all faults.
     """
     document, home = _document(source)
     scenario = document.get("scenario")
     base, faults = _BaseScenario("", home, typed=False), Faults()
+    if vary and isinstance(document.get("vary", {}), Mapping):
+        document["vary"] = {**document.get("vary", {}), **_varied_once(vary, faults)}
     if isinstance(scenario, str):
         base = faults.of(_named_base, scenario, home) or base
     elif isinstance(scenario, Mapping):
@@ -75,16 +81,22 @@ def experiment_of(
 def sweep_of(scenario: str, vary: Sequence[str], options: RunOptions, changes: Mapping[str, Any]) -> ExperimentRequest:
     """The experiment that `--vary path=value,value` makes of a scenario; raises BadInput with all faults."""
     faults = Faults()
-    read = [pair for text in vary if (pair := faults.of(varied, text)) is not None]
-    for path in dict.fromkeys(path for path, _ in read if sum(path == other for other, _ in read) > 1):
-        faults.append(Fault(f"--vary {one_line(path)}", "is given twice", "Write all of its values into one"))
+    read = _varied_once(vary, faults)
     if not vary:
         faults.append(Fault("--vary", "nothing is varied", _VARY))
     base = faults.of(_named_base, scenario, None)
     name = f"sweep-{_name_of(base.scenario)}" if base else "sweep"
-    document = {"name": name, "scenario": scenario, "vary": dict(read), **changes}
+    document = {"name": name, "scenario": scenario, "vary": read, **changes}
     typed = replace(base, scenario=scenario, typed=True) if base else _BaseScenario("", None, typed=True)
     return _requested(document, typed, options, "sweep", faults)
+
+
+def _varied_once(vary: Sequence[str], faults: Faults) -> dict[str, Any]:
+    """Values by path of all `--vary`; those that are wrong, or given twice, are added to the faults."""
+    read = [pair for text in vary if (pair := faults.of(varied, text)) is not None]
+    for path in dict.fromkeys(path for path, _ in read if sum(path == other for other, _ in read) > 1):
+        faults.append(Fault(f"--vary {one_line(path)}", "is given twice", "Write all of its values into one"))
+    return dict(read)
 
 
 def varied(text: str) -> tuple[str, Any]:
@@ -127,13 +139,13 @@ def _document(source: str | Mapping[str, Any]) -> tuple[dict[str, Any], Path | N
     known = shipped_experiments()
     if source in known:
         return known[source], None
-    if Path(source).suffix not in SUFFIXES and not os.path.lexists(source):
+    if Path(source).suffix not in SUFFIXES and not is_inline(source) and not os.path.lexists(source):
         close = difflib.get_close_matches(source, known, n=1)
         hint = (
             f"Did you mean `{close[0]}`?" if close else f"Shipped experiments: {', '.join(known)}; or name a YAML file"
         )
         raise BadInput.single(one_line(source) or "FILE", "no experiment of this name", hint)
-    return mapping_of(source), Path(source).parent
+    return mapping_of(source, "experiment"), home_of_scenario(source)
 
 
 def _named_base(scenario: str, home: Path | None) -> _BaseScenario:
@@ -156,7 +168,7 @@ def _requested(
     examined = faults.of(examine_experiment, document, place)
     requests: list[Request] = []
     if examined and not faults:
-        experiment, variants = examined
+        experiment, variants, _ = examined
         faults += _set_twice(options.settings, variants)
         asked = [_asked(each, experiment, base) for each in variants]
         found = [_of_variant(each, around, base) for each in asked]
@@ -165,9 +177,9 @@ def _requested(
         faults += _unfit(requests)
     if faults or of_options or examined is None:
         raise BadInput([*faults, *of_options])
-    experiment, variants = examined
+    experiment, variants, expects = examined
     written = {**document, "scenario": mapping_with(base.scenario, options.settings)}
-    return ExperimentRequest(experiment, tuple(variants), tuple(requests), masked(written), options)
+    return ExperimentRequest(experiment, tuple(variants), tuple(expects), tuple(requests), masked(written), options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +231,8 @@ def _set_twice(settings: Sequence[str], variants: Sequence[PlannedVariant]) -> I
         keys = tuple(keys_of(setting.partition("=")[0]))
         for varied_keys, path in paths.items():
             if keys[: len(varied_keys)] == varied_keys or varied_keys[: len(keys)] == keys:
-                yield Fault(
-                    f"--set {one_line('.'.join(keys))}", f"the experiment varies {path}", "Leave one of them out"
-                )
+                mend = f"Write --vary {path}=... instead, or leave one of them out"
+                yield Fault(f"--set {one_line('.'.join(keys))}", f"the experiment varies {path}", mend)
 
 
 def _unfit(requests: Iterable[Request]) -> Iterator[Fault]:

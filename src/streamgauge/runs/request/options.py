@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.embedded import EmbeddedCluster
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
@@ -27,6 +27,7 @@ from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import read_scenario
 from streamgauge.runs.request.trust import Trust, check_trust, trust_of, wrong_folders
 from streamgauge.scenario import Scenario, Setting, document
+from streamgauge.scenario.model.environment.embedded import MOST_NODES
 from streamgauge.scenario.model.values import epoch_ns
 from streamgauge.workload.pacing import Int64s
 
@@ -36,6 +37,8 @@ READY_SECONDS: Final = 10
 EMBEDDED_READY_SECONDS: Final = 20
 """The same with an embedded broker, which is started, and driven for five seconds: 15 s on two cores, 21 to 23 s where
 others used them, too."""
+NODE_READY_SECONDS: Final = 5
+"""So much longer for each further node of an embedded cluster."""
 SPARK_READY_SECONDS: Final = 20
 """So much longer until Spark has begun a query: 14 to 19 s where others used the cores, too."""
 
@@ -88,8 +91,8 @@ class RunOptions:
     """The command line that does the same."""
     bootstrap: str | None = None
     client_config: Path | None = None
-    broker: EmbeddedBroker | None = None
-    """An embedded broker that serves other runs, too."""
+    broker: EmbeddedCluster | None = None
+    """An embedded cluster that serves other runs, too."""
     keep_broker: bool = False
     allow_reset: bool = False
     allow_code: bool = False
@@ -181,9 +184,9 @@ def _examined(
     _check_clients(resolved, connection, untrusted, faults)
     arrivals = faults.of(read_materials, resolved) if not faults else None
     faults += _stated(resolved, embedded=address is None)
-    if address is None and resolved.topic.replication > 1:
-        what = f"{resolved.topic.replication}: the embedded broker is a single broker"
-        faults.append(Fault("topic.replication", what, "Write 1, or name a cluster with --bootstrap"))
+    if address is None and resolved.topic.replication > MOST_NODES:
+        what = f"{resolved.topic.replication}: an embedded cluster has at most {MOST_NODES} brokers"
+        faults.append(Fault("topic.replication", what, "Write less, or name a cluster with --bootstrap"))
     return arrivals
 
 
@@ -273,7 +276,9 @@ def start_faults(scenario: Scenario, now_ns: int, *, embedded: bool) -> list[Fau
 
 def ready_seconds(scenario: Scenario, *, embedded: bool) -> tuple[int, str]:
     """How long it takes until a load can begin, and whom it takes so long."""
-    seconds, who = EMBEDDED_READY_SECONDS if embedded else READY_SECONDS, ["broker"] if embedded else []
+    further = scenario.brokers + scenario.cluster.controllers - 1
+    alone = EMBEDDED_READY_SECONDS + further * NODE_READY_SECONDS
+    seconds, who = alone if embedded else READY_SECONDS, ["brokers" if further else "broker"] if embedded else []
     if scenario.pipeline and not scenario.pipeline.engine.client:
         seconds, who = seconds + SPARK_READY_SECONDS, [*who, "Spark"]
     return seconds, listed([*who, "workers"])

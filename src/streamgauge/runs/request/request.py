@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streamgauge.cluster.embedded import EmbeddedBroker
+from streamgauge.cluster.embedded import EmbeddedCluster
 from streamgauge.processes.disk import free_bytes
 from streamgauge.processes.jvm.java import Java
 from streamgauge.runs.request.trust import Trust
@@ -23,7 +23,7 @@ class Request:
     java: Java
     bootstrap: str | None = None
     """The cluster to measure; None for an embedded broker."""
-    broker: EmbeddedBroker | None = None
+    broker: EmbeddedCluster | None = None
     """An embedded broker that serves other runs, too; None for one that ends with the run."""
     connection: Mapping[str, Setting] = field(default_factory=dict)
     keep_broker: bool = False

@@ -15,14 +15,17 @@ import yaml
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.secrets import mask_setting
 from streamgauge.domain.text.shown import one_line
+from streamgauge.foreign.specs.write.translation import SpecDocument, Translation
+from streamgauge.runs.request.spec_files import document_of, is_inline, translation_in
+from streamgauge.runs.request.texts import read_file
 from streamgauge.scenario import Scenario, examine, shareable
 from streamgauge.scenario.written.paths import keys_of, put
 from streamgauge.scenario.written.yaml_text import Flaw, YamlError, read_yaml
 
 _SUFFIX = ".yaml"
+_WANTED = "a scenario"
 _FIRST = "basics"
 SUFFIXES = (_SUFFIX, ".yml")
-_LARGEST_BYTES = 256 << 10
 _INLINE = "scenario"
 """What a scenario that is a mapping is called in messages."""
 _RECREATES = "Recreates "
@@ -85,12 +88,24 @@ def read_scenario(source: str | Mapping[str, Any], settings: Sequence[str] = ())
     return scenario, faults + wrong
 
 
-def mapping_of(source: str | Mapping[str, Any]) -> dict[str, Any]:
+def mapping_of(source: str | Mapping[str, Any], kind: SpecDocument = "scenario") -> dict[str, Any]:
     """What a scenario says, not yet examined: that of a shipped name, of a YAML file, or a copy of a mapping.
 
-    Raises BadInput for what cannot be read, or is no mapping.
+    A specification of another tool is converted; it has to be a document of this kind. Raises BadInput for what cannot
+    be read, or is no mapping.
     """
-    return _parse_mapping(_text_of(source), _place(source)) if isinstance(source, str) else deepcopy(dict(source))
+    if not isinstance(source, str):
+        return deepcopy(dict(source))
+    if translation := translation_of(source):
+        return deepcopy(dict(document_of(translation, kind, source).document))
+    return _parse_mapping(_text_of(source), _place(source))
+
+
+def translation_of(source: str | Mapping[str, Any]) -> Translation | None:
+    """What a specification of another tool comes to; None for scenarios of our own. Raises BadInput."""
+    if not isinstance(source, str) or source in shipped():
+        return None
+    return translation_in(source if is_inline(source) else _text_of(source), source)
 
 
 def mapping_with(source: str | Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
@@ -109,23 +124,24 @@ def _text_of(name: str) -> str:
         raise _unknown(name, known)
     path = Path(name)
     try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_BYTES + 1)
-        text = content.decode("utf-8")
-    except (OSError, ValueError) as error:
-        if path.suffix not in SUFFIXES and not os.path.lexists(path):
+        return read_file(path, _place(name), "Name a readable YAML file", _WANTED)
+    except BadInput as error:
+        if path.suffix not in SUFFIXES and not _is_there(name):
             raise _unknown(name, known) from error
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadInput.single(_place(name), f"cannot be read: {reason}", "Name a readable YAML file") from error
-    if len(content) > _LARGEST_BYTES:
-        what = f"is larger than {_LARGEST_BYTES >> 10} KiB, the limit for a scenario"
-        raise BadInput.single(_place(name), what, "Name a YAML file with a scenario")
-    return text
+        raise
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return os.path.lexists(name)
+    except ValueError:
+        return False
 
 
 def _unknown(name: str, known: Iterable[str]) -> BadInput:
     close = difflib.get_close_matches(name, known, n=1)
-    hint = f"Did you mean `{close[0]}`?" if close else f"Shipped scenarios: {', '.join(known)}; or name a YAML file"
+    listing = "List the shipped ones with `streamgauge scenarios`, or name a YAML file"
+    hint = f"Did you mean `{close[0]}`?" if close else listing
     return BadInput.single(_place(name), "no scenario of this name", hint)
 
 
@@ -168,16 +184,17 @@ def _apply(mapping: dict[str, Any], setting: str) -> None:
 
 def home_of_scenario(source: str | Mapping[str, Any]) -> Path | None:
     """The folder of a scenario's file; None for a scenario that is shipped, or in no file."""
-    return None if isinstance(source, Mapping) or source in shipped() else Path(source).parent
+    return None if isinstance(source, Mapping) or source in shipped() or is_inline(source) else Path(source).parent
 
 
 def described() -> str:
     """Name and purpose of every shipped scenario, one a line of at most 80 columns, by topic."""
-    width = max(map(len, shipped()))
-    blocks = [
-        "\n".join([topic.replace("-", " "), *(f" {name:<{width}}  {about(name).does}" for name in scenarios)])
-        for topic, scenarios in by_topic().items()
-    ]
+    blocks = []
+    for topic, scenarios in by_topic().items():
+        width = max(map(len, scenarios))
+        blocks.append(
+            "\n".join([topic.replace("-", " "), *(f" {each:<{width}}  {about(each).does}" for each in scenarios)])
+        )
     more = "`streamgauge scenarios NAME` prints one, with what it recreates and what to try."
     return "\n\n".join([*blocks, more])
 

@@ -24,6 +24,7 @@ _WHY: Final[Mapping[PowerKind, str]] = {
     PowerKind.MASTER: "is a remote Spark cluster, which would receive the messages and the credentials of Kafka",
     PowerKind.CLIENT: "would load a library or run a command",
     PowerKind.GUARD: "changes how the secrets of --client-config are protected",
+    PowerKind.BROKER: "may name code, a file or another machine",
     PowerKind.SPARK: "may name code, a program, a file or another machine",
 }
 """Why each needs a word."""

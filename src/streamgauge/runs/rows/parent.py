@@ -1,23 +1,17 @@
 """The rows of a run that only its parent can write."""
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from streamgauge.domain import clock, stamp
-from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Values
-from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import BrokerError, Interrupted, RecordError
+from streamgauge.domain import clock
+from streamgauge.domain.blocks import NULL_INT64
 from streamgauge.domain.folder.facts import Phase, RunFolder
-from streamgauge.domain.query import QuerySpec
-from streamgauge.engine.supervise.inject import FaultRow, block_of
-from streamgauge.engine.supervise.plan import Outcome
+from streamgauge.engine.supervise.faults.rows import FaultRow, block_of
 from streamgauge.engine.supervise.start import SUPERVISOR
-from streamgauge.jobs.oracles import Expected, oracle_of
-from streamgauge.kafka.reread import reread
 from streamgauge.record.parts import PartSink
 from streamgauge.runs.conduct.topics import Topics
 from streamgauge.scenario import Scenario
@@ -98,55 +92,3 @@ def record_changes(folder: RunFolder, scenario: Scenario, phases: Sequence[Phase
     if rows := [FaultRow(*each._replace(at_ns=measure.from_ns + each.at_ns)) for each in found]:
         with contextlib.closing(PartSink(folder, "faults", _CHANGES, {}, len(rows))) as sink:
             sink.append(block_of(rows), len(rows))
-
-
-def record_source(
-    folder: RunFolder, scenario: Scenario, spec: QuerySpec, topics: Topics, tag: int, outcome: Outcome
-) -> None:
-    """Read the source of a pipeline once more, by a reader of our own, and record where each message stands."""
-    reader = ClientSpec("source-reader", scenario.sent_topics, spec.connection, stamp_in_header=_in_header(scenario))
-    places = len(topics.starts)
-    seconds = scenario.phases.drain / NS_PER_SECOND
-    try:
-        blocks = reread(reader, topics.starts, topics.log_ends()[:places], seconds, topics.cluster.check)
-        record_appended(folder, blocks, tag, oracle_of(spec))
-    except (BrokerError, RecordError) as error:
-        outcome.fail(f"the source of the pipeline was not read again: {error}")
-    except Interrupted as error:
-        outcome.interrupt(f"the source of the pipeline was not read again: {error}")
-
-
-def _in_header(scenario: Scenario) -> bool | None:
-    return scenario.load.stamped_in_headers if scenario.load else None
-
-
-def record_appended(folder: RunFolder, read: Iterable[Fetched], tag: int, expected: Expected | None) -> int:
-    """The source of a pipeline as it stands: where each message is, when it came there, whether it is to come out.
-
-    Returns the number of rows. `tag` is the run's; what has another is foreign.
-    """
-    rows = 0
-    with contextlib.closing(PartSink(folder, "appended", SUPERVISOR, {"topic": 0})) as sink:
-        for fetched in read:
-            block = appended_rows(fetched, tag, expected)
-            sink.append(block, fetched.count)
-            rows += fetched.count
-    return rows
-
-
-def appended_rows(fetched: Fetched, tag: int, expected: Expected | None) -> Block:
-    """Rows of `appended`."""
-    mine = stamp.is_stamp(fetched.stamps, tag)
-    wanted: Values = None
-    if expected is not None:
-        heads = [each.tobytes() if is_mine else None for each, is_mine in zip(fetched.stamps, mine, strict=True)]
-        contents = zip(fetched.contents(), heads, strict=True)
-        wanted = np.fromiter((expected(key, value or b"", head) for (value, key), head in contents), np.int8)
-    return {
-        "partition": fetched.partition,
-        "offset": fetched.offset,
-        "producer": np.where(mine, fetched.stamps["producer"].astype(np.int32), NULL_INT32),
-        "seq": np.where(mine, fetched.stamps["seq"].astype(np.int64), NULL_INT64),
-        "append_ms": fetched.append_ms,
-        "expected": wanted,
-    }

@@ -49,10 +49,10 @@ def sources_of_scenario(scenario: Scenario, arrivals: Int64s | None) -> dict[int
     is_known = arrivals is not None or replayed(load) is None
     return {
         number: MessageSource(
-            topics_of(number, load.producers, len(scenario.sent_topics)),
+            topics_of(number, scenario.producers, len(scenario.sent_topics)),
             sending_of(scenario, load, number, arrivals) if is_known else Sending(),
         )
-        for number in range(load.producers)
+        for number in range(scenario.producers)
     }
 
 

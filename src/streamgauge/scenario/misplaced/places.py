@@ -16,7 +16,7 @@ from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.numbers import listed
 from streamgauge.domain.text.secrets import mask_setting
 from streamgauge.domain.text.shown import one_line
-from streamgauge.scenario.contradictions import OWNED_SETTINGS
+from streamgauge.scenario.contradictory.contradictions import OWNED_SETTINGS
 from streamgauge.scenario.misplaced.names import CLIENT_CONFIG, OTHER_NAMES, SECURITY, SETTINGS
 from streamgauge.scenario.model.scenario import Scenario
 
@@ -106,13 +106,14 @@ def fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
-def model_at(path: Sequence[str]) -> type[BaseModel]:
-    """The model whose keys the last step of a path names."""
-    model: type[BaseModel] = Scenario
+def fields_at(path: Sequence[str]) -> dict[str, FieldInfo]:
+    """The fields among which is the last step of a path; those of the first of several models go first."""
+    found = fields(Scenario)
     for step in path[:-1]:
-        field = None if step.isdigit() else fields(model).get(step)
-        model = next(_models(field.annotation, in_lists=True), model) if field else model
-    return model
+        field = None if step.isdigit() else found.get(step)
+        if field and (models := list(_models(field.annotation, in_lists=True))):
+            found = {name: each for model in reversed(models) for name, each in fields(model).items()}
+    return found
 
 
 def _fault(path: Sequence[str], mend: str) -> Fault:
@@ -130,7 +131,7 @@ def _place(places: Sequence[KeyPlace], value: object) -> str:
 
 def _close(above: Path, key: str, *, is_part: bool) -> str:
     """What mends a key that nobody knows: what comes close to it, here or elsewhere, or what there is."""
-    here = fields(model_at((*above, key)))
+    here = fields_at((*above, key))
     parts = [name for name, field in here.items() if not is_part or next(_models(field.annotation), None)]
     near = difflib.get_close_matches(key, parts, n=1, cutoff=_CLOSE)
     if is_part and not near and (places := places_of(above, key)):

@@ -30,6 +30,7 @@ from streamgauge.scenario.model.values import (
     Duration,
     ScenarioPart,
     Setting,
+    WorkerCount,
     epoch_ns,
     off_is_none,
     rate_between,
@@ -184,8 +185,9 @@ CommitWay = Literal["auto", "batch", "never"]
 class Consume(ScenarioPart):
     """Consumers of the topics."""
 
-    consumers: int = Field(default=2, ge=1, le=256, strict=True)
-    """Consumers of each group."""
+    consumers: WorkerCount = 2
+    """Consumers of each group: a number, `per-topic` or `per-partition`. The last two are assigned their partitions,
+    without a rebalance."""
     processes: int | None = Field(default=None, ge=1, le=256, strict=True)
     """Processes that all consumers share; one for each by default."""
     groups: int = Field(default=1, ge=1, le=64, strict=True)
@@ -216,15 +218,6 @@ class Consume(ScenarioPart):
     def start_ms(self) -> int | None:
         """Milliseconds since 1970 of the time to start at; None where `start` is none."""
         return None if self.start in _STARTS else math.ceil(epoch_ns(self.start) / NS_PER_MS)
-
-    @property
-    def rate_per_consumer(self) -> float | None:
-        """Messages a second that one consumer takes at most; None without a limit."""
-        return None if isinstance(self.rate, str) else self.rate / self.consumers
-
-    def partitions_of(self, consumer: int) -> tuple[int, ...] | None:
-        """The partitions dealt to one consumer of a group, from 0; None where the group's protocol decides."""
-        return None if self.partitions is None else self.partitions[consumer :: self.consumers]
 
 
 def consumer_settings(consume: Consume) -> dict[str, Setting]:

@@ -24,12 +24,16 @@ from streamgauge.scenario.model.values import (
     Count,
     Duration,
     ScenarioPart,
+    WorkerCount,
     off_is_none,
 )
 
 MESSAGE_TIMEOUT: Final = "message.timeout.ms"
 _MESSAGE_TIMEOUT_MS: Final = 300_000
 """librdkafka's default."""
+
+ACKS: Final = ("acks", "request.required.acks")
+"""The names of the client for how many replicas acknowledge."""
 
 
 class Flush(ScenarioPart):
@@ -67,8 +71,9 @@ class Load(ScenarioPart):
     rate: Pacing = Field(default="10k/s", validate_default=True)
     """Target rate of all producers together, like `10k/s`; `max` sends as fast as the client accepts, `closed` sends
     the next message when the previous one is acknowledged; or a shape, like `{poisson: {rate: 5k/s}}`."""
-    producers: int = Field(default=2, ge=1, le=256, strict=True)
-    """Producers, each in its own process unless `processes` is set."""
+    producers: WorkerCount = 2
+    """Producers, each in its own process unless `processes` is set: a number, `per-topic` or `per-partition`.
+    A producer per partition sends to its partition only."""
     size: Sizes = 512
     """Size of values, at most 100MiB: fixed, or random, like `{gaussian: {mean: 512, deviation: 100}}`."""
     payload: Content = "mixed"
@@ -111,6 +116,11 @@ class Load(ScenarioPart):
     def mean_rate(self) -> float | None:
         """Messages a second that are asked for on average; None where nothing is, or where it depends on how long."""
         return mean_rate(self.rate)
+
+    @property
+    def acks(self) -> str | None:
+        """The client's setting `acks`; None for the client's default."""
+        return next((str(self.client[name]) for name in ACKS if name in self.client), None)
 
     @property
     def batch(self) -> int | None:

@@ -1,7 +1,6 @@
 """The model of a scenario: its parts, and every default."""
 
 import math
-import re
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, Tag, model_validator
@@ -9,9 +8,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, Tag, model_validato
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.backpressure import Backpressure
-from streamgauge.scenario.model.connections import Connections
 from streamgauge.scenario.model.consume import Consume
-from streamgauge.scenario.model.faults import Injected
+from streamgauge.scenario.model.environment.connections import Connections
+from streamgauge.scenario.model.environment.embedded import LEAST_REPLICATED, EmbeddedSpec
+from streamgauge.scenario.model.environment.faults.kinds import Injected
+from streamgauge.scenario.model.environment.verified import VerifyField, every_of, is_read_again
 from streamgauge.scenario.model.load import Load
 from streamgauge.scenario.model.pipeline import Pipeline
 from streamgauge.scenario.model.values import (
@@ -20,59 +21,43 @@ from streamgauge.scenario.model.values import (
     PLAIN,
     Count,
     Duration,
+    ManyBytes,
     Moment,
     ScenarioPart,
     Setting,
-    Size,
+    number_of_workers,
     off_is_none,
-    share_as_text,
 )
-
-MAX_TOPICS = 100
-_RANGE = re.compile(r"(.*)\[(\d+)-(\d+)\](.*)")
-_KAFKAS_OWN = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
-
-
-def _topic_name(value: str) -> str:
-    if value in {".", ".."}:
-        raise BadValue("Kafka refuses this topic name", "Choose another name")
-    if value in _KAFKAS_OWN:
-        raise BadValue("an internal topic of Kafka", "Choose another topic")
-    if (count := len(expanded(value))) == 0 or count > MAX_TOPICS:
-        raise BadValue(f"a range of {count} topics", f"Write an ascending range of at most {MAX_TOPICS}, like t[1-3]")
-    return value
-
+from streamgauge.scenario.topic_names import MAX_TOPICS, checked_name, expanded
 
 TopicName = Annotated[
     str,
-    Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+(\[\d{1,4}-\d{1,4}\][a-zA-Z0-9._-]*)?$"),
-    AfterValidator(_topic_name),
+    Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+(\[\d{1,4}-\d{1,4}\][a-zA-Z0-9._-]*)*$"),
+    AfterValidator(checked_name),
 ]
-
-
-def expanded(name: str) -> tuple[str, ...]:
-    """The names that a range of topics means: `t[1-3]` is t1, t2 and t3."""
-    found = _RANGE.fullmatch(name)
-    if found is None:
-        return (name,)
-    before, first, last, after = found.groups()
-    return tuple(f"{before}{number}{after}" for number in range(int(first), int(last) + 1))
 
 
 class Topic(ScenarioPart):
     """The topic that carries the load; created if it does not exist."""
 
     name: TopicName | None = None
-    """Name: letters, digits, `.`, `_` and `-`; `t[1-3]` names three topics, `t1` to `t3`;
-    `streamgauge-<name of the scenario>` by default."""
+    """Name: letters, digits, `.`, `_` and `-`; `t[1-3]` names three topics, `t1` to `t3`,
+    and `t[1-2]-[1-3]` six; `streamgauge-<name of the scenario>` by default."""
+    count: int | None = Field(default=None, ge=1, le=MAX_TOPICS, strict=True)
+    """Number of topics, `NAME-1`, `NAME-2` and so on; one of the plain name by default."""
     partitions: int = Field(default=12, ge=1, le=10_000, strict=True)
-    """Number of partitions."""
+    """Number of partitions of each topic."""
     replication: int = Field(default=1, ge=1, le=32, strict=True)
-    """Replicas of each partition."""
+    """Replicas of each partition; more than one starts an embedded cluster of three brokers or more."""
     configs: dict[str, Setting] = Field(default={})
     """Kafka topic configuration, like `retention.ms`."""
     reset: bool = Field(default=False, strict=True)
     """Delete an existing topic of this name first; on your own cluster only with `--allow-reset`."""
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the log forgets messages on purpose: compaction keeps the last one of each key."""
+        return "compact" in str(self.configs.get("cleanup.policy", ""))
 
 
 class Measure(ScenarioPart):
@@ -80,7 +65,7 @@ class Measure(ScenarioPart):
 
     messages: Count | None = Field(default=None, ge=1)
     """End after this number of messages of the measure phase, over all producers."""
-    bytes_per_partition: Size | None = Field(default=None, ge=1)
+    bytes_per_partition: ManyBytes | None = Field(default=None, ge=1)
     """End after this number of value bytes per partition, converted to messages by their mean size."""
     drained: Literal[True] | None = None
     """End when consumers have read all messages that were in the log at the start."""
@@ -150,6 +135,7 @@ class Scenario(ScenarioPart):
     about: str = ""
     """Description in one sentence."""
     topic: Topic = Topic()
+    cluster: EmbeddedSpec = EmbeddedSpec()
     load: Annotated[Load | None, BeforeValidator(off_is_none)] = Load()
     """`off` for a run that only consumes."""
     consume: Annotated[Consume | None, BeforeValidator(off_is_none)] = Consume()
@@ -166,10 +152,9 @@ class Scenario(ScenarioPart):
     faults: Annotated[tuple[Injected, ...], BeforeValidator(_faults)] = ()
     """Faults to inject, like `[{at: 10s, kind: pause, target: consumer-0, for: 5s}]`."""
     phases: Phases = Phases()
-    verify: Annotated[str, BeforeValidator(share_as_text)] = Field(
-        default="all", pattern=r"^(all|off|1/[1-9][0-9]{0,8})$"
-    )
-    """Share of messages whose checksum consumers verify: `all`, `1/16` (every sixteenth), or `off`."""
+    verify: VerifyField = "all"
+    """Share of messages whose checksum consumers verify: `all`, `1/16` (every sixteenth), or `off`; or a mapping, like
+    `{content: all, log: true}`."""
     seed: int = Field(default=42, ge=0, lt=1 << 63, strict=True)
     """Random seed; the same seed generates the same load."""
     judge_by: tuple[str, ...] = ()
@@ -179,6 +164,12 @@ class Scenario(ScenarioPart):
     """Expectations on the result: path to a value or a bound, like `{latency.ack.response.p99_ms: "<= 20"}`."""
 
     @property
+    def brokers(self) -> int:
+        """Brokers of an embedded cluster."""
+        replicas = self.topic.replication
+        return self.cluster.brokers or (1 if replicas == 1 else max(LEAST_REPLICATED, replicas))
+
+    @property
     def topic_name(self) -> str:
         """The name of the topic or the range of topics, given or derived."""
         return self.topic.name or f"streamgauge-{self.name}"
@@ -186,7 +177,8 @@ class Scenario(ScenarioPart):
     @property
     def sent_topics(self) -> tuple[str, ...]:
         """The names of the topics that are sent to."""
-        return expanded(self.topic_name)
+        name, count = self.topic_name, self.topic.count
+        return expanded(name) if count is None else tuple(f"{name}-{number + 1}" for number in range(count))
 
     @property
     def sink_name(self) -> str | None:
@@ -219,11 +211,58 @@ class Scenario(ScenarioPart):
         return len(self.topic_names) * self.topic.partitions
 
     @property
+    def producers(self) -> int:
+        """The number of producers."""
+        asked = self.load.producers if self.load else 0
+        return number_of_workers(asked, len(self.sent_topics), self.topic.partitions)
+
+    @property
+    def consumers(self) -> int:
+        """The number of consumers of each group."""
+        if self.consume is None:
+            return 0
+        return number_of_workers(self.consume.consumers, len(self.read_topics), len(self._partitions_read))
+
+    @property
+    def rate_per_consumer(self) -> float | None:
+        """Messages a second that one consumer takes at most; None without a limit."""
+        rate = self.consume.rate if self.consume else "unlimited"
+        return None if isinstance(rate, str) else rate / self.consumers
+
+    @property
+    def _partitions_read(self) -> tuple[int, ...]:
+        return (self.consume and self.consume.partitions) or tuple(range(self.topic.partitions))
+
+    def assigned(self, consumer: int) -> tuple[tuple[int, int], ...] | None:
+        """Topics and partitions of one consumer of a group, from 0; None where the group's protocol decides."""
+        topics, partitions = self.read_topics, self._partitions_read
+        match self.consume:
+            case Consume(consumers="per-topic"):
+                return tuple((topics[consumer], each) for each in partitions)
+            case Consume(consumers="per-partition"):
+                return ((topics[consumer % len(topics)], partitions[consumer // len(topics)]),)
+            case Consume(partitions=tuple()):
+                return tuple((topic, each) for topic in topics for each in partitions[consumer :: self.consumers])
+        return None
+
+    @property
     def verify_every(self) -> int | None:
         """The n where every n-th message is verified; None for none."""
-        if self.verify == "off":
-            return None
-        return 1 if self.verify == "all" else int(self.verify.removeprefix("1/"))
+        return every_of(self.verify)
+
+    @property
+    def reads_log(self) -> bool:
+        """Whether the topics that are sent to are read again after the drain; the source of a pipeline always is."""
+        may_vanish = self.topic.replication > 1 or any(fault.touches_log for fault in self.faults)
+        if self.pipeline or self.load is None:
+            return self.pipeline is not None
+        may_vanish = may_vanish and self.load.acks != "0" and not self.topic.is_compacted
+        return is_read_again(self.verify, self.expect, may_vanish=may_vanish)
+
+    @property
+    def harms_cluster(self) -> bool:
+        """Whether a fault is done to the cluster, and not to workers only."""
+        return any(fault.needs_own_cluster for fault in self.faults)
 
     @property
     def load_ns(self) -> int:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -27,6 +27,8 @@ from streamgauge.domain.text.quantities import (
     parse_size_bytes,
 )
 
+MOST_WORKERS = 256
+"""Producers, or consumers, that a run may have."""
 SLOWEST, FASTEST = 0.001, 100_000_000
 """Rates that can be asked for, in messages a second."""
 _MOMENT = "Write one with a time zone, like 2026-11-21T18:00:00Z"
@@ -86,6 +88,13 @@ def _moment(value: object) -> str:
     return value.strip()
 
 
+def _workers(value: object) -> object:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_WORKERS
+    if not is_number and value not in ("per-topic", "per-partition"):
+        raise BadValue("not a number of workers", f"Write 1 to {MOST_WORKERS}, per-topic or per-partition")
+    return value
+
+
 def _setting(value: object) -> object:
     if not isinstance(value, str | int | float | bool):
         raise BadValue("not a scalar value", "Write a text, a number, true or false")
@@ -106,6 +115,12 @@ Size = Annotated[
     BeforeValidator(_size),
     WithJsonSchema({"type": ["integer", "string"], "x-form": "size", "examples": [512, "1KiB"]}),
 ]
+ManyBytes = Annotated[
+    int,
+    BeforeValidator(parse_size_bytes),
+    WithJsonSchema({"type": ["integer", "string"], "x-form": "size", "examples": ["1MiB", "10GiB"]}),
+]
+"""Bytes of many messages together."""
 Count = Annotated[
     int,
     BeforeValidator(parse_count),
@@ -117,6 +132,18 @@ Moment = Annotated[
     WithJsonSchema({"type": "string", "x-form": "moment", "examples": ["2026-11-21T18:00:00Z"]}),
 ]
 """A wall-clock time, kept as it was written; `epoch_ns` gives its number."""
+WorkerCount = Annotated[
+    int | Literal["per-topic", "per-partition"],
+    BeforeValidator(_workers),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["per-topic", "per-partition"], "type": "string"},
+                {"type": "integer", "minimum": 1, "maximum": MOST_WORKERS},
+            ]
+        }
+    ),
+]
 Setting = Annotated[str | int | float | bool, BeforeValidator(_setting)]
 ClientSettings = dict[str, Setting]
 
@@ -161,3 +188,14 @@ def _plain_or_made(value: object) -> str:
 
 EITHER = Discriminator(_plain_or_made)
 """Tells a plain value from a mapping: `Annotated[Annotated[X, Tag(PLAIN)] | Annotated[Y, Tag(MADE)], EITHER]`."""
+
+
+def number_of_workers(asked: WorkerCount, topics: int, partitions: int) -> int:
+    """How many workers are asked for, with so many topics of so many partitions."""
+    match asked:
+        case "per-topic":
+            return topics
+        case "per-partition":
+            return topics * partitions
+        case number:
+            return number

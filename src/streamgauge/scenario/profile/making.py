@@ -11,8 +11,10 @@ from streamgauge.scenario.advice import LINGER, number_of
 from streamgauge.scenario.model import pace
 from streamgauge.scenario.model.backpressure import Backpressure, Credit, Hysteresis
 from streamgauge.scenario.model.consume import Consume, Processing
+from streamgauge.scenario.model.environment.faults.schedule import occurrences
+from streamgauge.scenario.model.jobs import AGGREGATE
 from streamgauge.scenario.model.load import Load
-from streamgauge.scenario.model.pipeline import AGGREGATE, Pipeline
+from streamgauge.scenario.model.pipeline import Pipeline
 from streamgauge.scenario.model.scenario import Scenario
 from streamgauge.scenario.parse import understood
 from streamgauge.scenario.profile.model import (
@@ -33,7 +35,6 @@ from streamgauge.scenario.profile.shapes import Rates, rates_of
 
 _NOTHING = {"name": "unnamed", "load": "off", "consume": "off", "lag": "off"}
 """A part that is not in a run.json was not there in the run, whatever the default is today."""
-_ACKS = ("acks", "request.required.acks")
 _SILENCES = {"session.timeout.ms": 45_000.0, "max.poll.interval.ms": 300_000.0}
 """How long a consumer may be silent, with librdkafka's defaults."""
 
@@ -42,8 +43,8 @@ def profile_of(scenario: Scenario) -> Profile:
     """What a scenario means, without its secrets."""
     connections = scenario.connections.work if scenario.connections else ()
     return Profile(
-        load=_load(scenario.load, scenario.phases.drain) if scenario.load else None,
-        consume=_consume(scenario.consume) if scenario.consume else None,
+        load=_load(scenario, scenario.load) if scenario.load else None,
+        consume=_consume(scenario, scenario.consume) if scenario.consume else None,
         pipeline=_pipeline(scenario.pipeline) if scenario.pipeline else None,
         backpressure=_policy(scenario.backpressure) if scenario.backpressure else None,
         connections=tuple(
@@ -53,10 +54,12 @@ def profile_of(scenario: Scenario) -> Profile:
             for work in connections
         ),
         partitions=scenario.topic.partitions,
+        replication=scenario.topic.replication,
         lag_every_ns=scenario.lag.every if scenario.lag else None,
-        fault_count=len(scenario.faults),
+        fault_count=len(occurrences(scenario.faults, scenario.phases.measure_ns, scenario.seed)),
         start_at=scenario.phases.start_at,
         verify_every=scenario.verify_every,
+        reads_log=scenario.reads_log,
         judge_by=scenario.judge_by,
         expect=masked(scenario.expect),
     )
@@ -84,19 +87,18 @@ def recorded_profile(profile: object, scenario: Mapping[str, Any]) -> Profile:
     return made
 
 
-def _load(load: Load, drain_ns: int) -> LoadProfile:
+def _load(scenario: Scenario, load: Load) -> LoadProfile:
     written = masked(load.model_dump(mode="json", include={"rate", "size"}))
-    acks = next((str(load.client[name]) for name in _ACKS if name in load.client), None)
     return LoadProfile(
-        producers=load.producers,
+        producers=scenario.producers,
         pace=_pace(load.rate, _words(written["rate"])),
         size=load.size if isinstance(load.size, int) else _words(written["size"]),
         flushes=load.flush is not None,
         transactional=load.transactions is not None,
         resend=load.resend,
-        acks=acks,
+        acks=load.acks,
         linger_ms=number_of(load.client, LINGER),
-        message_timeout_ms=load.message_timeout_ms(drain_ns),
+        message_timeout_ms=load.message_timeout_ms(scenario.phases.drain),
     )
 
 
@@ -111,9 +113,9 @@ def _segment(rates: Rates) -> PaceSegment:
     return PaceSegment(from_per_second=float(rates.begin), to_per_second=float(rates.end), for_ns=rates.for_ns)
 
 
-def _consume(consume: Consume) -> ConsumeProfile:
+def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
     return ConsumeProfile(
-        consumers=consume.consumers,
+        consumers=scenario.consumers,
         per_second=None if isinstance(consume.rate, str) else consume.rate,
         partitions=consume.partitions,
         read_committed=consume.client.get("isolation.level", "read_committed") == "read_committed",

@@ -8,7 +8,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from streamgauge.scenario.model.pipeline import AGGREGATE, AVAILABLE_NOW, CHANGED, MICRO_BATCH, SUBSET, Does
+from streamgauge.scenario.model.jobs import AGGREGATE, CHANGED, SUBSET, Does
+from streamgauge.scenario.model.pipeline import AVAILABLE_NOW, MICRO_BATCH
 from streamgauge.scenario.model.values import Setting
 
 CONSTANT, MAX, CLOSED, BURST, UNKNOWN = "constant", "max", "closed", "burst", "unknown"
@@ -210,8 +211,10 @@ class Profile(_Meant):
     """The backpressure policy; null without one."""
     connections: tuple[ConnectionsProfile, ...]
     """Connections besides the load, by kind."""
-    partitions: int
-    """Partitions of each topic."""
+    partitions: int | None
+    """Partitions of each topic; null if an imported result does not say."""
+    replication: int = 1
+    """Replicas of each partition."""
     lag_every_ns: int | None
     """Interval of lag samples; null for none."""
     fault_count: int
@@ -220,6 +223,8 @@ class Profile(_Meant):
     """Scheduled start of the load in wall time; null for at once."""
     verify_every: int | None
     """Every n-th checksum is verified; null for none."""
+    reads_log: bool = False
+    """Whether the topics that are sent to are read once more after the drain."""
     judge_by: tuple[str, ...] = ()
     """What the verdict is about; empty for what it is about by default."""
     expect: dict[str, Setting]

@@ -5,6 +5,7 @@ from typing import Final
 
 from streamgauge.domain.events import UNDECIDED
 from streamgauge.domain.text.numbers import listed, percent, whole
+from streamgauge.verdict import during
 from streamgauge.verdict.check import Check, Status, passed, unknown
 from streamgauge.verdict.checks.pace import HELD_BACK, shortfall
 from streamgauge.verdict.evidence import Evidence
@@ -32,6 +33,8 @@ class _Class:
     advice: str
     needs_load: bool = True
     needs_consumers: bool = True
+    needs_log: bool = False
+    """Whether only a log that was read again tells it."""
 
     def answer(self, run: Evidence) -> Check | None:
         """Whether the count is zero."""
@@ -39,13 +42,16 @@ class _Class:
             return None
         if self.needs_consumers and not run.is_followed and self.name != _FOREIGN:
             return None
+        if self.needs_log and not (run.profile.reads_log and (run.piped is None or not self.needs_consumers)):
+            return None
         row = run.delivery("run")
         count = None if row is None else row.get(self.name)
         if row is None or count is None:
             return unknown(self.name, "system", f"the number of messages {self.words} is not known")
         if count == 0:
             return passed(self.name, "system", f"none {self.words}")
-        evidence = f"{_of(count, row.get(self.out_of))} {self.words}"
+        within = during.of_messages(run, self.name)
+        evidence = f"{_of(count, row.get(self.out_of))} {self.words}{f'; {within}' if within else ''}"
         advice = _ADVICE_PIPED.get(self.name, self.advice) if run.piped else self.advice
         return Check(self.name, "system", self.status, evidence, advice)
 
@@ -95,6 +101,21 @@ _CLASSES: Final = (
         "unacked_received", "No unacked messages received", "received though never acknowledged", "received", "warn",
         "A send that failed or has no report may still have been written: a retry creates a duplicate.",
     ),
+    _Class(
+        "truncated", "Log kept what was acknowledged", "acknowledged and gone from the log at the end", "acked", "fail",
+        "A leader was replaced by a replica that did not have them: use acks=all and min.insync.replicas above 1, and "
+        "no unclean election.", needs_consumers=False, needs_log=True,
+    ),
+    _Class(
+        "vanished", "Log kept what was received", "received and gone from the log at the end", "received", "fail",
+        "The log was cut back below what consumers had read: an unclean election, or a disk that lost data.",
+        needs_log=True,
+    ),
+    _Class(
+        "offset_conflicts", "One message at each offset", "at an offset of another message", "acked", "fail",
+        "An offset was given out again after the log was cut back: see `problems` for partitions and offsets.",
+        needs_consumers=False, needs_log=True,
+    ),
 )  # fmt: skip
 
 
@@ -137,20 +158,42 @@ def aborted_received(run: Evidence) -> Check | None:
     Fails when: the count is above 0 and consumers use read_committed.
     Remedy: see `problems` for partitions and offsets; the broker or the client delivered aborted messages.
     """
+    row = run.delivery("run") or {}
+    count, aborted = row.get("aborted_received"), row.get("aborted")
+    words = None if count is None else f"{whole(count)} of {whole(aborted)} aborted messages were received"
+    return _uncommitted(run, "aborted_received", words if aborted is not None else None, count, "aborted messages")
+
+
+def received_early(run: Evidence) -> Check | None:
+    """Whether no message was received before its producer asked for the commit of its transaction.
+
+    Data: the count `received_early` of the whole run, for the worst group; and `isolation.level` in consume.client.
+    Consumers with read_uncommitted are expected to receive such messages.
+    Fails when: the count is above 0 and consumers use read_committed.
+    Remedy: see `problems` for partitions and offsets; the broker or the client delivered messages too early.
+    """
+    row = run.delivery("run") or {}
+    count = row.get("received_early")
+    if run.piped or (row and count is None):
+        # Of another topic, or recorded by a version that did not note when commits were asked for.
+        return None
+    words = None if count is None else f"{whole(count)} messages were received before the commit was asked for"
+    return _uncommitted(run, "received_early", words, count, "messages too early")
+
+
+def _uncommitted(run: Evidence, name: str, evidence: str | None, count: int | None, what: str) -> Check | None:
+    """Whether nothing of what was not committed was received, by consumers that ask for that."""
     load, consume = run.profile.load, run.profile.consume
     if consume is None or load is None or not load.transactional:
         return None
-    row = run.delivery("run") or {}
-    count, aborted = row.get("aborted_received"), row.get("aborted")
-    if count is None or aborted is None:
-        return unknown("aborted_received", "system", "it is not known whether aborted messages were received")
-    evidence = f"{whole(count)} of {whole(aborted)} aborted messages were received"
+    if evidence is None:
+        return unknown(name, "system", f"it is not known whether {what} were received")
     if not consume.read_committed:
-        return passed("aborted_received", "system", f"{evidence}, as allowed by isolation.level")
-    if count == 0:
-        return passed("aborted_received", "system", evidence)
-    advice = "The broker or the client delivered aborted messages: see `problems` for partitions and offsets."
-    return Check("aborted_received", "system", "fail", evidence, advice)
+        return passed(name, "system", f"{evidence}, as allowed by isolation.level")
+    if not count:
+        return passed(name, "system", evidence)
+    advice = f"The broker or the client delivered {what}: see `problems` for partitions and offsets."
+    return Check(name, "system", "fail", evidence, advice)
 
 
 def transactions(run: Evidence) -> Check | None:

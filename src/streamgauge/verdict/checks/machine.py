@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from streamgauge.domain.text.numbers import listed, milliseconds, percent, whole
+from streamgauge.domain.text.numbers import listed, milliseconds, percent, plural, whole
+from streamgauge.verdict import during
 from streamgauge.verdict.check import Check, passed, unknown
 from streamgauge.verdict.checks.pace import MOVED_MS, MOVED_SHARE, is_core_moved
 from streamgauge.verdict.evidence import Evidence, Row, largest
@@ -174,6 +175,8 @@ def _poll_gaps(run: Evidence, role: str, name: str, path: str) -> Check | None:
     evidence = f"gaps above {milliseconds(limit_ms)} take {percent(share)} of the time, the longest {longest}"
     if share < GAPS_WARN:
         return passed(name, "instrument", evidence)
+    long = [(row["second"] - 1, row["second"]) for row in looks if (row.get("poll_gap_ms") or 0.0) > limit_ms]
+    evidence += f"; {within}" if (within := during.of_stretches(run, long)) else ""
     if run.is_flat_out:
         # Who asks for all that fits asks for the rate, which stands; workers without CPU to spare are the point of it.
         advice = f"The rate stands. {path.capitalize()} latency includes these gaps: set load.rate to measure it."
@@ -254,7 +257,7 @@ def cpu_quota(run: Evidence) -> Check | None:
         missing = "it is not known whether a CPU quota throttled the workers"
         return unknown("cpu_quota", "instrument", missing) if run.facts.machine.get("system") == "Linux" else None
     quota = run.facts.machine.get("cpu_quota_cores")
-    named = "a CPU quota" if quota is None else f"the CPU quota of {quota:.3g} core{'' if quota == 1 else 's'}"
+    named = "a CPU quota" if quota is None else f"the CPU quota of {quota:.3g} {plural(quota, 'core')}"
     if share == 0:
         return passed("cpu_quota", "instrument", "no CPU quota" if quota is None else f"{named} throttled nothing")
     least, most = stopped(share, host.get("throttled_periods_share"), run.facts.machine.get("usable_cores"))

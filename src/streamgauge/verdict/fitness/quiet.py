@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from streamgauge.domain.text.numbers import percent
+from streamgauge.domain.text.numbers import percent, plural
 from streamgauge.domain.text.quantities import format_duration
 from streamgauge.verdict.checks.machine import STEAL_FAIL, STEAL_WARN
 from streamgauge.verdict.fitness.machine import ELSEWHERE, Finding, Machine, untold
@@ -36,7 +36,7 @@ def cpu_limit(machine: Machine) -> Finding:
         return untold("cpu limit", machine, "A limit would stop all threads at once when it is used up.", linux=True)
     if math.isinf(limit):
         return Finding("cpu limit", "ok", "none", "No CPU throttling.")
-    found = f"{limit:g} core{'' if limit == 1 else 's'}"
+    found = f"{limit:g} {plural(limit, 'core')}"
     if machine.cores is not None and limit >= machine.cores:
         return Finding("cpu limit", "ok", found, "All cores can be used all the time.")
     what = "Once it is used up all threads are throttled for up to 100 ms, as if the broker were paused."

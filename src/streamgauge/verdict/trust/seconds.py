@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.latency.percentiles import PERCENTILES
 from streamgauge.domain.text.numbers import percent
+from streamgauge.verdict import during
 from streamgauge.verdict.evidence import Evidence, Row
 
 TIMES: Final = ("latency.", "pipeline.stages.")
@@ -52,7 +53,8 @@ def seconds(run: Evidence, because: str, rows: Iterable[Row], begins: tuple[str,
     named = ", ".join(_named(*stretch) for stretch in stretches[:3])
     more = f" and {len(stretches) - 3} times more" if len(stretches) > 3 else ""
     of_what = f"{percent(share)} of the {'messages' if has_messages else 'time'}"
-    return Seconds(f"{because} (second {named}{more}; {of_what})", share, begins)
+    within = during.of_stretches(run, stretches)
+    return Seconds(f"{because} (second {named}{more}; {of_what}{f'; {within}' if within else ''})", share, begins)
 
 
 def _named(begin: float, end: float) -> str:

@@ -1,8 +1,8 @@
 """The bucket index of `domain.latency.buckets` as a Spark SQL expression."""
 
 from streamgauge.domain.clock import NS_PER_US
-from streamgauge.domain.latency import bounds
 from streamgauge.domain.latency.buckets import MAX_EXPONENT, NEGATIVE, SUB_BITS
+from streamgauge.pipeline.metrics.aggregates import bounds
 
 
 def bucket(value: str) -> str:
@@ -15,7 +15,7 @@ def bucket(value: str) -> str:
 
 
 def width_class(microseconds: str) -> str:
-    """SQL for the class of `domain.latency.bounds` of a bigint column in us; that of the unknown where it is null."""
+    """SQL for the class of `bounds` of a bigint column in us; that of the unknown where it is null."""
     tree = _tree(microseconds, 0, bounds.MAX_EXPONENT, bounds.SUB_BITS)
     inside = f"if({microseconds} < 0, 0L, if({microseconds} > {bounds.WIDEST_US}L, {bounds.WIDEST}L, {tree}))"
     return f"if({microseconds} is null, {bounds.UNKNOWN}L, {inside})"

@@ -1,8 +1,9 @@
 """Histograms of latencies: values of many metrics, counted by bucket in every window and in every partition.
 
 All that identifies a count is packed into one integer, which Spark groups by faster than by five columns. The counts
-are few; they are unpacked and merged in numpy. Those by partition also say how wide their messages are: how much the
-instrument may have added (`domain.latency.bounds`).
+are few; they are unpacked and merged in numpy. Messages of the measure phase are counted once more by how wide they
+are: how much the instrument may have added (`pipeline.metrics.aggregates.bounds`). That is not told by partition:
+buckets, widths and partitions together make so many different keys that few messages share one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +17,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
-from streamgauge.domain.latency.bounds import Widths
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.domain.latency.percentiles import Buckets
 from streamgauge.domain.tables.latency import METRICS
 from streamgauge.pipeline.columns import SELECTED
+from streamgauge.pipeline.metrics.aggregates.bounds import Widths
 from streamgauge.pipeline.metrics.aggregates.buckets import bucket, microseconds, width_class
 from streamgauge.pipeline.read.rows import numbers
 
@@ -28,6 +29,9 @@ BUCKET_BITS = 14
 AT_BITS = 36
 WIDTH_BITS = 7
 NOT_KNOWN = "cast(null as bigint)"
+_OF_WIDTHS = (1 << AT_BITS) - 1
+"""The part of all messages of the measure phase that are in some part, counted by their widths. A third `By` would take
+a bit, and the key has none to spare."""
 METRIC_NUMBERS: Mapping[str, int] = {name: number for number, name in enumerate(METRICS)}
 
 
@@ -53,21 +57,28 @@ class Value:
 def histogram(rows: DataFrame, values: Mapping[str, Value]) -> DataFrame:
     """Columns `key` and `count`: how many values of each metric fall into each bucket.
 
-    Each value is counted in the window of its tick, and once more in its part if it belongs to the measure phase. Null
-    values are not counted. The buckets are found after the metrics are stacked, so that they are computed once.
+    Each value is counted in the window of its tick, and once more in its part if it belongs to the measure phase; where
+    widths are told, a third time by its width. Null values are not counted. The buckets are found after the metrics are
+    stacked, so that they are computed once.
     """
     stacked = ", ".join(
         f"{METRIC_NUMBERS[name]}L, {value.sql}, {value.part}, {value.tick}, {microseconds(value.width)}"
         for name, value in values.items()
     )
-    by_part = f"{By.PART:d}L, if((selected & 1) = 1, part, null), width"
+    counted = [f"{By.TICK:d}L, selected, 0L", f"{By.PART:d}L, part, 0L"]
+    if any(value.width != NOT_KNOWN for value in values.values()):
+        counted.append(f"{By.PART:d}L, if(part is null, null, {_OF_WIDTHS}L), width")
     return (
         rows.selectExpr(f"stack({len(values)}, {stacked}) as (metric, value, part, selected, width)")
         .where("value is not null")
         .selectExpr(
-            "selected", "metric", "part", f"{bucket('value')} + 1 as bucket", f"{width_class('width')} as width"
+            "selected",
+            "metric",
+            "if((selected & 1) = 1, part, null) as part",
+            f"{bucket('value')} + 1 as bucket",
+            f"{width_class('width')} as width",
         )
-        .selectExpr("metric", "bucket", f"stack(2, {By.TICK:d}L, selected, 0L, {by_part}) as (by, at, width)")
+        .selectExpr("metric", "bucket", f"stack({len(counted)}, {', '.join(counted)}) as (by, at, width)")
         .where("at is not null")
         .selectExpr(
             f"(((metric << 1 | by) << {AT_BITS} | at) << {BUCKET_BITS} | bucket) << {WIDTH_BITS} | width as key"
@@ -97,7 +108,8 @@ class Counts:
     def of(cls, *given: pa.Table | None) -> "Counts":
         """Counts of what `histogram` gave, in any number of pieces, which are added up; None is nothing."""
         keys, counts = _columns(given)
-        pieces = Buckets.merged(keys >> WIDTH_BITS, counts)
+        plain = keys >> (BUCKET_BITS + WIDTH_BITS) & (1 << AT_BITS) - 1 != _OF_WIDTHS
+        pieces = Buckets.merged(keys[plain] >> WIDTH_BITS, counts[plain])
         key, count = pieces.index, pieces.count
         head = key >> (BUCKET_BITS + AT_BITS)
         return cls(
@@ -134,10 +146,10 @@ class Counts:
 def widths_of(*given: pa.Table | None) -> dict[str, Widths]:
     """Of each metric the messages of the measure phase, by how long they took and how wide they are."""
     keys, counts = _columns(given)
-    heads = keys >> (BUCKET_BITS + AT_BITS + WIDTH_BITS)
+    heads = keys >> (BUCKET_BITS + WIDTH_BITS)
     found = {}
     for name, number in METRIC_NUMBERS.items():
-        chosen = heads == (number << 1 | By.PART)
+        chosen = heads == ((number << 1 | By.PART) << AT_BITS) + _OF_WIDTHS
         pieces = Buckets.merged(keys[chosen] & (1 << BUCKET_BITS + WIDTH_BITS) - 1, counts[chosen])
         bucket_and_width = pieces.index
         found[name] = Widths(

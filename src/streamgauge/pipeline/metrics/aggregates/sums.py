@@ -85,13 +85,16 @@ class Sums:
         """Sum of a column."""
         return int(self.column(name, 0).sum())
 
-    def total_by(self, key: Int64s, name: str) -> dict[int, int]:
-        """Sum of a column for each value of `key`; rows with a negative key belong to nothing."""
-        used = key >= 0
+    def total_by(self, key: Int64s, name: str, how: np.ufunc = np.add) -> dict[int, int]:
+        """Sum of a column for each value of `key`, or what else `how` makes of its values.
+
+        Nulls, and rows with a negative key, belong to nothing.
+        """
+        used = (key >= 0) & self.table.column(name).is_valid().to_numpy()
         if not used.any():
             return {}
         order, begins, keys = _sorted(key[used])
-        return dict(zip(keys, np.add.reduceat(self.column(name, 0)[used][order], begins).tolist(), strict=True))
+        return dict(zip(keys, how.reduceat(self.column(name, 0)[used][order], begins).tolist(), strict=True))
 
     def moments(self, metric: str) -> Moments:
         """The moments of a metric over all rows."""

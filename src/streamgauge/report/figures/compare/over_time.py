@@ -60,6 +60,31 @@ def baseline_timeline(results: Sequence[LabelledRun]) -> Figure:
     return Figure(name, title, about, chart, {data: rows, **({shade: spans} if spans else {})})
 
 
+def lag_timeline(results: Sequence[LabelledRun]) -> Figure:
+    """Messages outstanding and rates of each second, a panel for each run.
+
+    From `timeline[]`: `outstanding`, `sent_per_second` and `received_per_second`. ValueError where there is no result.
+    """
+    name, title, data = "lag-timeline", "Lag and rates over time", "lag"
+    runs = checked(results)[:MOST_RUNS]
+    about = (
+        "Messages sent and not yet processed, each run with its own scale; on the right, messages sent and received a "
+    )
+    about += f"second.{_cut(results)}"
+    rows = [{key: value for key, value in row.items() if key != "p99"} for row in _seconds(runs, "response")]
+    rates = _present(rows, _RATES)
+    if not rates or not _present(rows, ["outstanding"]):
+        return Figure(name, title, about, missing="nothing is known to be outstanding")
+    colors = {"outstanding": color_of("outstanding"), **{each: _RATES[each] for each in rates}}
+    color = series_color(list(colors), list(colors.values()))
+    panels = []
+    for run in runs:
+        lag = _outstanding(data, run).transform_calculate(series="'outstanding'").encode(color)
+        both = alt.layer(lag, _rates(data, run, rates, color, _rate_scale(rows))).resolve_scale(y="independent")
+        panels.append(both.properties(title=run.label, width=PANELS_WIDTH, height=PANEL_HEIGHT))
+    return Figure(name, title, about, alt.vconcat(*panels), {data: rows})
+
+
 def burst_timeline(results: Sequence[LabelledRun]) -> Figure:
     """Rates, messages outstanding and tail of each second below each other, a column for each run; bursts are shaded.
 

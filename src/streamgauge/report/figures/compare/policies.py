@@ -24,7 +24,7 @@ _PANELS: Final = {
 }
 """From top to bottom, and what their axes say."""
 _LOGARITHMIC: Final = frozenset({"outstanding", "committed_lag"})
-_CONCEPTS: Final = frozenset({"outstanding", "committed lag", "p99"})
+_CONCEPTS: Final = frozenset({"outstanding", "committed lag", "p99", "sent"})
 
 
 def policy_timeline(results: Sequence[LabelledRun]) -> Figure:
@@ -119,12 +119,12 @@ def _across(data: str, color: alt.Color) -> list[alt.Chart]:
 
 
 def policy_summary(results: Sequence[LabelledRun]) -> Figure:
-    """Peak, tail, utilisation and delivered share of each run, in a panel each.
+    """Peak, tail, utilisation, delivered share and rate of each run, in a panel each.
 
     From `lag.outstanding.max`, `lag.committed.max`, `latency.end_to_end.KIND.p99_ms`, KIND as in `codecs`,
-    `throughput.processed_per_second`, `delivery.delivered_once` and `delivery.sent`. Utilisation is the rate of
-    processing by that of the run without a policy; without such a run there is no such panel. ValueError where there is
-    no result.
+    `throughput.processed_per_second`, `delivery.delivered_once`, `delivery.sent` and `throughput.sent_per_second`.
+    Utilisation is the rate of processing by that of the run without a policy; without such a run there is no such
+    panel. ValueError where there is no result.
     """
     name, title = "policy-summary", "Policies compared"
     kind = kind_of(checked(results), "end_to_end")
@@ -132,7 +132,7 @@ def policy_summary(results: Sequence[LabelledRun]) -> Figure:
         f"Peaks of outstanding messages and of committed lag; p99 of the end-to-end {kind} time; messages processed "
     )
     about += "a second, as a share of what was processed without a policy; share of the messages sent that were "
-    about += "delivered."
+    about += "delivered; messages sent a second."
     rows: dict[str, Sequence[Row]] = {
         "peak": [row for run in results for row in _peaks(run)],
         "p99": [
@@ -142,6 +142,11 @@ def policy_summary(results: Sequence[LabelledRun]) -> Figure:
         ],
         "utilisation": _utilisations(results),
         "delivered": [row for run in results for row in _delivered(run)],
+        "sent": [
+            {"run": run.label, "series": "sent", **sized(rate, whole(rate))}
+            for run in results
+            if (rate := run.result.throughput.sent_per_second)
+        ],
     }
     panels = [_bars(name, panel, of) for panel, of in rows.items() if of]
     if not panels:
@@ -156,6 +161,7 @@ _AXES: Final = {
     "p99": "end-to-end p99, ms",
     "utilisation": "utilisation",
     "delivered": "delivered of those sent",
+    "sent": "sent, messages/s",
 }
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import altair as alt
 
-from streamgauge.domain.text.numbers import significant
+from streamgauge.domain.text.numbers import significant, whole
 from streamgauge.report.figures.compare.runs import LabelledRun, checked, kind_of
 from streamgauge.report.figures.drawing.figure import LEGEND, Figure, Row, rounded, series_color, tip
 from streamgauge.report.figures.drawing.theme import COLORS, PALETTE, TEXT_SIZE
@@ -24,7 +24,7 @@ def recoveries(results: Sequence[LabelledRun]) -> Figure:
     """
     name, title = "recoveries", "Recoveries compared"
     about = "Messages sent and not processed, at the end of each second, by the time since the first fault of each run "
-    about += "ended. Points: recovered, for three samples."
+    about += "ended. Diamonds: the peak. Points: recovered, for three samples."
     runs = [(run, cause) for run in checked(results) if (cause := _first_cause(run))][:MOST_RUNS]
     rows = [row for run, cause in runs for row in _since(run, cause)]
     if not rows:
@@ -45,14 +45,18 @@ def recoveries(results: Sequence[LabelledRun]) -> Figure:
         .encode(alt.X("since:Q"))
     )
     data: dict[str, Sequence[Row]] = {name: rows, f"{name}_over": [{"since": 0, "what": "cause over"}]}
+    data[f"{name}_peak"] = [_peak([row for row in rows if row["series"] == run.label]) for run, _ in runs]
+    top = alt.Chart(alt.NamedData(f"{name}_peak")).encode(x, y, color)
+    peak = top.mark_point(filled=True, size=90, shape="diamond", opacity=1).encode(tooltip=tips)
+    named = top.mark_text(dy=-10, fontSize=TEXT_SIZE, tooltip=False).encode(alt.Text("shown:N"))
     if not drained:
-        return Figure(name, title, about, alt.layer(over, lines).properties(height=HEIGHT), data)
+        return Figure(name, title, about, alt.layer(over, lines, peak, named).properties(height=HEIGHT), data)
     back = alt.Chart(alt.NamedData(f"{name}_drained")).encode(x, y, color)
     point = back.mark_point(filled=True, size=70, opacity=1).encode(
         tooltip=[tip("series", "run"), tip("shown", "drained in")]
     )
     text = back.mark_text(align="left", dx=6, dy=-8, fontSize=TEXT_SIZE, tooltip=False).encode(alt.Text("shown:N"))
-    chart = alt.layer(over, lines, point, text).properties(height=HEIGHT)
+    chart = alt.layer(over, lines, peak, named, point, text).properties(height=HEIGHT)
     return Figure(name, title, about, chart, {**data, f"{name}_drained": drained})
 
 
@@ -71,6 +75,12 @@ def _since(run: LabelledRun, cause: Row) -> list[Row]:
         for row in timeline(run.result, ())
         if row["outstanding"] is not None
     ]
+
+
+def _peak(rows: Sequence[Row]) -> Row:
+    """The first row with the most outstanding, which is of one run."""
+    most = max(rows, key=lambda row: float(row["outstanding"]))
+    return {**most, "shown": f"peak {whole(most['outstanding'])}"}
 
 
 def _drained(run: LabelledRun, cause: Row) -> list[Row]:

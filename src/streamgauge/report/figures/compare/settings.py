@@ -1,5 +1,6 @@
 """Figures that compare settings: latency by codec, payload, acks and size, and how well contents compress."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -171,10 +172,16 @@ def compression(offline: Sequence[Row]) -> Figure:
 
 
 def ratios(report: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Rows {payload, codec, ratio} from what `streamgauge compression --all --json` prints; `none` is left out."""
-    return [
-        {"payload": sample["payload"], "codec": codec["codec"], "ratio": codec["batch_ratio"]}
+    """Rows {payload, codec, ratio} from what `streamgauge compression --all --json` prints; `none` is left out.
+
+    LookupError, TypeError or ValueError for anything else.
+    """
+    rows: list[Row] = [
+        {"payload": str(sample["payload"]), "codec": str(codec["codec"]), "ratio": float(codec["batch_ratio"])}
         for sample in report
         for codec in sample["codecs"]
         if codec["codec"] != "none"
     ]
+    if not all(0 < row["ratio"] < math.inf for row in rows):
+        raise ValueError("not a ratio")
+    return rows

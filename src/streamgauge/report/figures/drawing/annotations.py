@@ -14,6 +14,9 @@ MOST_TARGETS: Final = 3
 INSTANT: Final = frozenset({"kill"})
 """What has no end: it is over when it has begun."""
 
+_ROLES: Final = frozenset({"consumers", "producers"})
+"""All of a role."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Span:
@@ -28,7 +31,7 @@ class _Span:
 
     def _what(self) -> str:
         # What is said of several at once by their role needs no names: `delay 4ms`, `burst 15,000/s`.
-        targets = list(self.targets) if self.kind in {"pause", "kill"} else []
+        targets = [each for each in self.targets if each not in _ROLES]
         who = f"{len(targets)} processes" if len(targets) > MOST_TARGETS else listed(targets)
         return " ".join(filter(None, (self.kind, who, self.detail)))
 

@@ -15,14 +15,14 @@ from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.pages import belief, details, pipeline, pressure, words
 from streamgauge.report.pages.html.cards import Card, cards
 from streamgauge.report.pages.html.charts import bundle, columns, placed, specs
-from streamgauge.report.pages.html.tables import held_back, pipeline_tables, process
+from streamgauge.report.pages.html.tables import held_back, pipeline_tables, process, step_tables
 from streamgauge.result import Result
 from streamgauge.result.model.verdict import CheckResult
 
-__all__ = ["Card", "bundle", "cards", "page_of", "to_html"]
+__all__ = ["Card", "bundle", "cards", "page_of", "scripted", "to_html"]
 
 _TEMPLATES: Final = files("streamgauge.report").joinpath("pages", "html", "template")
-_SCRIPTS: Final = ("data", "charts", "plots", "time", "switches", "exports", "page")
+_SCRIPTS: Final = ("elements", "data", "charts", "plots", "time", "switches", "exports", "page")
 """In the order in which they stand in the page: each knows those before it."""
 _TONES: Final = {True: "good", False: "bad", None: "doubt"}
 _DIAGNOSED: Final = frozenset(
@@ -42,7 +42,7 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
         "report.j2",
         [figure for figure in figures if figure.missing is None],
         run=result.run,
-        judgement=belief.judgement(verdict),
+        judgement=belief.judgement(result),
         parts=belief.parts(result),
         tone=_TONES[belief.is_good(verdict)],
         checks=verdict.checks,
@@ -57,12 +57,15 @@ def to_html(result: Result, figures: Sequence[Figure]) -> str:
 
 def page_of(template: str, drawn: Sequence[Figure], **told: Any) -> str:
     """A page with these figures, whose data and scripts are in it. The template escapes what is told."""
+    # Our own code, and that of a library; nothing in it comes from outside.
+    library = Markup(bundle())  # noqa: S704
+    return scripted(template, _SCRIPTS, specs=specs(drawn), data=columns(drawn), bundle=library, **told)
+
+
+def scripted(template: str, scripts: Sequence[str], **told: Any) -> str:
+    """A page with these scripts of ours in it. The template escapes what is told."""
     text: str = _environment().get_template(template).render(
-        specs=specs(drawn),
-        data=columns(drawn),
-        # Our own code, and that of a library; nothing in it comes from outside.
-        bundle=Markup(bundle()),  # noqa: S704
-        script=Markup("\n".join(_read(f"script/{name}.js") for name in _SCRIPTS)),  # noqa: S704
+        script=Markup("\n".join(_read(f"script/{name}.js") for name in scripts)),  # noqa: S704 - our own code
         css=Markup(_read("report.css")),  # noqa: S704
         **told,
     )  # fmt: skip
@@ -100,6 +103,8 @@ def _sections(result: Result, figures: Sequence[Figure]) -> dict[str, Any]:
     return {
         "overview": placed(result, figures, "overview"),
         "latency": placed(result, figures, "latency"),
+        "step_tables": step_tables(result),
+        "steps_held": details.steps_held(result),
         "lag": placed(result, figures, "lag"),
         "policy": pressure.policy(result),
         "sampling": pressure.sampling(result),

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.domain.text.numbers import UNKNOWN, cores, milliseconds, percent, significant, size, whole
-from streamgauge.report.pages import pipeline, pressure
+from streamgauge.report.pages import details, pipeline, pressure
+from streamgauge.report.pages.pressure import scorecards
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ProcessUsage
 
@@ -19,25 +20,33 @@ class TextTable:
 
 
 def held_back(result: Result) -> list[TextTable]:
-    """Lags, recoveries and faults, as far as there are any."""
+    """Lags, recoveries, scorecards and faults, as far as there are any."""
     grids = [
-        _grid(pressure.LAG_HEADS, pressure.lags(result), 2),
-        _grid(pressure.RECOVERY_HEADS, pressure.recoveries(result), 3),
-        _grid(pressure.FAULT_HEADS, pressure.faults(result), len(pressure.FAULT_HEADS)),
+        without_empty(pressure.LAG_HEADS, pressure.lags(result), 2),
+        without_empty(pressure.RECOVERY_HEADS, pressure.recoveries(result), 3),
+        without_empty(scorecards.HEADS, scorecards.rows(result), scorecards.NUMBERS),
+        without_empty(scorecards.PROMISE_HEADS, scorecards.kept(result), len(scorecards.PROMISE_HEADS)),
+        without_empty(pressure.FAULT_HEADS, pressure.faults(result), len(pressure.FAULT_HEADS)),
     ]
     return [grid for grid in grids if grid.rows]
+
+
+def step_tables(result: Result) -> list[TextTable]:
+    """The steps of the load; none of a load without."""
+    rows = details.steps(result)
+    return [TextTable(details.STEP_HEADS, rows, 1)] if rows else []
 
 
 def pipeline_tables(result: Result) -> list[TextTable]:
     """Where the time of messages went through a pipeline, and what happened to its query."""
     grids = [
-        _grid(pipeline.STAGE_HEADS, pipeline.stages(result), 3),
-        _grid(pipeline.LIFE_HEADS, pipeline.life(result), len(pipeline.LIFE_HEADS)),
+        without_empty(pipeline.STAGE_HEADS, pipeline.stages(result), 3),
+        without_empty(pipeline.LIFE_HEADS, pipeline.life(result), len(pipeline.LIFE_HEADS)),
     ]
     return [grid for grid in grids if grid.rows]
 
 
-def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> TextTable:
+def without_empty(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> TextTable:
     """A table without the columns that are empty."""
     kept = [column for column in range(len(heads)) if any(row[column] for row in rows)]
     cells = [[row[column] for column in kept] for row in rows]

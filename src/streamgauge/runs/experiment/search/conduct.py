@@ -1,24 +1,27 @@
 """Carrying out a search: a probe for a start, the way up, and the way down; each run is recorded before and after."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.errors import AnalysisError, BadInput, CtrlC, Interrupted, RunFailed
+from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.domain.text.secrets import mask_command, masked
+from streamgauge.domain.text.secrets import mask_command
 from streamgauge.experiments.paths import SearchFolder
 from streamgauge.experiments.search.record import SearchRecord, SearchStep, StepPhase, ended_as, keeps_failing_to_finish
+from streamgauge.experiments.search.staircase import Staircase, next_run
 from streamgauge.experiments.search.steps import next_down, next_value
 from streamgauge.processes.patience import Progress
 from streamgauge.report.publish import read_result
-from streamgauge.result import Result
-from streamgauge.runs.experiment.brokers import SharedBrokers
-from streamgauge.runs.experiment.folder import held, make_experiment, write_whole
-from streamgauge.runs.experiment.means import MEANS, RunMeans, interruptible
+from streamgauge.runs.conduct.prepare import cluster_plan
+from streamgauge.runs.experiment.folder import held, make_experiment, read_search
+from streamgauge.runs.experiment.means import MEANS, RunMeans, SharedBrokers
+from streamgauge.runs.experiment.recorder import RunRecorder
 from streamgauge.runs.experiment.search.judge import judge_step, windows_of
-from streamgauge.runs.experiment.search.request import SearchRequest
+from streamgauge.runs.experiment.search.request import SearchRequest, recorded, resumed_search
+from streamgauge.runs.request.options import RunOptions
 from streamgauge.runs.request.request import Request
 from streamgauge.verdict.exits import Exit
 from streamgauge.watch.display import Display
@@ -29,8 +32,8 @@ class SearchView:
     """Who is told how a search goes."""
 
     say: Progress
-    step: Callable[[SearchStep], None]
-    """Gets each run before it begins and after it ended."""
+    step: Callable[[SearchStep, str], None]
+    """Gets each run before it begins and after it ended, and the path that is searched."""
     display_of: Callable[[Request], Display]
 
 
@@ -48,24 +51,27 @@ def search(request: SearchRequest, view: SearchView, command: Sequence[str], mea
     created = clock.clock_pair().wall_ns
     name = f"search-{request.first.scenario.name}"
     folder = SearchFolder(make_experiment(request.around.options.out, f"{clock.local_stamp(created)}-{name}").root)
-    record = SearchRecord(
-        id=folder.root.name,
-        name=name,
-        created=clock.utc_text(created),
-        command=mask_command(command),
-        scenario=masked(request.asked()),
-        cluster=request.first.bootstrap,
-        path=request.path,
-        find=request.find,
-        objectives=[each.text for each in request.objectives],
-        start=request.start,
-        least=request.least,
-        most=request.most,
-        width=request.width,
-        whole=request.is_whole,
-        step_seconds=request.step_seconds,
-    )
+    about = {"id": folder.root.name, "name": name, "created": clock.utc_text(created), "command": mask_command(command)}
+    record = SearchRecord.model_validate({**about, **recorded(request)})
     with held(folder):
+        return _Searching(request, view, means, folder, record).carry_out()
+
+
+def go_on(
+    folder: SearchFolder,
+    scenario: str | None,
+    given: Mapping[str, Any],
+    options: RunOptions,
+    view: SearchView,
+    means: RunMeans = MEANS,
+) -> SearchEnded:
+    """Carry out what is left of a search as it was recorded; `given` are the options that are stated again.
+
+    Raises BadInput where there is none, where somebody else carries it out, and where anything asked for differs.
+    """
+    with held(folder):
+        record = read_search(folder)
+        request = resumed_search(folder, record, scenario, given, options)
         return _Searching(request, view, means, folder, record).carry_out()
 
 
@@ -76,84 +82,81 @@ class _Searching:
         self, request: SearchRequest, view: SearchView, means: RunMeans, folder: SearchFolder, record: SearchRecord
     ) -> None:
         self._request, self._view, self._means, self._folder, self._record = request, view, means, folder, record
+        self._recorder = RunRecorder(
+            folder, record, record.steps, means, view.say, view.display_of, self._tell, self._judge, _fail
+        )
 
     def carry_out(self) -> SearchEnded:
-        """Do all runs, unless something ends it; what is known so far is answered in any case."""
+        """Do all runs that are left, unless something ends it; what is known so far is answered in any case."""
         record = self._record
-        try:
-            brokers = self._means.brokers(self._folder.root, self._request.first, self._view.say)
-            with interruptible(self._view.say), brokers:
-                self._search(brokers)
-        except (CtrlC, KeyboardInterrupt):
-            self._interrupted("stopped between two runs")
-        except Interrupted as error:
-            self._interrupted(str(error))
-        self._write()
+        failed = record.ending == "failed"
+        brokers = self._means.brokers(self._folder.root, self._request.first, self._view.say)
+        with self._recorder.at_work(), brokers:
+            record.begin_anew(failed=failed)
+            self._search(brokers)
         return SearchEnded(self._folder, record, _exit_of(record))
 
     def _search(self, brokers: SharedBrokers) -> None:
         record = self._record
-        self._write()
+        if record.staircase:
+            self._climb(record.staircase, brokers)
+            return
         if record.start is None and not self._probe(brokers):
             record.ending = "failed"
             return
         while (value := next_value(record.trials("up"), record.plan)) is not None:
             self._run("up", value, self._request.at(value), brokers)
-            if keeps_failing_to_finish(record.steps):
-                record.ending = "failed"
-                record.reasons.append("; ".join(record.steps[-1].reasons))
+            if self._keeps_failing():
                 return
         record.ending = ended_as(record)
         found = record.answer
         while (value := next_down(record.trials("down"), found, record.plan)) is not None:
             self._run("down", value, self._request.at(value), brokers)
 
+    def _climb(self, plan: Staircase, brokers: SharedBrokers) -> None:
+        record = self._record
+        while asked := next_run(record.stair_trials, plan, record.objectives, record.most):
+            phase, value = asked
+            step = self._run(phase, value, self._request.probe() if value is None else self._request.at(value), brokers)
+            if phase == "probe" and step.least_per_second is None:
+                record.ending = "failed"
+                record.reasons.append("the unthrottled run tells no rate to start from; state `bound`")
+                return
+            if self._keeps_failing():
+                return
+        record.ending = ended_as(record)
+
+    def _keeps_failing(self) -> bool:
+        """Whether the last runs did not even finish, which ends the search."""
+        record = self._record
+        if not keeps_failing_to_finish(record.steps):
+            return False
+        record.ending = "failed"
+        record.reasons.append("; ".join(record.steps[-1].reasons))
+        return True
+
     def _probe(self, brokers: SharedBrokers) -> bool:
         """Find out where to start; returns False where the unthrottled run tells nothing."""
         step = self._run("probe", None, self._request.probe(), brokers)
-        rates = [rate for rate in (step.acked_per_second, step.received_per_second) if rate]
-        if not rates:
+        rate = step.least_per_second
+        if rate is None:
             self._record.reasons.append("the unthrottled run tells no rate to start from; use --start")
             return False
-        self._record.start = min(rates) / 2
+        self._record.start = rate / 2
         return True
 
     def _run(self, phase: StepPhase, value: float | None, request: Request, brokers: SharedBrokers) -> SearchStep:
-        begun_ns = clock.monotonic_ns()
         step = SearchStep(phase=phase, value=value, begun=clock.utc_text(clock.clock_pair().wall_ns))
-        self._record.steps.append(step)
-        self._write()
-        self._view.step(step)
-        request = replace(request, out=self._folder.runs, broker=brokers.current(), command=self._record.command)
         # On the way down the system is to be found as the load before it left it.
-        if phase != "down":
-            self._means.settle(30 * NS_PER_SECOND)
-        self._conduct(request, step)
-        step.seconds = (clock.monotonic_ns() - begun_ns) / NS_PER_SECOND
-        self._write()
-        self._view.step(step)
-        if step.outcome == "interrupted":
-            raise Interrupted("a run was interrupted")
+        settle_ns = None if phase == "down" else 30 * NS_PER_SECOND
+        self._recorder.carry_out(step, request, brokers.current(cluster_plan(request.scenario)), settle_ns)
         return step
 
-    def _conduct(self, request: Request, step: SearchStep) -> None:
-        """Carry out one run, and write down what it says."""
-        try:
-            folder = self._means.run(request, self._view.display_of(request))
-        except BadInput as error:
-            self._record.ending = "failed"
-            self._record.reasons += [str(fault) for fault in error.faults]
-            step.outcome = "interrupted"
-            self._write()
-            raise
-        except RunFailed as error:
-            step.outcome, step.held, step.is_doubtful = "done", False, True
-            step.reasons = [str(error).partition("\n")[0]]
-            return
-        step.folder = folder.root.name
-        self._tell(step, folder, read_result(folder.result))
+    def _tell(self, step: SearchStep) -> None:
+        self._view.step(step, self._record.path)
 
-    def _tell(self, step: SearchStep, folder: RunFolder, result: Result) -> None:
+    def _judge(self, step: SearchStep, folder: RunFolder) -> None:
+        result = read_result(folder.result)
         step.outcome = "interrupted" if result.run.ending == "interrupted" else "done"
         step.target_per_second = result.throughput.target_per_second
         step.acked_per_second = result.throughput.acked_per_second
@@ -168,17 +171,12 @@ class _Searching:
             return
         found = judge_step(result, objectives, windows)
         step.held, step.is_doubtful = found.held, found.is_doubtful
+        step.reached, step.objectives = found.reached, dict(found.objectives)
         step.reasons, step.figures = list(found.reasons), dict(found.figures)
 
-    def _interrupted(self, reason: str) -> None:
-        for step in self._record.steps:
-            if step.outcome == "under_way":
-                step.outcome = "interrupted"
-        self._record.ending = "interrupted"
-        self._record.reasons.append(reason)
 
-    def _write(self) -> None:
-        write_whole(self._folder.record, self._record.model_dump_json(indent=2) + "\n")
+def _fail(step: SearchStep) -> None:
+    step.outcome, step.held, step.is_doubtful = "done", False, True
 
 
 def _exit_of(record: SearchRecord) -> Exit:
@@ -190,6 +188,6 @@ def _exit_of(record: SearchRecord) -> Exit:
             return Exit.INTERRUPTED
         case "never_held":
             return Exit.EXPECTATION_FAILED
-        case "narrow" | "at_limit":
+        case "narrow" | "at_limit" | "climbed":
             return Exit.DONE
     return Exit.NOT_VALID

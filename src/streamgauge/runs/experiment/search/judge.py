@@ -6,19 +6,17 @@ from typing import Final
 
 import numpy as np
 
-from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.folder.facts import RunFolder
-from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
 from streamgauge.domain.text.numbers import percent, significant, whole
 from streamgauge.experiments.search.objective import Objective
+from streamgauge.report.assemble.steps import ARRIVING
 from streamgauge.report.compare.answers import figure_of
 from streamgauge.report.files import rows_of
+from streamgauge.report.moving import moving_percentiles
 from streamgauge.result import Result
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.statistics.growth import growth
 
-RATE_SHARE: Final = 0.99
-"""Of the target rate that has to arrive."""
 GROWTH_SHARE: Final = 0.01
 """Of the measured messages: outstanding ones may grow by so many."""
 _LOSSES: Final = ("lost", "undelivered", "failed", "expired")
@@ -33,6 +31,10 @@ class StepJudgement:
     reasons: tuple[str, ...] = ()
     figures: Mapping[str, float | None] = field(default_factory=dict)
     """Of each objective by its text: the figure, or the worst of its windows."""
+    reached: bool = False
+    """Whether the rate arrived, nothing was lost, and nothing piled up."""
+    objectives: Mapping[str, bool | None] = field(default_factory=dict)
+    """Whether each objective held; None where that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,13 @@ def judge_step(
         why = "; ".join(result.run.reasons) or f"it ended as {result.run.ending}"
         return StepJudgement(held=False, is_doubtful=True, reasons=(f"the run did not finish: {why}",))
     parts = [_rate(result), _losses(result), _growth(result)]
+    reached = all(part.held for part in parts)
+    says: dict[str, bool | None] = {}
     figures: dict[str, float | None] = {}
     for each in objectives:
         part, figures[each.text] = _objective(result, each, windows.get(each.text))
         parts.append(part)
+        says[each.text] = None if part.is_doubtful else part.held
     # What certainly broke does so whatever else is in doubt.
     broke = [part for part in parts if not part.held]
     certain = any(not part.is_doubtful for part in broke)
@@ -64,6 +69,8 @@ def judge_step(
         is_doubtful=not certain and any(part.is_doubtful for part in parts),
         reasons=tuple(part.reason for part in parts if part.reason),
         figures=figures,
+        reached=reached,
+        objectives=says,
     )
 
 
@@ -75,7 +82,7 @@ def _rate(result: Result) -> _Said:
     found = throughput.received_per_second if consumes else throughput.acked_per_second
     if not asked or found is None:
         return _Said(held=True)
-    if found / asked >= RATE_SHARE:
+    if found / asked >= ARRIVING:
         return _Said(held=True)
     path = f"throughput.{'received' if consumes else 'acked'}_per_second"
     what = f"{'received' if consumes else 'acknowledged'} {percent(found / asked)} of the target rate"
@@ -166,26 +173,6 @@ def _windows(folder: RunFolder, objective: Objective, count: int) -> list[float 
             float(maxima[seconds // length == window].max()) if (seconds // length == window).any() else None
             for window in range(count)
         ]
-    rows = [row for row in rows_of(folder, "latency_buckets", metric=objective.metric) if row["second"] is not None]
-    return [_percentile_ms(rows, objective, window * length, (window + 1) * length) for window in range(count)]
-
-
-def _percentile_ms(rows: Sequence[Mapping[str, object]], objective: Objective, begin: int, end: int) -> float | None:
-    """The percentile of the messages of some seconds; what never arrived counts as infinite."""
-    counts: dict[int, int] = {}
-    population = 0
-    for row in rows:
-        second, bucket, messages = row["second"], row["bucket"], row["count"]
-        assert isinstance(second, int)
-        assert isinstance(bucket, int)
-        assert isinstance(messages, int)
-        if row["measured"] and begin <= second < end:
-            population += messages
-            if not row["censored"]:
-                counts[bucket] = counts.get(bucket, 0) + messages
-    if not population:
-        return None
-    index = np.array(sorted(counts), np.int64)
-    merged = Buckets(index, np.array([counts[each] for each in index.tolist()], np.int64))
-    found = percentile_ns(merged, PERCENTILES[objective.figure], population, None)
-    return None if found is None else found / NS_PER_MS
+    found = moving_percentiles(folder, objective.metric, [objective.figure], length)
+    at_end = {row["second"] + 1: row[objective.figure] for row in found}
+    return [at_end.get((window + 1) * length) for window in range(count)]

@@ -2,25 +2,33 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from pydantic import ValidationError
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, BadValue, Fault, Faults
 from streamgauge.domain.text.quantities import parse_duration_ns, parse_rate_per_second
+from streamgauge.domain.text.secrets import masked
 from streamgauge.domain.text.shown import one_line
 from streamgauge.experiments.model import share
+from streamgauge.experiments.paths import SearchFolder
 from streamgauge.experiments.search.objective import Objective, parse_objective, step_seconds
+from streamgauge.experiments.search.record import SearchRecord
+from streamgauge.experiments.search.staircase import Staircase
 from streamgauge.experiments.search.steps import Find
 from streamgauge.runs.request.options import RunOptions, Surroundings, request_in, surroundings_of
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import mapping_with
 from streamgauge.scenario import Scenario, document
 from streamgauge.scenario.written.paths import keys_of
+from streamgauge.scenario.written.yaml_text import YamlError, read_yaml
 
 RATE: Final = "load.rate"
 _MOST_RATE: Final = 10_000_000.0
 _MOST: Final = 1024.0
+_LIKE_CLIMB: Final = "Write e.g. --climb 'from: 50%, to: 110%, by: 1%, bound: unthrottled, retries: 2, finer: 0'"
 _PROBE: Final = ("load.rate=max", "phases.warmup=2s", "phases.measure=5s")
 """An unthrottled run, for a start."""
 
@@ -29,7 +37,7 @@ _PROBE: Final = ("load.rate=max", "phases.warmup=2s", "phases.measure=5s")
 class SearchOptions:
     """The options of a search, as they were given."""
 
-    objectives: Sequence[str]
+    objectives: Sequence[str] = ()
     path: str = RATE
     find: str = "largest"
     start: str | None = None
@@ -37,6 +45,8 @@ class SearchOptions:
     most: str | None = None
     width: str = "5%"
     step: str = "10s"
+    climb: str | Mapping[str, Any] | None = None
+    """Of a staircase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,7 @@ class SearchRequest:
     most: float
     width: float
     step_seconds: float
+    staircase: Staircase | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -104,6 +115,7 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
     least = _number(given.least, given.path, "--least", faults) or 1.0
     most = _number(given.most, given.path, "--most", faults) or (_MOST_RATE if given.path == RATE else _MOST)
     start = _number(given.start, given.path, "--start", faults)
+    staircase = _staircase(given, faults)
     if first is not None and start is None and given.path != RATE:
         start = _current(first.scenario, given.path, faults)
     if first is not None and first.scenario.load is None:
@@ -116,7 +128,7 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
         raise BadInput(faults)
     found = SearchRequest(
         scenario, around, first, given.path, "smallest" if given.find == "smallest" else "largest", tuple(objectives),
-        start, least, most, width, step_ns / NS_PER_SECOND,
+        start, least, most, width, step_ns / NS_PER_SECOND, staircase,
     )  # fmt: skip
     # What a value does to the scenario is seen before anything starts.
     for value in dict.fromkeys([least, start or least]):
@@ -124,6 +136,82 @@ def search_of(scenario: str | Mapping[str, Any], given: SearchOptions, options: 
     if faults:
         raise BadInput(list(dict.fromkeys(faults)))
     return found
+
+
+def recorded(request: SearchRequest) -> dict[str, Any]:
+    """What is asked, as search.json has it; secrets masked."""
+    return {
+        "scenario": masked(request.asked()),
+        "cluster": request.first.bootstrap,
+        "path": request.path,
+        "find": request.find,
+        "objectives": [each.text for each in request.objectives],
+        "start": request.start,
+        "least": request.least,
+        "most": request.most,
+        "width": request.width,
+        "whole": request.is_whole,
+        "step_seconds": request.step_seconds,
+        "staircase": request.staircase,
+    }
+
+
+def resumed_search(
+    folder: SearchFolder, record: SearchRecord, scenario: str | None, given: Mapping[str, Any], options: RunOptions
+) -> SearchRequest:
+    """The request of a search that goes on, of its scenario or else of the recorded one.
+
+    `given` are options that are stated again. Raises BadInput where anything that is asked for differs.
+    """
+    of_record = {
+        "objectives": record.objectives,
+        "path": record.path,
+        "find": record.find,
+        "start": None if record.asked_start is None else str(record.asked_start),
+        "least": str(record.least),
+        "most": str(record.most),
+        "width": str(record.width),
+        "step": f"{record.step_seconds:g}s",
+        "climb": record.staircase and record.staircase.document(),
+    }
+    if options.bootstrap is None and options.client_config is None:
+        options = replace(options, bootstrap=record.cluster)
+    source = record.scenario if scenario is None else scenario
+    request = search_of(source, SearchOptions(**{**of_record, **given}), options)
+    asked = json.loads(json.dumps(recorded(request), default=_plain))
+    before = record.model_dump(mode="json", by_alias=True)
+    before["start"] = record.asked_start
+    if differs := [key for key, value in asked.items() if value != before[key]]:
+        what = f"was made with other values of: {', '.join(differs)}"
+        raise BadInput.single(str(folder.root), what, "Leave these options out, or start a new search")
+    return request
+
+
+def _plain(value: object) -> object:
+    return value.document() if isinstance(value, Staircase) else str(value)
+
+
+def _staircase(given: SearchOptions, faults: Faults) -> Staircase | None:
+    """What `--climb` says; None where it is not given, or wrong."""
+    if given.climb is None:
+        return None
+    if given.path != RATE or given.find != "largest" or given.start is not None:
+        faults.append(Fault("--climb", "climbs rates from a share of a bound", "Leave out --vary, --find and --start"))
+    try:
+        return Staircase.model_validate(_mapping(given.climb) if isinstance(given.climb, str) else given.climb)
+    except YamlError as error:
+        faults.append(Fault("--climb", f"not valid YAML: {one_line(error.flaws[0].what)}", _LIKE_CLIMB))
+    except ValidationError as error:
+        for each in error.errors(include_url=False):
+            what = each["msg"].removeprefix("Value error, ")
+            faults.append(Fault(f"--climb {one_line('.'.join(map(str, each['loc'][:1])))}".strip(), what, _LIKE_CLIMB))
+    return None
+
+
+def _mapping(text: str) -> Any:
+    """What `from: 50%, by: 5%` says, with or without braces; nothing for `default`."""
+    inner = text.strip().removeprefix("{").removesuffix("}")
+    return read_yaml(f"{{{'' if inner.strip() == 'default' else inner}}}")
 
 
 def _parsed(parse: Any, text: str, where: str, faults: Faults, *more: Any) -> Any:

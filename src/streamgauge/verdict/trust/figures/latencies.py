@@ -8,6 +8,7 @@ from streamgauge.domain.text.numbers import milliseconds
 from streamgauge.result.model.latency import LatencyFigures, LatencySection, ScheduleDelay
 from streamgauge.result.model.pipeline import PipelineSection, PipelineStage
 from streamgauge.result.model.trust import FigureTrust
+from streamgauge.verdict import during
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.trust import limits
 from streamgauge.verdict.trust.calibrated import floor_ms
@@ -148,9 +149,13 @@ def _why_wide(run: Evidence, width_ms: float) -> list[str]:
     found = [f"without the instrument it may have been up to {milliseconds(width_ms)} less"]
     if late is not None:
         found.append(f"schedule delay p99 {milliseconds(late)}")
-    gaps = [row["poll_gap_ms"] for row in run.matching("resources", scope="interval") if row.get("poll_gap_ms")]
+    gaps = [row for row in run.matching("resources", scope="interval") if row.get("poll_gap_ms")]
     if gaps:
-        found.append(f"longest gap between polls {milliseconds(max(gaps))}")
+        longest = max(gaps, key=lambda row: float(row["poll_gap_ms"]))
+        within = during.of_stretches(run, [(longest["second"] - 1, longest["second"])])
+        found.append(
+            f"longest gap between polls {milliseconds(longest['poll_gap_ms'])}{f', {within}' if within else ''}"
+        )
     waited, said = of_workers(run)
     if waited >= limits.TOLD_SHARE:
         found.append(said)

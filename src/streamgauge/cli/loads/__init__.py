@@ -1,0 +1,1 @@
+"""Commands about scenarios and payloads: previews, and specifications of other tools."""

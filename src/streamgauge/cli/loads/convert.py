@@ -1,0 +1,61 @@
+"""The command `convert`: a specification of another tool, as a scenario or an experiment."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.text.shown import one_line
+from streamgauge.foreign.specs.convert import TOOLS
+from streamgauge.foreign.specs.trogdor.workloads import TrogdorOptions
+from streamgauge.foreign.specs.write.translation import Tool
+from streamgauge.foreign.specs.write.written import TOOL_NAMES, command_of, notes_of, yaml_of
+from streamgauge.runs.request.scenario_file import translation_of
+from streamgauge.runs.request.spec_files import converted
+
+
+def convert(
+    files: Sequence[str], tool: str | None, out: Path | None, *, floor: bool, say: Callable[[str], None]
+) -> None:
+    """Print the document that specifications come to, or write it into a file; raises BadInput before that."""
+    translation = converted(files, _tool(tool), TrogdorOptions(floor=floor))
+    if out is None:
+        say(yaml_of(translation))
+        return
+    text = f"{yaml_of(translation, str(out))}\n"
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        where = f"--output {one_line(str(out))}"
+        raise BadInput.single(where, f"cannot be written: {error.strerror}", "Name another file") from error
+
+
+def conversion_notes(source: str | None, *, is_search: bool = False) -> list[str]:
+    """What to know of the specification that a scenario or an experiment is converted from; nothing for our own.
+
+    Raises BadInput for one that asks for a search where none is made: a single run would not do what it says.
+    """
+    try:
+        translation = None if source is None else translation_of(source)
+    except BadInput:
+        # Whoever reads the scenario says so, with all other faults.
+        return []
+    if translation is None:
+        return []
+    if translation.search and not is_search:
+        where = one_line(source or "")
+        raise BadInput.single(where, "asks for the highest rate", f"Use: {command_of(translation, where)}")
+    told = f"Converted from {TOOL_NAMES[translation.tool]}: {translation.spec}"
+    return [told, *notes_of(translation)]
+
+
+def tell_conversion(source: str | None, say: Callable[[str], None], *, is_search: bool = False) -> None:
+    """Say what became of a specification before anything starts."""
+    for note in conversion_notes(source, is_search=is_search):
+        say(note)
+
+
+def _tool(name: str | None) -> Tool | None:
+    found = next((tool for tool in TOOLS if tool == name), None)
+    if name is not None and found is None:
+        raise BadInput.single(f"--as {one_line(name)}", "not a tool that is known", f"Use one of {', '.join(TOOLS)}")
+    return found

@@ -1,0 +1,58 @@
+"""What becomes of a message that is due: it is sent again, or becomes a dead letter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from streamgauge.delivery.markers.wire import COUNT_HEADER, count_value, read_count
+
+DEAD_LETTERS: Final = "__undelivered"
+"""What the name of a topic of dead letters ends with, by default."""
+_ORIGIN: Final = "streamgauge-dead-letter-"
+"""How the headers of a dead letter begin that tell where it came from."""
+
+Header = tuple[str, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Resent:
+    """Where a message goes that is due, and with which headers; key and value stay."""
+
+    is_dead: bool
+    """Whether it goes to the topic of dead letters, and not to its own partition."""
+    headers: tuple[Header, ...]
+
+
+def resent(
+    topic: str, partition: int, offset: int, headers: Sequence[Header], limit: int | None, now_ms: int
+) -> Resent:
+    """What becomes of the message that was read there, which is due at `now_ms`.
+
+    It is redelivered at most `limit` times; None for no limit. All of its headers are kept. Raises BadValue where its
+    header does not tell how often it was redelivered.
+    """
+    count = read_count(next((value for name, value in reversed(headers) if name == COUNT_HEADER), None))
+    kept = tuple(header for header in headers if header[0] != COUNT_HEADER)
+    if limit is None or count < limit:
+        return Resent(False, (*kept, (COUNT_HEADER, count_value(count + 1))))
+    told = {
+        "topic": topic, "partition": partition, "offset": offset, "redeliveries": count, "at-ms": now_ms,
+        "reason": f"not acknowledged after {count} redeliveries",
+    }  # fmt: skip
+    origin = tuple((f"{_ORIGIN}{name}", str(value).encode()) for name, value in told.items())
+    return Resent(True, (*kept, (COUNT_HEADER, count_value(count)), *origin))
+
+
+def expected_deliveries(failed: float, limit: int | None) -> float:
+    """Deliveries of a message, on average, where a share of deliveries fails.
+
+    It is the sum of failed^k for k from 0 to limit, and infinite without a limit where every delivery fails.
+    """
+    if limit is None:
+        return 1 / (1 - failed) if failed < 1 else float("inf")
+    return sum(failed**k for k in range(limit + 1))
+
+
+def expected_dead_letters(failed: float, limit: int | None) -> float:
+    """The share of messages that become dead letters: failed^(limit + 1); 0 without a limit."""
+    return 0.0 if limit is None else float(failed ** (limit + 1))

@@ -1,0 +1,1 @@
+"""What other tools write: their specifications and their results."""

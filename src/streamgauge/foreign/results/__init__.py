@@ -1,0 +1,1 @@
+"""Results of other tools: recognised by their content, and read into plain values."""

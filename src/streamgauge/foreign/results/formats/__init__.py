@@ -1,0 +1,1 @@
+"""One module for each format: whether a file has it, and what it says."""

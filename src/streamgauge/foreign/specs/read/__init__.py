@@ -1,0 +1,1 @@
+"""Reading specifications: texts, command lines, fields, and settings of the Java client."""

@@ -1,0 +1,136 @@
+"""One or more specifications of Trogdor as one scenario: a workload, a producer and a consumer, faults beside them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from streamgauge.domain.errors import BadInput
+from streamgauge.domain.text.shown import one_line, shown
+from streamgauge.foreign.specs.read.fields import SpecFields
+from streamgauge.foreign.specs.trogdor.faults import FAULTS, TrogdorFault, fault_of
+from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics
+from streamgauge.foreign.specs.trogdor.workloads import REFUSED, WORKLOADS, TrogdorOptions, TrogdorPart, workload_of
+from streamgauge.foreign.specs.write.translation import Draft, Translation, duration, name_of, without_none
+
+_PREFIX: Final = "org.apache.kafka.trogdor."
+_LEAST_REPLICATED: Final = 3
+
+
+def is_trogdor(given: object) -> bool:
+    """Whether a mapping is a specification of Trogdor, by itself or in a request that creates a task."""
+    if not isinstance(given, Mapping):
+        return False
+    spec = given.get("spec", given)
+    name = spec.get("class") if isinstance(spec, Mapping) else None
+    known = {*WORKLOADS, *REFUSED, *FAULTS}
+    return isinstance(name, str) and (name.startswith(_PREFIX) or name.rpartition(".")[2] in known)
+
+
+def trogdor_specs(given: Sequence[tuple[str, Any]], options: TrogdorOptions) -> Translation:
+    """The scenario of specifications, each with the name of its file; raises BadInput."""
+    drafts = [Draft(source) for source, _ in given]
+    parts: list[TrogdorPart] = []
+    faults: list[TrogdorFault] = []
+    for draft, (_, value) in zip(drafts, given, strict=True):
+        _one(draft, value, options, parts, faults)
+    whole = Draft(given[0][0])
+    for draft in drafts:
+        whole.faults += draft.faults
+        whole.notes += draft.notes
+        whole.bootstrap = whole.bootstrap or draft.bootstrap
+    if not whole.faults and not parts:
+        raise BadInput.single(
+            whole.source, "a fault alone has nothing to disturb", "Name a workload beside it: convert WORKLOAD FAULT"
+        )
+    document = _joined(whole, parts, faults, _rates_in_words(parts, options)) if not whole.faults else {}
+    spec = " with ".join([*(part.spec for part in parts), *(fault.spec for fault in faults)])
+    return whole.finished("trogdor", spec, document)
+
+
+def _one(
+    draft: Draft, value: Any, options: TrogdorOptions, parts: list[TrogdorPart], faults: list[TrogdorFault]
+) -> None:
+    fields = SpecFields(draft, value, "", "a specification")
+    if fields.has("spec"):
+        fields.ignored("a run names its folder", "id", "taskId")
+        inner = fields.raw("spec")
+        fields.close()
+        fields = SpecFields(draft, inner, "spec", "a specification")
+    fields.required("class")
+    given = fields.text("class")
+    name = given.rpartition(".")[2]
+    fields.of = name or fields.of
+    if name in REFUSED:
+        draft.refuse(fields.place("class"), f"{name}: {REFUSED[name]}", "Leave it out")
+    elif name in WORKLOADS:
+        parts.append(workload_of(draft, name, fields, options))
+    elif name in FAULTS:
+        faults.append(fault_of(draft, name, fields))
+    elif given:
+        known = ", ".join([*WORKLOADS, *FAULTS])
+        draft.refuse(fields.place("class"), f"{shown('class', given)}: no specification of Trogdor", f"Known: {known}")
+
+
+def _rates_in_words(parts: Sequence[TrogdorPart], options: TrogdorOptions) -> str:
+    """How rates were read, so that the result of a run says it."""
+    if not any(part.load for part in parts):
+        return ""
+    return " Rates are rounded to whole messages a window, as there." if options.floor else " Rates are exact."
+
+
+def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[TrogdorFault], rates: str) -> dict[str, Any]:
+    load, consume, connections = (_single(draft, parts, name) for name in ("load", "consume", "connections"))
+    topics = _topics(draft, [part.topics for part in parts if part.topics])
+    # Who sends decides when the run ends; who only reads gets what was sent.
+    leading = next((part for part in parts if part.load), parts[0])
+    at_most = duration(max(part.length_ms for part in parts))
+    counted = leading.messages if leading.load else None
+    expect = {name: value for part in parts for name, value in part.expect.items()}
+    seed = next((part.seed for part in parts if part.seed is not None), None)
+    injected = [
+        {"at": duration(max(0, fault.start_ms - leading.start_ms) if fault.start_ms else 0), **each}
+        for fault in faults
+        for each in fault.injected
+    ]
+    if injected and topics and topics.get("replication", 1) < _LEAST_REPLICATED and len(injected) > 1:
+        draft.differs("nodeNames", "the embedded cluster has one broker for a topic without replicas")
+    if topics and "partitions" not in topics:
+        draft.differs("activeTopics", "write how many partitions yours has (here 1)")
+        topics = {**topics, "partitions": 1}
+    return without_none(
+        {
+            "name": name_of("trogdor", *(part.spec.removesuffix("Spec") for part in parts)),
+            "about": f"Trogdor's {one_line(' and '.join(part.spec for part in parts))}.{rates}",
+            "topic": topics,
+            "load": load or "off",
+            "consume": consume or "off",
+            "connections": connections,
+            "faults": injected or None,
+            "phases": {
+                "warmup": "0s",
+                "measure": {"messages": counted, "at_most": at_most} if counted else at_most,
+            },
+            "seed": seed,
+            "expect": expect or None,
+        }
+    )
+
+
+def _single(draft: Draft, parts: Sequence[TrogdorPart], name: str) -> dict[str, Any] | None:
+    found = [part for part in parts if getattr(part, name)]
+    if len(found) > 1:
+        what = f"{' and '.join(part.spec for part in found)} both say a {name}"
+        draft.refuse("class", what, "Convert each by itself, or a producer and a consumer together")
+    made: dict[str, Any] | None = getattr(found[0], name) if found else None
+    return made
+
+
+def _topics(draft: Draft, given: Sequence[TrogdorTopics]) -> dict[str, Any] | None:
+    names = list(dict.fromkeys(topics.name for topics in given))
+    if len(names) > 1:
+        draft.refuse(
+            "activeTopics", f"{', '.join(map(one_line, names))}: a scenario has topics of one name", "Use the same"
+        )
+    if not given:
+        return None
+    # A producer says more of a topic than a consumer, who only names it.
+    return max((topics.document for topics in given), key=len)

@@ -1,0 +1,272 @@
+"""Trogdor's workloads: what each sends, reads or connects."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from streamgauge.foreign.specs.read.fields import SpecFields
+from streamgauge.foreign.specs.read.java import JavaEra, java_client, producer_settings
+from streamgauge.foreign.specs.trogdor.payloads import Payloads, keys_of, values_of
+from streamgauge.foreign.specs.trogdor.rates import flush_of, per_period, rate_of, throttled, transactions_of
+from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics, read_topics, topics_of
+from streamgauge.foreign.specs.write.translation import Draft, duration, without_none
+from streamgauge.foreign.specs.write.workers import clients
+
+_ONE_MACHINE: Final = "workers are processes of this machine; there is no coordinator, and there are no agents"
+_GROUP: Final = "every run creates its own group"
+
+
+@dataclass(slots=True)
+class TrogdorPart:
+    """What one workload adds to a scenario."""
+
+    spec: str
+    topics: TrogdorTopics | None = None
+    load: dict[str, Any] | None = None
+    consume: dict[str, Any] | None = None
+    connections: dict[str, Any] | None = None
+    messages: int | None = None
+    """How many messages end it; None where time does."""
+    length_ms: int = 0
+    start_ms: int = 0
+    seed: int | None = None
+    expect: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TrogdorOptions:
+    """How Trogdor's specifications are read."""
+
+    floor: bool = False
+    """Whether rates are rounded to whole messages a window, as Trogdor does."""
+
+
+def workload_of(draft: Draft, spec: str, fields: SpecFields, options: TrogdorOptions) -> TrogdorPart:
+    """The part that a workload says."""
+    part = TrogdorPart(spec, start_ms=fields.whole("startMs", 0, least=0))
+    part.length_ms = min(fields.whole("durationMs", 0, least=0), 7 * 24 * 3600 * 1000)
+    if not part.length_ms:
+        draft.refuse(fields.place("durationMs"), "0 ends it at once", "Write how many milliseconds it lasts")
+    if part.start_ms:
+        draft.left_out(fields.place("startMs"), "a run begins when it is started; use phases.start_at for a time")
+    fields.ignored(_ONE_MACHINE, "producerNode", "consumerNode", "clientNode", "commandNode")
+    if fields.has("bootstrapServers"):
+        draft.cluster(fields.place("bootstrapServers"), fields.text("bootstrapServers"))
+    if fields.mapping("adminClientConf"):
+        draft.left_out(fields.place("adminClientConf"), "topics are created with the settings of --client-config")
+    WORKLOADS[spec](draft, fields, part, options)
+    fields.close()
+    return part
+
+
+def _producer_client(draft: Draft, fields: SpecFields, era: JavaEra, **fixed: Any) -> dict[str, Any]:
+    given = {**fields.mapping("commonClientConf"), **fixed, **fields.mapping("producerConf")}
+    return producer_settings(draft, fields.place("producerConf"), given, era)[0]
+
+
+def _configurable_producer(draft: Draft, fields: SpecFields, part: TrogdorPart, options: TrogdorOptions) -> None:
+    fields.required("throughputGenerator", "keyGenerator", "valueGenerator", "activeTopic")
+    part.topics = topics_of(draft, fields.place("activeTopic"), fields.mapping("activeTopic"))
+    throughput = fields.part("throughputGenerator", "a throughput generator")
+    values = values_of(fields.part("valueGenerator", "a payload generator"), Payloads("zeros", 512))
+    partition = fields.whole("activePartition", 0, least=-1)
+    is_old = any(name.startswith("messagesPerSecond") for name in fields.mapping("throughputGenerator"))
+    part.seed = values.seed
+    part.load = without_none(
+        {
+            "rate": rate_of(throughput, draft, floor=options.floor),
+            "producers": 1,
+            **values.document(),
+            "keys": keys_of(fields.part("keyGenerator", "a payload generator"), "none"),
+            "partition": "client" if partition < 0 else partition,
+            "flush": flush_of(fields.part("flushGenerator", "a flush generator")),
+            # The form with messages a second is of clients that wait for the leader only.
+            "client": _producer_client(draft, fields, "2" if is_old else "4"),
+        }
+    )
+    _sent_figures(draft)
+
+
+def _produce_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, options: TrogdorOptions) -> None:
+    part.topics = topics_of(draft, fields.place("activeTopics"), fields.mapping("activeTopics"))
+    fields.ignored("topics that nobody uses are not created", "inactiveTopics")
+    per_second = fields.whole("targetMessagesPerSec", 0)
+    part.messages = fields.whole("maxMessages", 0)
+    if part.messages <= 0:
+        draft.refuse(fields.place("maxMessages"), "0 sends nothing", "Write how many messages are sent")
+    values = values_of(fields.part("valueGenerator", "a payload generator"), Payloads("zeros", 512, in_headers=True))
+    part.seed = values.seed
+    transactions = transactions_of(fields.part("transactionGenerator", "a transaction generator"))
+    period = per_period(max(0, per_second))
+    flush = None if fields.flag("skipFlush", False) or transactions else period
+    if flush:
+        draft.differs(
+            fields.place("skipFlush"), f"a flush after each {period} messages, where Trogdor's throttle would wait"
+        )
+    if not fields.has("keyGenerator"):
+        draft.differs(
+            fields.place("keyGenerator"), "keys are decimal digits here, and 4 bytes of a number (little endian) there"
+        )
+    if per_second <= 0:
+        draft.differs(fields.place("targetMessagesPerSec"), "0 is one message in 100 ms, as there")
+        per_second = 10
+    part.load = without_none(
+        {
+            "rate": throttled(draft, fields.place("targetMessagesPerSec"), per_second, floor=options.floor),
+            "producers": 1,
+            **values.document(),
+            "keys": keys_of(fields.part("keyGenerator", "a payload generator"), "sequential"),
+            "partition": "client" if fields.flag("useConfiguredPartitioner", False) else "round-robin",
+            "flush": flush,
+            "transactions": transactions,
+            "client": _producer_client(draft, fields, "4"),
+        }
+    )
+    _sent_figures(draft)
+
+
+def _consume_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, _options: TrogdorOptions) -> None:
+    part.topics = read_topics(draft, fields.place("activeTopics"), fields.texts("activeTopics"))
+    threads = fields.whole("threadsPerWorker", 1, least=1)
+    group = fields.text("consumerGroup")
+    partitions = part.topics.partitions if part.topics else None
+    if group and partitions and threads > 1:
+        draft.refuse(fields.place("threadsPerWorker"), "several threads of one group with stated partitions", "Write 1")
+    if group:
+        draft.left_out(fields.place("consumerGroup"), _GROUP)
+    elif threads > 1:
+        draft.differs(fields.place("threadsPerWorker"), "each thread is a group that reads everything, as there")
+    per_second = fields.whole("targetMessagesPerSec", 0)
+    if fields.has("maxMessages"):
+        fields.whole("maxMessages", 0)
+        draft.differs(
+            fields.place("maxMessages"), "a run that only reads ends after durationMs, not after a number of messages"
+        )
+    processor = fields.part("recordProcessor", "a record processor")
+    if processor:
+        _record_processor(draft, processor)
+    given = {**fields.mapping("commonClientConf"), **fields.mapping("consumerConf")}
+    client = java_client(draft, fields.place("consumerConf"), {"max.poll.interval.ms": 100_000, **given})
+    workers = clients(draft, fields.place("threadsPerWorker"), "consumers", threads) if group else {"consumers": 1}
+    part.consume = without_none(
+        {
+            **workers,
+            "groups": threads if threads > 1 and not group else None,
+            "start": client.start or "earliest",
+            "commit": client.commit,
+            "partitions": list(partitions) if partitions else None,
+            "rate": f"{per_second * (threads if group else 1)}/s" if per_second > 0 else None,
+            "client": client.settings,
+        }
+    )
+    draft.differs("averageLatencyMs", "theirs is the time since the last poll, idle time in it; ours from the send")
+
+
+def _record_processor(draft: Draft, fields: SpecFields) -> None:
+    fields.required("type")
+    fields.word("type", "timestamp", "timestamp", "timestampRandom")
+    least, most = fields.whole("histogramMinMs", 0, least=0), fields.whole("histogramMaxMs", 10_000, least=0)
+    step = fields.whole("histogramStepMs", 1)
+    if step <= 0:
+        draft.refuse(fields.place("histogramStepMs"), "bins of 0 ms", "Write at least 1")
+    fields.close()
+    draft.differs(
+        fields.where,
+        f"end-to-end latency is always measured, in ns; there in bins of {step} ms from {least} to {most}, clipped",
+    )
+
+
+def _round_trip(draft: Draft, fields: SpecFields, part: TrogdorPart, options: TrogdorOptions) -> None:
+    part.topics = topics_of(draft, fields.place("activeTopics"), fields.mapping("activeTopics"))
+    per_second = fields.whole("targetMessagesPerSec", 0)
+    if per_second <= 0:
+        draft.refuse(fields.place("targetMessagesPerSec"), "0: it needs a rate", "Write one above 0")
+    part.messages = fields.whole("maxMessages", 0)
+    if part.messages <= 0:
+        draft.refuse(fields.place("maxMessages"), "0 sends nothing", "Write how many messages are sent")
+    default = Payloads({"random": {"padding": 10}}, 32, in_headers=True, seed=123)
+    values = values_of(fields.part("valueGenerator", "a payload generator"), default)
+    part.seed = values.seed
+    fixed = {"batch.size": 16384, "buffer.memory": 65536, "request.timeout.ms": 105_000, "acks": "all"}
+    given = {**fields.mapping("commonClientConf"), **fields.mapping("consumerConf")}
+    client = java_client(draft, fields.place("consumerConf"), given)
+    part.load = {
+        "rate": throttled(draft, fields.place("targetMessagesPerSec"), max(1, per_second), floor=options.floor),
+        "producers": 1,
+        **values.document(),
+        "keys": "sequential",
+        "partition": "round-robin",
+        "resend": 100,
+        "client": _producer_client(draft, fields, "4", **fixed),
+    }
+    part.consume = without_none(
+        {"consumers": 1, "start": client.start, "commit": client.commit, "client": client.settings or None}
+    )
+    part.expect = {"delivery.lost": 0, "delivery.undelivered": 0, "delivery.failed": 0}
+    draft.differs("keys", "are decimal digits here, and 4 bytes of a number (little endian) there")
+    draft.differs(
+        fields.place("maxMessages"), "failed messages are sent again up to 100 times here, and without limit there"
+    )
+    draft.differs("totalUniqueSent, totalReceived", "ours are `delivery` of result.json: sent, delivered once, lost")
+
+
+def _sustained(draft: Draft, fields: SpecFields, part: TrogdorPart, _options: TrogdorOptions) -> None:
+    fields.required("topicName")
+    part.topics = read_topics(draft, fields.place("topicName"), fields.texts("topicName"))
+    counts = {
+        role: fields.whole(f"{role.removesuffix('s')}ConnectionCount", 0, least=0)
+        for role in ("producers", "consumers", "metadata")
+    }
+    fields.ignored("one process serves all connections", "numThreads")
+    fields.ignored("held producers ask for leaders and send nothing", "keyGenerator", "valueGenerator")
+    refresh = max(1, fields.whole("refreshRateMs", 1))
+    java_client(
+        draft,
+        fields.place("producerConf"),
+        {**fields.mapping("commonClientConf"), **fields.mapping("producerConf"), **fields.mapping("consumerConf")},
+    )
+    part.connections = {"hold": {**{role: n for role, n in counts.items() if n}, "refresh": duration(refresh)}}
+    if counts["consumers"]:
+        draft.differs(
+            fields.place("consumerConnectionCount"),
+            "each polls one partition at its end, where Trogdor draws one each time",
+        )
+
+
+def _stress(draft: Draft, fields: SpecFields, part: TrogdorPart, _options: TrogdorOptions) -> None:
+    per_second = fields.number("targetConnectionsPerSec", 0, least=0)
+    if per_second <= 0:
+        draft.refuse(fields.place("targetConnectionsPerSec"), "0: it needs a rate", "Write one above 0")
+    nodes = max(1, len(fields.texts("clientNode")))
+    fields.ignored("one process opens all connections", "numThreads")
+    action = fields.word("action", "CONNECT", "CONNECT", "FETCH_METADATA")
+    java_client(draft, fields.place("commonClientConf"), fields.mapping("commonClientConf"))
+    if nodes > 1:
+        draft.differs(
+            fields.place("targetConnectionsPerSec"), f"{nodes} nodes with so many each are one process with all of them"
+        )
+    kind = "open" if action == "CONNECT" else "metadata"
+    part.connections = {kind: f"{per_second * nodes:g}/s"}
+
+
+def _sent_figures(draft: Draft) -> None:
+    draft.differs(
+        "averageLatencyMs, p50LatencyMs, p95LatencyMs, p99LatencyMs",
+        "theirs are of acknowledgements from the send, in whole ms up to 10,000: ours `latency.ack.service`",
+    )
+
+
+WORKLOADS: Final[Mapping[str, Callable[[Draft, SpecFields, TrogdorPart, TrogdorOptions], None]]] = {
+    "ConfigurableProducerSpec": _configurable_producer,
+    "ProduceBenchSpec": _produce_bench,
+    "ConsumeBenchSpec": _consume_bench,
+    "RoundTripWorkloadSpec": _round_trip,
+    "SustainedConnectionSpec": _sustained,
+    "ConnectionStressSpec": _stress,
+}
+REFUSED: Final[Mapping[str, str]] = {
+    "ExternalCommandSpec": "runs a program of its own, which a scenario cannot",
+    "NoOpTaskSpec": "does nothing: there would be nothing to measure",
+    "ShareConsumeBenchSpec": "reads with a share group, which the client of this program cannot",
+    "ShareRoundTripWorkloadSpec": "reads with a share group, which the client of this program cannot",
+}

@@ -1,0 +1,1 @@
+"""What becomes of specifications: translations, their clients and topics, and their YAML."""

@@ -1,0 +1,264 @@
+"""The tracker: reads markers, and sends messages again that were not acknowledged in time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, Self
+
+import confluent_kafka as ck
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from streamgauge.delivery.markers.redelivery import DEAD_LETTERS, Resent, resent
+from streamgauge.delivery.markers.tracking import TooManyOpen, Tracking
+from streamgauge.delivery.markers.wire import END_VALUE, key_of, read_marker
+from streamgauge.domain.blocks import Settings
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
+from streamgauge.domain.errors import BadInput, BadValue, BrokerError
+from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.clients.messages import log, note_error, words_of
+from streamgauge.kafka.markers.clients import ANY_PARTITION, FLUSH_SECONDS, hand_over, note_or_raise
+from streamgauge.kafka.markers.fetching import Fetching
+from streamgauge.kafka.markers.topics import SUFFIX, check_marker_topic
+from streamgauge.kafka.markers.tracked import Tracked, TrackerCounts
+
+AT_ONCE: Final = 10_000
+"""Markers read at once."""
+BATCH: Final = 500
+"""Messages redelivered at once, of one partition."""
+COMMIT_NS: Final = NS_PER_SECOND
+_ANSWER_SECONDS: Final = 10.0
+_FETCH_SECONDS: Final = 5.0
+_LONGEST_WAIT_SECONDS: Final = 0.1
+
+
+@dataclass(slots=True)
+class _Sending:
+    """Messages of one partition that were sent again, and what became of them."""
+
+    partition: int
+    redelivered: list[int] = field(default_factory=list)
+    dead: list[int] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+
+    @property
+    def done(self) -> list[int]:
+        """All whose end markers may be written."""
+        return [*self.redelivered, *self.dead, *self.gone]
+
+    def told(self, offset: int, is_dead: bool, error: KafkaError | None, _message: ck.Message) -> None:
+        """A delivery report."""
+        if error is None:
+            (self.dead if is_dead else self.redelivered).append(offset)
+        else:
+            note_error(error)
+
+
+class MarkerTracker:
+    """Redelivers messages whose end marker does not come in time. Several trackers of a group share the partitions.
+
+    Call `turn` again and again. Not for use by several threads.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        topic: str,
+        group: str,
+        *,
+        markers: str | None = None,
+        tracked: Tracked | None = None,
+        consumer: Mapping[str, Any] | None = None,
+        producer: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`settings` are those of all clients, such as `bootstrap.servers`; the others are added to them.
+
+        Raises BadInput where the topics do not fit each other, BrokerError where the cluster does not answer.
+        """
+        self.topic, self.markers, self.tracked = topic, markers or f"{topic}{SUFFIX}", tracked or Tracked()
+        self.counts = TrackerCounts()
+        self._dead_letters = self.tracked.dead_letters or f"{topic}{DEAD_LETTERS}"
+        cluster = Cluster(str(settings.get("bootstrap.servers", "")), settings)
+        check_marker_topic(cluster, topic, self.markers)
+        if self.tracked.limit is not None and cluster.partitions_of(self._dead_letters) is None:
+            what = "does not exist, and dead letters would be lost"
+            raise BadInput.single(f"topic {self._dead_letters}", what, "Create it, or set no limit")
+        own: dict[str, Any] = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        # The last offsets of a partition may be no records: its end tells that they are passed.
+        own["enable.partition.eof"] = True
+        self._consumer = ck.Consumer({**settings, **(consumer or {}), **own}, logger=log)
+        self._producer = ck.Producer({"acks": "all", "linger.ms": 1, **settings, **(producer or {})}, logger=log)
+        self._fetching = Fetching(settings, topic)
+        self._partitions: dict[int, Tracking] = {}
+        self._unended: list[tuple[int, int]] = []
+        """Messages that were sent again, and whose end markers could not be written."""
+        self._commit_ns = 0
+        self._consumer.subscribe([self.markers], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+
+    @property
+    def open(self) -> int:
+        """Messages that are open, of all partitions that this tracker has."""
+        return sum(tracking.open for tracking in self._partitions.values())
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this tracker has partitions, and has read all that was written before it got them."""
+        return bool(self._partitions) and all(each.is_current for each in self._partitions.values())
+
+    def turn(self, timeout_seconds: float = _LONGEST_WAIT_SECONDS) -> int:
+        """Read markers, waiting at most so long for one, and redeliver what is due; returns how many were redelivered.
+
+        Raises BrokerError for what the client does not recover from, and where more messages are open than allowed.
+        """
+        polled = self._consumer.consume(AT_ONCE, self._patience(timeout_seconds))
+        wall_ms = _wall_ms()
+        for record in polled:
+            if self._is_sound(record):
+                self._take(record, wall_ms)
+        self._end(())
+        count = sum(self._redeliver(partition, tracking) for partition, tracking in list(self._partitions.items()))
+        if monotonic_ns() >= self._commit_ns:
+            self._commit(self._partitions)
+        return count
+
+    def close(self) -> None:
+        """Commit, and leave the group; what is open is left to the others, or to the next tracker."""
+        self._producer.flush(FLUSH_SECONDS)
+        self._commit(self._partitions)
+        self._consumer.close()
+        self._fetching.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _assigned(self, consumer: ck.Consumer, given: Sequence[TopicPartition]) -> None:
+        """Begin with what was committed; what is written by now is history."""
+        places = consumer.committed([TopicPartition(each.topic, each.partition) for each in given], _ANSWER_SECONDS)
+        for place in places:
+            low, high = consumer.get_watermark_offsets(place, _ANSWER_SECONDS)
+            # Without a commit the offset is negative.
+            place.offset = max(low, place.offset)
+            self._partitions[place.partition] = Tracking(
+                high, self.tracked.silence_ms, place.offset, self.tracked.most_open
+            )
+        consumer.assign(places)
+
+    def _revoked(self, _consumer: ck.Consumer, taken: Sequence[TopicPartition]) -> None:
+        gone = {each.partition: tracking for each in taken if (tracking := self._partitions.pop(each.partition, None))}
+        self._commit(gone)
+
+    def _lost(self, _consumer: ck.Consumer, taken: Sequence[TopicPartition]) -> None:
+        """Another member has these partitions by now: nothing may be committed."""
+        for each in taken:
+            self._partitions.pop(each.partition, None)
+
+    def _patience(self, timeout_seconds: float) -> float:
+        """How long markers are waited for: not beyond the next deadline by the wall clock."""
+        nexts = [due for each in self._partitions.values() if (due := each.next_due_ms()) is not None]
+        if not nexts:
+            return timeout_seconds
+        left_ms = min(nexts) - _wall_ms()
+        return min(timeout_seconds, max(0.001, left_ms / 1_000))
+
+    def _is_sound(self, record: ck.Message) -> bool:
+        error, partition, end = record.error(), record.partition(), record.offset()
+        if error is None:
+            return True
+        if error.code() == KafkaError._PARTITION_EOF:
+            tracking = None if partition is None else self._partitions.get(partition)
+            if tracking and end is not None:
+                tracking.pass_over(end)
+        else:
+            note_or_raise(error, self.markers)
+        return False
+
+    def _take(self, record: ck.Message, wall_ms: int) -> None:
+        partition, offset = record.partition(), record.offset()
+        tracking = None if partition is None else self._partitions.get(partition)
+        if tracking is None or offset is None:
+            return
+        try:
+            marker = read_marker(record.key(), record.value())
+        except BadValue as error:
+            log.warning("%s, partition %s, offset %s: %s", self.markers, partition, offset, error)
+            self.counts.no_markers += 1
+            tracking.pass_over(offset + 1)
+            return
+        try:
+            tracking.take(offset, record.timestamp()[1], marker, wall_ms)
+        except TooManyOpen as error:
+            what = f"{self.markers}, partition {partition}: {error}, the limit"
+            raise BrokerError(f"{what}. Acknowledge messages, or raise the limit (most_open)") from error
+        self.counts.markers += 1
+
+    def _redeliver(self, partition: int, tracking: Tracking) -> int:
+        """Send messages again that are due; returns how many were."""
+        due = sorted(tracking.due(_wall_ms(), BATCH))
+        if not due:
+            return 0
+        found = self._fetching.fetch(partition, due, _FETCH_SECONDS)
+        sending = _Sending(partition)
+        for offset, message in found.items():
+            if message is None:
+                sending.gone.append(offset)
+            else:
+                self._send(sending, offset, message)
+        self._producer.flush(FLUSH_SECONDS)
+        done = sending.done
+        failed = set(due) - set(done)
+        for offset in failed:
+            tracking.put_back(offset)
+        self.counts.redelivered += len(sending.redelivered)
+        self.counts.dead += len(sending.dead)
+        self.counts.gone += len(sending.gone)
+        self.counts.failed += len(failed)
+        self._end([(partition, offset) for offset in done])
+        return len(sending.redelivered)
+
+    def _send(self, sending: _Sending, offset: int, message: ck.Message) -> None:
+        """Send a message again; its headers tell how often, and of a dead letter where it came from."""
+        headers: Any = message.headers() or []
+        try:
+            next_ = resent(self.topic, sending.partition, offset, headers, self.tracked.limit, _wall_ms())
+        except BadValue as error:
+            # It would be due for ever: somebody else's header is no reason to lose the message.
+            log.warning("%s, partition %s, offset %s: %s", self.topic, sending.partition, offset, error)
+            next_ = Resent(True, tuple(headers))
+        topic = self._dead_letters if next_.is_dead else self.topic
+        # A dead letter goes wherever the partitioner of its topic says.
+        partition = ANY_PARTITION if next_.is_dead else sending.partition
+        told = partial(sending.told, offset, next_.is_dead)
+        hand_over(self._producer, topic, message.value(), message.key(), partition, told, next_.headers)
+
+    def _end(self, places: Sequence[tuple[int, int]]) -> None:
+        """Write end markers of messages that were sent again; those that fail are tried again in the next turn."""
+        unended, self._unended = [*self._unended, *places], []
+        for place in unended:
+            told = partial(self._ended, place)
+            hand_over(self._producer, self.markers, END_VALUE, key_of(*place), place[0], told)
+        self._producer.poll(0)
+
+    def _ended(self, place: tuple[int, int], error: KafkaError | None, _marker: ck.Message) -> None:
+        if error is not None:
+            note_error(error)
+            self._unended.append(place)
+
+    def _commit(self, partitions: Mapping[int, Tracking]) -> None:
+        """Commit where a successor has to begin; one that fails is made up for by the next."""
+        self._commit_ns = monotonic_ns() + COMMIT_NS
+        places = [TopicPartition(self.markers, partition, each.commit) for partition, each in partitions.items()]
+        if not places:
+            return
+        try:
+            self._consumer.commit(offsets=places, asynchronous=False)
+        except KafkaException as error:
+            log.warning("%s: %s", self.markers, words_of(error))
+
+
+def _wall_ms() -> int:
+    return clock_pair().wall_ns // NS_PER_MS

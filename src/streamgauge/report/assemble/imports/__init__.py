@@ -1,0 +1,1 @@
+"""Results of other tools as results and folders of ours."""

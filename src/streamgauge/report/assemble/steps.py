@@ -1,0 +1,61 @@
+"""The steps of a load in result.json: rates, latencies, and whether what the scenario expects held in each."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from streamgauge.domain.clock import NS_PER_SECOND
+from streamgauge.report.assemble.latencies import KINDS, latency
+from streamgauge.result.model.latency import LatencyFigures
+from streamgauge.result.model.throughput import StepResult
+from streamgauge.result.model.verdict import ExpectationResult
+from streamgauge.verdict.evidence import Evidence, Row
+from streamgauge.verdict.expectations import expectations
+
+ARRIVING: Final = 0.99
+"""Share of the target rate that has to arrive where a rate is to hold."""
+
+
+def steps(run: Evidence) -> list[StepResult] | None:
+    """Each step of the load; None where it has none."""
+    rows = run.rows("steps")
+    latencies = {(row["metric"], row["second"]): row for row in run.matching("latency", scope="step")} if rows else {}
+    path = "end_to_end" if run.consumes else "ack"
+    return [_step(run, row, latencies, path) for row in rows] or None
+
+
+def _step(run: Evidence, row: Row, latencies: Mapping[Any, Row], path: str) -> StepResult:
+    seconds = row["duration_ns"] / NS_PER_SECOND
+    rates: dict[str, float | None] = {
+        f"{name}_per_second": row[column] / seconds
+        for name, column in (("target", "due"), ("sent", "sent"), ("acked", "acked"), ("received", "received"))
+    }
+    if not run.consumes:
+        rates["received_per_second"] = None
+    of_kinds: dict[str, LatencyFigures | None] = {
+        kind: latency(found, ()) if (found := latencies.get((f"{path}_{kind}", row["from_second"]))) else None
+        for kind in KINDS
+    }
+    judged = _expectations(run.profile.expect, rates, of_kinds, path)
+    errors = row["failed"] + row["unsent"]
+    arrived = row["received" if run.consumes else "acked"] >= ARRIVING * row["due"]
+    missing = any(each.censored for each in of_kinds.values() if each)
+    return StepResult.model_validate(
+        {name: row[name] for name in ("step", "from_second", "to_second")}
+        | rates
+        | of_kinds
+        | {"errors": errors, "expectations": judged}
+        | {"held": arrived and not errors and not missing and all(each.passed for each in judged)}
+    )
+
+
+def _expectations(
+    expect: Mapping[str, Any],
+    rates: Mapping[str, float | None],
+    latencies: Mapping[str, LatencyFigures | None],
+    path: str,
+) -> list[ExpectationResult]:
+    """What the scenario expects of these rates and latencies; of anything else a step says nothing."""
+    begins = (f"latency.{path}.", *(f"throughput.{name}" for name in rates))
+    mine = {each: wanted for each, wanted in expect.items() if each.startswith(begins)}
+    shown = {kind: each and each.model_dump(mode="json", exclude_unset=True) for kind, each in latencies.items()}
+    return expectations({"throughput": rates, "latency": {path: shown}}, mine)

@@ -1,0 +1,71 @@
+"""The result table of mqperf, from runs of any scenario with a load: a row for each variant."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+
+from streamgauge.domain.text.numbers import significant
+from streamgauge.report.compare.answers import Together, answer, metric_at
+from streamgauge.report.compare.variants import Alike
+
+_FIGURES: Final[Mapping[str, tuple[str, int]]] = {
+    "send msgs/s": ("throughput.acked_per_second", 0),
+    "receive msgs/s": ("throughput.received_per_second", 0),
+    "processing p95, ms": ("latency.end_to_end.service.p95_ms", 3),
+    "send p95, ms": ("latency.ack.service.p95_ms", 3),
+}
+"""Its columns, the path of each in result.json, and the decimals that are shown.
+
+mqperf counts a message as sent when it is acknowledged, and stamps it just before the send: that is service time.
+"""
+GRID: Final = ["threads", "sender nodes", "receiver nodes", "batch"]
+"""The columns that tell variants of its grid apart."""
+
+
+def mqperf_table(found: Together) -> pa.Table:
+    """A row for each variant: mqperf's columns in its order, then the batch, the runs that count, and the variant.
+
+    Figures are medians over the runs. What is not known, or does not apply, is null.
+    """
+    columns: dict[str, list[Any]] = {
+        name: [_nodes(each)[name] for each in found.variants] for name in ("threads", "sender nodes", "receiver nodes")
+    }
+    runs = [0] * len(found.variants)
+    for name, (path, decimals) in _FIGURES.items():
+        answered = answer(found.variants, metric_at(path), is_primary=False).variants
+        columns[name] = [None if each is None else round(each.median, decimals or None) for each in answered]
+        runs = [max(count, each.count if each else 0) for count, each in zip(runs, answered, strict=True)]
+    columns["batch"] = [_batch(each) for each in found.variants]
+    columns["runs"] = runs
+    columns["variant"] = [each.name for each in found.variants]
+    return pa.table(columns)
+
+
+def _nodes(variant: Alike) -> dict[str, str | int | None]:
+    """Processes as nodes, and clients of each as its threads: `25/5` where senders and receivers have not as many."""
+    scenario = variant.runs[0].run.scenario if variant.runs else {}
+    senders, sending = _side(scenario.get("load"), "producers")
+    receivers, receiving = _side(scenario.get("consume"), "consumers")
+    threads = list(dict.fromkeys(each for each in (sending, receiving) if each is not None))
+    return {"threads": "/".join(threads) or None, "sender nodes": senders, "receiver nodes": receivers}
+
+
+def _side(part: Any, clients: str) -> tuple[int | None, str | None]:
+    """The processes of a side and the clients in each; nothing of a side that is off."""
+    if not isinstance(part, Mapping):
+        return None, None
+    count = int(part[clients]) * int(part.get("groups", 1))
+    processes = int(part.get("processes") or count)
+    each = count / processes
+    return processes, str(int(each)) if each.is_integer() else significant(each)
+
+
+def _batch(variant: Alike) -> int | None:
+    """Messages that a sender waits for at a time; null where it does not wait."""
+    load = variant.runs[0].run.scenario.get("load") if variant.runs else None
+    rate = load.get("rate") if isinstance(load, Mapping) else None
+    if rate == "closed":
+        return 1
+    closed = rate.get("closed") if isinstance(rate, Mapping) else None
+    return int(closed.get("batch", 1)) if isinstance(closed, Mapping) else None

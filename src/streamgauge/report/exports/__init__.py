@@ -1,0 +1,1 @@
+"""Files of results for other programs: CSV, logs, and formats of other tools."""

@@ -1,0 +1,1 @@
+"""The table and the CSV files of KafkaBench, by its formulas, from recorded runs, and ours beside them."""

@@ -1,0 +1,1 @@
+"""Faults that lie between parts of a scenario, each of which is right by itself."""

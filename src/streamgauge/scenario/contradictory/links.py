@@ -1,0 +1,71 @@
+"""Faults of the network that do not fit the rest of a scenario."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from streamgauge.domain.errors import Fault
+from streamgauge.domain.text.numbers import listed
+from streamgauge.scenario.model.environment.faults.links import CLIENTS, CUT, LinkFault, groups_of
+from streamgauge.scenario.model.environment.security import ClusterSecurity
+from streamgauge.scenario.model.scenario import Scenario
+
+_NAME = "Name clients or nodes that the run has"
+
+
+def links(scenario: Scenario) -> Iterator[Fault]:
+    """The two sides must be there and connect, and only one thing can be done to a link at a time."""
+    groups = groups_of(scenario.brokers, scenario.cluster.controllers)
+    known = _known(scenario, groups)
+    faults = [(f"faults.{place}", each) for place, each in enumerate(scenario.faults) if isinstance(each, LinkFault)]
+    security = scenario.cluster.security
+    if faults and security != ClusterSecurity():
+        what = f"{security.protocol}: the listeners of links that have faults are not secured"
+        yield Fault("cluster.security.protocol", what, "Leave it out, or the faults of the network")
+    for where, fault in faults:
+        if wrong := _wrong(fault, groups, known):
+            yield Fault(f"{where}.between", *wrong)
+    for (_, one), (where, other) in combinations(faults, 2):
+        shared = one.ways(groups) & other.ways(groups)
+        if shared and _begin(one) < _end(other) and _begin(other) < _end(one):
+            sender, receiver = min(shared)
+            what = f"another fault is still on between {sender} and {receiver}"
+            yield Fault(where, what, "Let one end before the other begins")
+
+
+def _known(scenario: Scenario, groups: Mapping[str, Sequence[str]]) -> set[str]:
+    """The ends of links that a run has."""
+    there = {"producers": scenario.load, "consumers": scenario.consume, "pipeline": scenario.pipeline}
+    clients = {name for name, asked in there.items() if asked is not None}
+    return clients | {*groups["brokers"], *groups["controllers"]}
+
+
+def _wrong(fault: LinkFault, groups: Mapping[str, Sequence[str]], known: set[str]) -> tuple[str, str] | None:
+    """What is wrong with the sides of a fault, and what mends it."""
+    for name in (name for side in fault.between for name in side):
+        if not known & set(groups.get(name, (name,))):
+            return f"{name}: the run has {_has(name, groups)}", _NAME
+    first, second = fault.sides(groups)
+    if shared := sorted(set(first) & set(second)):
+        return f"{shared[0]} is on both sides", "Name it on one side"
+    if set(first) <= set(CLIENTS) and set(second) <= set(CLIENTS):
+        return "clients do not connect with each other", "Write a node on one side"
+    one_of_clients, controllers = set(CLIENTS) & {*first, *second}, set(groups["controllers"])
+    if one_of_clients and (set(first) <= controllers or set(second) <= controllers):
+        return "clients do not connect to controllers", "Write a broker instead"
+    if fault.kind == CUT and fault.one_way and set(second) <= set(CLIENTS):
+        return "brokers open no connections to clients", "Write the clients first, or leave `one_way` out"
+    return None
+
+
+def _has(name: str, groups: Mapping[str, Sequence[str]]) -> str:
+    if name in {*CLIENTS, "clients"}:
+        return "none"
+    return listed(list(groups[f"{name.partition('-')[0].removesuffix('s')}s"])) or "none apart from the brokers"
+
+
+def _begin(fault: LinkFault) -> int:
+    return fault.at
+
+
+def _end(fault: LinkFault) -> int:
+    return fault.at + (fault.for_ or 0)

@@ -1,0 +1,1 @@
+"""What surrounds the load: the embedded cluster, faults, and connections beside it."""

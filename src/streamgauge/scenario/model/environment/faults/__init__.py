@@ -1,0 +1,1 @@
+"""Faults to inject into a run, a module for each kind of target."""

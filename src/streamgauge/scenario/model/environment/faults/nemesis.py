@@ -1,0 +1,88 @@
+"""A nemesis: faults at random, drawn with the scenario's seed, so that the same scenario has the same faults."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.errors import BadValue
+from streamgauge.domain.text.quantities import format_duration
+from streamgauge.scenario.model.environment.faults.families import FAMILIES, LEADERSHIP
+from streamgauge.scenario.model.environment.faults.fault import BROKER, KILL, PAUSE, SHORTEST_NS, ScheduledFault
+from streamgauge.scenario.model.environment.faults.leadership import LeadershipFault
+from streamgauge.scenario.model.environment.faults.processes import STOP, ProcessFault
+from streamgauge.scenario.model.environment.faults.targets import process_target, role_of
+from streamgauge.scenario.model.values import Duration
+
+Drawn = Literal["pause", "kill", "stop", "restart", "move-leader", "elect-preferred", "reassign"]
+LASTING: Final = frozenset({PAUSE, KILL, STOP})
+"""Kinds whose end is drawn; the others end by themselves."""
+_LONGEST_NS: Final = 3 * NS_PER_SECOND
+
+
+class Nemesis(ScheduledFault):
+    """Faults at random, one after the other."""
+
+    kind: Literal["nemesis"]
+    """`nemesis`: draws faults with `seed`, from `at` to the end of the measure phase."""
+    kinds: tuple[Drawn, ...] = Field(default=("pause", "kill"), min_length=1)
+    """Kinds that are drawn from: `pause`, `kill`, `stop`, `restart`, `move-leader`, `elect-preferred`, `reassign`."""
+    targets: tuple[Annotated[str, AfterValidator(process_target)], ...] = Field(
+        default=("random-broker",), min_length=1
+    )
+    """Targets that are drawn from for the kinds of processes, as in other faults; changes of leadership are done to all
+    partitions."""
+    pace: Annotated[Duration, Field(ge=SHORTEST_NS)] = Field(default="10s", validate_default=True)
+    """Mean time from the end of one fault to the begin of the next, at least 100ms: half to one and a half of it is
+    drawn."""
+    for_: Annotated[Duration, Field(ge=NS_PER_MS)] | None = Field(default=None, alias="for")
+    """Longest duration of one fault: half of it to all of it is drawn; 3s by default."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.when is not None or self.every is not None:
+            raise BadValue("a nemesis has times of its own", "Leave `when` and `every` out, and write `pace`")
+        for kind in self.kinds:
+            for target in self.targets:
+                self._checked(kind, target)
+        return self
+
+    def _checked(self, kind: str, target: str) -> None:
+        """Refuse what the fault itself refuses, and what has no end."""
+        if kind in FAMILIES[LEADERSHIP]:
+            return
+        given = {"kind": kind, "target": target, "at": "0s"} | ({"for": "1s"} if kind in LASTING else {})
+        if kind in {KILL, STOP} and role_of(target) != BROKER:
+            raise BadValue(f"{kind} of {target}: a worker does not return", "Name brokers, or write `kinds: [pause]`")
+        ProcessFault.model_validate(given)
+
+    @property
+    def needs_own_cluster(self) -> bool:
+        """Whether any that it may draw is done to brokers or to partitions."""
+        of_processes = [kind for kind in self.kinds if kind not in FAMILIES[LEADERSHIP]]
+        on_broker = any(role_of(target) == BROKER for target in self.targets)
+        return len(of_processes) < len(self.kinds) or on_broker
+
+    def drawn(self, until_ns: int, random: Random) -> Iterator[ProcessFault | LeadershipFault]:
+        """The faults that end before `until_ns` after the start of the measure phase, in the order of their times."""
+        at_ns, longest_ns = self.at, self.for_ or _LONGEST_NS
+        while True:
+            at_ns += _to_ms(self.pace * random.uniform(0.5, 1.5))
+            kind, target = random.choice(self.kinds), random.choice(self.targets)
+            lasts_ns = _to_ms(longest_ns * random.uniform(0.5, 1)) if kind in LASTING else 0
+            if at_ns + lasts_ns >= until_ns:
+                return
+            given = {"kind": kind, "at": format_duration(at_ns)}
+            if kind in FAMILIES[LEADERSHIP]:
+                yield LeadershipFault.model_validate({**given, "target": "partitions"})
+            else:
+                lasting = {"for": format_duration(lasts_ns)} if lasts_ns else {}
+                yield ProcessFault.model_validate({**given, **lasting, "target": target})
+            at_ns += lasts_ns
+
+
+def _to_ms(nanoseconds: float) -> int:
+    """In whole milliseconds, one at least, so that the schedule can be read."""
+    return max(1, round(nanoseconds / NS_PER_MS)) * NS_PER_MS

@@ -1,0 +1,133 @@
+"""What settings promise of a fault, beside what happened: which timeout limits which of its effects, in words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from streamgauge.domain.text.numbers import significant
+from streamgauge.verdict.evidence import Evidence
+
+_MS_PER_S: Final = 1_000.0
+_DEFAULTS: Final = {
+    "broker.session.timeout.ms": 9_000.0,
+    "replica.lag.time.max.ms": 30_000.0,
+    "message.timeout.ms": 300_000.0,
+    "request.timeout.ms": 30_000.0,
+    "session.timeout.ms": 45_000.0,
+    "max.poll.interval.ms": 300_000.0,
+}
+"""Of the broker 4.x and of librdkafka 2.x, where nobody sets them."""
+_ALIASES: Final = {"delivery.timeout.ms": "message.timeout.ms"}
+BROKERS: Final = ("broker", "controller", "node")
+"""Words in the names of targets that are nodes, or ways to them."""
+
+
+Affected = Literal["unwritable", "unreadable"]
+"""What a fault may make of a partition."""
+
+
+class FaultEffect(NamedTuple):
+    """Something that a fault did: what, for how long, and to whom."""
+
+    what: Affected
+    seconds: float | None
+    """None where it is not known."""
+    of: str
+    """What it happened to, like `partition 3`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """The timeouts of a run in milliseconds, by the names of their settings; those that nobody set by default."""
+
+    set_ms: Mapping[str, float]
+    replicated: bool
+    """Whether another replica can take over from a leader."""
+
+    def seconds(self, name: str) -> float:
+        """A timeout in seconds."""
+        return self.set_ms.get(name, _DEFAULTS[name]) / _MS_PER_S
+
+    def is_default(self, name: str) -> bool:
+        """Whether nobody set it."""
+        return name not in self.set_ms
+
+
+class Promise(NamedTuple):
+    """A timeout that bounds an effect of a fault, and whether the effect stayed within it."""
+
+    setting: str
+    allows_s: float
+    took_s: float
+    kept: bool
+    text: str
+
+
+def timeouts_of(run: Evidence) -> Timeouts:
+    """The timeouts that a run's scenario sets, for brokers, producers and consumers."""
+    scenario = run.facts.scenario
+    found: dict[str, float] = {}
+    for part, key in (("cluster", "configs"), ("load", "client"), ("consume", "client")):
+        for name, value in _mapping(_mapping(scenario.get(part)).get(key)).items():
+            known = _ALIASES.get(name, name)
+            if known in _DEFAULTS and (number := _number(value)) is not None:
+                found[known] = number
+    load = run.profile.load
+    if load is not None and load.message_timeout_ms is not None:
+        # The drain limits it: this is what the client was given.
+        found["message.timeout.ms"] = float(load.message_timeout_ms)
+    return Timeouts(found, run.profile.replication > 1)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """A part of a scenario; nothing of one that is off."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def promises(target: str, effects: Sequence[FaultEffect], timeouts: Timeouts) -> list[Promise]:
+    """Each effect beside the timeouts that bound it; nothing of effects that are not known."""
+    return [
+        _promise(effect, effect.seconds, setting, timeouts)
+        for effect in effects
+        if effect.seconds
+        for setting in _bounds(target, effect.what, timeouts)
+    ]
+
+
+def _bounds(target: str, what: Affected, timeouts: Timeouts) -> Iterator[str]:
+    """The settings whose time is what an effect may take when a target fails.
+
+    The controller fences a broker that is silent for broker.session.timeout.ms, and the leaders move: what a broker's
+    fault keeps from being written or read comes back then, where there is another replica. A follower that falls behind
+    leaves the in-sync replicas after replica.lag.time.max.ms, and acks=all waits for it until then. A request to a
+    broker that is silent fails after request.timeout.ms, and a message after message.timeout.ms. The partitions of a
+    consumer that is silent go to others after session.timeout.ms, or max.poll.interval.ms where only its loop stopped.
+    """
+    hits_brokers = any(word in target for word in BROKERS)
+    if what == "unwritable":
+        if hits_brokers and timeouts.replicated:
+            yield from ("broker.session.timeout.ms", "replica.lag.time.max.ms")
+        if hits_brokers:
+            yield from ("request.timeout.ms", "message.timeout.ms")
+    else:
+        if hits_brokers and timeouts.replicated:
+            yield "broker.session.timeout.ms"
+        if "consumer" in target:
+            yield from ("session.timeout.ms", "max.poll.interval.ms")
+
+
+def _promise(effect: FaultEffect, took_s: float, setting: str, timeouts: Timeouts) -> Promise:
+    allows_s = timeouts.seconds(setting)
+    kept = took_s <= allows_s
+    default = " by default" if timeouts.is_default(setting) else ""
+    verb = "allows" if kept else "allows only"
+    lasted = f"{effect.of} was {effect.what} for {significant(took_s)} s"
+    text = f"{lasted}; {setting} {verb} {significant(allows_s)} s{default}"
+    return Promise(setting, allows_s, took_s, kept, text)

@@ -1,0 +1,122 @@
+"""HdrHistogram's encoding, beside the library that others use, and in its Java original."""
+
+import base64
+import math
+import struct
+import subprocess
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.foreign.results.given import runs_of
+
+from streamgauge.cluster.jars import jar_folder
+from streamgauge.foreign.results.hdr import Layout, decode, encode
+from streamgauge.foreign.results.measured import ForeignError
+from streamgauge.foreign.results.spread import ValueCells
+from streamgauge.report.assemble.imports.folder import log_lines
+
+VALUES = st.lists(st.integers(0, 3_600_000_000), min_size=1, max_size=60)
+
+
+def recorded(values: list[int], digits: int = 3) -> HdrHistogram:
+    histogram = HdrHistogram(1, 3_600_000_000, digits)
+    for value in values:
+        histogram.record_value(value)
+    return histogram
+
+
+def cells(spread: ValueCells) -> list[tuple[int, int, int]]:
+    return list(zip(spread.low.tolist(), spread.high.tolist(), spread.count.tolist(), strict=True))
+
+
+@settings(deadline=None)
+@given(VALUES, st.integers(1, 4))
+def test_a_percentile_is_the_cell_of_its_rank(values: list[int], digits: int) -> None:
+    """The nearest rank; the library agrees on the largest, and rounds other ranks in another way than the original."""
+    histogram = recorded(values, digits)
+    spread = decode(histogram.encode().decode())
+
+    assert spread.total == len(values)
+    assert spread.at(100)[1] == histogram.get_max_value()
+    for percent in (50.0, 90.0, 99.0):
+        low, high = spread.at(percent)
+        assert low <= sorted(values)[math.ceil(len(values) * percent / 100 - 1e-9) - 1] <= high
+
+
+@settings(deadline=None)
+@given(VALUES, st.integers(0, 5))
+def test_what_is_written_is_read_again(values: list[int], digits: int) -> None:
+    """Cells stay the same, whatever the digits."""
+    array = np.array(sorted(values), np.int64)
+    low, high = Layout(digits).cells(np.array([Layout(digits).index_of(value) for value in array.tolist()], np.int64))
+    spread = ValueCells.of_cells(low, high, np.ones(len(array), np.int64))
+
+    assert cells(decode(encode(spread, Layout(digits)))) == cells(spread)
+    assert ((low <= array) & (array <= high)).all()
+
+
+@settings(deadline=None)
+@given(VALUES)
+def test_the_library_reads_what_is_written(values: list[int]) -> None:
+    spread = decode(recorded(values).encode().decode())
+
+    assert HdrHistogram.decode(encode(spread, Layout(3)).encode()).get_value_at_percentile(99) == spread.at(99)[1]
+
+
+@settings(deadline=None)
+@given(VALUES, VALUES)
+def test_merging_is_exact(one: list[int], other: list[int]) -> None:
+    """Also of histograms of other digits: their cells stay apart."""
+    parts = [decode(recorded(one).encode().decode()), decode(recorded(other, 2).encode().decode())]
+    counted: Counter[tuple[int, int]] = Counter()
+    for low, high, count in [*cells(parts[0]), *cells(parts[1])]:
+        counted[low, high] += count
+
+    assert {(low, high): count for low, high, count in cells(ValueCells.merged(parts))} == counted
+
+
+def test_a_histogram_that_unpacks_to_too_much_is_refused() -> None:
+    """A megabyte of zeros has a kilobyte."""
+    packed = zlib.compress(bytes(1 << 25))
+    text = base64.b64encode(struct.pack(">ii", 0x1C849314, len(packed)) + packed).decode()
+
+    with pytest.raises(ForeignError, match="more than 16 MiB"):
+        decode(text)
+
+
+JAVA = """
+import org.HdrHistogram.*;
+public class Read {
+  public static void main(String[] args) throws Exception {
+    HistogramLogReader reader = new HistogramLogReader(args[0]);
+    Histogram sum = new Histogram(3);
+    for (EncodableHistogram h; (h = reader.nextIntervalHistogram()) != null;) sum.add((Histogram) h);
+    System.out.println(sum.getTotalCount() + " " + sum.getValueAtPercentile(99) + " " + sum.getMaxValue());
+  }
+}
+"""
+
+
+def test_the_original_reads_our_logs(tmp_path: Path) -> None:
+    """HdrHistogram's jar is among those of the embedded broker."""
+
+    jar = next(iter(jar_folder().glob("HdrHistogram-*.jar")), None)
+    if jar is None:
+        pytest.skip("the jars of the embedded broker are not there")
+    found = runs_of("plain.hlog")[0].latencies[0]
+    assert found.log
+    assert found.spread
+    log, source = tmp_path / "log.hlog", tmp_path / "Read.java"
+    log.write_text("\n".join(log_lines("plain", found.log)) + "\n")
+    source.write_text(JAVA)
+    said = subprocess.run(
+        ["java", "-cp", str(jar), str(source), str(log)], capture_output=True, text=True, check=True, timeout=120
+    ).stdout.split()
+
+    assert [int(each) for each in said] == [found.spread.total, found.spread.at(99)[1], found.spread.at(100)[1]]

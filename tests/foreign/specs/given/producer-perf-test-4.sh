@@ -1,0 +1,1 @@
+bin/kafka-producer-perf-test.sh --bootstrap-server broker-1:9092 --topic perf --num-records 5000000 --record-size 512 --throughput -1 --warmup-records 1000 --command-property buffer.memory=67108864 --transaction-duration-ms 500

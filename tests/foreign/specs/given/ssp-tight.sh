@@ -1,0 +1,1 @@
+./bin/bench -broker localhost:9092 -duration 40s -rate 10000 -consumers 2 -payload json -consumer-delay 4ms -consumer-jitter 1ms -max-lag 5000 -resume-lag 1000 -bp-poll 100ms -lag-interval 1s -output results-bp-tight.json -reset-topic=false

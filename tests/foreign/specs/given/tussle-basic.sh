@@ -1,0 +1,1 @@
+java -jar kafka-benchmark-uber-1.0-SNAPSHOT.jar brokerList=broker-1:9092 -p topic=azul -s 'batchSize: 0' producers=1 messageLength=1kib retentionMs=60000 --runner BasicRunner targetRate=10k warmupTime=30 runTime=120s

@@ -1,0 +1,1 @@
+java -jar kafka-benchmark.jar messageLength=100 messageLengthMax=200 throttleMode=INT --runner ScenarioRunner -s 'scenario: [{targetRate: 1k, runTime: 10s}, {targetRate: 0, runTime: 20s, warmupTime: 5s}]'

@@ -1,0 +1,1 @@
+java -jar kafka-benchmark.jar producers=2 producerProps.compression.type=zstd --runner StepRater runTime=1m startingRatePercent=60 rateStepPercent=5 finerRateSteps=2 highBoundSteps='[20k, 5k, 1k]' -s 'sleConfig: [{percentile: 99, maxValue: 20, movingWindow: 10}, {percentile: 99.9, maxValue: 50, movingWindow: 60}]'

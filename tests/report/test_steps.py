@@ -1,0 +1,133 @@
+"""The steps of a load in the result, and in every form of the report."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import vl_convert
+from tests.report.conftest import changed, figure_of, stepping, told
+
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.report.assemble.result import assemble
+from streamgauge.report.figures import throughput
+from streamgauge.report.pages import details
+from streamgauge.report.pages.html import to_html
+from streamgauge.report.pages.markdown import to_markdown
+from streamgauge.report.pages.terminal import summary
+from streamgauge.result.schema import json_schema
+
+Make = Callable[..., RunFolder]
+P99 = "latency.end_to_end.response.p99_ms"
+
+
+def test_each_step_is_told_for_itself(tmp_path: Path) -> None:
+    document = told(changed(tmp_path / "run", stepping))
+    jsonschema.validate(document, json_schema())
+    one, other = document["steps"]
+    assert (one["step"], one["from_second"], one["to_second"], one["errors"]) == (1, 0, 5, 0)
+    assert (one["target_per_second"], one["received_per_second"], one["held"]) == (10_000, 10_000, True)
+    assert (other["target_per_second"], other["acked_per_second"], other["received_per_second"]) == (
+        20_000, 20_000, 18_000,
+    )  # fmt: skip
+    assert (other["errors"], other["held"]) == (5, False)
+    assert other["response"]["max_ms"] == 90.0
+    assert [(each["path"], each["passed"]) for each in other["expectations"]] == [
+        (P99, False),
+        ("throughput.acked_per_second", True),
+    ]
+
+
+def rate_alone(_: Any, tables: Any) -> None:
+    """Of all that the second step does wrong, only what arrives."""
+    tables["steps"][1]["failed"] = 0
+    for row in tables["latency"]:
+        if row["scope"] == "step":
+            row["p99_ms"] = 6.0
+
+
+def missing_alone(facts: Any, tables: Any) -> None:
+    rate_alone(facts, tables)
+    tables["steps"][1]["received"] = tables["steps"][1]["due"]
+    for row in tables["latency"]:
+        if row["scope"] == "step" and row["second"] == 5:
+            row["censored"] = 1
+
+
+def all_well(facts: Any, tables: Any) -> None:
+    missing_alone(facts, tables)
+    for row in tables["latency"]:
+        row["censored"] = 0
+
+
+@pytest.mark.parametrize(("change", "held"), [(rate_alone, False), (missing_alone, False), (all_well, True)])
+def test_what_makes_a_step_hold(tmp_path: Path, change: Any, held: bool) -> None:
+    result = assemble(changed(tmp_path / "run", stepping, change))
+    assert result.steps
+    assert result.steps[1].held is held
+    assert details.steps_held(result) == f"every step up to {'20,000' if held else '10,000'}/s held"
+
+
+def test_without_consumers_it_is_the_acknowledgement(tmp_path: Path) -> None:
+    def produce_only(facts: Any, tables: Any) -> None:
+        facts["scenario"]["consume"] = "off"
+        for row in tables["latency"]:
+            if row["scope"] == "step":
+                row["metric"] = row["metric"].replace("end_to_end", "ack")
+
+    result = assemble(changed(tmp_path / "run", stepping, produce_only))
+    assert result.steps
+    assert result.steps[0].received_per_second is None
+    assert result.steps[0].response is not None
+    assert [each.path for each in result.steps[0].expectations] == ["throughput.acked_per_second"]
+
+
+def test_other_loads_have_none(tmp_path: Path) -> None:
+    document = told(changed(tmp_path / "run"))
+    assert document["steps"] is None
+    assert document["reasons"]["steps"] == "the load has one rate, or repeats itself"
+
+
+def test_a_run_of_an_older_version_says_so(tmp_path: Path) -> None:
+    folder = changed(tmp_path / "run")
+    folder.table("steps").unlink()
+    assert told(folder)["reasons"]["steps"] == "the table steps is missing"
+
+
+def test_every_report_has_a_row_for_each_step(tmp_path: Path) -> None:
+    folder = changed(tmp_path / "run", stepping)
+    result = assemble(folder)
+    screen = summary(result, colour=False, width=100).splitlines()
+    begin = next(number for number, line in enumerate(screen) if line.startswith("Steps"))
+    words = [line.split() for line in screen[begin + 1 : begin + 4]]
+    assert words[0] == ["10,000/s", "10,000/s", "3.00", "6.00", "7.50", "18.0", "0", "yes"]
+    assert words[1] == ["20,000/s", "18,000/s", "15.0", "30.0", "37.5", "90.0", "5", "no:", "p99"]
+    assert words[2] == ["every", "step", "up", "to", "10,000/s", "held"]
+    assert "| 2 | 20,000/s | 18,000/s |" in to_markdown(result)
+    figure = figure_of(folder, throughput.latency_by_step)
+    page = to_html(result, [figure])
+    assert page.count("no: p99") == 1
+    assert "Steps of the load" in page
+    assert "Steps of the load" not in to_html(assemble(changed(tmp_path / "other")), [figure])
+
+
+def test_more_steps_than_there_is_room_for_are_counted(tmp_path: Path) -> None:
+    result = assemble(changed(tmp_path / "run", stepping))
+    assert result.steps
+    many = result.model_copy(update={"steps": result.steps[:1] * (details.MOST_STEPS + 3)})
+    assert len(details.steps(many)) == details.MOST_STEPS
+    assert details.steps_held(many).endswith("held; 3 more steps are in the table steps")
+
+
+def test_the_figure_has_a_point_for_each_step_and_percentile(make: Make) -> None:
+    figure = figure_of(make(stepping), throughput.latency_by_step)
+    rows = figure.data["latency_by_step"]
+    assert [(row["step"], row["series"], row["state"]) for row in rows[::3]] == [
+        (1, "p50", "held"),
+        (2, "p50", "did not hold"),
+    ]
+    scene = json.dumps(vl_convert.vegalite_to_scenegraph(figure.whole_spec(), show_warnings=True))
+    assert '"marktype": "symbol"' in scene
+    assert figure_of(make(), throughput.latency_by_step).missing == "the load has no steps with response times"
