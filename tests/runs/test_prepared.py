@@ -124,8 +124,9 @@ def test_a_directory_passes_through_us_only_where_it_can(monkeypatch: pytest.Mon
     assert [fault.where for fault in caught.value.faults] == ["faults.0.kind"]
 
 
-def test_runs_that_share_a_cluster_share_how_it_is_reached() -> None:
+def test_runs_that_share_a_cluster_share_how_it_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that asks for nothing else takes what there is."""
+    monkeypatch.setattr("streamgauge.runs.conduct.prepare.why_not", lambda: None)
     scenario = parse({"name": "x", "cluster": {"security": {"protocol": "SSL"}}})
     shared = SimpleNamespace(plan=ClusterPlan(), brokers=[None])
 

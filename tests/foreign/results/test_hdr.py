@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.foreign.results.given import runs_of
 
-from streamgauge.cluster.jars import jar_folder
+from streamgauge.cluster.jars import broker_jars
 from streamgauge.foreign.results.hdr import Layout, decode, encode
 from streamgauge.foreign.results.measured import ForeignError
 from streamgauge.foreign.results.spread import ValueCells
+from streamgauge.processes.jvm.java import Java
 from streamgauge.report.assemble.imports.folder import log_lines
 
 VALUES = st.lists(st.integers(0, 3_600_000_000), min_size=1, max_size=60)
@@ -103,12 +104,10 @@ public class Read {
 """
 
 
-def test_the_original_reads_our_logs(tmp_path: Path) -> None:
-    """HdrHistogram's jar is among those of the embedded broker."""
-
-    jar = next(iter(jar_folder().glob("HdrHistogram-*.jar")), None)
-    if jar is None:
-        pytest.skip("the jars of the embedded broker are not there")
+@pytest.mark.slow
+def test_the_original_reads_our_logs(tmp_path: Path, java: Java) -> None:
+    """HdrHistogram's jar is among those of the embedded broker, which this fetches where they are missing."""
+    jar = next(jar for jar in broker_jars() if jar.name.startswith("HdrHistogram-"))
     found = runs_of("plain.hlog")[0].latencies[0]
     assert found.log
     assert found.spread
@@ -116,7 +115,11 @@ def test_the_original_reads_our_logs(tmp_path: Path) -> None:
     log.write_text("\n".join(log_lines("plain", found.log)) + "\n")
     source.write_text(JAVA)
     said = subprocess.run(
-        ["java", "-cp", str(jar), str(source), str(log)], capture_output=True, text=True, check=True, timeout=120
+        [str(java.path), "-cp", str(jar), str(source), str(log)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     ).stdout.split()
 
     assert [int(each) for each in said] == [found.spread.total, found.spread.at(99)[1], found.spread.at(100)[1]]
