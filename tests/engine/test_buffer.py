@@ -184,6 +184,18 @@ def test_the_frontier_is_the_first_that_is_not_over(data: st.DataObject) -> None
         assert frontier.reached() == (min(left) if left else offsets[-1] + 1)
 
 
+@given(st.permutations([*range(6), *range(3, 9)]))
+def test_a_log_that_was_cut_back_does_not_stop_the_frontier(order: list[int]) -> None:
+    """Offsets 3 to 5 are buffered a second time, with other messages, before the first ones are over."""
+    frontier = Frontier()
+    frontier.add(range(6))
+    frontier.add(range(3, 9))
+    for offset in order:
+        frontier.finish(offset)
+        assert frontier.reached() <= 8 or offset == order[-1]
+    assert frontier.reached() == 9
+
+
 def test_what_is_dropped_is_over_and_was_never_begun() -> None:
     buffer = buffer_of(delay="4ms", drop=0.5)
     take(buffer, *((0, 0, offset) for offset in range(40)))

@@ -28,7 +28,7 @@ def jobs(mapping: dict[str, Any]) -> list[ConsumerJob]:
 @pytest.mark.parametrize(
     ("mapping", "read", "expected"),
     [
-        ({}, lambda each: each.client.settings["auto.offset.reset"], "error"),
+        ({}, lambda each: each.client.settings["auto.offset.reset"], "earliest"),
         ({}, lambda each: each.client.assigned, None),
         (
             {"consume": {"consumers": 1, "partitions": [0, 2]}},

@@ -31,10 +31,13 @@ _TOPIC, _PARTITION, _OFFSET, _POLL = map(list(_COLUMNS).index, ("topic", "partit
 
 @dataclass(slots=True)
 class Frontier:
-    """Up to which offset everything of one partition is over; messages may be over in any order."""
+    """Up to which offset everything of one partition is over; messages may be over in any order.
+
+    A log that was cut back has other messages at the same offsets: the same offset may be buffered more than once.
+    """
 
     _waiting: deque[int] = field(default_factory=deque)
-    _over: set[int] = field(default_factory=set)
+    _over: Counter[int] = field(default_factory=Counter)
     _next: int = 0
 
     def add(self, offsets: Sequence[int]) -> None:
@@ -47,7 +50,7 @@ class Frontier:
         if self._waiting[0] == offset:
             self._waiting.popleft()
         else:
-            self._over.add(offset)
+            self._over[offset] += 1
 
     def end(self, offset: int) -> None:
         """The log ends here: what lies between the last message and this is none."""
@@ -55,8 +58,12 @@ class Frontier:
 
     def reached(self) -> int:
         """The first offset that is not over."""
-        while self._waiting and self._waiting[0] in self._over:
-            self._over.remove(self._waiting.popleft())
+        over = self._over
+        while over and self._waiting and self._waiting[0] in over:
+            offset = self._waiting.popleft()
+            over[offset] -= 1
+            if not over[offset]:
+                del over[offset]
         return self._waiting[0] if self._waiting else self._next
 
 
