@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from benchmarks.common import Int64s, heading, idle_share, spread
 from streamgauge.domain.clock import NS_PER_SECOND, process_cpu_ns
 from streamgauge.engine.produce.schedule import CHUNK
-from streamgauge.scenario.model.pace import Pacing
+from streamgauge.scenario.model.pacing.pace import Pacing
 from streamgauge.workload.pacing.build import pacer_of
 
 CONSTANT = "constant"

@@ -9,8 +9,8 @@ import pytest
 from tests.e2e.runs import Conducted, conducting, rows
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
+from streamgauge.delivery.reports import certainly_not_written
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.delivery_reports import certainly_not_written
 from streamgauge.domain.errors import BadInput
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.engine.consume.loop import LARGE_BITE

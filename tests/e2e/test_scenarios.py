@@ -4,12 +4,15 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
+from streamgauge.delivery.attempts import Attempt, Delivery, redeliveries
 from streamgauge.domain.clock import NS_PER_MS, monotonic_ns
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
@@ -21,6 +24,7 @@ from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.scenario_file import load_scenario, shipped
 from streamgauge.scenario import Scenario
 from streamgauge.scenario.model.environment.faults.processes import ProcessFault
+from streamgauge.workload.failing import Failing
 
 pytestmark = [pytest.mark.kafka, pytest.mark.e2e]
 
@@ -60,6 +64,8 @@ REPLICATED = (
     - {"asymmetric-partition", "partitioned-leader", "slow-follower"}
 )
 """Each would start a cluster of its own, for a minute of faults: one of them tells that they can be carried out."""
+REDELIVERING = {"redelivery-markers"}
+"""Their messages are delivered more than once on purpose."""
 PARTITIONS = 12
 
 
@@ -134,7 +140,7 @@ def delivered_exactly(ran: Ran) -> None:
         assert None not in {processed for (processed,) in ran.tuples("received", "processed_ns")}
 
 
-@pytest.mark.parametrize("name", sorted(set(shipped()) - READ_ONLY - PIPED - CLUSTERED - REPLICATED))
+@pytest.mark.parametrize("name", sorted(set(shipped()) - READ_ONLY - PIPED - CLUSTERED - REPLICATED - REDELIVERING))
 def test_a_shipped_scenario_delivers_exactly(name: str, carry_out: Callable[..., Ran]) -> None:
     """Shortened, it ends as it should."""
     ran = carry_out(name)
@@ -151,6 +157,43 @@ def test_a_shipped_scenario_delivers_exactly(name: str, carry_out: Callable[...,
     done = ran.tuples("faults", "kind", "action", "error")
     for fault in ran.scenario.faults:
         assert {(fault.kind, action, None) for action in ("begin", *["end"] * (fault.for_ is not None))} <= set(done)
+
+
+def test_what_fails_is_delivered_again_and_dead_in_the_end(carry_out: Callable[..., Ran]) -> None:
+    """As the seed draws it, delivery by delivery; the log that is read again tells nothing of what was sent again."""
+    ran = carry_out(
+        "redelivery-markers", "verify.log=true", "phases.drain=60s", "consume.acknowledge.markers.timeout=500ms"
+    )
+
+    assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
+    stamps, places = ("topic", "producer", "seq"), ("topic", "partition", "offset")
+    names = (*stamps, *places, "delivery_count", "received_ns", "processed_ns", "deadline_ms")
+    rows: list[Any] = ran.tuples("received", *names)
+    ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
+    deliveries = [Delivery(row[:3], row[3:6], row[6], row[7], row[8], row[9] * NS_PER_MS - ahead_ns) for row in rows]
+    outcomes_of: list[Any] = ran.tuples("attempts", *places, "at_ns", "outcome")
+    told = [Attempt(row[:3], row[3], row[4]) for row in outcomes_of]
+    found = redeliveries(deliveries, told)
+    sent = ran.tuples("sent", *stamps)
+    assert found.counts["messages"] == len(sent) > 1000
+    assert found.counts["early"] == found.counts["open"] == found.counts["unanswered"] == found.counts["reread"] == 0
+
+    outcomes = {attempt.place: attempt.outcome for attempt in told if attempt.outcome in {"accepted", "released"}}
+    failing, seed = Failing(fail=0.5), ran.scenario.seed
+    for delivery in deliveries:
+        (failed,) = failing.failed(seed, [delivery.stamp[1]], [delivery.stamp[2]], delivery.number)
+        assert outcomes[delivery.place] == ("released" if failed else "accepted")
+    _, producers, seqs = (np.array(column) for column in zip(*sent, strict=True))
+    left, expected = np.ones(len(sent), np.bool_), 0
+    for number in range(1, 5):
+        expected += int(left.sum())
+        left &= failing.failed(seed, producers, seqs, number)
+    # A machine that is busy acknowledges late, and then messages are delivered again that had succeeded.
+    late = found.counts["duplicates"]
+    assert expected <= found.counts["deliveries"] <= expected + late + found.counts["dead_after_success"]
+    assert found.counts["dead"] - found.counts["dead_after_success"] == int(left.sum())
+    appended = Counter(ran.tuples("appended", *stamps))
+    assert appended == Counter(sent)
 
 
 @pytest.mark.parametrize("acks", [0, 1])

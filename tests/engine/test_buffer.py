@@ -1,6 +1,6 @@
 """What is buffered, and the slots that process it: with every reading of the clock given."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,21 +10,22 @@ from hypothesis import strategies as st
 
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_INT64, Fetched
-from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.engine.consume.buffer import Buffer, Frontier
 from streamgauge.engine.consume.receive import Reading, rows
 from streamgauge.scenario.model.consume import Processing
+from streamgauge.workload.failing import Failing
 from streamgauge.workload.processing import NEVER, Delays, handling_of
 
 MS = NS_PER_MS
 PARTITIONS = 4
 
 
-def buffer_of(limit: int = 100, **processing: Any) -> Buffer:
-    """Messages of two topics of four partitions."""
-    model = handling_of(Processing.model_validate(processing))
-    return Buffer(model, limit, Delays(model, 42, (0,)), ("a", "b"), PARTITIONS, lambda: 0)
+def buffer_of(limit: int = 100, *, redelivers: bool = False, **processing: Any) -> Buffer:
+    """Messages of two topics of four partitions, to be acknowledged within a second."""
+    model = handling_of(Processing.model_validate(processing), NS_PER_SECOND)
+    return Buffer(model, limit, Delays(model, 42, (0,)), ("a", "b"), PARTITIONS, lambda: 0, redelivers=redelivers)
 
 
 def fetched(*places: tuple[int, int, int]) -> Fetched:
@@ -276,7 +277,8 @@ def test_room_is_shared_by_partitions_that_have_slots() -> None:
 
 @pytest.mark.parametrize(("order", "hungry"), [("loop", False), ("partitions", True), ("slots", True)])
 def test_a_slot_without_a_message_hungers(order: str, hungry: bool) -> None:
-    buffer = buffer_of(delay="1ms", order=order, **({"slots": 3} if order == "slots" else {}))
+    slots: dict[str, Any] = {"slots": 3} if order == "slots" else {}
+    buffer = buffer_of(delay="1ms", order=order, **slots)
     assert buffer.hungers(2)
     take(buffer, (0, 0, 1), (0, 0, 2))
     buffer.turn(0)
@@ -322,3 +324,58 @@ def test_a_function_is_called_with_value_and_key() -> None:
     assert times(settle(buffer)) == [(8, 0, 2 * MS), (9, 2 * MS, 4 * MS), (10, 4 * MS, 6 * MS)]
     with pytest.raises(WorkerError, match="handle failed for the message at b, partition 2, offset 13: Value"):
         buffer.turn(next(clock))
+
+
+def stamped(count: int, delivery: int = 1) -> Fetched:
+    """Messages 0 to `count` of one producer, whose first half is foreign, all in one delivery."""
+    stamps = np.zeros(count, stamp.STAMP)
+    stamps["magic"], stamps["version"], stamps["tag"] = stamp.MAGIC, stamp.VERSION, 1
+    stamps["seq"] = np.arange(count)
+    stamps["tag"][: count // 2] = 2
+    plain = fetched(*((0, 0, offset) for offset in range(count)))
+    ones = np.full(count, delivery, np.int32)
+    return replace(plain, stamps=stamps, deliveries=ones, deadline_ms=np.full(count, 77, np.int64))
+
+
+def test_what_fails_has_a_begin_and_no_end_of_processing() -> None:
+    """As the seed has it, delivery by delivery; messages of others never fail."""
+    buffer = buffer_of(limit=2_000, redelivers=True, order="slots", slots=1000, delay="1ms", fail=0.5)
+    for delivery in (1, 2):
+        block = stamped(1000, delivery)
+        buffer.take(rows(block, Reading(1, None), 0, 5), block)
+        buffer.turn(MS)
+        buffer.turn(2 * MS)
+        settled = settle(buffer)
+
+        assert settled
+        assert set(settled.block["delivery_count"].tolist()) == {delivery}
+        assert set(settled.block["deadline_ms"].tolist()) == {77}
+        assert (settled.block["started_ns"] == MS).all()
+        failed = Failing(fail=0.5).failed(42, np.zeros(1000, int), np.arange(1000), delivery)
+        failed[:500] = False
+        order = np.argsort(settled.block["offset"])
+        assert (settled.block["processed_ns"][order] == np.where(failed, NULL_INT64, 2 * MS)).all()
+
+
+def test_an_overrun_takes_a_multiple_of_the_timeout() -> None:
+    """Also where messages take no time otherwise; a place that is used again is not slow for that."""
+    buffer = buffer_of(limit=200, redelivers=True, order="slots", slots=200, overrun={"share": 0.5, "by": "2x"})
+    assert not buffer.takes_no_time
+    block = stamped(200)
+    buffer.take(rows(block, Reading(1, None), 0, 5), block)
+    for at_ns in (0, MS, 2 * NS_PER_SECOND):
+        buffer.turn(at_ns)
+    longer = {offset for offset, begin, end in times(settle(buffer)) if end - begin >= 2 * NS_PER_SECOND}
+
+    overran = Failing(overrun=0.5).overran(42, np.zeros(200, int), np.arange(200), 1)
+    overran[:100] = False
+    assert longer == set(np.flatnonzero(overran).tolist())
+    block = stamped(200)
+    buffer.take(rows(block, Reading(1, None), 1, 5), block)
+    buffer.withdraw()
+    settle(buffer)
+    block = fetched(*((0, 0, offset) for offset in range(200)))
+    block = replace(block, deliveries=np.ones(200, np.int32), deadline_ms=np.zeros(200, np.int64))
+    buffer.take(rows(block, Reading(1, None), 2, 5), block)
+    buffer.turn(3 * NS_PER_SECOND)
+    assert {end - begin for _, begin, end in times(settle(buffer))} == {0}

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ from streamgauge.engine.supervise.faults.targets import targets_of_query
 from streamgauge.engine.supervise.local import LocalProcess
 from streamgauge.engine.supervise.plan import Plan
 from streamgauge.engine.supervise.workers import Worker, Workers
-from streamgauge.engine.worker.observers import QueryJob
+from streamgauge.engine.worker.observers import QueryJob, TrackerJob
+from streamgauge.engine.worker.roles import ConsumerJob
 from streamgauge.record.parts import open_sink
 from streamgauge.scenario.model.environment.faults.processes import ProcessFault
 
@@ -136,3 +138,59 @@ def test_a_fault_finds_the_processes_that_a_query_has_now(board: Cells) -> None:
     assert targets["executor-2"].meant_by == {"executor", "executors", "executor-2"}
     with pytest.raises(ProcessLookupError, match="executor-2 is not running"):
         targets["executor-2"].actions["pause"].begin(FAULT)
+
+
+def settling(tmp_path: Path, happens: Callable[[Cells, FakeOffsets, int], None]) -> tuple[Draining, Cells, list[int]]:
+    """A drain of one consumer and one tracker, of a topic of one partition, which both live."""
+    board, now, offsets = Cells.new(2, 1), [0], FakeOffsets([5])
+
+    def tick() -> None:
+        now[0] += TICK
+        happens(board, offsets, now[0])
+
+    class Living:
+        pid = 1
+
+        def poll(self) -> int | None:
+            return None
+
+    def opened() -> Any:
+        raise AssertionError("nobody opens a tracker here")
+
+    job = TrackerJob(opened, 0, 0)
+    member = SimpleNamespace(group=0)
+    consumer = ConsumerJob(None, (member,), hold=False)  # type: ignore[arg-type]
+    plan = Plan(tmp_path, [], [consumer], [], (), 1, [0], 0, 0, 0, open_sink, trackers=[job])
+    living: Any = Living()
+    workers = Workers(board, [
+        Worker("consumer-0", "consumer", (0,), (0,), consumer, living),
+        Worker("tracker-0", "tracker", (0,), (1,), job, living),
+    ])  # fmt: skip
+    return Draining(plan, offsets, workers, lambda: True, tick, lambda: now[0]), board, now
+
+
+def test_what_is_open_is_waited_for_and_what_is_sent_again_is_read(tmp_path: Path) -> None:
+    """It is over when nothing changed for a second."""
+
+    def happens(board: Cells, offsets: FakeOffsets, now_ns: int) -> None:
+        if now_ns == 10 * TICK:
+            board.slots[1, Slot.BUFFERED] = 0
+        if now_ns == 20 * TICK:
+            # Sent again: the log is longer, which nobody knows before it is asked.
+            offsets.ends = [6]
+        if now_ns == 70 * TICK:
+            board.positions[0, 0] = 6
+
+    drain, board, now = settling(tmp_path, happens)
+    board.slots[1, Slot.BUFFERED], board.positions[0, 0] = 1, 5
+
+    assert drain.await_read(60 * SECOND)
+    assert 70 * TICK + SECOND <= now[0] <= 72 * TICK + SECOND
+
+
+def test_what_stays_open_ends_with_the_limit(tmp_path: Path) -> None:
+    drain, board, now = settling(tmp_path, lambda *_: None)
+    board.slots[1, Slot.BUFFERED], board.positions[0, 0] = 1, 5
+
+    assert not drain.await_read(3 * SECOND)
+    assert now[0] == 3 * SECOND

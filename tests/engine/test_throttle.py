@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.engine.test_produce import Rows
 
+from streamgauge.delivery.reports import certainly_not_written
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
-from streamgauge.domain.delivery_reports import certainly_not_written
 from streamgauge.engine.board import Cells, Latencies, Order, Slot
 from streamgauge.engine.fake import FakeLog, FakeProducer, FakeTime
 from streamgauge.engine.produce.compose import Composer

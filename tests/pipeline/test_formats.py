@@ -47,7 +47,7 @@ def test_something_was_renamed() -> None:
 def test_rows_of_format_1_are_read(kind: str, tmp_path: Path) -> None:
     """Footers, too: nothing is set aside."""
     schema, folder = EVENTS[kind], RunFolder(tmp_path)
-    path = folder.worker_events(schema.formerly or kind, "w") / "part-0.parquet"
+    path = folder.worker_events(schema.formerly or kind, "producer-0") / "part-0.parquet"
     path.parent.mkdir(parents=True)
     pq.write_table(old(schema), path)
 

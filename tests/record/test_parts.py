@@ -98,7 +98,9 @@ def test_a_closed_part_has_the_schema_of_its_kind(folder: RunFolder, kind: str) 
 
 def test_null_is_null_in_every_type(folder: RunFolder) -> None:
     """NULL in a block of numbers, None in a sequence of strings."""
-    taken = PartSink(folder, "received", "c", {"topic": 0, "group": 0, "consumer": 0, "delivery_count": None})
+    taken = PartSink(
+        folder, "received", "c", {"topic": 0, "group": 0, "consumer": 0, "delivery_count": None, "deadline_ms": None}
+    )
     numbers = {
         "poll": 0, "partition": 0, "received_ns": 5, "size_bytes": 1, "append_ms": None, "created_ms": None,
         "started_ns": None, "processed_ns": None, "empty_ns": None,

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamgauge.domain.errors import BadInput
-from streamgauge.domain.folder.cells import KILLED, PREFIX
 from streamgauge.domain.folder.facts import BrokerFacts, Phase, RunFacts, RunFolder, WorkerFacts
 from streamgauge.engine.board import Cell, Slot
 from streamgauge.engine.ports.workers import BoardSpec
+from streamgauge.engine.supervise.cells import KILLED, PREFIX
 from streamgauge.engine.supervise.local import LocalLauncher
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.facts import read_facts, write_facts

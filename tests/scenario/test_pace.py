@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from pydantic import Field, ValidationError
 
-from streamgauge.scenario.model.pace import Pacing, closed_batch, mean_rate
+from streamgauge.scenario.model.pacing.pace import Pacing, closed_batch, mean_rate
 from streamgauge.scenario.model.values import ScenarioPart
 from streamgauge.workload.pacing import count_before
 from streamgauge.workload.pacing.build import pacer_of

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from confluent_kafka.admin import AdminClient
 
 from streamgauge.domain import stamp
-from streamgauge.domain.folder.cells import read_claims
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.engine.supervise.cells import read_claims
 
 Stamp = tuple[int, int]
 """Producer and sequence."""

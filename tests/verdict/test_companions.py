@@ -63,6 +63,7 @@ NOT_JUDGED: Final = {
     "trust": "the companions",
     "imported": "what another tool says",
     "missing": "examples of what delivery counts",
+    "redelivery": "counted delivery by delivery; times of deliveries are those of the latency",
     "transactions": "as the client ended them",
     "processing": "what the load itself did, asked by the check of processing delays",
     "wire": "as the clients count",

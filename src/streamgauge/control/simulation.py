@@ -11,7 +11,7 @@ from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.scenario import Consume, Load, Scenario
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.consume import Commit, Processing
-from streamgauge.scenario.model.pace import Pace
+from streamgauge.scenario.model.pacing.pace import Pace
 from streamgauge.workload.pacing import Int64s, Pacer, count_before
 from streamgauge.workload.pacing.build import pacer_of
 from streamgauge.workload.processing import Stretch, stretches

@@ -95,6 +95,8 @@ class ClientSpec:
     """Partitions that a consumer reads whatever others do; None for a member that its group gives partitions."""
     reads: tuple[int, ...] | None = None
     """Numbers of the topics that a consumer reads; None for all."""
+    counted_in: str | None = None
+    """Header in which messages tell a consumer how often they were redelivered; None where nothing redelivers."""
     sees_ends: bool = False
     """Whether a consumer is told where it reached the end of a log, which lies behind what is no message: the ends of
     transactions, and messages of those that were aborted."""
@@ -156,6 +158,10 @@ class Fetched:
     empty_ns: int | None = None
     """The earliest time at which the messages can have been ready in the client; None where that says nothing, because
     some were set aside before, or the call was to leave some of them in the client."""
+    deliveries: NDArray[np.int32] | None = None
+    """Which delivery of its message each is, from 1; None where nothing redelivers."""
+    deadline_ms: NDArray[np.int64] | None = None
+    """By the broker's clock, when each is due again unless it is acknowledged; None where nothing redelivers."""
     contents: Callable[[], Sequence[tuple[bytes | None, bytes | None]]] = tuple
     """Gives value and key of each message as they came."""
 

@@ -4,11 +4,12 @@ Arrow and Spark schemas are derived from them (`record.arrow`, `pipeline.read.sc
 Names carry units; a `_ns` column is CLOCK_MONOTONIC of the run's host. Unknown values are null.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from streamgauge.domain.tables.cluster_events import FOLLOWERS, REPLICAS
 from streamgauge.domain.tables.cluster_events import LAG as LAG
+from streamgauge.domain.tables.delivery_events import ATTEMPTS
 from streamgauge.domain.tables.query_events import QUERY_EVENTS
 from streamgauge.domain.tables.schema import Schema, Type, may, must
 
@@ -67,7 +68,10 @@ RECEIVED = Schema(
         may("started_ns", _I64, "start of processing; null if it never started, or the consumer does not process"),
         may("processed_ns", _I64, "end of processing; null if it never ended, or the consumer does not process"),
         must("size_bytes", _I32, "value size"),
-        may("delivery_count", _I32, "delivery count reported by the broker; null outside share groups"),
+        may("delivery_count", _I32, "delivery number of the message, from 1; null where nothing redelivers"),
+        may(
+            "deadline_ms", _I64, "wall-clock time, by the broker, after which it is delivered again if not acknowledged"
+        ),
         may("intact", _BOOL, "whether the checksum matches; null if it was not verified"),
         may(
             "empty_ns",
@@ -263,11 +267,22 @@ EVENTS: Mapping[str, Schema] = MappingProxyType(
     {
         schema.name: schema
         for schema in (
-            SENT, RECEIVED, POLLS, LAG, REPLICAS, FOLLOWERS, RESOURCES, TRANSACTIONS, BATCHES, RESENDS, CLIENT,
-            CONNECTIONS, COMMITS, DECISIONS, FAULTS, *QUERY_EVENTS,
+            SENT, RECEIVED, ATTEMPTS, POLLS, LAG, REPLICAS, FOLLOWERS, RESOURCES, TRANSACTIONS, BATCHES, RESENDS,
+            CLIENT, CONNECTIONS, COMMITS, DECISIONS, FAULTS, *QUERY_EVENTS,
         )
     }
 )  # fmt: skip
+
+
+def is_of_kind(kind: str, folder: str, entries: Iterable[str]) -> bool:
+    """Whether a folder of events, with these entries, has rows of a kind that is or once was called so.
+
+    What producers send again was called `attempts` in format 1; today only consumers and trackers write those.
+    """
+    if folder != ATTEMPTS.name:
+        return True
+    return any(entry.startswith("worker=producer") for entry in entries) == (kind == RESENDS.name)
+
 
 COMMITTED, ABORTED, UNDECIDED = "committed", "aborted", "unknown"
 """Outcomes of a transaction."""

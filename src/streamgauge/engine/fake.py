@@ -26,6 +26,7 @@ from streamgauge.domain.blocks import (
 )
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.stamp import Stamps
+from streamgauge.engine.ports.clients import Acknowledgements
 
 _EMPTY_HEAD = bytes(stamp.SIZE)
 Appended = tuple[bytes, bytes]
@@ -324,6 +325,7 @@ class FakeReader:
     log: FakeLog
     mine: Sequence[int]
     commits: FakeCommits | None = field(default_factory=FakeCommits)
+    acknowledgements: Acknowledgements | None = None
     next_offset: dict[Place, int] = field(default_factory=dict)
     held: bool = False
     sleep: Callable[[float], None] = clock.sleep_seconds

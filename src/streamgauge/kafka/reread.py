@@ -27,7 +27,7 @@ def reread(
     left = {partition: end for partition, (start, end) in enumerate(zip(starts, ends, strict=True)) if end > start}
     if not left:
         return
-    topic, decoder = spec.topics[0], Decoder(spec.topics[:1], spec.stamp_in_header)
+    topic, decoder = spec.topics[0], Decoder(spec.topics[:1], spec.stamp_in_header, spec.counted_in)
     settings = {
         **spec.settings,
         "group.id": f"{spec.worker}-reads-without-a-group",

@@ -70,6 +70,7 @@ class ModelledReader:
         self._brought = 0
         self._empty_ns = now_ns()
         self.commits: ModelledCommits | None = ModelledCommits(self._memory, now_ns)
+        self.acknowledgements: None = None
 
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """What may be read by now; without anything, look again until there is something or the time is over."""

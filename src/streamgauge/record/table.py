@@ -121,6 +121,7 @@ class TableConsumer:
     _held: bool = False
     _stock: list[Fetched] = field(default_factory=list)
     commits: None = None
+    acknowledgements: None = None
 
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """The rows of the next file, at most `limit` of them."""

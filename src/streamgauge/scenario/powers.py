@@ -14,7 +14,7 @@ from typing import Final
 from streamgauge.domain.text.address import is_this_machine
 from streamgauge.scenario.model.content import FromFile, MadeKeys, SinglePayload, UserFunction
 from streamgauge.scenario.model.load import Load
-from streamgauge.scenario.model.pace import Pace
+from streamgauge.scenario.model.pacing.pace import Pace
 from streamgauge.scenario.model.pipeline import Pipeline
 from streamgauge.scenario.model.scenario import Scenario
 from streamgauge.scenario.model.values import ClientSettings, Setting

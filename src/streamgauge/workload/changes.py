@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from streamgauge.domain.text.numbers import per_second
 from streamgauge.domain.text.quantities import format_duration
 from streamgauge.scenario import Scenario
-from streamgauge.scenario.model.pace import Pace
+from streamgauge.scenario.model.pacing.pace import Pace
 from streamgauge.workload.processing import stretches
 
 CHANGES: Final = frozenset({("delay", "consumers"), ("burst", "producers")})

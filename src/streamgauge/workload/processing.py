@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.workload.failing import NEVER_FAILS, Failing
 from streamgauge.workload.pacing import Int64s
 
 if TYPE_CHECKING:
@@ -47,16 +48,25 @@ class Handling:
     """The user's, `package.module:name`, which takes the place of delays."""
     slots: int | None = 1
     """Messages processed at once; None for one of each partition."""
+    failing: Failing = NEVER_FAILS
+    """Which deliveries fail, or take too long."""
 
 
-def handling_of(processing: "Processing") -> Handling:
-    """How messages are processed that a scenario says this of."""
+def handling_of(processing: "Processing", timeout_ns: int = 0) -> Handling:
+    """How messages are processed that a scenario says this of, where they are to be acknowledged in that time."""
+    overrun = processing.overrun
     return Handling(
         stretches(processing),
         processing.exponential,
         processing.drop,
         processing.function,
         None if processing.order == "partitions" else processing.slots,
+        Failing(
+            processing.fail,
+            processing.poison,
+            overrun.share if overrun else 0.0,
+            round(overrun.by * timeout_ns) if overrun else 0,
+        ),
     )
 
 
@@ -79,6 +89,8 @@ class Delays:
         self._stretches = handling.stretches
         self._exponential = handling.exponential
         self._drop = handling.drop
+        self._failing = handling.failing
+        self._seed = seed
         self._random = np.random.default_rng([seed, _DELAYS, *who])
         self._dropping = np.random.default_rng([seed, _DROPS, *who])
         self._ready: list[int] = []
@@ -101,7 +113,7 @@ class Delays:
     def none(self) -> bool:
         """Whether messages take no time at present."""
         stretch = self._stretches[self._place]
-        return stretch.delay_ns == stretch.jitter_ns == 0
+        return stretch.delay_ns == stretch.jitter_ns == 0 and not self._failing.overrun
 
     def next_ns(self) -> int:
         """How long the next message takes."""
@@ -114,6 +126,19 @@ class Delays:
     def dropped(self, count: int) -> NDArray[np.bool_] | None:
         """Which of the next messages are never processed; None where none can be."""
         return self._dropping.random(count) < self._drop if self._drop else None
+
+    def failed(self, producers: Any, seqs: Any, deliveries: Any) -> NDArray[np.bool_] | None:
+        """Which deliveries fail, by columns of their messages; None where none can."""
+        return self._failing.failed(self._seed, producers, seqs, deliveries) if self._failing.fails else None
+
+    def overran(self, producers: Any, seqs: Any, deliveries: Any) -> NDArray[np.bool_] | None:
+        """Which deliveries take `overrun_ns`, by columns of their messages; None where none can."""
+        return self._failing.overran(self._seed, producers, seqs, deliveries) if self._failing.overrun else None
+
+    @property
+    def overrun_ns(self) -> int:
+        """How long these take."""
+        return self._failing.overrun_ns
 
     def _enter(self, place: int) -> None:
         self._place = place

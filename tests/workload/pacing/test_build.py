@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from streamgauge.scenario.model.pace import Pacing
+from streamgauge.scenario.model.pacing.pace import Pacing
 from streamgauge.workload.pacing import NEVER, ConstantPacer, Int64s, Pacer, count_before
 from streamgauge.workload.pacing.build import pacer_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from streamgauge.scenario.model.shapes import MOST_DEVIATIONS
+from streamgauge.scenario.model.pacing.shapes import MOST_DEVIATIONS
 from streamgauge.workload.pacing import Int64s
 from streamgauge.workload.pacing.random import CHUNK, PoissonPacer, WindowPacer
 

@@ -144,8 +144,8 @@ class RunFacts(_Facts):
     drained: bool | None = None
     """Whether every position had reached its log end when the drain was over; null where nobody consumes."""
     cells: str | None = None
-    """The file in memory that says how far producers are (`domain.folder.cells`); there until the run is over or, where
-    everything was killed, until it is analysed."""
+    """The file in memory that says how far producers are; there until the run is over or, where everything was killed,
+    until it is analysed."""
     ending: Ending | None = None
     reasons: list[str] = []
     """Why it did not simply finish, in plain words."""

@@ -122,3 +122,50 @@ RESENDS_BY_ERROR = Schema(
     ),
     formerly="attempts",
 )
+
+_DELIVERIES: Mapping[str, str] = MappingProxyType(
+    {
+        "deliveries": "deliveries: offsets that messages were read from",
+        "accepted": "deliveries that were acknowledged",
+        "released": "deliveries whose processing failed",
+        "unanswered": "deliveries of which the consumer told nothing: it took too long, or died",
+    }
+)
+REDELIVERY = Schema(
+    "redelivery",
+    "Messages that are acknowledged one by one, and their deliveries; one row per group, whole run.",
+    (
+        must("group", _I32, "consumer group number"),
+        must("messages", _I64, "messages that were delivered"),
+        must("succeeded", _I64, "messages that were acknowledged"),
+        must("dead", _I64, "messages that became dead letters"),
+        must("dead_after_success", _I64, "dead letters that had been acknowledged, too late"),
+        must("open", _I64, "messages that were neither acknowledged nor dead at the end of the run"),
+        *(must(name, _I64, about) for name, about in _DELIVERIES.items()),
+        must("reread", _I64, "reads of an offset that had been read before"),
+        must("duplicates", _I64, "deliveries that began when the message was processed already"),
+        must("early", _I64, "redeliveries before the deadline of the delivery before"),
+        may("expected_dead_share", _F64, "share of dead letters that follows from the scenario; null if it tells none"),
+        *(
+            may(f"{name}_{each}_ms", _F64, f"{'longest' if each == 'max' else percentile_words(each)} {about}")
+            for name, about in (
+                ("delay", "time from the deadline of a delivery to the begin of the next"),
+                ("answer", "time from the due time to the confirmed acknowledgement"),
+                ("success", "time from the due time to the end of the successful processing"),
+            )
+            for each in ("p50", "p90", "p99", "max")
+        ),
+    ),
+)
+
+DELIVERIES_BY_NUMBER = Schema(
+    "deliveries_by_number",
+    "Deliveries by their number, counted from 1 for each message; one row per group and number, whole run.",
+    (
+        must("group", _I32, "consumer group number"),
+        must("number", _I32, "delivery number"),
+        *(must(name, _I64, about) for name, about in _DELIVERIES.items()),
+        must("dead_letter", _I64, "deliveries after which the message became a dead letter"),
+        may("expected", _F64, "deliveries that follow from the scenario; null if it tells none"),
+    ),
+)

@@ -50,6 +50,7 @@ TABLES: Mapping[str, Schema] = MappingProxyType(
             pressure.RECOVERY, pressure.REBALANCES, pressure.REPLICATION, pressure.PARTITION_REPLICAS,
             pressure.FOLLOWERS_BY_NODE, pressure.FAULT_SCORES, pressure.FAULT_PARTITIONS,
             throughput.TOPIC_THROUGHPUT, throughput.WORKER_THROUGHPUT,
+            delivery.REDELIVERY, delivery.DELIVERIES_BY_NUMBER,
             *query.QUERY_TABLES, SET_ASIDE, VERDICT,
         )
     }

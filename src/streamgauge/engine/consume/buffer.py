@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.domain.blocks import Block, Fetched, Place
+from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, Fetched, Place
 from streamgauge.domain.errors import WorkerError
 from streamgauge.domain.events import RECEIVED
 from streamgauge.domain.tables.schema import NULL
@@ -24,8 +24,11 @@ ARGUMENTS: Final = ("value", "key")
 """What a user's function is called with."""
 SPARE: Final = 2_048
 """Room for messages that are over and not recorded, beside those that are not over."""
-_OTHERS: Final = frozenset({"group", "consumer", "delivery_count", "started_ns", "processed_ns", "empty_ns"})
-_COLUMNS: Final = {column.name: NULL[column.type] for column in RECEIVED.columns if column.name not in _OTHERS}
+REDELIVERING: Final = ("delivery_count", "deadline_ms")
+"""Columns that are known where messages are redelivered."""
+_OTHERS: Final = frozenset({"group", "consumer", "started_ns", "processed_ns", "empty_ns", *REDELIVERING})
+_NULLS: Final = {column.name: NULL[column.type] for column in RECEIVED.columns}
+_COLUMNS: Final = {name: null for name, null in _NULLS.items() if name not in _OTHERS}
 _TOPIC, _PARTITION, _OFFSET, _POLL = map(list(_COLUMNS).index, ("topic", "partition", "offset", "poll"))
 
 
@@ -88,8 +91,14 @@ class Buffer:
         partitions: int,
         now_ns: Callable[[], int],
         told: NDArray[np.int64] | None = None,
+        *,
+        redelivers: bool = False,
     ) -> None:
-        """`told` are cells of places that say at once, and not when rows are recorded, up to where all is processed."""
+        """`told` are cells of places that say at once, and not when rows are recorded, up to where all is processed.
+
+        `redelivers`: whether blocks tell which delivery of its message each is.
+        """
+        self._columns = {**_COLUMNS, **{name: _NULLS[name] for name in REDELIVERING}} if redelivers else _COLUMNS
         self.over = Over()
         self._told = told
         self._processed: dict[int, Frontier] = {}
@@ -101,7 +110,7 @@ class Buffer:
         self._partitions = partitions
         self._by_partition = handling.slots is None
         capacity = limit + SPARE + len(topics) * partitions
-        self._table = np.empty((capacity, len(_COLUMNS)), np.int64)
+        self._table = np.empty((capacity, len(self._columns)), np.int64)
         self._free = list(range(capacity))
         self._frontiers: dict[int, Frontier] = {}
         self._left_of_poll: Counter[int] = Counter()
@@ -176,11 +185,15 @@ class Buffer:
         """Which of the next messages are never processed; None for none."""
         return self._delays.dropped(count)
 
+    def failed(self, block: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+        """Which deliveries of a block of rows fail, whenever they end; None where none can. Foreign ones do not."""
+        return _drawn(self._delays.failed, block)
+
     def take(self, block: Block, fetched: Fetched) -> None:
         """Take what one poll delivered, at most as much as there is room for; `block` has its rows of `received`."""
         count = fetched.count
-        rows = np.empty((count, len(_COLUMNS)), np.int64)
-        for index, (name, null) in enumerate(_COLUMNS.items()):
+        rows = np.empty((count, len(self._columns)), np.int64)
+        for index, (name, null) in enumerate(self._columns.items()):
             values: Any = block[name]
             rows[:, index] = null if values is None else values
         places = self._free[-count:]
@@ -190,6 +203,10 @@ class Buffer:
         if self._function is not None:
             self._contents.update(zip(places, fetched.contents(), strict=True))
         dropped = self.dropped(count)
+        longer = _drawn(self._delays.overran, block)
+        if longer is not None:
+            chosen = [place for place, is_long in zip(places, longer.tolist(), strict=True) if is_long]
+            self._work.lengthen(chosen, self._delays.overrun_ns)
         cells = rows[:, _TOPIC] * self._partitions + rows[:, _PARTITION]
         offsets = rows[:, _OFFSET].tolist()
         ends = [*(np.flatnonzero(np.diff(cells)) + 1).tolist(), count]
@@ -223,9 +240,12 @@ class Buffer:
         if not over.places:
             return None
         rows = self._table[over.places]
-        block: dict[str, Any] = {name: rows[:, index] for index, name in enumerate(_COLUMNS)}
+        block: dict[str, Any] = {name: rows[:, index] for index, name in enumerate(self._columns)}
         block["started_ns"] = np.array(over.started_ns, np.int64)
         block["processed_ns"] = np.array(over.processed_ns, np.int64)
+        failed = self.failed(block)
+        if failed is not None:
+            block["processed_ns"] = np.where(failed, NULL_INT64, block["processed_ns"])
         block["empty_ns"] = None
         self._free += over.places
         return block
@@ -263,3 +283,14 @@ class Buffer:
         topic, partition, offset = self._table[place, [_TOPIC, _PARTITION, _OFFSET]].tolist()
         where = f"{self._topics[topic]}, partition {partition}, offset {offset}"
         return WorkerError(f"{self._function} failed for the message at {where}: {type(error).__name__}: {error}")
+
+
+def _drawn(
+    draw: Callable[[Any, Any, Any], NDArray[np.bool_] | None], block: Mapping[str, Any]
+) -> NDArray[np.bool_] | None:
+    """What is drawn for the messages of a block; never for those of others."""
+    producers = block["producer"]
+    if producers is None:
+        return None
+    drawn = draw(producers, block["seq"], block.get("delivery_count", 1))
+    return None if drawn is None else drawn & (np.asarray(producers) != NULL_INT32)

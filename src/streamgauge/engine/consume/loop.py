@@ -17,6 +17,7 @@ from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, Fetched, Place
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.engine.board import Latencies, Order, PollGap, Slot
+from streamgauge.engine.consume.acknowledge import Acknowledger
 from streamgauge.engine.consume.buffer import Buffer
 from streamgauge.engine.consume.commit import CommitEvery, Committer
 from streamgauge.engine.consume.receive import Reading as Reading
@@ -88,6 +89,8 @@ class ConsumerSinks:
     polls: Sink
     commits: Sink | None = None
     """None where commits are not recorded."""
+    attempts: Sink | None = None
+    """None where messages are not acknowledged one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,7 @@ class Consumer:
     _rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     _gap: PollGap = field(init=False)
     _committer: Committer = field(init=False)
+    _acknowledger: Acknowledger | None = None
     _delays: Delays | None = None
     _buffer: Buffer | None = None
     _allowance: Allowance | None = None
@@ -152,10 +156,15 @@ class Consumer:
         how = self.consuming
         self._gap = PollGap(self.slot, self.now_ns())
         self._committer = Committer(self.reader.commits, how.commit, self.sinks.commits, self.now_ns())
+        if self.reader.acknowledgements and self.sinks.attempts:
+            self._acknowledger = Acknowledger(self.reader.acknowledgements, self.sinks.attempts)
         if how.handling:
             self._delays = Delays(how.handling, how.seed, how.who)
             told = None if self.progress is None else self.progress.frontiers
-            self._buffer = Buffer(how.handling, how.buffer, self._delays, how.topics, how.partitions, self.now_ns, told)
+            place = (how.topics, how.partitions, self.now_ns, told)
+            self._buffer = Buffer(
+                how.handling, how.buffer, self._delays, *place, redelivers=self._acknowledger is not None
+            )
         if how.per_second is not None:
             self._allowance = Allowance(how.per_second)
         if commits := self.reader.commits:
@@ -201,6 +210,8 @@ class Consumer:
         """Record what is known of what is buffered, ask for a last commit, and record the last polls."""
         self._give_up(None)
         self._committer.finish(self.now_ns(), wait=False)
+        if self._acknowledger:
+            self._acknowledger.finish()
         self._record_polls()
 
     @property
@@ -306,7 +317,7 @@ class Consumer:
             if buffer is None:
                 self._record(block, fetched, cells)
             elif buffer.takes_no_time:
-                self._record({**block, **self._done_at_once(buffer, fetched.count)}, fetched, cells)
+                self._record({**block, **self._done_at_once(buffer, block, fetched.count)}, fetched, cells)
             else:
                 buffer.take(block, fetched)
                 self.slot[Slot.BUFFERED] = buffer.count
@@ -318,10 +329,14 @@ class Consumer:
         for topic, partition, offset in self.reader.ends():
             self._end(topic, partition, offset)
         self._committer.turn(received_ns)
+        if self._acknowledger:
+            self._acknowledger.turn()
 
     def _record(self, block: Block, fetched: Fetched, cells: NDArray[np.signedinteger[Any]]) -> None:
         """Record first, then store: what a commit covers is always in the rows."""
         self.sinks.received.append(block, fetched.count)
+        if self._acknowledger:
+            self._acknowledger.settle(block, fetched.count)
         # Within one poll the offsets of a partition rise, and the last assignment to an index is the one that stays.
         self.positions[cells] = fetched.offset + 1
         if self.progress:
@@ -341,17 +356,25 @@ class Consumer:
         if foreign.any():
             progress.meet(cells[foreign], offsets[foreign])
 
-    def _done_at_once(self, buffer: Buffer, count: int) -> Block:
+    def _done_at_once(self, buffer: Buffer, block: Block, count: int) -> Block:
         """Begin and end of the processing of messages that take no time."""
-        dropped, now_ns = buffer.dropped(count), self.now_ns()
-        at_ns = now_ns if dropped is None else np.where(dropped, NULL_INT64, now_ns)
-        return {"started_ns": at_ns, "processed_ns": at_ns}
+        dropped, failed, now_ns = buffer.dropped(count), buffer.failed(block), self.now_ns()
+        started = now_ns if dropped is None else np.where(dropped, NULL_INT64, now_ns)
+        return {
+            "started_ns": started,
+            "processed_ns": started if failed is None else np.where(failed, NULL_INT64, started),
+        }
 
-    def _settle(self, buffer: Buffer, most: int | None) -> None:
-        """Record what is over, at most so much of it, and then store how far that is, each a step."""
+    def _settle(self, buffer: Buffer, most: int | None, *, ended: bool = True) -> None:
+        """Record what is over, at most so much of it, and then store how far that is, each a step.
+
+        What was given up before it `ended` is acknowledged to nobody.
+        """
         self._settled_ns = self.now_ns()
         if block := buffer.settle(most):
             self._steps.append(partial(self.sinks.received.append, block, len(block["offset"])))
+            if self._acknowledger and ended:
+                self._steps.append(partial(self._acknowledger.settle, block, len(block["offset"])))
             self._steps.append(partial(self._get_on, buffer, block))
 
     def _get_on(self, buffer: Buffer, block: Mapping[str, Any]) -> None:
@@ -379,7 +402,7 @@ class Consumer:
             self._settle(buffer, None)
             self._finish_steps()
             buffer.withdraw(revoked)
-            self._settle(buffer, None)
+            self._settle(buffer, None, ended=False)
             self._finish_steps()
 
     def _leave(self, revoked: Sequence[Place]) -> None:

@@ -47,9 +47,17 @@ def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int, *, tak
         "started_ns": None,
         "processed_ns": None,
         "size_bytes": fetched.size_bytes,
+        **redelivering(fetched),
         "empty_ns": fetched.empty_ns if takes_all else None,
         "intact": intact(fetched, ours, reading.verify_every),
     }
+
+
+def redelivering(fetched: Fetched) -> Block:
+    """The columns of which nothing is known where nothing redelivers."""
+    if fetched.deliveries is None:
+        return {}
+    return {"delivery_count": fetched.deliveries, "deadline_ms": fetched.deadline_ms}
 
 
 def _known(known: NDArray[np.bool_], numbers: NDArray[Any], null: int) -> NDArray[Any] | None:

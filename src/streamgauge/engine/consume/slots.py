@@ -64,8 +64,14 @@ class Slots:
         self._queues: dict[int, deque[int]] = {}
         self._idle: Counter[int] = Counter()
         self._ready: set[int] = set()
+        self._longer: dict[int, int] = {}
+        """How long those messages take, by their places, that do not take as long as was drawn."""
         self._heap: list[tuple[int, int, int, int]] = []
         """Deadline, lane (cell, or 0 for all), place and begin of each message that is being processed."""
+
+    def lengthen(self, places: Iterable[int], takes_ns: int) -> None:
+        """These messages, which are yet to come, take so long."""
+        self._longer.update(dict.fromkeys(places, takes_ns))
 
     def put(self, cell: int, places: Iterable[int]) -> None:
         """Take messages of one cell, in their order."""
@@ -81,10 +87,12 @@ class Slots:
         heap = self._heap
         if not self._ready and (not heap or heap[0][0] > now_ns):
             return False
-        queues, next_ns, over = self._queues, self._delays.next_ns, self._over
+        queues, next_ns, over, longer = self._queues, self._delays.next_ns, self._over, self._longer
         for lane in self._ready:
             while self._idle[lane] and queues[lane]:
-                heappush(heap, (now_ns + next_ns(), lane, queues[lane].popleft(), now_ns))
+                place = queues[lane].popleft()
+                takes_ns = longer.pop(place, 0) if longer else 0
+                heappush(heap, (now_ns + (takes_ns or next_ns()), lane, place, now_ns))
                 self._idle[lane] -= 1
         self._ready.clear()
         while heap and heap[0][0] <= now_ns:
@@ -93,9 +101,10 @@ class Slots:
             over.started_ns.append(started_ns)
             over.processed_ns.append(now_ns)
             if queue := queues[lane]:
-                takes_ns = next_ns()
+                place = queue.popleft()
+                takes_ns = (longer.pop(place, 0) if longer else 0) or next_ns()
                 takes_ns -= min(now_ns - due_ns, takes_ns // MAKES_UP)
-                heapreplace(heap, (now_ns + takes_ns, lane, queue.popleft(), now_ns))
+                heapreplace(heap, (now_ns + takes_ns, lane, place, now_ns))
             else:
                 heappop(heap)
                 self._idle[lane] += 1
@@ -129,6 +138,7 @@ class Slots:
         heapify(self._heap)
         for queue in self._queues.values():
             _part(queue, leaves, self._over)
+        self._longer = {place: takes_ns for place, takes_ns in self._longer.items() if not leaves(place)}
         self._ready.update(self._queues)
 
 
@@ -149,6 +159,9 @@ class Calls:
         self._fails = fails
         self._now_ns = now_ns
         self._queue: deque[int] = deque()
+
+    def lengthen(self, _places: Iterable[int], _takes_ns: int) -> None:
+        """None: a function takes as long as it takes."""
 
     def put(self, _cell: int, places: Iterable[int]) -> None:
         """Take messages, in their order."""

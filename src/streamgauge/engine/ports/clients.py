@@ -7,6 +7,9 @@ broker.
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from streamgauge.domain.blocks import (
     Block,
     ClientSpec,
@@ -86,6 +89,11 @@ class Reader(Protocol):
         """Where it is told how far its messages are done with; None where nothing is committed."""
         ...
 
+    @property
+    def acknowledgements(self) -> "Acknowledgements | None":
+        """Where it is told what became of each delivery; None where messages are not acknowledged one by one."""
+        ...
+
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """What is there, waiting at most so long for the first message; None for nothing.
 
@@ -139,6 +147,47 @@ class OffsetCommits(Protocol):
 
     def committed(self) -> list[Committed]:
         """Commits that were answered since the last call, those that the client makes by itself included."""
+        ...
+
+
+class Acknowledgements(Protocol):
+    """Acknowledges the deliveries of a reader one by one, in any order."""
+
+    def settle(self, deliveries: Block, accepted: NDArray[np.bool_]) -> None:
+        """Acknowledge those that are accepted, and tell of the others that they failed; does not wait.
+
+        Columns are those of `attempts` but its first and last, with `delivery_count` for `attempt`.
+        """
+        ...
+
+    def answered(self) -> tuple[Block, int]:
+        """The rows of `attempts` (without the constant columns) that became known since the last call, and how many."""
+        ...
+
+    def finish(self) -> tuple[Block, int]:
+        """The same, once all is answered that was told, waiting in bounded time."""
+        ...
+
+
+class Tracker(Protocol):
+    """Delivers messages again that are not acknowledged in time."""
+
+    @property
+    def open(self) -> int:
+        """Messages that are delivered and not acknowledged, as far as it knows."""
+        ...
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it knows all that was told before it began."""
+        ...
+
+    def turn(self, timeout_seconds: float) -> tuple[Block, int]:
+        """Redeliver what is due, waiting at most so long for news; rows of `attempts`, and how many."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the clients; what is open is left to others."""
         ...
 
 
@@ -210,6 +259,7 @@ class ConnectionsClient(Protocol):
         ...
 
 
+OpenTracker = Callable[[], Tracker]
 OpenProducer = Callable[[ClientSpec], ProducerClient]
 OpenReader = Callable[[ClientSpec], Reader]
 OpenConnections = Callable[[ClientSpec], ConnectionsClient]

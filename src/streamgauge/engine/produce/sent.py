@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.delivery.reports import certainly_not_written
 from streamgauge.domain.blocks import NULL_INT64, Block, Refused
-from streamgauge.domain.delivery_reports import certainly_not_written
 from streamgauge.engine.board import Latencies, Slot
 from streamgauge.engine.ports.rows import Sink
 from streamgauge.engine.produce.handed import Handed

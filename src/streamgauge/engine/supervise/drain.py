@@ -14,6 +14,8 @@ from streamgauge.engine.supervise.workers import Worker, Workers, places_of
 
 STILL_NS: Final = 2 * NS_PER_SECOND
 """Without acknowledgements, what has not come to the logs in so long will not come."""
+SETTLED_NS: Final = NS_PER_SECOND
+"""Trackers have read every marker by then, and what they sent again is in the logs."""
 
 
 @dataclass(slots=True)
@@ -42,11 +44,32 @@ class Draining:
         return True
 
     def await_read(self, limit_ns: int) -> bool:
-        """Whether every group read all that there was to read before the limit."""
+        """Whether every group read all that there was to read before the limit, and nothing is to be redelivered."""
+        if self.plan.trackers:
+            return self._await_settled(limit_ns)
         targets = self._targets(limit_ns)
         while not (read := self.is_read(targets)) and self.now_ns() < limit_ns and self.goes_on():
             self.tick()
         return read
+
+    def _await_settled(self, limit_ns: int) -> bool:
+        """Whether all that was read is acknowledged or dead before the limit, and has been for a while.
+
+        What is redelivered makes the logs longer. A tracker that lives takes over what another one leaves open.
+        """
+        targets, since_ns = self._targets(limit_ns), None
+        while self.now_ns() < limit_ns and self.goes_on():
+            now_ns, trackers = self.now_ns(), self.workers.rows("tracker", alive=True)
+            is_open = bool(self.workers.board.slots[trackers, Slot.BUFFERED].any())
+            if is_open or not trackers or not self.is_read(targets):
+                since_ns = None
+            elif since_ns is None or now_ns - since_ns >= SETTLED_NS:
+                before, targets = targets, list(self.offsets.log_ends())
+                if since_ns is not None and targets == list(before):
+                    return True
+                since_ns = now_ns if targets == list(before) else None
+            self.tick()
+        return False
 
     def is_through(self, targets: Sequence[int]) -> bool:
         """Whether what a run reads that sends nothing is read: by the query, where there is one, else by all groups."""

@@ -1,7 +1,7 @@
 """Workers as processes of this machine, with cells in shared memory as their board.
 
 The cells are a file in memory, mapped by every process, whose descriptor the workers inherit. The file of a run has a
-name, and tells at its end what its cells mean (`domain.folder.cells`): after the death of all of them, it still says
+name, and tells at its end what its cells mean (`engine.supervise.cells`): after the death of all of them, it still says
 how many messages were claimed.
 """
 
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.domain.errors import WorkerError
-from streamgauge.domain.folder.cells import describe
 from streamgauge.engine.board import ALIVE_AT, Cells, Slot, place_of, size_of
 from streamgauge.engine.ports.workers import BoardSpec, WorkerSpec
+from streamgauge.engine.supervise.cells import describe
 from streamgauge.engine.worker.main import TOLD_TO_ALL, Start, map_cells
 from streamgauge.processes.disk import reserve
 

@@ -14,7 +14,7 @@ from streamgauge.engine.ports.links import Links
 from streamgauge.engine.ports.rows import OpenSink
 from streamgauge.engine.supervise.faults.roles import NO_ROLES, Roles
 from streamgauge.engine.supervise.faults.targets import watched_brokers
-from streamgauge.engine.worker.observers import ConnectorJob, LookupJob, QueryJob, ReplicasJob
+from streamgauge.engine.worker.observers import ConnectorJob, LookupJob, QueryJob, ReplicasJob, TrackerJob
 from streamgauge.engine.worker.roles import ConsumerJob, ProducerJob
 from streamgauge.scenario.model.backpressure import Backpressure
 from streamgauge.scenario.model.environment.faults.schedule import Occurrence
@@ -64,6 +64,8 @@ class Plan:
     """When the load is to begin, on the monotonic clock; None for at once."""
     until_drained: bool = False
     """Whether the measure phase ends when the groups have read what there was at its begin."""
+    trackers: Sequence[TrackerJob] = ()
+    """Who delivers messages again that are not acknowledged in time."""
     query: QueryJob | None = None
     """What stands between the topic that is sent to and the one that is read; None for nothing."""
     lookups: LookupJob | None = None

@@ -14,7 +14,7 @@ from streamgauge.engine.observe.sample import Watched
 from streamgauge.engine.ports.workers import BoardSpec, Job, Launcher, WorkerSpec
 from streamgauge.engine.supervise.plan import LagPlan, Plan
 from streamgauge.engine.supervise.workers import Worker, Workers, name_of, places_of
-from streamgauge.engine.worker.observers import ControllerJob, LagJob, SamplerJob
+from streamgauge.engine.worker.observers import ControllerJob, LagJob, SamplerJob, TrackerJob
 from streamgauge.engine.worker.roles import ConsumerJob, ProducerJob
 from streamgauge.scenario.model.backpressure import Backpressure
 
@@ -49,7 +49,7 @@ class Starter:
 
     def _start(self, role: str, job: Job) -> None:
         plan = self.plan
-        numbers = tuple(member.number for member in job.members) if isinstance(job, ProducerJob | ConsumerJob) else (0,)
+        numbers = numbers_of(job)
         first = sum(len(worker.rows) for worker in self.workers.each)
         rows = tuple(range(first, first + len(numbers)))
         name = name_of(role, numbers)
@@ -82,9 +82,17 @@ def load_jobs(plan: Plan) -> list[tuple[str, Job]]:
     """The role and the job of each worker that carries the load; producers come first."""
     jobs: list[tuple[str, Job]] = [("producer", job) for job in plan.producers]
     jobs += [("consumer", job) for job in plan.consumers]
+    jobs += [("tracker", job) for job in plan.trackers]
     jobs += [("connector", job) for job in plan.connectors]
     jobs += [("query", plan.query)] if plan.query else []
     return jobs + ([("lookup", plan.lookups)] if plan.lookups else [])
+
+
+def numbers_of(job: Job) -> tuple[int, ...]:
+    """The numbers of the clients of a worker."""
+    if isinstance(job, ProducerJob | ConsumerJob):
+        return tuple(member.number for member in job.members)
+    return (job.number if isinstance(job, TrackerJob) else 0,)
 
 
 def producer_rows(plan: Plan) -> dict[int, int]:
@@ -98,7 +106,8 @@ def board_of(plan: Plan) -> BoardSpec:
     clients = sum(len(job.members) for job in plan.producers) + sum(len(job.members) for job in plan.consumers)
     watching = sum(part is not None for part in (plan.query, plan.lookups, plan.lag, plan.replicas, plan.backpressure))
     groups = 2 + max((member.group for job in plan.consumers for member in job.members), default=0)
-    return BoardSpec(plan.run, clients + len(plan.connectors) + watching + 1, plan.places, groups, producer_rows(plan))
+    beside = len(plan.trackers) + len(plan.connectors) + watching + 1
+    return BoardSpec(plan.run, clients + beside, plan.places, groups, producer_rows(plan))
 
 
 def what_starts(plan: Plan) -> str:
@@ -106,6 +115,7 @@ def what_starts(plan: Plan) -> str:
     counts = {
         "producer": sum(len(job.members) for job in plan.producers),
         "consumer": sum(len(job.members) for job in plan.consumers),
+        "tracker": len(plan.trackers),
         "connector": len(plan.connectors),
     }
     begun = [f"{count} {plural(count, what)}" for what, count in counts.items() if count]

@@ -78,9 +78,9 @@ class Workers:
         """Whether any of a role lives."""
         return any(not worker.is_over() for worker in self.of(role))
 
-    def rows(self, role: str) -> list[int]:
-        """The rows of all clients of a role."""
-        return [row for worker in self.of(role) for row in worker.rows]
+    def rows(self, role: str, *, alive: bool = False) -> list[int]:
+        """The rows of all clients of a role, or of those that live."""
+        return [row for worker in self.of(role) if not (alive and worker.is_over()) for row in worker.rows]
 
     def rows_by_group(self, *, alive: bool = False) -> dict[int, list[int]]:
         """The rows of each group's consumers: of all of them, or of those that live."""

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec, Work
 from streamgauge.domain.query import QuerySpec
+from streamgauge.engine.board import Order, Slot
 from streamgauge.engine.connect import Connector
 from streamgauge.engine.control import Controlled, Controller, policy_of
 from streamgauge.engine.observe.followers import FollowerSampler
@@ -20,10 +22,14 @@ from streamgauge.engine.ports.clients import (
     OpenOffsets,
     OpenQuorum,
     OpenReplicas,
+    OpenTracker,
 )
 from streamgauge.engine.ports.query import OpenQuery, TableReader
 from streamgauge.engine.query import Hosting, QueryHost, QuerySinks
 from streamgauge.engine.worker.context import Context
+
+TURN_SECONDS: Final = 0.05
+"""A tracker looks at the order so often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,30 @@ class LagJob:
             sampler.sample()
             context.ready()
             sampler.run()
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerJob:
+    """Deliver messages again that are not acknowledged in time."""
+
+    open_tracker: OpenTracker
+    number: int
+    group: int
+
+    def run(self, context: Context) -> None:
+        """Track from before the load until the run is over."""
+        told = {"group": self.group}
+        with contextlib.closing(self.open_tracker()) as tracker, context.sink("attempts", told) as sink:
+            is_ready = False
+            while context.order() < Order.FINISH:
+                block, count = tracker.turn(TURN_SECONDS)
+                if count:
+                    sink.append(block, count)
+                context.slots[0][Slot.MESSAGES] += count
+                context.slots[0][Slot.BUFFERED] = tracker.open
+                if not is_ready and tracker.is_current:
+                    is_ready = True
+                    context.ready()
 
 
 @dataclass(frozen=True, slots=True)

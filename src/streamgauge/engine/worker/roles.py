@@ -9,6 +9,7 @@ import numpy as np
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import NULL_INT64, ClientSpec, Place
 from streamgauge.engine.board import Cell, Order, Slot
+from streamgauge.engine.consume.buffer import REDELIVERING
 from streamgauge.engine.consume.loop import Consumer, ConsumerSinks, Consuming, Reading, consume_all
 from streamgauge.engine.ports.clients import (
     OpenProducer,
@@ -129,6 +130,8 @@ class ConsumerJob:
     """Whether to take no message before the start: where a topic is already full."""
     tells_progress: bool = False
     """Whether a policy wants to know at once how far each consumer is."""
+    redelivers: bool = False
+    """Whether messages are acknowledged one by one."""
 
     def run(self, context: Context) -> None:
         """Consume until the run is over; at the end write the positions and leave the groups."""
@@ -183,10 +186,13 @@ class ConsumerJob:
         who = {"consumer": first.number} if len(self.members) == 1 else {}
         where = {"group": first.group} if len(self.members) == 1 else {}
         topic = {"topic": 0} if len(first.consuming.topics) == 1 else {}
+        once = {} if self.redelivers else dict.fromkeys(REDELIVERING)
+        attempts = context.sink("attempts", {**topic, **where}) if self.redelivers else None
         return ConsumerSinks(
-            received=stack.enter_context(context.sink("received", {**topic, **where, **who, "delivery_count": None})),
+            received=stack.enter_context(context.sink("received", {**topic, **where, **who, **once})),
             polls=stack.enter_context(context.sink("polls", who)),
             commits=stack.enter_context(context.sink("commits", who)),
+            attempts=stack.enter_context(attempts) if attempts else None,
         )
 
 
@@ -201,6 +207,7 @@ def _labelled(sinks: ConsumerSinks, member: ConsumerMember) -> ConsumerSinks:
         received=LabelledSink(sinks.received, {**who, "group": member.group}),
         polls=LabelledSink(sinks.polls, who),
         commits=LabelledSink(sinks.commits, who) if sinks.commits else None,
+        attempts=LabelledSink(sinks.attempts, {"group": member.group}) if sinks.attempts else None,
     )
 
 

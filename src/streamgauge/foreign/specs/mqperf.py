@@ -10,6 +10,8 @@ from streamgauge.foreign.specs.write.workers import clients
 
 FIRST: Final = frozenset({"mq_type", "sender_threads", "msg_count_per_thread"})
 SECOND: Final = frozenset({"msgsPerProcessInSecond", "sendersNumber", "mqConfig"})
+_KMQ: Final = {"markers": {"timeout": "15s", "limit": 3, "silence": "10s"}}
+"""How mqperf sets kmq up."""
 _TOPIC: Final = {"name": "mqperf", "partitions": 64, "replication": 3, "configs": {"min.insync.replicas": 2}}
 
 
@@ -39,16 +41,14 @@ def _first(draft: Draft, fields: SpecFields) -> Translation:
     fields.close()
     if batch > 1:
         draft.differs("max_send_msg_batch_size", "batches have this size; there they are drawn from 1 to it")
-    if kind == "Kmq":
-        draft.left_out("mq_type", "Kmq: markers and redelivery are not run; messages are sent and read as by Kafka")
     if drop:
-        draft.unit("mq.drop_percent", f"is a share of the messages, not per cent: {drop:g}")
-        draft.differs("mq.drop_percent", "messages that are dropped are not processed, and not delivered again")
+        draft.unit("mq.drop_percent", f"is a share of the deliveries, not per cent: {drop:g}")
     _figures(draft)
     consume: dict[str, Any] = {
         **clients(draft, "receiver_threads", "consumers", receivers),
-        "processing": {"drop": drop} if drop else None,
-        "client": {"auto.commit.interval.ms": commit_ms},
+        "processing": {"fail": drop} if drop else None,
+        "acknowledge": _KMQ if kind == "Kmq" else None,
+        "client": None if kind == "Kmq" else {"auto.commit.interval.ms": commit_ms},
     }
     return draft.finished(
         "mqperf",

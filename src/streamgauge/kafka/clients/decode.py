@@ -10,18 +10,24 @@ import numpy as np
 from confluent_kafka import Message
 from numpy.typing import NDArray
 
+from streamgauge.delivery.markers.wire import read_count
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_INT64, Fetched
+from streamgauge.domain.errors import BadValue
 from streamgauge.domain.stamp import Stamps
 from streamgauge.kafka.clients.messages import NO_STAMP, sizes_and_stamps, sizes_of, values_of
 
 
 class Decoder:
-    """Decodes messages of these topics; `in_header` says where stamps are, None where nobody told."""
+    """Decodes messages of these topics; `in_header` says where stamps are, None where nobody told.
 
-    def __init__(self, topics: Sequence[str], in_header: bool | None) -> None:
+    `counted_in` names the header in which messages tell how often they were redelivered; None where nothing redelivers.
+    """
+
+    def __init__(self, topics: Sequence[str], in_header: bool | None, counted_in: str | None = None) -> None:
         self._numbers = {name: number for number, name in enumerate(topics)}
         self._in_header = in_header
+        self._counted_in = counted_in
 
     def decode(self, messages: list[Any], empty_ns: int | None = None) -> Fetched:
         """The columns of messages, of which there is at least one; `empty_ns` as `Fetched` has it."""
@@ -41,8 +47,17 @@ class Decoder:
             topic=topic,
             created_ms=partial(_times_ms, messages, topic, ck.TIMESTAMP_CREATE_TIME),
             empty_ns=empty_ns,
+            deliveries=self._deliveries(messages),
             contents=lambda: [(message.value(), message.key()) for message in messages],
         )
+
+    def _deliveries(self, messages: list[Any]) -> NDArray[np.int32] | None:
+        """Which delivery each message is, by its header."""
+        header = self._counted_in
+        if header is None:
+            return None
+        counts = (1 + _redeliveries(message.headers(), header) for message in messages)
+        return np.fromiter(counts, np.int32, len(messages))
 
     def _find_stamps(
         self, messages: list[Any], values: list[bytes]
@@ -63,6 +78,16 @@ class Decoder:
         stamps = from_values.copy()
         stamps[in_header] = found[in_header[missing]]
         return sizes, stamps, in_header
+
+
+def _redeliveries(headers: Any, name: str) -> int:
+    """How often a message was redelivered: 0 without the header, and where that is not what it should be."""
+    if not headers:
+        return 0
+    try:
+        return read_count(next((value for key, value in reversed(headers) if key == name), None))
+    except BadValue:
+        return 0
 
 
 def _header_stamp(message: Any) -> bytes:

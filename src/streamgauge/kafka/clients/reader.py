@@ -27,7 +27,7 @@ class KafkaReader:
     def __init__(self, spec: ClientSpec) -> None:
         self._topics = spec.topics
         self._numbers = {name: number for number, name in enumerate(spec.topics)}
-        self._decoder = Decoder(spec.topics, spec.stamp_in_header)
+        self._decoder = Decoder(spec.topics, spec.stamp_in_header, spec.counted_in)
         self._own = spec.assigned
         self._places: set[Place] = set(spec.assigned or ())
         self._held = False
@@ -39,6 +39,7 @@ class KafkaReader:
         self._paused: set[Place] = set()
         self._sought: dict[Place, int] = {}
         self._ends: dict[Place, int] = {}
+        self.acknowledgements: None = None
         self.commits = KafkaCommits(spec.topics, self._places, self._note)
         self._statistics = Statistics(spec.worker, "consumer")
         self._arrivals = Arrivals(monotonic_ns())

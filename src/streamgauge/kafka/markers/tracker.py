@@ -1,6 +1,6 @@
 """The tracker: reads markers, and sends messages again that were not acknowledged in time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -32,11 +32,16 @@ _FETCH_SECONDS: Final = 5.0
 _LONGEST_WAIT_SECONDS: Final = 0.1
 
 
+SentAgain = Callable[[ck.Message, bool], None]
+"""Told of each message that was sent again, as it was read, and whether it became a dead letter."""
+
+
 @dataclass(slots=True)
 class _Sending:
     """Messages of one partition that were sent again, and what became of them."""
 
     partition: int
+    again: SentAgain
     redelivered: list[int] = field(default_factory=list)
     dead: list[int] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
@@ -46,10 +51,11 @@ class _Sending:
         """All whose end markers may be written."""
         return [*self.redelivered, *self.dead, *self.gone]
 
-    def told(self, offset: int, is_dead: bool, error: KafkaError | None, _message: ck.Message) -> None:
-        """A delivery report."""
+    def told(self, offset: int, is_dead: bool, read: ck.Message, error: KafkaError | None, _sent: ck.Message) -> None:
+        """The delivery report of a message that was read at an offset."""
         if error is None:
             (self.dead if is_dead else self.redelivered).append(offset)
+            self.again(read, is_dead)
         else:
             note_error(error)
 
@@ -70,13 +76,16 @@ class MarkerTracker:
         tracked: Tracked | None = None,
         consumer: Mapping[str, Any] | None = None,
         producer: Mapping[str, Any] | None = None,
+        again: SentAgain = lambda _message, _is_dead: None,
     ) -> None:
         """`settings` are those of all clients, such as `bootstrap.servers`; the others are added to them.
 
-        Raises BadInput where the topics do not fit each other, BrokerError where the cluster does not answer.
+        `again` is called when a message was sent again, or became a dead letter. Raises BadInput where the topics do
+        not fit each other, BrokerError where the cluster does not answer.
         """
         self.topic, self.markers, self.tracked = topic, markers or f"{topic}{SUFFIX}", tracked or Tracked()
         self.counts = TrackerCounts()
+        self._again = again
         self._dead_letters = self.tracked.dead_letters or f"{topic}{DEAD_LETTERS}"
         cluster = Cluster(str(settings.get("bootstrap.servers", "")), settings)
         check_marker_topic(cluster, topic, self.markers)
@@ -202,7 +211,7 @@ class MarkerTracker:
         if not due:
             return 0
         found = self._fetching.fetch(partition, due, _FETCH_SECONDS)
-        sending = _Sending(partition)
+        sending = _Sending(partition, self._again)
         for offset, message in found.items():
             if message is None:
                 sending.gone.append(offset)
@@ -232,7 +241,7 @@ class MarkerTracker:
         topic = self._dead_letters if next_.is_dead else self.topic
         # A dead letter goes wherever the partitioner of its topic says.
         partition = ANY_PARTITION if next_.is_dead else sending.partition
-        told = partial(sending.told, offset, next_.is_dead)
+        told = partial(sending.told, offset, next_.is_dead, message)
         hand_over(self._producer, topic, message.value(), message.key(), partition, told, next_.headers)
 
     def _end(self, places: Sequence[tuple[int, int]]) -> None:

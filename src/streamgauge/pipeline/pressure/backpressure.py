@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from streamgauge.delivery.reports import certainly_not_written
 from streamgauge.domain.clock import NS_PER_SECOND
-from streamgauge.domain.delivery_reports import certainly_not_written
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.folder.facts import RunFacts
 from streamgauge.pipeline.pressure.lives import Grid

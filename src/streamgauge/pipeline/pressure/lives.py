@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 
-from streamgauge.domain.delivery_reports import CERTAINLY_NOT_WRITTEN
+from streamgauge.delivery.reports import CERTAINLY_NOT_WRITTEN
 from streamgauge.domain.latency.buckets import Int64s
 from streamgauge.pipeline.audit.words import EARLIER, for_each
 from streamgauge.pipeline.columns import DONE_NS, DUE_NS, GROUP, LANE, MESSAGE, OFFSET, PRODUCER, SENT_NS, SEQ, STAMP

@@ -1,5 +1,6 @@
 """The files of recorded rows in a run folder: which are parts to be read, and which are there and cannot be used."""
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
@@ -10,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from streamgauge.domain.errors import AnalysisError
-from streamgauge.domain.events import EVENTS
+from streamgauge.domain.events import EVENTS, is_of_kind
 from streamgauge.domain.folder.facts import RunFolder
 
 NOT_CLOSED: Final = "an open part that could not be closed: its rows are not used"
@@ -62,11 +63,18 @@ def listed(folder: RunFolder) -> Iterator[Found]:
         raise AnalysisError(f"{folder.events} {_unreadable(error)}") from error
     for kind, schema in EVENTS.items():
         for name in (kind, schema.formerly):
-            if name in there:
+            if name in there and is_of_kind(kind, name, _names_in(there[name])):
                 yield from _found_in(kind, there.pop(name), _of_kind)
     for name, place in there.items():
         if _holds_rows(place):
             yield name, place, UNKNOWN_KIND
+
+
+def _names_in(place: Path) -> list[str]:
+    """The names of what is in a folder; none where it cannot be listed, which is told when it is read."""
+    with contextlib.suppress(OSError):
+        return [entry.name for entry in place.iterdir()]
+    return []
 
 
 def _found_in(kind: str, place: Path, of_entry: Callable[[str, Path], Iterator[Found]]) -> Iterator[Found]:

@@ -22,7 +22,7 @@ from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.gaps import knows_gaps
 from streamgauge.pipeline.read.silver import Span
 from streamgauge.scenario.profile import recorded_profile
-from streamgauge.scenario.profile.model import CLOSED, Delay, PipelineProfile
+from streamgauge.scenario.profile.model import CLOSED, AcknowledgeProfile, Delay, PipelineProfile
 
 _CLOCKS = {"append": "append_ms", "create": "created_ms"}
 _TIMES = (
@@ -60,6 +60,8 @@ class RunTraits:
     """Whether consumers are not to see what was aborted."""
     cycle_ns: int
     """After how long load or pipeline repeat themselves; 0 where they do not."""
+    acknowledge: AcknowledgeProfile | None
+    """How single messages are acknowledged; None where offsets are committed."""
     tells_bounds: bool
     """Whether it is told how much the instrument may have added: message by message, or in older runs by second."""
     leaves_in_client: bool
@@ -143,6 +145,7 @@ def traits_of(facts: RunFacts, bronze: Bronze) -> RunTraits:
         tells_endings=not bronze.extent("transactions", "ending_ns").unknown,
         read_committed=consume is None or consume.read_committed,
         cycle_ns=max(sum(each.for_ns for each in load.pace.then) if load else 0, (piped.every_ns or 0) if piped else 0),
+        acknowledge=consume.acknowledge if consume else None,
         tells_bounds=_tells_bounds(bronze),
         leaves_in_client=processing is not None or (consume is not None and consume.per_second is not None),
         all_sound=_all_sound(bronze, piped),

@@ -19,7 +19,7 @@ from streamgauge.pipeline.metrics.aggregates.bounds import Widths
 from streamgauge.pipeline.metrics.aggregates.histogram import Counts, widths_of
 from streamgauge.pipeline.metrics.latency import Histograms, Metric
 from streamgauge.pipeline.metrics.spans import of_batches
-from streamgauge.pipeline.pressure import backpressure, lag, outstanding, rebalances, recovery, replication
+from streamgauge.pipeline.pressure import backpressure, lag, outstanding, rebalances, recovery, redelivery, replication
 from streamgauge.pipeline.pressure.outstanding import Outstanding, OutstandingReplay
 from streamgauge.pipeline.read.bronze import UNREADABLE
 from streamgauge.pipeline.read.rows import Row, Rows
@@ -142,6 +142,14 @@ def _delivery(run: Inputs, sent: SentSide, received: ReceivedSide, tried: list[R
     return {"delivery": counts, "problems": problems, "problem_counts": [*sent.by_second, *received.by_second]}
 
 
+def _redelivery(run: Inputs) -> Tables:
+    """Nothing where messages are not acknowledged one by one."""
+    if run.traits.acknowledge is None:
+        return {"redelivery": [], "deliveries_by_number": []}
+    rows = redelivery.delivered(run.frame("received"), run.frame("attempts"), run.traits.ahead_ns)
+    return {**redelivery.tables_of(run.keep(rows), run.traits.acknowledge, run.traits.groups)}
+
+
 def _transactions(run: Inputs) -> Rows:
     return transactions.transaction_rows(run.bronze.columns("transactions"), run.span)
 
@@ -249,6 +257,7 @@ STEPS: Final = (
     Step("rebalances", (), _rebalances, (pressure.REBALANCES,)),
     Step("replication", (), _replication, _OF_REPLICAS),
     Step("resends", (), _attempts, (delivery.RESENDS_BY_ERROR,)),
+    Step("redelivery", (), _redelivery, (delivery.REDELIVERY, delivery.DELIVERIES_BY_NUMBER)),
     Step("transactions", (), _transactions, (delivery.TRANSACTIONS_BY_OUTCOME,)),
     Step("machine", (), _machine, _OF_MACHINE),
     Step("set_aside", (), lambda run: list(run.bronze.set_aside), (schemas.SET_ASIDE,)),

@@ -18,7 +18,7 @@ from streamgauge.pipeline.metrics import expressions, processing, throughput, wh
 from streamgauge.pipeline.metrics.aggregates.histogram import Value, histogram
 from streamgauge.pipeline.metrics.aggregates.sums import Sums
 from streamgauge.pipeline.metrics.doubt import Doubts, doubts
-from streamgauge.pipeline.pressure import backpressure, lives
+from streamgauge.pipeline.pressure import backpressure, lives, redelivery
 from streamgauge.pipeline.pressure.outstanding import OutstandingReplay
 from streamgauge.pipeline.read import silver
 from streamgauge.pipeline.read.rows import Row, Rows
@@ -73,10 +73,10 @@ class ReceivedLatency(NamedTuple):
 
 
 def deliveries(run: Inputs) -> DataFrame:
-    """One row per delivery."""
-    traits = run.traits
+    """One row per delivery; where messages are delivered again, the first of each, with its first success."""
+    traits, rows = run.traits, run.frame("received")
     return silver.deliveries(
-        run.frame("received"),
+        redelivery.folded(rows, processing=traits.processing) if traits.acknowledge else rows,
         run.span.measure,
         processing=traits.processing,
         drops=traits.drops,

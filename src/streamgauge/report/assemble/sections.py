@@ -9,8 +9,12 @@ from streamgauge.domain.latency.percentiles import NOTHING
 from streamgauge.domain.tables.delivery import DELIVERY_COUNTS
 from streamgauge.report.assemble.latencies import KINDS
 from streamgauge.report.assemble.nulls import OLDER, Values, made, missing, with_reasons
-from streamgauge.result.model.clients import ProcessingSection
-from streamgauge.result.model.delivery import DeliverySection, MissingMessage, TransactionsSection
+from streamgauge.result.model.clients import DeliveriesOfNumber, ProcessingSection, RedeliverySection
+from streamgauge.result.model.delivery import (
+    DeliverySection,
+    MissingMessage,
+    TransactionsSection,
+)
 from streamgauge.result.model.latency import ScheduleDelaySection
 from streamgauge.result.model.resources import (
     CollectorPauses,
@@ -29,6 +33,8 @@ BYTES_PER_MB: Final = 1e6
 NO_LOAD: Final = "nothing is sent"
 
 NO_CONSUMERS: Final = "no consumers"
+
+NOT_EXPECTED: Final = "not only the scenario's shares decide how often messages are delivered"
 
 NOT_READ_AGAIN: Final = "the log was not read again after the drain: see `verify.log`"
 
@@ -177,6 +183,7 @@ def why_absent(run: Evidence, section: str) -> str:
         (section == "processing" and not run.consumes, NO_CONSUMERS),
         (section == "replication" and run.profile.replication == 1, "each partition has one replica"),
         (section in {"schedule_delay", "transactions", "steps"} and not run.sends, NO_LOAD),
+        (section == "redelivery", "offsets are committed: messages are not acknowledged one by one"),
         (section == "scorecards" and "fault_scores" in run.tables, "no fault was over"),
         (section == "scorecards", missing("fault_scores")),
         (section not in run.tables, missing(section)),
@@ -190,6 +197,26 @@ def why_absent(run: Evidence, section: str) -> str:
         (section == "recovery", "no fault ended before the load did"),
     )
     return next((reason for holds, reason in reasons if holds), NOTHING)
+
+
+def redelivery(run: Evidence) -> RedeliverySection | None:
+    """Deliveries of messages that are acknowledged one by one, of the first group; null where there are none."""
+    rows = run.rows("redelivery")
+    if not rows:
+        return None
+    row = min(rows, key=lambda each: int(each["group"]))
+    numbered = run.matching("deliveries_by_number", group=row["group"])
+    by_number = [{name: each[name] for name in DeliveriesOfNumber.model_fields} for each in numbered]
+    expected = [each["expected"] for each in numbered]
+    messages = row["messages"]
+    out: Values = {
+        **{name: value for name, value in row.items() if name != "group"},
+        "deliveries_per_message": row["deliveries"] / messages if messages else None,
+        "expected_per_message": sum(expected) / messages if messages and None not in expected else None,
+        "dead_share": row["dead"] / messages if messages else None,
+        "by_number": by_number,
+    }
+    return made(RedeliverySection, out, lambda key: NOT_EXPECTED if key.startswith("expected") else NOTHING)
 
 
 def missing_messages(run: Evidence) -> list[MissingMessage]:

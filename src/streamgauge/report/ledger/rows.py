@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streamgauge.domain.errors import AnalysisError, BadInput
-from streamgauge.domain.events import EVENTS
+from streamgauge.domain.events import EVENTS, is_of_kind
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 
 Row = Mapping[str, Any]
@@ -152,4 +152,6 @@ _KNOWN: Final = frozenset(name for schema in EVENTS.values() for name in schema.
 def _parts(folder: RunFolder, kind: str) -> list[Path]:
     """The closed parts of a kind of event; also in its name of format 1."""
     names = (kind, EVENTS[kind].formerly)
-    return sorted(path for name in names if name for path in (folder.events / name).glob("worker=*/part-*.parquet"))
+    places = [folder.events / name for name in names if name]
+    found = sorted(path for place in places for path in place.glob("worker=*/part-*.parquet"))
+    return [path for path in found if is_of_kind(kind, path.parts[-3], [path.parts[-2]])]

@@ -8,7 +8,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.text.numbers import UNKNOWN, moment, size
 from streamgauge.report.files import whole
 from streamgauge.report.pages import belief, details, pipeline, pressure, words
-from streamgauge.report.pages.pressure import scorecards
+from streamgauge.report.pages.pressure import redeliveries, scorecards
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.verdict import CheckResult, ExpectationResult
@@ -118,7 +118,10 @@ def _delivery(result: Result) -> Iterator[str]:
 
 def _also(result: Result) -> Iterator[str]:
     """What few runs have, in a line each."""
-    yield "\n".join(f"- {label}: {text}" for label, text in details.also(result).items())
+    told = details.also(result) | redeliveries.in_short(result)
+    yield "\n".join(f"- {label}: {text}" for label, text in told.items())
+    yield table(_numbers(redeliveries.HEADS, 1), redeliveries.rows(result))
+    yield table(_numbers(redeliveries.TIME_HEADS, 1), redeliveries.times(result))
 
 
 def _pressure(result: Result) -> Iterator[str]:

@@ -13,7 +13,7 @@ from streamgauge.domain.text.bars import Signs
 from streamgauge.domain.text.numbers import UNKNOWN
 from streamgauge.report.pages import belief, details, pipeline, pressure, terminal_charts, words
 from streamgauge.report.pages.page import Unbroken, console_of, struck
-from streamgauge.report.pages.pressure import scorecards
+from streamgauge.report.pages.pressure import redeliveries, scorecards
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.verdict import ExpectationResult
@@ -86,7 +86,7 @@ def _sections(result: Result, names: Sequence[str], signs: Signs | None) -> Iter
 
 def _few_have(result: Result) -> dict[str, str]:
     """What few runs have, in a line each."""
-    pressed = pressure.in_short(result) | scorecards.in_short(result)
+    pressed = redeliveries.in_short(result) | pressure.in_short(result) | scorecards.in_short(result)
     return details.also(result) | pipeline.in_short(result) | pressed
 
 

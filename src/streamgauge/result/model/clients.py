@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from streamgauge.result.model.base import Amount, Count, Number, Reasons, Section
+from streamgauge.result.model.base import Amount, Count, Number, Reasons, Section, Share
 
 
 class ProcessingTimes(Section):
@@ -150,4 +150,87 @@ class ConnectionsSection(Section):
     """Consumers held open and used."""
     hold_metadata: ConnectionsOfKind | None
     """Admin clients held open that fetch metadata."""
+    reasons: Reasons
+
+
+class DeliveriesOfNumber(Section):
+    """Deliveries with the same number, counted from 1 for each message."""
+
+    number: Count
+    """Delivery number."""
+    deliveries: Count
+    """Deliveries."""
+    accepted: Count
+    """Deliveries that were acknowledged."""
+    released: Count
+    """Deliveries whose processing failed."""
+    unanswered: Count
+    """Deliveries of which the consumer told nothing: it took too long, or died."""
+    dead_letter: Count
+    """Deliveries after which the message became a dead letter."""
+    expected: Amount | None = None
+    """Deliveries that follow from the scenario's `fail`, `poison` and `limit`; null if other things decide, too."""
+
+
+class RedeliverySection(Section):
+    """Messages that are acknowledged one by one, and their deliveries."""
+
+    messages: Count
+    """Messages that were delivered."""
+    succeeded: Count
+    """Messages that were acknowledged."""
+    dead: Count
+    """Messages that became dead letters."""
+    dead_after_success: Count
+    """Dead letters that had been acknowledged, too late."""
+    open: Count
+    """Messages that were neither acknowledged nor dead at the end of the run."""
+    deliveries: Count
+    """Deliveries: offsets that messages were read from."""
+    accepted: Count
+    """Deliveries that were acknowledged."""
+    released: Count
+    """Deliveries whose processing failed."""
+    unanswered: Count
+    """Deliveries of which the consumer told nothing: it took too long, or died."""
+    reread: Count
+    """Reads of an offset that had been read before."""
+    duplicates: Count
+    """Deliveries that began when the message was processed already."""
+    early: Count
+    """Redeliveries before the deadline of the delivery before."""
+    deliveries_per_message: Amount | None
+    """Deliveries by messages."""
+    expected_per_message: Amount | None
+    """The same, as it follows from the scenario; null if other things decide, too."""
+    dead_share: Share | None
+    """Dead letters by messages."""
+    expected_dead_share: Share | None
+    """The same, as it follows from the scenario; null if other things decide, too."""
+    delay_p50_ms: Number | None
+    """Median time from the deadline of a delivery to the begin of the next one."""
+    delay_p90_ms: Number | None
+    """90th percentile of this time."""
+    delay_p99_ms: Number | None
+    """99th percentile of this time."""
+    delay_max_ms: Number | None
+    """Longest of these times."""
+    answer_p50_ms: Number | None
+    """Median time from the due time of a message to its confirmed acknowledgement."""
+    answer_p90_ms: Number | None
+    """90th percentile of this time."""
+    answer_p99_ms: Number | None
+    """99th percentile of this time."""
+    answer_max_ms: Number | None
+    """Longest of these times."""
+    success_p50_ms: Number | None
+    """Median time from the due time of a message to the end of its successful processing."""
+    success_p90_ms: Number | None
+    """90th percentile of this time."""
+    success_p99_ms: Number | None
+    """99th percentile of this time."""
+    success_max_ms: Number | None
+    """Longest of these times."""
+    by_number: list[DeliveriesOfNumber]
+    """Deliveries by their number."""
     reasons: Reasons

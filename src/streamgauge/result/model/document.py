@@ -7,8 +7,13 @@ from pydantic import Field
 
 from streamgauge.result.imported import ImportedSection
 from streamgauge.result.model.base import Reasons, Section
-from streamgauge.result.model.clients import ConnectionsSection, ProcessingSection, WireSection
-from streamgauge.result.model.delivery import DeliverySection, FaultScorecard, MissingMessage, TransactionsSection
+from streamgauge.result.model.clients import ConnectionsSection, ProcessingSection, RedeliverySection, WireSection
+from streamgauge.result.model.delivery import (
+    DeliverySection,
+    FaultScorecard,
+    MissingMessage,
+    TransactionsSection,
+)
 from streamgauge.result.model.latency import LatencySection, ScheduleDelaySection
 from streamgauge.result.model.pipeline import PipelineSection
 from streamgauge.result.model.pressure import (
@@ -58,6 +63,8 @@ class Result(Section):
     """Exact counts of the whole run for the worst group; also those of the measure phase and of every group."""
     missing: list[MissingMessage] = Field(default_factory=list)
     """The first messages of each class that were not delivered; `delivery` counts all of them."""
+    redelivery: RedeliverySection | None = None
+    """Deliveries of messages that are acknowledged one by one; whole run. Null where offsets are committed."""
     transactions: TransactionsSection | None = None
     """Transactions by outcome and by the time they ended; measure phase. Null without transactions."""
     processing: ProcessingSection | None = None

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from streamgauge.domain import clock
 from streamgauge.domain.errors import CtrlC, Interrupted, RunFailed
-from streamgauge.domain.folder.cells import PREFIX
 from streamgauge.domain.folder.facts import BrokerFacts, RunFolder
+from streamgauge.engine.supervise.cells import PREFIX
 from streamgauge.engine.supervise.local import memory_folder, named_memory
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.modelled.broker import ModelledBroker

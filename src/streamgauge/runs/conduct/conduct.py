@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamgauge.domain.errors import BrokerError, Interrupted, RecordError, StreamgaugeError
-from streamgauge.domain.folder.cells import PREFIX
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.domain.look import Look
+from streamgauge.engine.supervise.cells import PREFIX
 from streamgauge.engine.supervise.local import LocalLauncher, memory_folder
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Outcome, Plan
 from streamgauge.engine.supervise.supervisor import Supervisor
@@ -122,7 +122,9 @@ def _begin(run: Prepared, folder: RunFolder, target: MeasuredCluster) -> _Begun:
     """Make topics and groups on the cluster, and the plan; write run.json. Raises where the load cannot start."""
     scenario, identity = run.scenario, run.identity
     table = table_folder(scenario, folder.root)
-    topics = Topics(target.cluster, scenario, identity.groups(scenario), target.ended, table)
+    topics = Topics(
+        target.cluster, scenario, identity.groups(scenario), target.ended, table, trackers=identity.trackers
+    )
     with topics.noting():
         topics.prepare(embedded=target.facts.embedded, allow_reset=run.allow_reset, fresh=target.is_shared)
         facts = run_facts.begun(run, target.facts, topics.made)

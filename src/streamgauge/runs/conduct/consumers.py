@@ -4,15 +4,21 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.domain.blocks import ClientSpec
+from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.engine.consume.commit import CommitEvery
 from streamgauge.engine.consume.loop import Consuming, Reading
 from streamgauge.engine.ports.clients import OpenReader
+from streamgauge.engine.worker.observers import TrackerJob
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember
 from streamgauge.kafka.clients.settings import Settings
+from streamgauge.kafka.markers.reader import OpenMarkerReader
+from streamgauge.kafka.markers.role import OpenTrackers
+from streamgauge.kafka.markers.tracked import Tracked
 from streamgauge.record.table import TableConsumer
 from streamgauge.runs.conduct.identity import Identity, dealt
 from streamgauge.runs.conduct.query import table_folder
 from streamgauge.scenario import Consume, Scenario
+from streamgauge.scenario.model.acknowledge import Markers
 from streamgauge.scenario.model.consume import Commit, CommitWay, consumer_settings
 from streamgauge.scenario.model.jobs import AGGREGATE, CHANGED
 from streamgauge.workload.processing import handling_of
@@ -37,7 +43,23 @@ def consumers_of(
     # Behind a pipeline it is the query that says what is done with.
     tells = credit is not None and scenario.pipeline is None
     opened, hold = TableConsumer if table else opens, scenario.load is None
-    return [ConsumerJob(opened, part, hold, tells) for part in dealt(members, consume.processes)]
+    if markers := consume.markers:
+        opened = OpenMarkerReader(connection, markers.timeout // NS_PER_MS)
+    redelivers = markers is not None
+    return [ConsumerJob(opened, part, hold, tells, redelivers) for part in dealt(members, consume.processes)]
+
+
+def trackers_of(scenario: Scenario, markers: Markers, identity: Identity, connection: Settings) -> list[TrackerJob]:
+    """The jobs of all processes that deliver messages again."""
+    opened = OpenTrackers(
+        connection,
+        scenario.sent_topics,
+        identity.trackers,
+        Tracked(limit=markers.limit, silence_ms=markers.silence // NS_PER_MS),
+        identity.tag,
+        _stamp_in_header(scenario),
+    )
+    return [TrackerJob(opened, number, group=0) for number in range(markers.trackers)]
 
 
 def _member(
@@ -45,7 +67,7 @@ def _member(
 ) -> ConsumerMember:
     """One consumer: its client, what it reads, and what it does with messages."""
     group, place = divmod(number, scenario.consumers)
-    load = scenario.load
+    load, timeout_ns = scenario.load, consume.markers.timeout if consume.markers else 0
     own = {
         "group.id": identity.groups(scenario)[group],
         # Every partition has a committed offset: this says what follows when what was read is gone. After an unclean
@@ -66,7 +88,7 @@ def _member(
     consuming = Consuming(
         topics=scenario.topic_names,
         partitions=scenario.topic.partitions,
-        handling=handling_of(consume.processing) if consume.processing else None,
+        handling=handling_of(consume.processing, timeout_ns) if consume.processing else None,
         buffer=consume.buffer,
         commit=_commit(consume.commit),
         per_second=scenario.rate_per_consumer,

@@ -24,6 +24,11 @@ class Identity:
         """What stands for the query of a pipeline among the groups."""
         return f"{self.group}-query"
 
+    @property
+    def trackers(self) -> str:
+        """How the names of the groups of trackers begin."""
+        return f"{self.group}-tracker"
+
     def groups(self, scenario: Scenario) -> tuple[str, ...]:
         """The names of its groups of consumers."""
         count = scenario.consume.groups if scenario.consume else 0

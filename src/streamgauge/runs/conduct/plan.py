@@ -21,7 +21,7 @@ from streamgauge.kafka.metadata.quorum import KafkaQuorum
 from streamgauge.kafka.metadata.replicas import KafkaReplicas
 from streamgauge.kafka.offsets import open_offsets
 from streamgauge.record.parts import open_sink
-from streamgauge.runs.conduct.consumers import consumers_of
+from streamgauge.runs.conduct.consumers import consumers_of, trackers_of
 from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.conduct.producers import producers_of
 from streamgauge.runs.conduct.query import lookup_job, query_job
@@ -69,6 +69,9 @@ def plan_of(
         consumers=[]
         if consume is None
         else consumers_of(scenario, consume, identity, of("consumers"), run, open_reader),
+        trackers=trackers_of(scenario, consume.markers, identity, of("consumers"))
+        if consume and consume.markers
+        else [],
         connectors=_connectors(scenario, scenario.connections, identity, connection) if scenario.connections else [],
         brokers=brokers,
         network=network,

@@ -6,14 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from streamgauge.delivery.markers.redelivery import DEAD_LETTERS
 from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted, StreamgaugeError
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.markers.role import group_of
+from streamgauge.kafka.markers.topics import SUFFIX, check_marker_topic
 from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.modelled.broker import ModelledBroker, ModelledOffsets
 from streamgauge.record.table import committed_rows
 from streamgauge.runs.conduct.plan import start_of
 from streamgauge.scenario import Scenario
+from streamgauge.scenario.model.acknowledge import Markers
 
 STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
 """The topics around a pipeline tell when a message was appended, unless the scenario wants something else."""
@@ -35,6 +39,8 @@ class Topics:
     """Folder of the table that a pipeline writes."""
     made: dict[str, str | None] = field(default_factory=dict)
     """The topics that this run made, and what the cluster calls each."""
+    trackers: str = ""
+    """How the names of the groups of trackers begin."""
     starts: list[int] = field(default_factory=list)
     """Offset of each partition of the source where a query begins."""
     _offsets: KafkaOffsets | ModelledOffsets | None = None
@@ -54,6 +60,29 @@ class Topics:
                 faults += error.faults
         if faults:
             raise BadInput(faults)
+        if self._markers:
+            for name in self.scenario.sent_topics:
+                self._prepare_carrier(name, self._markers, fresh=embedded or self.scenario.topic.reset)
+
+    @property
+    def _markers(self) -> Markers | None:
+        return self.scenario.consume.markers if self.scenario.consume else None
+
+    def _prepare_carrier(self, name: str, markers: Markers, *, fresh: bool) -> None:
+        """Make the topics of markers and of dead letters, or check those that are there."""
+        assert isinstance(self.cluster, Cluster)
+        topic = self.scenario.topic
+        wanted = {f"{name}{SUFFIX}": STAMPED}
+        if markers.limit is not None:
+            wanted[f"{name}{DEAD_LETTERS}"] = {}
+        for each, configs in wanted.items():
+            if fresh and self.cluster.partitions_of(each) is not None:
+                self.cluster.delete_topic(each)
+            if self.cluster.partitions_of(each) is None:
+                self.cluster.create_topic(each, topic.partitions, topic.replication, configs)
+                self.made[each] = None
+                self.made[each] = self.cluster.topic_id(each)
+        check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
@@ -121,6 +150,11 @@ class Topics:
             offsets = self._starts(name, read_from)
             for group in self.groups:
                 self.cluster.set_committed(group, name, offsets)
+            if self._markers:
+                # What others left open in an earlier run is nobody's business now.
+                of_markers = f"{name}{SUFFIX}"
+                ends = self.cluster.offsets((of_markers,), self.scenario.topic.partitions).log_ends()
+                self.cluster.set_committed(group_of(self.trackers, number), of_markers, ends)
 
     def _starts(self, name: str, start: str | int) -> list[int]:
         offsets = self.cluster.offsets((name,), self.scenario.topic.partitions)
@@ -130,7 +164,8 @@ class Topics:
 
     def leave(self, outcome: Outcome) -> None:
         """Remove the groups, which were made for this run only."""
-        for group in self.groups:
+        trackers = [group_of(self.trackers, each) for each in self.scenario.read_topics] if self._markers else []
+        for group in (*self.groups, *trackers):
             try:
                 self.cluster.delete_group(group)
             except (BrokerError, Interrupted) as error:

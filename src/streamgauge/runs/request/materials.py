@@ -14,8 +14,8 @@ from streamgauge.processes.functions import JOB_ARGUMENTS, ORACLE_ARGUMENTS, loa
 from streamgauge.record.arrivals import read_arrivals
 from streamgauge.runs.conduct.producers import recipe_of
 from streamgauge.scenario import Load, Scenario
-from streamgauge.scenario.model.pace import Pace
-from streamgauge.scenario.model.shapes import Replay
+from streamgauge.scenario.model.pacing.pace import Pace
+from streamgauge.scenario.model.pacing.shapes import Replay
 from streamgauge.workload.pacing import Int64s
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from streamgauge.delivery.markers.wire import COUNT_HEADER
 from streamgauge.domain import clock, stamp
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Values
 from streamgauge.domain.clock import NS_PER_SECOND
@@ -78,7 +79,8 @@ def record_log(
     try:
         for span in spans:
             name = scenario.sent_topics[span.topic]
-            reader = ClientSpec("log-reader", (name,), settings, stamp_in_header=_in_header(scenario))
+            counted_in = COUNT_HEADER if scenario.consume and scenario.consume.markers else None
+            reader = ClientSpec("log-reader", (name,), settings, _in_header(scenario), counted_in=counted_in)
             seconds = max(0, until_ns - clock.monotonic_ns()) / NS_PER_SECOND
             blocks = reread(reader, span.starts, span.ends, seconds, topics.cluster.check)
             record_appended(folder, blocks, tag, None, span.topic)
@@ -146,10 +148,20 @@ def record_appended(
     rows = 0
     with contextlib.closing(PartSink(folder, "appended", SUPERVISOR, {"topic": topic})) as sink:
         for fetched in read:
-            block = appended_rows(fetched, tag, expected)
-            sink.append(block, fetched.count)
-            rows += fetched.count
+            block, count = _of_producers(appended_rows(fetched, tag, expected), fetched)
+            if count:
+                sink.append(block, count)
+            rows += count
     return rows
+
+
+def _of_producers(block: Block, fetched: Fetched) -> tuple[Block, int]:
+    """The rows of what producers wrote, and how many: not of what was sent again because nobody acknowledged it."""
+    if fetched.deliveries is None:
+        return block, fetched.count
+    firsts = fetched.deliveries == 1
+    chosen: Block = {name: each[firsts] if isinstance(each, np.ndarray) else each for name, each in block.items()}
+    return chosen, int(firsts.sum())
 
 
 def appended_rows(fetched: Fetched, tag: int, expected: Expected | None) -> Block:

@@ -9,8 +9,8 @@ from typing import Final
 from streamgauge.cluster import registry
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, RecordError, StreamgaugeError
-from streamgauge.domain.folder.cells import PREFIX, Claims, after_death, read_claims
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
+from streamgauge.engine.supervise.cells import PREFIX, Claims, after_death, read_claims
 from streamgauge.engine.supervise.local import memory_folder
 from streamgauge.processes.lock import FolderLock
 from streamgauge.record.facts import read_facts, write_facts

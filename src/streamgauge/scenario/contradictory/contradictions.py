@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from streamgauge.domain.errors import BadValue, Fault
+from streamgauge.domain.text.numbers import listed
 from streamgauge.domain.text.shown import shown
+from streamgauge.scenario.contradictory.acknowledged import acknowledged
 from streamgauge.scenario.contradictory.disks import disks
 from streamgauge.scenario.contradictory.injected import injected
 from streamgauge.scenario.contradictory.links import links
@@ -67,6 +69,7 @@ def contradictions(scenario: Scenario) -> Iterator[Fault]:
         yield from _owned("consume.client", scenario.consume.client)
         yield from _shared("consume.processes", scenario.consume.processes, clients, "consumers")
         yield from _of_consume(scenario, scenario.consume)
+        yield from acknowledged(scenario, scenario.consume)
     if scenario.pipeline:
         yield from piped(scenario, scenario.pipeline)
     yield from _held_back(scenario)
@@ -174,9 +177,10 @@ def _credited(scenario: Scenario, load: Load, consume: Consume) -> Iterator[Faul
     if not load.transactions and not _writes_once(load.client):
         what = "a producer that retries may write a message twice, which would count twice"
         yield Fault(where, what, "Write `enable.idempotence: true` or `retries: 0` in load.client")
-    if consume.processing and consume.processing.drop:
+    unprocessed = [name for name in ("drop", "fail", "poison") if getattr(consume.processing, name, 0)]
+    if unprocessed:
         what = "a message that is never processed would never return its credit"
-        yield Fault(where, what, "Leave consume.processing.drop out, or write hysteresis")
+        yield Fault(where, what, f"Leave {listed(unprocessed)} out of consume.processing, or write hysteresis")
     if consume.partitions is not None and len(consume.partitions) < scenario.topic.partitions:
         what = "messages of partitions that are not consumed would never return their credit"
         yield Fault(where, what, "Leave consume.partitions out, or name all of them")

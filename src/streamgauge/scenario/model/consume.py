@@ -19,6 +19,7 @@ from pydantic import (
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_rate
+from streamgauge.scenario.model.acknowledge import Acknowledge, Markers
 from streamgauge.scenario.model.values import (
     EITHER,
     FASTEST,
@@ -38,6 +39,7 @@ from streamgauge.scenario.model.values import (
 
 MAX_BUFFER = 1_000_000
 MAX_SLOTS = 10_000
+MOST_TIMES = 100
 _AUTO_COMMIT = "enable.auto.commit"
 _STARTS = ("auto", "earliest", "latest")
 
@@ -58,6 +60,17 @@ def _start(value: object) -> str:
         mend = f"Write {', '.join(_STARTS)}, or a time with a time zone like 2026-11-21T10:00:00Z"
         raise BadValue(what, mend) from error
     return str(value).strip()
+
+
+def _multiple(value: object) -> float:
+    text = str(value).strip().removesuffix("x")
+    try:
+        times = float(text)
+    except ValueError:
+        times = math.nan
+    if isinstance(value, bool) or not 1 < times <= MOST_TIMES:
+        raise BadValue("not a multiple", f"Write one above 1x, up to {MOST_TIMES}x, like 2x")
+    return times
 
 
 def _listed(value: object) -> object:
@@ -93,6 +106,13 @@ StartPosition = Annotated[
     BeforeValidator(_start),
     WithJsonSchema({"type": "string", "x-form": "start", "examples": [*_STARTS, "2026-11-21T10:00:00Z"]}),
 ]
+Multiple = Annotated[
+    float,
+    BeforeValidator(_multiple),
+    PlainSerializer(lambda times: f"{times:g}x", return_type=str),
+    WithJsonSchema({"type": "string", "examples": ["2x", "1.5x"]}),
+]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Partition = Annotated[int, Field(ge=0, lt=10_000, strict=True)]
 Partitions = Annotated[tuple[Partition, ...], BeforeValidator(_listed), AfterValidator(_dealt)]
 ProcessingOrder = Literal["loop", "partitions", "slots"]
@@ -109,6 +129,15 @@ class Change(ScenarioPart):
     """Random addition from then on, uniform between 0 and this."""
 
 
+class Overrun(ScenarioPart):
+    """Deliveries whose processing takes longer than the consumer has for it."""
+
+    share: Share
+    """Share of the deliveries, from 0 to 1."""
+    by: Multiple = Field(default="2x", validate_default=True)
+    """Processing time of these deliveries, as a multiple of the timeout."""
+
+
 class Processing(ScenarioPart):
     """Processing of received messages."""
 
@@ -120,8 +149,15 @@ class Processing(ScenarioPart):
     """Whether delays have an exponential distribution with mean `delay`."""
     changes: Annotated[tuple[Change, ...], BeforeValidator(_listed)] = ()
     """Other delays from given times on, like `[{at: 30s, delay: 0s}]`, in chronological order."""
-    drop: float = Field(default=0.0, ge=0, le=1, allow_inf_nan=False)
+    drop: Share = 0.0
     """Share of the messages, from 0 to 1, that are received and never processed."""
+    fail: Share = 0.0
+    """Share of the deliveries, from 0 to 1, whose processing fails. With `acknowledge: offsets`, the consumer goes on
+    without these messages; with `markers`, it does not acknowledge them, and they are delivered again."""
+    poison: Share = 0.0
+    """Share of the messages, from 0 to 1, whose processing fails in every delivery."""
+    overrun: Overrun | None = None
+    """Deliveries whose processing takes longer than the timeout of `acknowledge`, like `{share: 0.01, by: 2x}`."""
     function: str | None = Field(default=None, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
     """Your own function, called with value and key of each message in the poll loop, like `package.module:name`;
     needs `--trust FOLDER` or `--allow-code`."""
@@ -137,7 +173,9 @@ class Processing(ScenarioPart):
         if "slots" in given and self.order != "slots":
             raise BadValue(f"slots have no effect with order {self.order}", "Write `order: slots`, or leave slots out")
         if self.function is not None:
-            if ways := [name for name in ("delay", "jitter", "exponential", "changes") if getattr(self, name)]:
+            if ways := [
+                name for name in ("delay", "jitter", "exponential", "changes", "overrun") if getattr(self, name)
+            ]:
                 what = f"a function determines the processing time, {' and '.join(ways)} cannot be added"
                 raise BadValue(what, f"Write function, or {' and '.join(ways)}")
             if self.order != "loop":
@@ -149,7 +187,9 @@ class Processing(ScenarioPart):
     @model_serializer(mode="wrap")
     def _meant(self, dump: Any) -> dict[str, Any]:
         """Slots are written only where they mean something: what is written parses back."""
-        return {name: value for name, value in dump(self).items() if name != "slots" or self.order == "slots"}
+        absent = {"slots"} if self.order != "slots" else set()
+        absent |= {name for name in ("fail", "poison", "overrun") if not getattr(self, name)}
+        return {name: value for name, value in dump(self).items() if name not in absent}
 
     @property
     def mean_delay_ns(self) -> float:
@@ -203,6 +243,11 @@ class Consume(ScenarioPart):
     commit: Annotated[Annotated[CommitWay, Tag(PLAIN)] | Annotated[Commit, Tag(MADE)], EITHER] = "auto"
     """When offsets of processed messages are committed: `auto`, at the client's interval; `batch`, after the
     messages of each poll; `never`; `{messages: 1000}` or `{interval: 1s}`, optionally with `asynchronous: true`."""
+    acknowledge: Annotated[Annotated[Literal["offsets"], Tag(PLAIN)] | Annotated[Acknowledge, Tag(MADE)], EITHER] = (
+        "offsets"
+    )
+    """Acknowledgement: `offsets`, of all messages below a committed offset; `{markers: {timeout: 5s, limit: 3}}`, of
+    each message by itself, and those that are not acknowledged in time are delivered again."""
     start: StartPosition = "auto"
     """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
     or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
@@ -215,6 +260,11 @@ class Consume(ScenarioPart):
     """Settings of the consumers' librdkafka client, like `fetch.min.bytes`."""
 
     @property
+    def markers(self) -> Markers | None:
+        """The markers that acknowledge messages; None without."""
+        return self.acknowledge.markers if isinstance(self.acknowledge, Acknowledge) else None
+
+    @property
     def start_ms(self) -> int | None:
         """Milliseconds since 1970 of the time to start at; None where `start` is none."""
         return None if self.start in _STARTS else math.ceil(epoch_ns(self.start) / NS_PER_MS)
@@ -222,4 +272,4 @@ class Consume(ScenarioPart):
 
 def consumer_settings(consume: Consume) -> dict[str, Setting]:
     """The scenario's settings of the consuming client."""
-    return {**consume.client, _AUTO_COMMIT: consume.commit == "auto"}
+    return {**consume.client, _AUTO_COMMIT: consume.commit == "auto" and consume.markers is None}

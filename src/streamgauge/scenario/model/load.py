@@ -15,7 +15,7 @@ from streamgauge.scenario.model.content import (
     mean_bytes,
     needs_headers,
 )
-from streamgauge.scenario.model.pace import Pacing, closed_batch, mean_rate
+from streamgauge.scenario.model.pacing.pace import Pacing, closed_batch, mean_rate
 from streamgauge.scenario.model.values import (
     EITHER,
     MADE,

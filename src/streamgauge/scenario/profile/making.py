@@ -8,18 +8,20 @@ from pydantic import ValidationError
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.text.secrets import masked
 from streamgauge.scenario.advice import LINGER, number_of
-from streamgauge.scenario.model import pace
+from streamgauge.scenario.model.acknowledge import Markers
 from streamgauge.scenario.model.backpressure import Backpressure, Credit, Hysteresis
 from streamgauge.scenario.model.consume import Consume, Processing
 from streamgauge.scenario.model.environment.faults.schedule import occurrences
 from streamgauge.scenario.model.jobs import AGGREGATE
 from streamgauge.scenario.model.load import Load
+from streamgauge.scenario.model.pacing import pace
 from streamgauge.scenario.model.pipeline import Pipeline
 from streamgauge.scenario.model.scenario import Scenario
 from streamgauge.scenario.parse import understood
 from streamgauge.scenario.profile.model import (
     CONSTANT,
     UNKNOWN,
+    AcknowledgeProfile,
     ConnectionsProfile,
     ConsumeProfile,
     Delay,
@@ -114,17 +116,31 @@ def _segment(rates: Rates) -> PaceSegment:
 
 
 def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
+    redelivers = consume.markers is not None
     return ConsumeProfile(
         consumers=scenario.consumers,
         per_second=None if isinstance(consume.rate, str) else consume.rate,
         partitions=consume.partitions,
         read_committed=consume.client.get("isolation.level", "read_committed") == "read_committed",
         longest_silence_ms=min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items()),
-        processing=_processing(consume.processing) if consume.processing else None,
+        processing=_processing(consume.processing, redelivers=redelivers) if consume.processing else None,
+        acknowledge=_acknowledge(consume, consume.markers) if consume.markers else None,
     )
 
 
-def _processing(processing: Processing) -> ProcessingProfile:
+def _acknowledge(consume: Consume, markers: Markers) -> AcknowledgeProfile:
+    given = consume.processing
+    return AcknowledgeProfile(
+        carrier="markers",
+        timeout_ms=markers.timeout / NS_PER_MS,
+        limit=markers.limit,
+        fail=given.fail if given else 0.0,
+        poison=given.poison if given else 0.0,
+        is_expected=given is None or not (given.drop or given.overrun or given.function),
+    )
+
+
+def _processing(processing: Processing, *, redelivers: bool) -> ProcessingProfile:
     following = [(0, processing.delay, processing.jitter)]
     following += [(change.at, change.delay, change.jitter) for change in processing.changes]
     delays = () if processing.function else following
@@ -134,7 +150,7 @@ def _processing(processing: Processing) -> ProcessingProfile:
             Delay(from_ns=at_ns, delay_ns=delay_ns, jitter_ns=jitter_ns, exponential=processing.exponential)
             for at_ns, delay_ns, jitter_ns in delays
         ),
-        drops=processing.drop > 0,
+        drops=bool(processing.drop or (not redelivers and (processing.fail or processing.poison))),
         slots={"loop": 1, "partitions": None, "slots": processing.slots}[processing.order],
     )
 

@@ -119,6 +119,23 @@ class ProcessingProfile(_Meant):
     """Messages that a consumer processes in parallel; null for one of each assigned partition."""
 
 
+class AcknowledgeProfile(_Meant):
+    """Acknowledgement of single messages, which are delivered again if it does not come."""
+
+    carrier: str
+    """`markers`."""
+    timeout_ms: float
+    """Time after which a message is delivered again."""
+    limit: int | None
+    """Redeliveries before a message becomes a dead letter; null without a limit."""
+    fail: float
+    """Share of the deliveries whose processing fails."""
+    poison: float
+    """Share of the messages whose processing always fails."""
+    is_expected: bool
+    """Whether these shares alone decide how often messages are delivered."""
+
+
 class ConsumeProfile(_Meant):
     """Consumers of the topics."""
 
@@ -135,6 +152,8 @@ class ConsumeProfile(_Meant):
     in older runs."""
     processing: ProcessingProfile | None
     """Processing of each message; null without processing."""
+    acknowledge: AcknowledgeProfile | None = None
+    """Acknowledgement of single messages; null where offsets are committed."""
 
 
 class PipelineProfile(_Meant):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.text.quantities import fraction
-from streamgauge.scenario.model import shapes
+from streamgauge.scenario.model.pacing import shapes
 
 
 class Rates(NamedTuple):

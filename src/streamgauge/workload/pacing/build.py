@@ -4,7 +4,7 @@ Apart from the pacers, so that workers, which need only those, start without a v
 """
 
 from streamgauge.domain.text.quantities import fraction
-from streamgauge.scenario.model import pace, shapes
+from streamgauge.scenario.model.pacing import pace, shapes
 from streamgauge.scenario.profile.shapes import rates_of
 from streamgauge.workload.pacing.constant import constant
 from streamgauge.workload.pacing.pacer import Int64s, Pacer

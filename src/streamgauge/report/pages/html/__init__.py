@@ -15,7 +15,8 @@ from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.pages import belief, details, pipeline, pressure, words
 from streamgauge.report.pages.html.cards import Card, cards
 from streamgauge.report.pages.html.charts import bundle, columns, placed, specs
-from streamgauge.report.pages.html.tables import held_back, pipeline_tables, process, step_tables
+from streamgauge.report.pages.html.tables import delivery_tables, held_back, pipeline_tables, process, step_tables
+from streamgauge.report.pages.pressure import redeliveries
 from streamgauge.result import Result
 from streamgauge.result.model.verdict import CheckResult
 
@@ -115,6 +116,8 @@ def _sections(result: Result, figures: Sequence[Figure]) -> dict[str, Any]:
         "troubles": words.troubles(result),
         "clean": words.no_troubles(result.delivery),
         "groups": result.delivery.groups,
+        "redelivered": redeliveries.in_short(result),
+        "delivery_tables": delivery_tables(result),
         "pipeline": placed(result, figures, "pipeline"),
         "piped": pipeline.facts(result),
         "pipeline_tables": pipeline_tables(result),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from streamgauge.domain.text.numbers import UNKNOWN, cores, milliseconds, percent, significant, size, whole
 from streamgauge.report.pages import details, pipeline, pressure
-from streamgauge.report.pages.pressure import scorecards
+from streamgauge.report.pages.pressure import redeliveries, scorecards
 from streamgauge.result import Result
 from streamgauge.result.model.resources import ProcessUsage
 
@@ -27,6 +27,15 @@ def held_back(result: Result) -> list[TextTable]:
         without_empty(scorecards.HEADS, scorecards.rows(result), scorecards.NUMBERS),
         without_empty(scorecards.PROMISE_HEADS, scorecards.kept(result), len(scorecards.PROMISE_HEADS)),
         without_empty(pressure.FAULT_HEADS, pressure.faults(result), len(pressure.FAULT_HEADS)),
+    ]
+    return [grid for grid in grids if grid.rows]
+
+
+def delivery_tables(result: Result) -> list[TextTable]:
+    """Deliveries by their number, and how long they took; none where offsets are committed."""
+    grids = [
+        without_empty(redeliveries.HEADS, redeliveries.rows(result), 1),
+        without_empty(redeliveries.TIME_HEADS, redeliveries.times(result), 1),
     ]
     return [grid for grid in grids if grid.rows]
 

@@ -18,7 +18,7 @@ from streamgauge.domain.text.quantities import (
     format_rate,
     parse_duration_ns,
 )
-from streamgauge.scenario.model.shapes import (
+from streamgauge.scenario.model.pacing.shapes import (
     BETWEEN,
     Burst,
     Closed,

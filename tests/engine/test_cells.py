@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from streamgauge.domain.folder.cells import KILLED, Claims, after_death, describe, read_claims
 from streamgauge.domain.folder.facts import BrokerFacts, Phase, RunFacts, WorkerFacts
+from streamgauge.engine.supervise.cells import KILLED, Claims, after_death, describe, read_claims
 
 PLANNED = [Phase(name="warmup", from_ns=100, to_ns=200), Phase(name="measure", from_ns=200, to_ns=500)]
 

@@ -1,0 +1,53 @@
+"""What tells a carrier that single deliveries are over, and the rows that tell what it says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.domain.blocks import NULL_INT64, Block
+from streamgauge.engine.ports.clients import Acknowledgements
+from streamgauge.engine.ports.rows import Sink
+
+NAMED: Final = ("topic", "partition", "offset", "producer", "seq", "delivery_count")
+"""Columns that say which delivery it is."""
+
+
+@dataclass(slots=True)
+class Acknowledger:
+    """Acknowledges the deliveries of one consumer."""
+
+    acknowledgements: Acknowledgements
+    sink: Sink
+
+    def settle(self, rows: Mapping[str, Any], count: int) -> None:
+        """Tell what became of recorded deliveries; of those that were never begun nothing is told."""
+        started, processed = rows["started_ns"], rows["processed_ns"]
+        known = processed is not None and started is not None
+        accepted = _known(processed, count) if known else np.ones(count, np.bool_)
+        ended = _known(started, count) if known else accepted
+        if not ended.any():
+            return
+        whole = {name: rows[name] for name in NAMED}
+        if not ended.all():
+            whole = {name: each[ended] if isinstance(each, np.ndarray) else each for name, each in whole.items()}
+        self.acknowledgements.settle(whole, accepted[ended])
+
+    def turn(self) -> None:
+        """Record what was answered since the last time."""
+        self._record(*self.acknowledgements.answered())
+
+    def finish(self) -> None:
+        """Wait for what is not answered yet, in bounded time, and record it."""
+        self._record(*self.acknowledgements.finish())
+
+    def _record(self, block: Block, count: int) -> None:
+        if count:
+            self.sink.append(block, count)
+
+
+def _known(times_ns: Any, count: int) -> NDArray[np.bool_]:
+    """Which of these times are some."""
+    return np.broadcast_to(np.asarray(times_ns, np.int64) != NULL_INT64, count)

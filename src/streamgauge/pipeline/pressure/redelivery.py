@@ -1,0 +1,186 @@
+"""The tables `redelivery` and `deliveries_by_number`: what `delivery.attempts` says, as frames."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+
+from streamgauge.delivery.attempts import (
+    ACCEPTED,
+    DEAD_LETTER,
+    DELIVERY_COUNTS,
+    MESSAGE_COUNTS,
+    RELEASED,
+    UNANSWERED,
+    expected_by_number,
+    expected_dead,
+)
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
+from streamgauge.pipeline.columns import GROUP, PLACE, RECEIVED_NS, STAMP
+from streamgauge.pipeline.metrics.aggregates.buckets import bucket
+from streamgauge.pipeline.read.rows import Row, numbers
+from streamgauge.scenario.profile.model import AcknowledgeProfile
+
+TOLD: Final = ("p50", "p90", "p99")
+"""Percentiles of each time."""
+_TIMES: Final = ("delay", "answer", "success")
+_HELD: Final = (GROUP, *STAMP)
+
+
+class Repeated(NamedTuple):
+    """What is known of deliveries."""
+
+    counts: Sequence[Row]
+    """One for each group."""
+    by_number: Sequence[Row]
+    times: pa.Table
+    """Columns group, time, bucket, count and largest: how long redeliveries, answers and successes took."""
+
+
+def delivered(received: DataFrame, attempts: DataFrame, ahead_ns: int) -> DataFrame:
+    """One row per delivery, with its outcome, and what is known of its message.
+
+    `ahead_ns` is how far the wall clock was ahead of the monotonic one.
+    """
+    sound = received.where("producer is not null and seq is not null and coalesce(intact, true)")
+    firsts = sound.groupBy(*_HELD, *PLACE[1:]).agg(
+        F.expr(f"min(struct({RECEIVED_NS}, delivery_count, processed_ns, deadline_ms, due_ns)) as first"),
+        F.expr("count(*) - 1 as reread"),
+    )
+    said = attempts.groupBy(GROUP, *PLACE).agg(
+        *(
+            F.expr(f"min(if(outcome = '{name}', at_ns, null)) as {name}_ns")
+            for name in (ACCEPTED, RELEASED, DEAD_LETTER)
+        )
+    )
+    rows = firsts.join(said, [GROUP, *PLACE], "left").selectExpr(
+        *_HELD, "reread", "first.delivery_count as number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
+        "first.due_ns as due_ns", f"{ACCEPTED}_ns", f"{RELEASED}_ns", f"{DEAD_LETTER}_ns",
+        f"if({ACCEPTED}_ns is null, null, coalesce(first.processed_ns, first.{RECEIVED_NS})) as done_ns",
+        f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L as deadline_ns",
+    )  # fmt: skip
+    of_message = f"partition by {', '.join(_HELD)}"
+    ordered = f"{of_message} order by number range between 1 preceding and 1 preceding"
+    return rows.selectExpr(
+        "*",
+        f"min(done_ns) over ({of_message}) as success_ns",
+        f"min({ACCEPTED}_ns) over ({of_message}) as answer_ns",
+        f"bool_or({DEAD_LETTER}_ns is not null) over ({of_message}) as is_dead",
+        f"row_number() over ({of_message} order by number, {RECEIVED_NS}) = 1 as is_first",
+        f"{RECEIVED_NS} - max(deadline_ns) over ({ordered}) as delay_ns",
+    )
+
+
+def folded(received: DataFrame, *, processing: bool) -> DataFrame:
+    """The first delivery of each message, with the begin and the end of its first successful processing.
+
+    With it, a message counts as received when it was delivered first, and as processed when that succeeded.
+    """
+    firsts = received.where("coalesce(delivery_count, 1) = 1")
+    if not processing:
+        return firsts
+    later = (
+        received.where("delivery_count > 1 and processed_ns is not null and producer is not null and seq is not null")
+        .groupBy(*_HELD)
+        .agg(F.expr("min(struct(processed_ns, started_ns)) as later"))
+    )
+    columns = [name for name in received.columns if name not in {"started_ns", "processed_ns"}]
+    return firsts.join(later, [*_HELD], "left").selectExpr(
+        *(f"`{name}`" for name in columns),
+        "if(processed_ns is null and later is not null, later.started_ns, started_ns) as started_ns",
+        "coalesce(processed_ns, later.processed_ns) as processed_ns",
+    )
+
+
+def repeated(rows: DataFrame) -> Repeated:
+    """Counts of messages and deliveries; `rows` as `delivered` gives them."""
+    counted = {
+        "messages": "is_first",
+        "succeeded": "is_first and success_ns is not null",
+        "dead": "is_first and is_dead",
+        "dead_after_success": "is_first and is_dead and success_ns is not null",
+        "open": "is_first and not is_dead and success_ns is null",
+        "deliveries": "true",
+        **_OUTCOMES,
+        "duplicates": f"{RECEIVED_NS} > success_ns",
+        "early": "delay_ns < 0",
+    }
+    sums = [F.expr(f"count_if({sql}) as {name}") for name, sql in counted.items()]
+    counts = rows.groupBy(GROUP).agg(*sums, F.expr("sum(reread) as reread")).toArrow().to_pylist()
+    of_number = {"deliveries": "true", **_OUTCOMES, DEAD_LETTER: f"{DEAD_LETTER}_ns is not null"}
+    sums = [F.expr(f"count_if({sql}) as {name}") for name, sql in of_number.items()]
+    by_number = (
+        rows.groupBy(GROUP, "number").agg(*sums).toArrow().sort_by([(GROUP, "ascending"), ("number", "ascending")])
+    )
+    whole = "if(is_first, {} - due_ns, null)"
+    stacked = f"'delay', delay_ns, 'answer', {whole.format('answer_ns')}, 'success', {whole.format('success_ns')}"
+    times = (
+        rows.selectExpr(GROUP, f"stack(3, {stacked}) as (time, value)")
+        .where("value is not null")
+        .selectExpr(GROUP, "time", f"{bucket('value')} as bucket", "value")
+        .groupBy(GROUP, "time", "bucket")
+        .agg(F.expr("count(*) as count"), F.expr("max(value) as largest"))
+    )
+    return Repeated(counts, by_number.to_pylist(), times.toArrow())
+
+
+_OUTCOMES: Mapping[str, str] = {
+    ACCEPTED: f"{ACCEPTED}_ns is not null",
+    RELEASED: f"{ACCEPTED}_ns is null and {RELEASED}_ns is not null",
+    UNANSWERED: f"{ACCEPTED}_ns is null and {RELEASED}_ns is null",
+}
+"""SQL for whether a delivery had each outcome."""
+
+
+def tables_of(rows: DataFrame, carrier: AcknowledgeProfile, groups: Iterable[int]) -> dict[str, list[Row]]:
+    """The tables, from rows as `delivered` gives them."""
+    found = repeated(rows)
+    return {"redelivery": redelivery_rows(found, carrier, groups), "deliveries_by_number": number_rows(found, carrier)}
+
+
+def redelivery_rows(found: Repeated, carrier: AcknowledgeProfile, groups: Iterable[int]) -> list[Row]:
+    """Rows of `redelivery`, one for each group: of those that received nothing, too."""
+    counts = {row[GROUP]: row for row in found.counts}
+    nothing = dict.fromkeys((*MESSAGE_COUNTS, *DELIVERY_COUNTS), 0)
+    return [
+        {
+            **nothing,
+            **counts.get(group, {}),
+            GROUP: group,
+            "expected_dead_share": expected_dead(carrier.fail, carrier.poison, carrier.limit)
+            if carrier.is_expected
+            else None,
+            **_times(found.times, group),
+        }
+        for group in groups
+    ]
+
+
+def number_rows(found: Repeated, carrier: AcknowledgeProfile) -> list[Row]:
+    """Rows of `deliveries_by_number`, with what is to be expected beside what was."""
+    messages = {row[GROUP]: row["messages"] for row in found.counts}
+    most = max((row["number"] for row in found.by_number), default=0)
+    shares = expected_by_number(carrier.fail, carrier.poison, carrier.limit, most) if carrier.is_expected else []
+    return [
+        {**row, "expected": shares[row["number"] - 1] * messages[row[GROUP]] if row["number"] <= len(shares) else None}
+        for row in found.by_number
+    ]
+
+
+def _times(times: pa.Table, group: int) -> dict[str, Any]:
+    """Percentiles and maximum of each time of a group, in ms."""
+    groups, names = numbers(times, GROUP), np.array(times.column("time").to_pylist(), object)
+    out: dict[str, Any] = {}
+    for name in _TIMES:
+        chosen = (groups == group) & (names == name)
+        buckets = Buckets.merged(numbers(times, "bucket")[chosen], numbers(times, "count")[chosen])
+        largest = int(numbers(times, "largest")[chosen].max()) if buckets.total else None
+        for each in TOLD:
+            value_ns = percentile_ns(buckets, PERCENTILES[each], buckets.total, largest) if buckets.total else None
+            out[f"{name}_{each}_ms"] = None if value_ns is None else value_ns / NS_PER_MS
+        out[f"{name}_max_ms"] = None if largest is None else largest / NS_PER_MS
+    return out

@@ -1,0 +1,1 @@
+"""The rate of a load, and its shapes over time."""
