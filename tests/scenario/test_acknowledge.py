@@ -92,6 +92,16 @@ def test_an_overrun_is_a_multiple_of_the_timeout() -> None:
             {"acknowledge": "offsets", "processing": {"overrun": {"share": 0.1}}},
             "nothing is delivered again after a timeout with acknowledge: offsets",
         ),
+        (
+            {"faults": [{"at": "1s", "kind": "kill", "target": "tracker-1"}]},
+            {},
+            "tracker-1: the run has 1",
+        ),
+        (
+            {"faults": [{"at": "1s", "kind": "kill", "target": "trackers"}]},
+            {"acknowledge": "offsets"},
+            "trackers: the run has none",
+        ),
         ({"pipeline": {"job": "pass"}}, {}, "markers and a pipeline cannot be combined"),
         ({"backpressure": {"credit": {"limit": 500}}}, {}, "messages that are delivered again take further ones"),
         ({"topic": {"configs": {"cleanup.policy": "compact"}}}, {}, "a compacted topic may lose messages"),

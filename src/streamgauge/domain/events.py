@@ -104,8 +104,8 @@ RESOURCES = Schema(
         must(
             "role",
             _STR,
-            "`producer`, `consumer`, `query`, `driver`, `executor`, `python`, `sampler`, `lag`, `controller`, "
-            "`supervisor`, `broker`, `proxy` (of links) or `host`",
+            "`producer`, `consumer`, `tracker`, `query`, `driver`, `executor`, `python`, `sampler`, `lag`, "
+            "`controller`, `supervisor`, `broker`, `proxy` (of links) or `host`",
         ),
         may("cpu_ns", _I64, "cumulative CPU time, user and system; of the host: all cores, without idle and steal"),
         may("rss_bytes", _I64, "resident memory; of the host: memory in use"),

@@ -18,8 +18,9 @@ from streamgauge.processes.patience import let_go
 
 REDELIVERED: Final = "redelivered"
 DEAD_LETTER: Final = "dead_letter"
-_PROMPT: Final = {"fetch.error.backoff.ms": 1}
-"""librdkafka's half a second would delay redeliveries where markers are seldom."""
+_PROMPT: Final = {"fetch.error.backoff.ms": 1, "session.timeout.ms": 10_000}
+"""librdkafka's half a second would delay redeliveries where markers are seldom, and its 45 seconds those of a tracker that
+died."""
 
 
 @dataclass(frozen=True, slots=True)

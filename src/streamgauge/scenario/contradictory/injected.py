@@ -62,9 +62,11 @@ def _condition(scenario: Scenario, when: Condition, where: str) -> Iterator[Faul
 
 
 def _process(scenario: Scenario, fault: ProcessFault | DiskFault, where: str) -> Iterator[Fault]:
+    markers = scenario.consume.markers if scenario.consume else None
     counts = {
         "producer": scenario.producers,
         "consumer": scenario.consumers * scenario.consume.groups if scenario.consume else 0,
+        "tracker": markers.trackers if markers else 0,
         CONTROLLER: int(scenario.backpressure is not None),
         BROKER: scenario.brokers,
         DRIVER: int(scenario.pipeline is not None),

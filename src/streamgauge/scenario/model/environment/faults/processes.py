@@ -34,9 +34,9 @@ class ProcessFault(ScheduledFault):
     consumer leaves its group and does not return; a killed query is restarted at once. `restart` stops a broker and
     starts it again as soon as it has ended; `rolling-restart` does so with one broker after the other."""
     target: Annotated[str, AfterValidator(process_target)]
-    """`producer-0`, `consumer-1` and so on; `producers` or `consumers` for all; `controller` of the
-    backpressure policy; `broker-1` and so on of the embedded cluster, `brokers` for all, or `broker` if there is one;
-    of a pipeline `driver`, which is Spark's or the plain client, and on a cluster `executor-0` and so on, or
+    """`producer-0`, `consumer-1`, `tracker-0` and so on; `producers`, `consumers` or `trackers` for all; `controller`
+    of the backpressure policy; `broker-1` and so on of the embedded cluster, `brokers` for all, or `broker` if there is
+    one; of a pipeline `driver`, which is Spark's or the plain client, and on a cluster `executor-0` and so on, or
     `executors`. By role, which is looked up when the fault begins: `leader-of:0` and `follower-of:0` of a partition,
     `leader-of:TOPIC/0` if there are several topics, `active-controller` of the cluster, `coordinator` of the run's
     group or `coordinator-of:GROUP`; `random-broker`, `random-consumer` or `random-producer`, drawn with `seed`."""
@@ -87,7 +87,7 @@ class ProcessFault(ScheduledFault):
 
     @property
     def role(self) -> str:
-        """`producer`, `consumer`, `controller`, `broker`, `driver` or `executor`."""
+        """`producer`, `consumer`, `tracker`, `controller`, `broker`, `driver` or `executor`."""
         return role_of(self.target)
 
     @property

@@ -9,7 +9,7 @@ from streamgauge.domain.errors import BadValue
 EXECUTORS: Final = 4
 """Executors of a query that can be told apart."""
 _NAMED: Final = re.compile(
-    r"(producer|consumer|executor|broker)s|(producer|consumer)-(\d{1,3})|broker-[1-9]"
+    r"(producer|consumer|tracker|executor|broker)s|(producer|consumer|tracker)-(\d{1,3})|broker-[1-9]"
     rf"|executor-[0-{EXECUTORS - 1}]|driver|controller|broker"
 )
 _PARTITION: Final = r"(?:(?P<topic>[a-zA-Z0-9._-]{1,249})/)?(?P<partition>\d{1,5})"
@@ -18,7 +18,8 @@ _ROLE: Final = re.compile(
     r"|(?P<coordinator>coordinator)(?:-of:(?P<group>\S{1,249}))?|random-(?P<any>broker|consumer|producer)"
 )
 _KNOWN: Final = (
-    "producer-0, consumer-0 (or another number), producers, consumers, controller, broker-1, brokers, driver, "
+    "producer-0, consumer-0, tracker-0 (or another number), producers, consumers, trackers, controller, broker-1, "
+    "brokers, driver, "
     "leader-of:0, follower-of:0, active-controller, coordinator, random-broker, random-consumer, random-producer"
 )
 
@@ -58,7 +59,7 @@ def process_target(value: str) -> str:
 
 
 def role_of(target: str) -> str:
-    """What kind of process a target names: `producer`, `consumer`, `controller`, `broker`, `driver` or `executor`."""
+    """What kind of process a target names: `producer`, `consumer`, `tracker`, `controller`, and so on."""
     if (looked_up := by_role(target)) is not None:
         return looked_up.any_of
     return target.partition("-")[0].removesuffix("s")

@@ -1,0 +1,108 @@
+"""Deliveries that are acknowledged one by one: in the result, and in words."""
+
+from typing import Any
+
+import pytest
+from tests.report.conftest import Make, Row, Tables, told
+
+from streamgauge.domain.tables.delivery import REDELIVERY
+from streamgauge.report.assemble.result import assemble
+from streamgauge.report.pages import html
+from streamgauge.report.pages.html import to_html
+from streamgauge.report.pages.markdown import to_markdown
+from streamgauge.report.pages.pressure import redeliveries
+from streamgauge.report.pages.terminal import summary
+
+COUNTS = {
+    "messages": 1_000, "succeeded": 930, "dead": 70, "dead_after_success": 2, "open": 0, "deliveries": 1_880,
+    "accepted": 935, "released": 940, "unanswered": 5, "reread": 0, "duplicates": 3, "early": 0,
+}  # fmt: skip
+TIMES = {
+    f"{name}_{each}_ms": float(number * 10 + place)
+    for number, name in enumerate(("delay", "answer", "success"), 1)
+    for place, each in enumerate(("p50", "p90", "p99", "max"))
+}
+NUMBERED = {"accepted": 0, "released": 0, "unanswered": 0, "dead_letter": 0}
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The charting library takes seconds to bundle; the browser's tests have it."""
+    monkeypatch.setattr(html, "bundle", lambda: "/* bundle */")
+
+
+def redelivered(_facts: Row, tables: Tables) -> None:
+    """Half of the deliveries failed; a second group received nothing."""
+    tables["redelivery"] = [
+        {**dict.fromkeys(REDELIVERY.names), **dict.fromkeys(COUNTS, 0), "group": 1},
+        {**COUNTS, **TIMES, "group": 0, "expected_dead_share": 0.0625},
+    ]
+    tables["deliveries_by_number"] = [
+        {**NUMBERED, "group": 0, "number": 1, "deliveries": 1_000, "released": 500, "expected": 1_000.0},
+        {**NUMBERED, "group": 0, "number": 2, "deliveries": 880, "dead_letter": 70, "expected": 875.0},
+    ]
+
+
+def unexpected(facts: Row, tables: Tables) -> None:
+    """Something else decides over deliveries, too; some messages are open, and nothing was redelivered."""
+    redelivered(facts, tables)
+    tables["redelivery"][1] |= {"expected_dead_share": None, "open": 4, "early": 1, "dead": 0, "delay_p99_ms": None}
+    for row in tables["deliveries_by_number"]:
+        row["expected"] = None
+
+
+def test_the_section_has_counts_shares_and_what_is_expected(make: Make) -> None:
+    """Of the first group."""
+    found = told(make(redelivered))["redelivery"]
+
+    assert {name: found[name] for name in COUNTS} == COUNTS
+    assert (found["deliveries_per_message"], found["expected_per_message"]) == (1.88, 1.875)
+    assert (found["dead_share"], found["expected_dead_share"]) == (0.07, 0.0625)
+    assert {name: found[name] for name in TIMES} == TIMES
+    assert [(each["number"], each["deliveries"], each["expected"]) for each in found["by_number"]] == [
+        (1, 1_000, 1_000.0), (2, 880, 875.0),
+    ]  # fmt: skip
+    assert found["reasons"] == {}
+
+
+def test_what_is_not_expected_has_a_reason(make: Make) -> None:
+    found = told(make(unexpected))["redelivery"]
+    assert (found["expected_per_message"], found["expected_dead_share"]) == (None, None)
+    assert found["reasons"]["expected_per_message"] == found["reasons"]["expected_dead_share"]
+    assert "not only the scenario's shares" in found["reasons"]["expected_dead_share"]
+
+
+def test_a_run_that_commits_offsets_has_none(make: Make) -> None:
+    document = told(make())
+    assert document["redelivery"] is None
+    assert document["reasons"]["redelivery"].startswith("offsets are committed")
+
+
+def test_a_line_tells_what_matters(make: Make) -> None:
+    line = redeliveries.in_short(assemble(make(redelivered)))["Redelivery"]
+    assert line == (
+        "1,880 deliveries, 1.88 a message (expected 1.88); 930 of 1,000 messages acknowledged; 70 dead letters (7.0 %); "
+        "3 delivered again after success; redelivered 10.0 ms after the deadline, p99 12.0 ms"
+    )
+    other = redeliveries.in_short(assemble(make(unexpected)))["Redelivery"]
+    assert "expected" not in other
+    assert "dead letter" not in other
+    assert "4 open at the end" in other
+    assert "1 delivered before the deadline" in other
+    assert redeliveries.in_short(assemble(make())) == {}
+    assert redeliveries.rows(assemble(make())) == redeliveries.times(assemble(make())) == []
+
+
+@pytest.mark.parametrize("write", [summary, to_markdown, lambda result: to_html(result, [])])
+def test_every_report_tells_it(make: Make, write: Any) -> None:
+    """Where offsets are committed, none does."""
+    assert "930 of 1,000" in " ".join(write(assemble(make(redelivered))).split())
+    assert "Redelivery" not in write(assemble(make()))
+
+
+@pytest.mark.parametrize("write", [to_markdown, lambda result: to_html(result, [])])
+def test_tables_have_a_row_for_each_delivery_and_each_time(make: Make, write: Any) -> None:
+    text = write(assemble(make(redelivered)))
+    for words in ("from due to acknowledged", "from the deadline to the next delivery", "dead letters", "875"):
+        assert words in text
+    assert "expected" not in write(assemble(make(unexpected))).partition("from due to processed")[0][-600:]
