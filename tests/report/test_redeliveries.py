@@ -81,8 +81,8 @@ def test_a_run_that_commits_offsets_has_none(make: Make) -> None:
 def test_a_line_tells_what_matters(make: Make) -> None:
     line = redeliveries.in_short(assemble(make(redelivered)))["Redelivery"]
     assert line == (
-        "1,880 deliveries, 1.88 a message (expected 1.88); 930 of 1,000 messages acknowledged; 70 dead letters (7.0 %); "
-        "3 delivered again after success; redelivered 10.0 ms after the deadline, p99 12.0 ms"
+        "1,880 deliveries, 1.88 a message (expected 1.88); 930 of 1,000 messages acknowledged; "
+        "70 dead letters (7.0 %); 3 delivered again after success; redelivered 10.0 ms after the deadline, p99 12.0 ms"
     )
     other = redeliveries.in_short(assemble(make(unexpected)))["Redelivery"]
     assert "expected" not in other

@@ -19,8 +19,7 @@ from streamgauge.processes.patience import let_go
 REDELIVERED: Final = "redelivered"
 DEAD_LETTER: Final = "dead_letter"
 _PROMPT: Final = {"fetch.error.backoff.ms": 1, "session.timeout.ms": 10_000}
-"""librdkafka's half a second would delay redeliveries where markers are seldom, and its 45 seconds those of a tracker that
-died."""
+"""librdkafka's half a second would delay redeliveries where markers are seldom, its 45 s those after a tracker died."""
 
 
 @dataclass(frozen=True, slots=True)
