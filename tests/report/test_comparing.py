@@ -77,6 +77,19 @@ def test_of_the_same_settings_everywhere_the_folders_are_the_variants(run: Make)
     assert [each.run.id for each in found.variants[1].runs] == ["run-before-1", "run-before-2"]
 
 
+def test_two_experiments_with_the_same_variants_are_not_mixed(run: Make) -> None:
+    """Of each folder, each setting is a variant; single runs of some settings still belong to their setting."""
+    one, two = ({"load.client": {"acks": value}} for value in ("all", "1"))
+    runs = [run(given, place, settings=each) for given in ("before", "after") for place, each in enumerate((one, two))]
+    found = together(runs)
+    assert names(found) == ["before: acks=all", "before: acks=1", "after: acks=all", "after: acks=1"]
+    assert [each.run.id for each in found.variants[2].runs] == ["run-after-0"]
+
+    mixed = together([*runs[:2], run("single", 5, settings=one)])
+    assert names(mixed) == ["acks=all", "acks=1"]
+    assert len(mixed.variants[0].runs) == 2
+
+
 @pytest.mark.parametrize(
     ("paths", "expected"),
     [

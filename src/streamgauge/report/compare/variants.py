@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,11 +41,29 @@ def variants_of(runs: Sequence[GivenRun]) -> list[Alike]:
     """The runs by their settings, in the order in which these came first.
 
     If all have the same settings, as before and after an upgrade, the runs of each folder that was given are a variant.
+    If two folders hold the same several settings, as an experiment and its repetition, their runs are not mixed.
     """
     found = by_settings(runs)
-    if len(found) > 1:
+    if len(found) < 2:
+        return [Alike(given, each) for given, each in _by(runs, [run.given for run in runs]).items()]
+    if not _is_repeated(runs):
         return found
-    return [Alike(given, each) for given, each in _by(runs, [run.given for run in runs]).items()]
+    folders = {run.given: [each for each in runs if each.given == run.given] for run in runs}
+    named = {id(each): one.name for one in found for each in one.runs}
+    return [
+        Alike(f"{given}: {named[id(one.runs[0])]}", one.runs)
+        for given, of_folder in folders.items()
+        for one in by_settings(of_folder)
+    ]
+
+
+def _is_repeated(runs: Sequence[GivenRun]) -> bool:
+    """Whether two of the folders that were given hold several settings each, some of them the same."""
+    settings: defaultdict[str, set[str]] = defaultdict(set)
+    for run in runs:
+        settings[run.given].add(as_text(settings_of(run.result.run.scenario)))
+    several = [each for each in settings.values() if len(each) > 1]
+    return any(one & other for one, other in combinations(several, 2))
 
 
 def by_settings(runs: Sequence[GivenRun]) -> list[Alike]:
