@@ -1,6 +1,7 @@
 """What is decided before a run starts: whether it may, and what the rest of it is given instead of the request."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+import streamgauge
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.cluster.nodes.security import Security
 from streamgauge.domain.errors import BadInput
@@ -163,3 +165,39 @@ def test_links_that_have_no_proxies_cannot_be_cut(more: dict[str, Any], wrong: s
     with pytest.raises(BadInput) as caught:
         prepared([CUT], **more)
     assert str(caught.value).startswith(wrong)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (None, ("PLAINTEXT", None)),
+        ("SSL", ("SSL", None)),
+        ("SASL_SSL", ("SASL_SSL", "SCRAM-SHA-512")),
+        ("SASL_PLAINTEXT:PLAIN", ("SASL_PLAINTEXT", "PLAIN")),
+    ],
+)
+def test_a_cluster_that_many_runs_share_can_be_secured(
+    asked: str | None, expected: tuple[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From Python as on the command line."""
+    plans: list[ClusterPlan] = []
+
+    @contextmanager
+    def started(_folder: Path, _java: Java, _say: Any, plan: ClusterPlan) -> Iterator[str]:
+        plans.append(plan)
+        yield "broker"
+
+    monkeypatch.setattr("streamgauge.runs.api.shared_broker", started)
+    monkeypatch.setattr("streamgauge.runs.api.checked_java", lambda: JAVA)
+    with streamgauge.broker(brokers=3, security=asked) as broker:
+        assert str(broker) == "broker"
+    assert [(each.brokers, each.security.protocol, each.security.mechanism) for each in plans] == [(3, *expected)]
+
+
+@pytest.mark.parametrize("asked", ["SSH", "SSL:PLAIN", "SASL_SSL:GSSAPI", ""])
+def test_what_no_cluster_can_be_secured_with_is_refused(asked: str) -> None:
+    with (
+        pytest.raises(BadInput, match=r"security: .* is not how brokers can be secured"),
+        streamgauge.broker(security=asked),
+    ):
+        pass

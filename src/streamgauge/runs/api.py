@@ -18,6 +18,7 @@ from streamgauge.processes.patience import Progress
 from streamgauge.record.facts import read_facts
 from streamgauge.result import Result
 from streamgauge.runs import analysis
+from streamgauge.runs.conduct.prepare import security_of
 from streamgauge.runs.conduct.target import shared_broker
 from streamgauge.runs.request.options import RunOptions, check_analysis, checked_java, job_settings, request_of
 from streamgauge.runs.request.percentiles import figures_of
@@ -182,16 +183,17 @@ def open(folder: str | Path) -> Run:  # noqa: A001 - as in `gzip.open`
 
 @contextmanager
 def broker(
-    folder: str | Path = "runs", *, brokers: int = 1, progress: Progress | None = None
+    folder: str | Path = "runs", *, brokers: int = 1, security: str | None = None, progress: Progress | None = None
 ) -> Iterator[EmbeddedCluster]:
     """An embedded broker that serves many runs, each with new topics, or a cluster of several; it ends with the block.
 
-    Its data lie below `folder` and are removed. Raises BadInput if they cannot be written there, or for more brokers
-    than 7; BrokerError if one does not start.
+    Its data lie below `folder` and are removed. `security` is a protocol, or a protocol and a mechanism, such as `SSL`
+    or `SASL_SSL:SCRAM-SHA-512`; certificates and users are made for it. Raises BadInput if the data cannot be written,
+    for more brokers than 7, and for what brokers cannot be secured with; BrokerError if one does not start.
     """
     if not 1 <= brokers <= MOST_NODES:
         raise BadInput.single("brokers", f"{brokers}", f"Give 1 to {MOST_NODES}")
-    plan, say = ClusterPlan(brokers), progress or Quiet().say
+    plan, say = ClusterPlan(brokers, security=security_of(security, "security")), progress or Quiet().say
     with shared_broker(Path(folder), checked_java(), say, plan) as started:
         yield started
 

@@ -8,23 +8,22 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
 from streamgauge.cli import completion
 from streamgauge.cli.options import CLUSTER, PlainCommand, PlainGroup
 from streamgauge.cluster import outages, registry
 from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
 from streamgauge.cluster.nodes.layout import ClusterPlan, names_of
-from streamgauge.cluster.nodes.security import FOLDER, Security, SecurityFiles
+from streamgauge.cluster.nodes.security import FOLDER, SecurityFiles
 from streamgauge.cluster.registry import Entry
 from streamgauge.domain.errors import BadInput
 from streamgauge.engine.supervise.plan import Interrupts
 from streamgauge.processes.jvm.java import find_java
 from streamgauge.processes.places import state_folder
+from streamgauge.runs.conduct.prepare import security_of
 from streamgauge.runs.conduct.waiting import Waiting
 from streamgauge.runs.interrupts import noted
 from streamgauge.scenario.model.environment.embedded import MOST_NODES
-from streamgauge.scenario.model.environment.security import MECHANISMS, PROTOCOLS, ClusterSecurity
 
 app = typer.Typer(
     cls=PlainGroup,
@@ -82,7 +81,7 @@ def start(
     """
     if heap is not None and not re.fullmatch(r"[1-9]\d*[kmgKMG]?", heap):
         raise BadInput.single("--heap", f"{heap!r} is not a heap size of Java", "Write one like `512m` or `1g`")
-    plan = ClusterPlan(brokers, heap=heap, security=_security(security))
+    plan = ClusterPlan(brokers, heap=heap, security=security_of(security, "--security"))
     names = _free_names(name, plan, registry.listing())
     interrupts = Interrupts()
     with (
@@ -232,20 +231,6 @@ def _client_config(entry: Entry) -> str | None:
     """The file that tells clients how to connect; the first broker of a cluster has it, where anything is guarded."""
     told = SecurityFiles(entry.data / FOLDER).client
     return str(told) if told.exists() else None
-
-
-def _security(asked: str | None) -> Security:
-    """How clients and brokers connect; raises BadInput for what no cluster can have."""
-    if asked is None:
-        return Security()
-    protocol, _, mechanism = asked.partition(":")
-    given = {"protocol": protocol} | ({"mechanism": mechanism} if mechanism else {})
-    try:
-        spec = ClusterSecurity.model_validate(given)
-    except ValidationError as error:
-        mend = f"Write one of {', '.join(PROTOCOLS)}; after SASL, `:` and one of {', '.join(MECHANISMS)}"
-        raise BadInput.single("--security", f"{asked!r} is not how brokers can be secured", mend) from error
-    return Security(spec.protocol, spec.used)
 
 
 def _owner(entry: Entry) -> str:

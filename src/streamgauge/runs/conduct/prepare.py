@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from streamgauge.cluster.disks.mounts import why_not
 from streamgauge.cluster.nodes.layout import ClusterPlan
 from streamgauge.cluster.nodes.security import Security, secrets_of
@@ -22,6 +24,7 @@ from streamgauge.scenario import Scenario, document
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
 from streamgauge.scenario.model.environment.faults.links import LinkFault, groups_of, links_of
 from streamgauge.scenario.model.environment.faults.nemesis import Nemesis
+from streamgauge.scenario.model.environment.security import MECHANISMS, PROTOCOLS, ClusterSecurity
 from streamgauge.workload.pacing import Int64s
 
 
@@ -98,6 +101,23 @@ def cluster_plan(scenario: Scenario) -> ClusterPlan:
         scenario.brokers, spec.controllers, spec.racks, spec.heap, configs, security, spec.data_dirs,
         _passing(scenario), links,
     )  # fmt: skip
+
+
+def security_of(asked: str | None, where: str) -> Security:
+    """How clients and brokers connect, from `PROTOCOL` or `PROTOCOL:MECHANISM`; plain for None.
+
+    Raises BadInput, with the place `where`, for what no cluster can have.
+    """
+    if asked is None:
+        return Security()
+    protocol, _, mechanism = asked.partition(":")
+    given = {"protocol": protocol} | ({"mechanism": mechanism} if mechanism else {})
+    try:
+        spec = ClusterSecurity.model_validate(given)
+    except ValidationError as error:
+        mend = f"Write one of {', '.join(PROTOCOLS)}; after SASL, `:` and one of {', '.join(MECHANISMS)}"
+        raise BadInput.single(where, f"{asked!r} is not how brokers can be secured", mend) from error
+    return Security(spec.protocol, spec.used)
 
 
 def _passing(scenario: Scenario) -> frozenset[tuple[int, int]]:
