@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.report.conftest import Make, Row, Tables, told
+import vl_convert
+from tests.report.conftest import Make, Row, Tables, figure_of, told
 
 from streamgauge.domain.tables.delivery import REDELIVERY
 from streamgauge.report.assemble.result import assemble
+from streamgauge.report.figures.diagnostics.redeliveries import MOST_NUMBERS, deliveries
 from streamgauge.report.pages import html
 from streamgauge.report.pages.html import to_html
 from streamgauge.report.pages.markdown import to_markdown
@@ -106,3 +108,28 @@ def test_tables_have_a_row_for_each_delivery_and_each_time(make: Make, write: An
     for words in ("from due to acknowledged", "from the deadline to the next delivery", "dead letters", "875"):
         assert words in text
     assert "expected" not in write(assemble(make(unexpected))).partition("from due to processed")[0][-600:]
+
+
+def test_the_figure_has_a_bar_for_each_delivery_and_a_line_where_it_should_end(make: Make) -> None:
+    """Of the first group; without what is expected, there is no line."""
+    figure = figure_of(make(redelivered), deliveries)
+    bars = [(row["number"], row["series"], row["count"]) for row in figure.data["deliveries"]]
+    assert bars == [(1, "failed", 500)]
+    lines = [(row["number"], row["count"]) for row in figure.data["expected_deliveries"]]
+    assert lines == [(1, 1_000.0), (2, 875.0)]
+    assert vl_convert.vegalite_to_svg(figure.whole_spec())
+
+    other = figure_of(make(unexpected), deliveries)
+    assert set(other.data) == {"deliveries"}
+    assert figure_of(make(), deliveries).missing == "messages are not acknowledged one by one"
+
+
+def test_many_deliveries_are_cut_and_told(make: Make) -> None:
+    def many(facts: Row, tables: Tables) -> None:
+        redelivered(facts, tables)
+        first = tables["deliveries_by_number"][0]
+        tables["deliveries_by_number"] = [{**first, "number": number} for number in range(1, 51)]
+
+    figure = figure_of(make(many), deliveries)
+    assert {row["number"] for row in figure.data["deliveries"]} == set(range(1, MOST_NUMBERS + 1))
+    assert "The first 30 of 50 are shown" in figure.about

@@ -17,7 +17,7 @@ from streamgauge.report.figures import (
     throughput,
 )
 from streamgauge.report.figures.compare import LabelledRun, burst_summary, burst_timeline
-from streamgauge.report.figures.diagnostics import client, machine, outages, partitions, trouble
+from streamgauge.report.figures.diagnostics import client, machine, outages, partitions, redeliveries, trouble
 from streamgauge.report.figures.drawing.figure import Figure, FigureSource, Row
 from streamgauge.report.figures.drawing.theme import file_config, sized
 from streamgauge.report.figures.drawing.timeline import source_of
@@ -48,6 +48,7 @@ FIGURES: Final[Sequence[Callable[[FigureSource], Figure]]] = (
     over_time.outstanding,
     throughput.megabytes,
     throughput.by_topic,
+    redeliveries.deliveries,
     trouble.errors,
     trouble.problems,
     trouble.rebalances,
@@ -82,6 +83,7 @@ FEW_HAVE: Final = frozenset(
         over_time.moving,
         throughput.by_topic,
         throughput.latency_by_step,
+        redeliveries.deliveries,
         trouble.problems,
         trouble.rebalances,
         trouble.replication,
@@ -115,6 +117,7 @@ TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "recovery": {},
     "fault_scores": {},
     "fault_partitions": {},
+    "deliveries_by_number": {},
     "waterfall": {},
     "query_batches": {},
 }

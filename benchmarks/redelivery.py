@@ -1,0 +1,204 @@
+"""Acknowledgement with markers: deliveries beside theory, how late they are, what it costs, what a tracker holds.
+
+The parts: `theory` fails half of the deliveries, `cost` runs markers and offsets in turn at one rate, `tracker` reads a
+million open messages and two million that are done, as after a restart.
+"""
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+
+import confluent_kafka as ck
+import numpy as np
+import psutil
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from benchmarks.common import Ran, broker, heading, idle_share, run, spread, topic
+from streamgauge.delivery.attempts import expected_by_number, expected_dead
+from streamgauge.delivery.markers.wire import END_VALUE, key_of, start_value
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
+from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.markers.topics import SUFFIX, make_marker_topic
+from streamgauge.kafka.markers.tracked import Tracked
+from streamgauge.kafka.markers.tracker import MarkerTracker
+from streamgauge.workload.failing import Failing
+
+FAIL, LIMIT, SEED = 0.5, 3, 42
+OPEN, DONE, PARTITIONS = 1_000_000, 2_000_000, 12
+FAR_MS = 1 << 40
+"""Open messages are not due while they are counted."""
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--part", choices=("theory", "cost", "tracker"))
+    options.add_argument("--messages", type=int, default=200_000)
+    options.add_argument("--rate", type=int, default=40_000)
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--bootstrap", help=argparse.SUPPRESS)
+    options.add_argument("--topic", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.bootstrap:
+        _restart(chosen.bootstrap, chosen.topic)
+        return
+    heading("Acknowledgement with markers")
+    print(f"The machine was {idle_share():.0%} idle before.\n")
+    with broker() as running:
+        parts: Mapping[str, Callable[[], None]] = {
+            "theory": lambda: _theory(running.bootstrap, chosen.messages),
+            "cost": lambda: _cost(running.bootstrap, chosen.rate, chosen.rounds),
+            "tracker": lambda: _tracker(running.bootstrap),
+        }
+        for name, part in parts.items():
+            if chosen.part in {None, name}:
+                part()
+
+
+def _theory(bootstrap: str, messages: int) -> None:
+    print(f"### {FAIL:.0%} of the deliveries fail, {LIMIT} redeliveries, {messages:,} messages\n")
+    with topic(bootstrap, None) as name:
+        settings = [f"topic.name={name}", f"phases.measure.messages={messages}", "phases.warmup=1s", "load.rate=4k/s"]
+        with run("redelivery-markers", bootstrap, *settings, "phases.measure.at_most=5m") as ran:
+            _print_theory(ran)
+        _remove(bootstrap, name)
+
+
+def _print_theory(ran: Ran) -> None:
+    producers, seqs = ran.column("sent", "producer", "seq")
+    numbers, received_ns, deadline_ms = ran.column("received", "delivery_count", "received_ns", "deadline_ms")
+    failing, left, count = Failing(FAIL), np.ones(len(seqs), np.bool_), len(seqs)
+    print("| delivery | counted | by the draws of the seed | by theory | four standard errors |")
+    print("|---|---|---|---|---|")
+    for number, share in enumerate(expected_by_number(FAIL, 0, LIMIT, LIMIT + 1), 1):
+        counted, error = int((numbers == number).sum()), 4 * math.sqrt(share * (1 - share) * count)
+        print(f"| {number} | {counted:,} | {int(left.sum()):,} | {share * count:,.0f} | {error:,.0f} |")
+        left &= failing.failed(SEED, producers, seqs, number)
+    dead, share = _outcomes(ran)["dead_letter"], expected_dead(FAIL, 0, LIMIT)
+    error = 4 * math.sqrt(share * (1 - share) * count)
+    print(f"| dead letters | {dead:,} | {int(left.sum()):,} | {share * count:,.0f} | {error:,.0f} |")
+    print(f"\nDeliveries for each message: {len(numbers) / count:.4f}; theory: 1.875.")
+    late_ms = _lateness_ms(ran, numbers, received_ns, deadline_ms)
+    p50, p99 = np.percentile(late_ms, [50, 99])
+    early = int((late_ms < 0).sum())
+    print(f"Redelivered after the deadline: p50 {p50:,.0f} ms, p99 {p99:,.0f} ms, {early:,} early. {_cpu(ran)}\n")
+
+
+def _outcomes(ran: Ran) -> dict[str, int]:
+    files = sorted(str(path) for path in ran.folder.events.glob("attempts/*/part-*.parquet"))
+    counts = ds.dataset(files).to_table(columns=["outcome"])["outcome"].value_counts().to_pylist()
+    return {"dead_letter": 0} | {each["values"]: each["counts"] for each in counts}
+
+
+def _lateness_ms(ran: Ran, numbers: np.ndarray, received_ns: np.ndarray, deadline_ms: np.ndarray) -> np.ndarray:
+    """From the deadline of each delivery to the begin of the next of the same message."""
+    producers, seqs = ran.column("received", "producer", "seq")
+    order = np.lexsort((numbers, seqs, producers))
+    producers, seqs, numbers = producers[order], seqs[order], numbers[order]
+    follows = (np.diff(producers) == 0) & (np.diff(seqs) == 0) & (np.diff(numbers) == 1)
+    ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
+    begun_ms = (received_ns[order][1:] + ahead_ns) / NS_PER_MS
+    return (begun_ms - deadline_ms[order][:-1])[follows]
+
+
+def _cpu(ran: Ran) -> str:
+    """CPU of consumers, trackers and broker for each message that was received."""
+    files = sorted(str(path) for path in ran.folder.events.glob("resources/*/part-*.parquet"))
+    table = ds.dataset(files).to_table(columns=["process", "role", "cpu_ns"])
+    received = len(ran.column("received", "received_ns")[0])
+    told = []
+    for role in ("producer", "consumer", "tracker", "broker"):
+        rows = table.filter(pc.equal(table["role"], role))
+        spent = 0
+        for process in set(rows["process"].to_pylist()):
+            used = rows.filter(pc.equal(rows["process"], process))["cpu_ns"].drop_null()
+            spent += pc.max(used).as_py() - pc.min(used).as_py() if len(used) else 0
+        if spent:
+            told.append(f"{role}s {spent / received / 1000:.1f}")
+    return f"CPU in us for each delivery: {', '.join(told)}." if told else ""
+
+
+def _cost(bootstrap: str, rate: int, rounds: int) -> None:
+    print(f"### {rate:,} messages a second of 100 bytes, with offsets and with markers in turn\n")
+    print("| carrier | received / sent | rate received, /s | latency p50, ms | p99, ms | CPU, us for each delivery |")
+    print("|---|---|---|---|---|---|")
+    plain = ["load.size=100", f"load.rate={rate}/s", "load.producers=2", "phases.measure=10s", "phases.drain=60s"]
+    carriers = {"offsets": "offsets", "markers": "{markers: {timeout: 30s, silence: 1s}}"}
+    for _ in range(rounds):
+        for name, carrier in carriers.items():
+            with topic(bootstrap, None) as made:
+                settings = [*plain, f"topic.name={made}", f"consume.acknowledge={carrier}"]
+                with run("baseline", bootstrap, *settings) as ran:
+                    print(f"| {name} | {_rates(ran)} |", flush=True)
+                if name == "markers":
+                    _remove(bootstrap, made)
+    print()
+
+
+def _rates(ran: Ran) -> str:
+    measure = ran.facts.phase("measure")
+    assert measure
+    sent, received = len(ran.column("sent", "seq")[0]), len(ran.column("received", "seq")[0])
+    due_ns, received_ns = ran.column("received", "due_ns", "received_ns")
+    inside = (received_ns >= measure.from_ns) & (received_ns < measure.to_ns)
+    per_second = inside.sum() / ((measure.to_ns - measure.from_ns) / NS_PER_SECOND)
+    chosen = (due_ns >= measure.from_ns) & (due_ns < measure.to_ns)
+    p50, p99 = np.percentile((received_ns - due_ns)[chosen] / NS_PER_MS, [50, 99])
+    cpu = _cpu(ran).partition(": ")[2].rstrip(".")
+    return f"{received:,} / {sent:,} | {per_second:,.0f} | {p50:,.1f} | {p99:,.1f} | {cpu}"
+
+
+def _tracker(bootstrap: str) -> None:
+    print(f"### A tracker that is started with {OPEN:,} open and {DONE:,} done messages\n")
+    with topic(bootstrap, PARTITIONS) as name:
+        make_marker_topic(Cluster(bootstrap, {}), name)
+        producer = ck.Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "batch.size": 1 << 20})
+        for offset in range((OPEN + DONE) // PARTITIONS):
+            for partition in range(PARTITIONS):
+                is_done = offset % 3 != 0
+                values = (start_value(FAR_MS), END_VALUE) if is_done else (start_value(FAR_MS),)
+                for value in values:
+                    while True:
+                        try:
+                            producer.produce(f"{name}{SUFFIX}", value, key_of(partition, offset), partition)
+                            break
+                        except BufferError:
+                            producer.poll(0.1)
+        producer.flush()
+        command = [sys.executable, "-m", "benchmarks.redelivery", "--bootstrap", bootstrap, "--topic", name]
+        took: list[float] = []
+        grown: list[float] = []
+        for _ in range(3):
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            seconds, mebibytes, count = done.stdout.split()
+            took.append(float(seconds))
+            grown.append(float(mebibytes))
+        print(f"{int(count):,} open: read in {spread(took, ' s', 1)}; resident memory {spread(grown, ' MiB', 0)}.\n")
+        Cluster(bootstrap, {}).delete_topic(f"{name}{SUFFIX}")
+
+
+def _restart(bootstrap: str, name: str) -> None:
+    """Seconds until a tracker knows everything, its resident memory in MiB, and how many messages are open."""
+    began_ns = monotonic_ns()
+    settings = {"bootstrap.servers": bootstrap}
+    with MarkerTracker(settings, name, f"group-{monotonic_ns()}", tracked=Tracked(limit=None)) as tracker:
+        while not tracker.is_current:
+            tracker.turn(0.05)
+        seconds = (monotonic_ns() - began_ns) / NS_PER_SECOND
+        memory = psutil.Process(os.getpid()).memory_info().rss / 2**20
+        sys.stdout.write(f"{seconds} {memory} {tracker.open}\n")
+
+
+def _remove(bootstrap: str, name: str) -> None:
+    """Delete the topics that belong to one."""
+    cluster = Cluster(bootstrap, {})
+    for each in (f"{name}{SUFFIX}", f"{name}__undelivered"):
+        if cluster.partitions_of(each) is not None:
+            cluster.delete_topic(each)
+
+
+if __name__ == "__main__":
+    main()
