@@ -120,6 +120,28 @@ def test_the_life_as_text(folder: RunFolder) -> None:
     assert ["2.009000", "+9.000", "acknowledged", "test/3@40"] in lines
 
 
+def test_a_message_that_is_delivered_again_tells_its_deliveries(tmp_path: Path) -> None:
+    """Each with its deadline by the broker's clock, and what became of it."""
+    run = RunWriter(tmp_path / "again")
+    row = {"topic": 0, "group": 0, "producer": 0, "seq": 7, "partition": 3, "offset": [40, 41]}
+    deliveries = {"delivery_count": [1, 2], "deadline_ms": [2_000, 4_000], "received_ns": [SECOND, 3 * SECOND]}
+    run.events("received", row | deliveries | {"consumer": 1, "poll": 5, "size_bytes": 100})
+    told = {"at_ns": [SECOND + MS], "topic": 0, "group": 0, "producer": 0, "seq": 7, "partition": 3, "attempt": 1}
+    run.events("attempts", told | {"offset": 40, "outcome": "released"}, worker="consumer-1")
+    later = {"at_ns": [2_100 * MS, 4_100 * MS], "offset": [40, 41], "attempt": [1, 2]}
+    run.events("attempts", told | later | {"outcome": ["redelivered", "dead_letter"]}, worker="tracker-0")
+    run.facts(wall_ns=0, monotonic_ns=0)
+
+    (life,) = json.loads(said("trace", run.folder.root, "0:7", "--json"))
+    assert [each["event"] for each in life["events"]] == [
+        "received", "released", "due again", "redelivered", "received", "due again", "dead letter",
+    ]  # fmt: skip
+    details = [each["detail"] for each in life["events"]]
+    assert details[0] == "by consumer-1 of test, poll 5, test/3@40, delivery 1"
+    assert details[1] == "delivery 1, test/3@40, its processing failed"
+    assert details[6] == "delivery 2, test/3@41, given up by a tracker"
+
+
 def test_a_message_of_another_run_is_found_by_its_offset(folder: RunFolder, tmp_path: Path) -> None:
     run = RunWriter(tmp_path / "foreign")
     row = {"topic": 0, "group": 0, "consumer": 1, "poll": [5], "partition": 3, "offset": 9, "received_ns": SECOND}

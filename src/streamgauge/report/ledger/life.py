@@ -15,7 +15,8 @@ AROUND_NS: Final = 5 * NS_PER_SECOND
 """Faults so long before the first and after the last time of a message are told with it."""
 _ORDER: Final = (
     "due", "admitted", "transaction", "sent", "leader", "handed", "resend", "acknowledged", "failed", "appended",
-    "commit asked", "received", "started", "processed", "committed", "covered",
+    "commit asked", "received", "started", "processed", "accepted", "released", "due again", "redelivered",
+    "dead letter", "committed", "covered",
 )  # fmt: skip
 """What comes first of what has the same time."""
 
@@ -124,22 +125,28 @@ class _Teller:
         for row in self.rows.resends:
             yield self._event(row["at_ns"], "resend", f"attempt {row['attempt']} failed: {row['error']}")
         for row in self.rows.transactions:
-            number = f"{row['producer']}:{row['transaction']}"
-            yield self._event(row["began_ns"], "transaction", f"{number} began")
-            if row["ending_ns"] is not None:
-                yield self._event(row["ending_ns"], "commit asked", f"the end of transaction {number} was asked for")
-            if row["ended_ns"] is not None:
-                yield self._event(row["ended_ns"], "transaction", f"{number} ended: {row['outcome']}")
+            yield from self._transaction(row)
         ahead_ns = self.facts.wall_ns - self.facts.monotonic_ns
         for row in self.rows.appended:
             at_ns = None if row["append_ms"] is None else row["append_ms"] * NS_PER_MS - ahead_ns
             yield self._event(at_ns, "appended", f"it stands at {self._place(row)}")
         for row in self.rows.received:
             yield from self._received(row)
+        for row in self.rows.attempts:
+            event, detail = _OUTCOMES.get(row["outcome"], (row["outcome"], ""))
+            yield self._event(row["at_ns"], event, f"delivery {row['attempt']}, {self._place(row)}{detail}")
         for row in self.rows.commits:
             yield self._event(row["at_ns"], "committed", f"the next commit of consumer-{row['consumer']}")
         for row in self.rows.lag:
             yield self._event(row["at_ns"], "covered", f"{self._group(row['group'])} had committed {row['committed']}")
+
+    def _transaction(self, row: Row) -> Iterator[LifeEvent]:
+        number = f"{row['producer']}:{row['transaction']}"
+        yield self._event(row["began_ns"], "transaction", f"{number} began")
+        if row["ending_ns"] is not None:
+            yield self._event(row["ending_ns"], "commit asked", f"the end of transaction {number} was asked for")
+        if row["ended_ns"] is not None:
+            yield self._event(row["ended_ns"], "transaction", f"{number} ended: {row['outcome']}")
 
     def _sent(self, row: Row) -> Iterator[LifeEvent]:
         claimed = f"by producer-{row['producer']}, for {self.topic(row['topic'])}"
@@ -177,7 +184,12 @@ class _Teller:
     def _received(self, row: Row) -> Iterator[LifeEvent]:
         who = f"by consumer-{row['consumer']} of {self._group(row['group'])}"
         wrong = "; its checksum is wrong" if row["intact"] is False else ""
-        yield self._event(row["received_ns"], "received", f"{who}, poll {row['poll']}, {self._place(row)}{wrong}")
+        number = "" if row["delivery_count"] is None else f", delivery {row['delivery_count']}"
+        told = f"{who}, poll {row['poll']}, {self._place(row)}{number}{wrong}"
+        yield self._event(row["received_ns"], "received", told)
+        if row["deadline_ms"] is not None:
+            due_ns = row["deadline_ms"] * NS_PER_MS - self.facts.wall_ns + self.facts.monotonic_ns
+            yield self._event(due_ns, "due again", f"delivery {row['delivery_count']}, unless it is acknowledged")
         if row["started_ns"] is not None:
             yield self._event(row["started_ns"], "started", f"processing {who}")
         if row["processed_ns"] is not None:
@@ -202,6 +214,14 @@ class _Teller:
                 leader = "no leader" if row["leader"] is None else f"broker-{row['leader']}"
                 yield self._event(row["at_ns"], "new leader", f"of partition {row['partition']}: {leader}")
             known[lane] = row["leader"]
+
+
+_OUTCOMES: Final = {
+    "accepted": ("accepted", ", acknowledged by its consumer"),
+    "released": ("released", ", its processing failed"),
+    "redelivered": ("redelivered", ", written again by a tracker"),
+    "dead_letter": ("dead letter", ", given up by a tracker"),
+}
 
 
 def _fate(row: Row) -> str:

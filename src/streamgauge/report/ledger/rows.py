@@ -38,6 +38,7 @@ class MessageRows:
     resends: list[Row] = field(default_factory=list)
     received: list[Row] = field(default_factory=list)
     appended: list[Row] = field(default_factory=list)
+    attempts: list[Row] = field(default_factory=list)
     transactions: list[Row] = field(default_factory=list)
     replicas: list[Row] = field(default_factory=list)
     commits: list[Row] = field(default_factory=list)
@@ -84,13 +85,12 @@ def rows_of_message(folder: RunFolder, wanted: Wanted) -> list[MessageRows]:
     return found
 
 
-_OF_STAMP: Final = ("sent", "resends", "received", "appended")
+_OF_STAMP: Final = ("sent", "resends", "received", "appended", "attempts")
 
 
 def _of_stamp(folder: RunFolder, stamp: tuple[int, int]) -> MessageRows:
     mine = (pc.field("producer") == stamp[0]) & (pc.field("seq") == stamp[1])
-    sent, resends, received, appended = (_read(folder, kind, mine) for kind in _OF_STAMP)
-    return MessageRows(sent, resends, received, appended)
+    return MessageRows(*(_read(folder, kind, mine) for kind in _OF_STAMP))
 
 
 def _add_around(folder: RunFolder, rows: MessageRows) -> None:
