@@ -538,7 +538,7 @@ OPTIONAL = {
     *UNDESCRIBED, *(("verdict", key) for key in ("state", "used", "judge_by", "place", "calibration")),
     ("verdict", "checks", 0, "title"), ("trust",), ("trust", "throughput.sent_per_second"),
     ("expectations", 0, "decided"), ("run", "profile", "judge_by"), ("run", "profile", "replication"),
-    ("run", "profile", "reads_log"),
+    ("run", "profile", "reads_log"), ("run", "profile", "consume", "acknowledge"), ("redelivery",),
     ("run", "calibration"), ("run", "imported"), ("imported",), ("faults", 0, "asked_second"),
     ("run", "broker", "modelled"), ("latency", "topics"), ("steps",), ("replication",),
     *(("replication", key) for key in ("controller_changes", "cpu_cores")),
