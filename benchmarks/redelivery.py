@@ -17,7 +17,7 @@ import psutil
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from benchmarks.common import Ran, broker, heading, idle_share, run, spread, topic
+from benchmarks.common import Float64s, Int64s, Ran, broker, heading, idle_share, run, spread, topic
 from streamgauge.delivery.attempts import expected_by_number, expected_dead
 from streamgauge.delivery.markers.wire import END_VALUE, key_of, start_value
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
@@ -93,7 +93,7 @@ def _outcomes(ran: Ran) -> dict[str, int]:
     return {"dead_letter": 0} | {each["values"]: each["counts"] for each in counts}
 
 
-def _lateness_ms(ran: Ran, numbers: np.ndarray, received_ns: np.ndarray, deadline_ms: np.ndarray) -> np.ndarray:
+def _lateness_ms(ran: Ran, numbers: Int64s, received_ns: Int64s, deadline_ms: Int64s) -> Float64s:
     """From the deadline of each delivery to the begin of the next of the same message."""
     producers, seqs = ran.column("received", "producer", "seq")
     order = np.lexsort((numbers, seqs, producers))
@@ -101,7 +101,8 @@ def _lateness_ms(ran: Ran, numbers: np.ndarray, received_ns: np.ndarray, deadlin
     follows = (np.diff(producers) == 0) & (np.diff(seqs) == 0) & (np.diff(numbers) == 1)
     ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
     begun_ms = (received_ns[order][1:] + ahead_ns) / NS_PER_MS
-    return (begun_ms - deadline_ms[order][:-1])[follows]
+    late_ms: Float64s = (begun_ms - deadline_ms[order][:-1])[follows]
+    return late_ms
 
 
 def _cpu(ran: Ran) -> str:

@@ -90,7 +90,8 @@ _OF_STAMP: Final = ("sent", "resends", "received", "appended", "attempts")
 
 def _of_stamp(folder: RunFolder, stamp: tuple[int, int]) -> MessageRows:
     mine = (pc.field("producer") == stamp[0]) & (pc.field("seq") == stamp[1])
-    return MessageRows(*(_read(folder, kind, mine) for kind in _OF_STAMP))
+    sent, resends, received, appended, attempts = (_read(folder, kind, mine) for kind in _OF_STAMP)
+    return MessageRows(sent, resends, received, appended, attempts)
 
 
 def _add_around(folder: RunFolder, rows: MessageRows) -> None:
