@@ -39,7 +39,8 @@ class Fetching:
             if not 0 <= wanted[0] - at <= _NEAR:
                 at = wanted[0]
                 self._client.assign([TopicPartition(self._topic, partition, at)])
-            for message in self._consume():
+            # No more than there is to read: the client would wait for the others.
+            for message in self._consume(min(_AT_ONCE, max(1, wanted[-1] - at + 1))):
                 offset = message.offset()
                 if offset is None or message.partition() != partition:
                     continue
@@ -56,9 +57,9 @@ class Fetching:
         """Let go of the client."""
         self._client.close()
 
-    def _consume(self) -> list[ck.Message]:
+    def _consume(self, most: int) -> list[ck.Message]:
         try:
-            polled = self._client.consume(_AT_ONCE, _POLL_SECONDS)
+            polled = self._client.consume(most, _POLL_SECONDS)
         except KafkaException as error:
             note_error(error.args[0])
             return []

@@ -27,6 +27,8 @@ AT_ONCE: Final = 10_000
 BATCH: Final = 500
 """Messages redelivered at once, of one partition."""
 COMMIT_NS: Final = NS_PER_SECOND
+UNREAD: Final = 0
+"""In place of the wall clock while there are markers to be read: what they say counts."""
 _ANSWER_SECONDS: Final = 10.0
 _FETCH_SECONDS: Final = 5.0
 _LONGEST_WAIT_SECONDS: Final = 0.1
@@ -125,7 +127,9 @@ class MarkerTracker:
             if self._is_sound(record):
                 self._take(record, wall_ms)
         self._end(())
-        count = sum(self._redeliver(partition, tracking) for partition, tracking in list(self._partitions.items()))
+        # Markers that wait to be read are no silence: the wall clock counts as of a look that found no more of them.
+        looked_ms = wall_ms if len(polled) < AT_ONCE else UNREAD
+        count = sum(self._redeliver(*each, looked_ms) for each in list(self._partitions.items()))
         if monotonic_ns() >= self._commit_ns:
             self._commit(self._partitions)
         return count
@@ -205,9 +209,9 @@ class MarkerTracker:
             raise BrokerError(f"{what}. Acknowledge messages, or raise the limit (most_open)") from error
         self.counts.markers += 1
 
-    def _redeliver(self, partition: int, tracking: Tracking) -> int:
+    def _redeliver(self, partition: int, tracking: Tracking, looked_ms: int) -> int:
         """Send messages again that are due; returns how many were."""
-        due = sorted(tracking.due(_wall_ms(), BATCH))
+        due = sorted(tracking.due(looked_ms, BATCH))
         if not due:
             return 0
         found = self._fetching.fetch(partition, due, _FETCH_SECONDS)
