@@ -8,7 +8,7 @@ from typing import Any
 import confluent_kafka as ck
 import numpy as np
 import pytest
-from confluent_kafka import TopicPartition
+from tests.kafka.test_markers import read_all
 from tests.waiting import until
 
 from streamgauge.acknowledge import Cluster, Tracked, make_marker_topic
@@ -68,19 +68,7 @@ def trackers_of(settings: dict[str, Any], topic: str, limit: int = 1) -> TopicTr
 
 def markers_in(settings: dict[str, Any], topic: str) -> list[Marker]:
     """All markers that are written, each partition in its order."""
-    found: list[Marker] = []
-    consumer = ck.Consumer({**settings, "group.id": "reads-all", "enable.partition.eof": True})
-    consumer.assign([TopicPartition(f"{topic}-markers", partition, 0) for partition in range(2)])
-    ends = 0
-    while ends < 2:
-        message = consumer.poll(10)
-        assert message is not None
-        if message.error():
-            ends += 1
-        else:
-            found.append(read_marker(message.key(), message.value()))
-    consumer.close()
-    return found
+    return [read_marker(each.key(), each.value()) for each in read_all(settings, f"{topic}-markers", 2)]
 
 
 def polled(reader: MarkerReader, count: int) -> list[Fetched]:

@@ -127,6 +127,13 @@ def expected_by_number(fail: float, poison: float, limit: int | None, most: int)
     return [poison + (1 - poison) * fail**number for number in range(last)]
 
 
+def expected_deliveries(fail: float, poison: float, limit: int | None) -> float:
+    """Deliveries of a message on average: the sum of these shares, infinite where something fails without end."""
+    if limit is not None:
+        return sum(expected_by_number(fail, poison, limit, limit + 1))
+    return float("inf") if poison or fail == 1 else 1 / (1 - fail)
+
+
 def expected_dead(fail: float, poison: float, limit: int | None) -> float:
     """The share of the messages that become dead letters: p + (1 - p) f^(limit + 1); 0 without a limit."""
     return 0.0 if limit is None else poison + (1 - poison) * float(fail ** (limit + 1))

@@ -215,3 +215,8 @@ class Work:
         """Limit of concurrent operations: as many as are due until the timeout of one."""
         waiting = math.ceil(self.per_second * Fraction(TIMEOUT_SECONDS[self.kind]))
         return min(max(FEWEST_AT_ONCE, waiting), MOST_AT_ONCE, self.held or MOST_AT_ONCE)
+
+
+def chosen(block: Block, mask: NDArray[np.bool_]) -> Block:
+    """The rows of a block that a mask chooses; it has no columns of strings that are a sequence."""
+    return {name: each[mask] if isinstance(each, np.ndarray) else each for name, each in block.items()}

@@ -4,7 +4,9 @@ import random
 
 import pytest
 
-from streamgauge.delivery.markers.redelivery import Header, expected_dead_letters, expected_deliveries, resent
+from streamgauge.delivery.attempts import expected_dead, expected_deliveries
+from streamgauge.delivery.markers.redelivery import resent
+from streamgauge.delivery.markers.wire import Header
 from streamgauge.domain.errors import BadValue
 
 TRACE = ("trace", b"abc")
@@ -55,12 +57,12 @@ def test_a_count_that_is_none_is_refused() -> None:
     [(0.5, 3, 1.875, 0.0625), (0.5, None, 2.0, 0.0), (0.0, 3, 1.0, 0.0), (1.0, 3, 4.0, 1.0), (0.9, 0, 1.0, 0.9)],
 )
 def test_theory(failed: float, limit: int | None, deliveries: float, dead: float) -> None:
-    assert expected_deliveries(failed, limit) == pytest.approx(deliveries)
-    assert expected_dead_letters(failed, limit) == pytest.approx(dead)
+    assert expected_deliveries(failed, 0, limit) == pytest.approx(deliveries)
+    assert expected_dead(failed, 0, limit) == pytest.approx(dead)
 
 
 def test_where_every_delivery_fails_there_is_no_end() -> None:
-    assert expected_deliveries(1.0, None) == float("inf")
+    assert expected_deliveries(1.0, 0, None) == float("inf")
 
 
 @pytest.mark.parametrize("limit", [0, 3, 9])
@@ -76,6 +78,6 @@ def test_theory_is_what_a_simulation_gives(limit: int) -> None:
         dead += fails
     mean = sum(counts) / messages
     error = (sum((count - mean) ** 2 for count in counts) / messages / messages) ** 0.5
-    assert abs(mean - expected_deliveries(failed, limit)) <= 4 * error
-    share = expected_dead_letters(failed, limit)
+    assert abs(mean - expected_deliveries(failed, 0, limit)) <= 4 * error
+    share = expected_dead(failed, 0, limit)
     assert abs(dead / messages - share) <= 4 * (share * (1 - share) / messages) ** 0.5

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from streamgauge.delivery.markers.wire import COUNT_HEADER, count_value, read_count
+from streamgauge.delivery.markers.wire import COUNT_HEADER, Header, count_in, count_value
 
 DEAD_LETTERS: Final = "__undelivered"
 """What the name of a topic of dead letters ends with, by default."""
 _ORIGIN: Final = "streamgauge-dead-letter-"
 """How the headers of a dead letter begin that tell where it came from."""
-
-Header = tuple[str, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ def resent(
     It is redelivered at most `limit` times; None for no limit. All of its headers are kept. Raises BadValue where its
     header does not tell how often it was redelivered.
     """
-    count = read_count(next((value for name, value in reversed(headers) if name == COUNT_HEADER), None))
+    count = count_in(headers)
     kept = tuple(header for header in headers if header[0] != COUNT_HEADER)
     if limit is None or count < limit:
         return Resent(False, (*kept, (COUNT_HEADER, count_value(count + 1))))
@@ -41,18 +39,3 @@ def resent(
     }  # fmt: skip
     origin = tuple((f"{_ORIGIN}{name}", str(value).encode()) for name, value in told.items())
     return Resent(True, (*kept, (COUNT_HEADER, count_value(count)), *origin))
-
-
-def expected_deliveries(failed: float, limit: int | None) -> float:
-    """Deliveries of a message, on average, where a share of deliveries fails.
-
-    It is the sum of failed^k for k from 0 to limit, and infinite without a limit where every delivery fails.
-    """
-    if limit is None:
-        return 1 / (1 - failed) if failed < 1 else float("inf")
-    return sum(failed**k for k in range(limit + 1))
-
-
-def expected_dead_letters(failed: float, limit: int | None) -> float:
-    """The share of messages that become dead letters: failed^(limit + 1); 0 without a limit."""
-    return 0.0 if limit is None else float(failed ** (limit + 1))

@@ -7,6 +7,7 @@ before: one byte where that fits a signed one, otherwise an int32.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from streamgauge.domain.errors import BadValue
@@ -20,6 +21,9 @@ _STARTED: Final = 1
 _COUNT: Final = struct.Struct(">i")
 _LARGEST_BYTE: Final = 127
 _NO_MARKER: Final = "Give this topic to markers alone"
+
+
+Header = tuple[str, bytes | None]
 
 
 class Marker(NamedTuple):
@@ -69,3 +73,8 @@ def read_count(value: bytes | None) -> int:
     if count < 0:
         raise BadValue(f"{COUNT_HEADER} is {count}", "Write how often the message was redelivered")
     return count
+
+
+def count_in(headers: Sequence[Header], name: str = COUNT_HEADER) -> int:
+    """How often a message with these headers was redelivered before, by the last of that name; as `read_count`."""
+    return read_count(next((value for each, value in reversed(headers) if each == name), None))

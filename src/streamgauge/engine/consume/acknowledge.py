@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.domain.blocks import NULL_INT64, Block
+from streamgauge.domain.blocks import NULL_INT64, Block, chosen
 from streamgauge.engine.ports.clients import Acknowledgements
 from streamgauge.engine.ports.rows import Sink
 
@@ -30,10 +30,8 @@ class Acknowledger:
         ended = _known(started, count) if known else accepted
         if not ended.any():
             return
-        whole = {name: rows[name] for name in NAMED}
-        if not ended.all():
-            whole = {name: each[ended] if isinstance(each, np.ndarray) else each for name, each in whole.items()}
-        self.acknowledgements.settle(whole, accepted[ended])
+        whole: Block = {name: rows[name] for name in NAMED}
+        self.acknowledgements.settle(whole if ended.all() else chosen(whole, ended), accepted[ended])
 
     def turn(self) -> None:
         """Record what was answered since the last time."""

@@ -10,7 +10,7 @@ import numpy as np
 from confluent_kafka import Message
 from numpy.typing import NDArray
 
-from streamgauge.delivery.markers.wire import read_count
+from streamgauge.delivery.markers.wire import count_in
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_INT64, Fetched
 from streamgauge.domain.errors import BadValue
@@ -82,10 +82,8 @@ class Decoder:
 
 def _redeliveries(headers: Any, name: str) -> int:
     """How often a message was redelivered: 0 without the header, and where that is not what it should be."""
-    if not headers:
-        return 0
     try:
-        return read_count(next((value for key, value in reversed(headers) if key == name), None))
+        return count_in(headers, name) if headers else 0
     except BadValue:
         return 0
 

@@ -14,6 +14,7 @@ import numpy as np
 from confluent_kafka import KafkaError, KafkaException
 from numpy.typing import NDArray
 
+from streamgauge.delivery.attempts import ACCEPTED, RELEASED
 from streamgauge.delivery.markers.wire import COUNT_HEADER, END_VALUE, key_of, start_value
 from streamgauge.domain.blocks import Block, ClientSpec, Committed, Fetched, Place, Settings
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
@@ -24,8 +25,6 @@ from streamgauge.kafka.markers.clients import FLUSH_SECONDS, hand_over
 from streamgauge.kafka.markers.topics import SUFFIX
 from streamgauge.processes.patience import let_go
 
-ACCEPTED: Final = "accepted"
-RELEASED: Final = "released"
 _COLUMNS: Final = ("at_ns", "topic", "partition", "offset", "producer", "seq", "attempt")
 _Delivery = tuple[int, int, int, int, int, int]
 """Topic, partition, offset, producer, sequence and number of a delivery."""

@@ -7,6 +7,7 @@ from typing import Final
 import confluent_kafka as ck
 import numpy as np
 
+from streamgauge.delivery.attempts import DEAD_LETTER, REDELIVERED
 from streamgauge.delivery.markers.wire import COUNT_HEADER
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, Settings
@@ -16,8 +17,6 @@ from streamgauge.kafka.markers.tracked import Tracked
 from streamgauge.kafka.markers.tracker import MarkerTracker
 from streamgauge.processes.patience import let_go
 
-REDELIVERED: Final = "redelivered"
-DEAD_LETTER: Final = "dead_letter"
 _PROMPT: Final = {"fetch.error.backoff.ms": 1, "session.timeout.ms": 10_000}
 """librdkafka's half a second would delay redeliveries where markers are seldom, its 45 s those after a tracker died."""
 

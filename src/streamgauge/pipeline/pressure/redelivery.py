@@ -20,7 +20,7 @@ from streamgauge.delivery.attempts import (
 )
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
-from streamgauge.pipeline.columns import GROUP, PLACE, RECEIVED_NS, STAMP
+from streamgauge.pipeline.columns import GROUP, IS_STAMPED, MESSAGE, PLACE, RECEIVED_NS
 from streamgauge.pipeline.metrics.aggregates.buckets import bucket
 from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.scenario.profile.model import AcknowledgeProfile
@@ -28,7 +28,6 @@ from streamgauge.scenario.profile.model import AcknowledgeProfile
 TOLD: Final = ("p50", "p90", "p99")
 """Percentiles of each time."""
 _TIMES: Final = ("delay", "answer", "success")
-_HELD: Final = (GROUP, *STAMP)
 
 
 class Repeated(NamedTuple):
@@ -46,8 +45,8 @@ def delivered(received: DataFrame, attempts: DataFrame, ahead_ns: int) -> DataFr
 
     `ahead_ns` is how far the wall clock was ahead of the monotonic one.
     """
-    sound = received.where("producer is not null and seq is not null and coalesce(intact, true)")
-    firsts = sound.groupBy(*_HELD, *PLACE[1:]).agg(
+    sound = received.where(f"{IS_STAMPED} and coalesce(intact, true)")
+    firsts = sound.groupBy(*MESSAGE, *PLACE[1:]).agg(
         F.expr(f"min(struct({RECEIVED_NS}, delivery_count, processed_ns, deadline_ms, due_ns)) as first"),
         F.expr("count(*) - 1 as reread"),
     )
@@ -58,12 +57,12 @@ def delivered(received: DataFrame, attempts: DataFrame, ahead_ns: int) -> DataFr
         )
     )
     rows = firsts.join(said, [GROUP, *PLACE], "left").selectExpr(
-        *_HELD, "reread", "first.delivery_count as number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
+        *MESSAGE, "reread", "first.delivery_count as number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
         "first.due_ns as due_ns", f"{ACCEPTED}_ns", f"{RELEASED}_ns", f"{DEAD_LETTER}_ns",
         f"if({ACCEPTED}_ns is null, null, coalesce(first.processed_ns, first.{RECEIVED_NS})) as done_ns",
         f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L as deadline_ns",
     )  # fmt: skip
-    of_message = f"partition by {', '.join(_HELD)}"
+    of_message = f"partition by {', '.join(MESSAGE)}"
     ordered = f"{of_message} order by number range between 1 preceding and 1 preceding"
     return rows.selectExpr(
         "*",
@@ -84,12 +83,12 @@ def folded(received: DataFrame, *, processing: bool) -> DataFrame:
     if not processing:
         return firsts
     later = (
-        received.where("delivery_count > 1 and processed_ns is not null and producer is not null and seq is not null")
-        .groupBy(*_HELD)
+        received.where(f"delivery_count > 1 and processed_ns is not null and {IS_STAMPED}")
+        .groupBy(*MESSAGE)
         .agg(F.expr("min(struct(processed_ns, started_ns)) as later"))
     )
     columns = [name for name in received.columns if name not in {"started_ns", "processed_ns"}]
-    return firsts.join(later, [*_HELD], "left").selectExpr(
+    return firsts.join(later, [*MESSAGE], "left").selectExpr(
         *(f"`{name}`" for name in columns),
         "if(processed_ns is null and later is not null, later.started_ns, started_ns) as started_ns",
         "coalesce(processed_ns, later.processed_ns) as processed_ns",

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REDELIVERED, RELEASED
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.folder.facts import RunFacts
@@ -217,10 +218,10 @@ class _Teller:
 
 
 _OUTCOMES: Final = {
-    "accepted": ("accepted", ", acknowledged by its consumer"),
-    "released": ("released", ", its processing failed"),
-    "redelivered": ("redelivered", ", written again by a tracker"),
-    "dead_letter": ("dead letter", ", given up by a tracker"),
+    ACCEPTED: ("accepted", ", acknowledged by its consumer"),
+    RELEASED: ("released", ", its processing failed"),
+    REDELIVERED: ("redelivered", ", written again by a tracker"),
+    DEAD_LETTER: ("dead letter", ", given up by a tracker"),
 }
 
 

@@ -1,7 +1,7 @@
 """The topics of a run and the groups that read them: made and checked before it, and asked about afterwards."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.modelled.broker import ModelledBroker, ModelledOffsets
 from streamgauge.record.table import committed_rows
 from streamgauge.runs.conduct.plan import start_of
-from streamgauge.scenario import Scenario
+from streamgauge.scenario import Scenario, Setting
 from streamgauge.scenario.model.acknowledge import Markers
 
 STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
@@ -71,18 +71,22 @@ class Topics:
     def _prepare_carrier(self, name: str, markers: Markers, *, fresh: bool) -> None:
         """Make the topics of markers and of dead letters, or check those that are there."""
         assert isinstance(self.cluster, Cluster)
-        topic = self.scenario.topic
-        wanted = {f"{name}{SUFFIX}": STAMPED}
+        wanted: dict[str, Mapping[str, Setting]] = {f"{name}{SUFFIX}": STAMPED}
         if markers.limit is not None:
             wanted[f"{name}{DEAD_LETTERS}"] = {}
         for each, configs in wanted.items():
             if fresh and self.cluster.partitions_of(each) is not None:
                 self.cluster.delete_topic(each)
             if self.cluster.partitions_of(each) is None:
-                self.cluster.create_topic(each, topic.partitions, topic.replication, configs)
-                self.made[each] = None
-                self.made[each] = self.cluster.topic_id(each)
+                self._make(each, configs)
         check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
+
+    def _make(self, name: str, configs: Mapping[str, Setting]) -> None:
+        """Make a topic, and note it as soon as it is there."""
+        topic = self.scenario.topic
+        self.cluster.create_topic(name, topic.partitions, topic.replication, configs)
+        self.made[name] = None
+        self.made[name] = self.cluster.topic_id(name)
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
@@ -126,9 +130,7 @@ class Topics:
             )
         if found is None:
             configs = {**(STAMPED if self.scenario.pipeline else {}), **topic.configs}
-            self.cluster.create_topic(name, topic.partitions, topic.replication, configs)
-            self.made[name] = None
-            self.made[name] = self.cluster.topic_id(name)
+            self._make(name, configs)
         elif self.scenario.backpressure and self.scenario.backpressure.credit and not is_sink:
             what = f"topic {name} exists; credit counts offsets, and needs a topic created by the run"
             raise BadInput.single("topic.name", what, "Name another, or write `topic: {reset: true}`")

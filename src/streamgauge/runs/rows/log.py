@@ -9,7 +9,7 @@ import numpy as np
 
 from streamgauge.delivery.markers.wire import COUNT_HEADER
 from streamgauge.domain import clock, stamp
-from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Values
+from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, ClientSpec, Fetched, Values, chosen
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BrokerError, Interrupted, RecordError
 from streamgauge.domain.folder.facts import RunFolder
@@ -160,8 +160,7 @@ def _of_producers(block: Block, fetched: Fetched) -> tuple[Block, int]:
     if fetched.deliveries is None:
         return block, fetched.count
     firsts = fetched.deliveries == 1
-    chosen: Block = {name: each[firsts] if isinstance(each, np.ndarray) else each for name, each in block.items()}
-    return chosen, int(firsts.sum())
+    return chosen(block, firsts), int(firsts.sum())
 
 
 def appended_rows(fetched: Fetched, tag: int, expected: Expected | None) -> Block:
