@@ -51,7 +51,7 @@ class Attempt(NamedTuple):
     place: Position
     at_ns: int
     outcome: str
-    number: int = 1
+    number: int
     """Which delivery of its message it is, from 1."""
 
 

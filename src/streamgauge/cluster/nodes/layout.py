@@ -22,6 +22,7 @@ _SHARE: Final = {
     "group.share.max.partition.max.record.locks": "10000",
     "group.share.min.heartbeat.interval.ms": "500",
     "group.share.heartbeat.interval.ms": "500",
+    "group.share.min.session.timeout.ms": "1000",
     "group.share.assignment.interval.ms": "0",
 }
 """The widest bounds for the settings of share groups; and members join in half a second, not in five."""

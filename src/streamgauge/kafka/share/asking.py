@@ -5,6 +5,7 @@ messages from Kafka's descriptions of them, which are in `protocol/`, and sends 
 """
 
 import contextlib
+import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar
@@ -34,6 +35,14 @@ class ShareStand(NamedTuple):
     """Below this offset every message has its final outcome."""
     lag: int
     """Messages that have none."""
+
+    def committed(self, end: int) -> int:
+        """The offset that a group with this lag would have committed that is done with messages in their order."""
+        return end - self.lag
+
+    def settled(self, end: int) -> int:
+        """The offset below which all is done with; the broker moves `start` late where messages are given up."""
+        return self.start if self.lag else max(end, self.start)
 
 
 class ShareAsker:
@@ -152,7 +161,10 @@ def _messages() -> dict[str, Any]:
     from kafka.protocol.api_message import ApiMessage
 
     names = [f"{what}ShareGroupOffsets{way}" for what in ("Describe", "Alter") for way in ("Request", "Response")]
-    return {name: type(ApiMessage)(name, (ApiMessage,), {}, load_json=_PROTOCOL) for name in names}
+    with warnings.catch_warnings():
+        # It reads descriptions with a call that Python has deprecated.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return {name: type(ApiMessage)(name, (ApiMessage,), {}, load_json=_PROTOCOL) for name in names}
 
 
 class ShareOffsets(KafkaOffsets):
@@ -170,28 +182,24 @@ class ShareOffsets(KafkaOffsets):
 
     def committed(self, group: int) -> list[int | None]:
         """Log end less the messages that a group is not done with, in each place; None where it has not begun."""
-        # Asked before the group: what comes to the log meanwhile makes the lag larger, never smaller.
-        ends, stands = self.log_ends(), self._stands(group)
-        return [None if stand is None else end - stand.lag for end, stand in zip(ends, stands, strict=True)]
+        return self._told(group, ShareStand.committed)
 
     def settled(self, group: int) -> list[int | None]:
         """The offset below which a group is done with everything, in each place: the log end if nothing is left."""
-        ends, stands = self.log_ends(), self._stands(group)
-        return [
-            None if stand is None else stand.start if stand.lag else max(end, stand.start)
-            for end, stand in zip(ends, stands, strict=True)
-        ]
+        return self._told(group, ShareStand.settled)
 
     def close(self) -> None:
         """Let go of the clients."""
         super().close()
         self._share.close()
 
-    def _stands(self, group: int) -> list[ShareStand | None]:
+    def _told(self, group: int, tell: Callable[[ShareStand, int], int]) -> list[int | None]:
         def ask() -> list[ShareStand | None]:
             return self._share.stands(self._of[group], self._names, self._count)
 
-        return self._asker.awaited(ask)
+        # Ends are asked before the group: what comes to the log meanwhile makes the lag larger, never smaller.
+        ends, stands = self.log_ends(), self._asker.awaited(ask)
+        return [None if stand is None else tell(stand, end) for end, stand in zip(ends, stands, strict=True)]
 
 
 def open_share_offsets(

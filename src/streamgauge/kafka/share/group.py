@@ -22,7 +22,9 @@ class GroupSettings:
     isolation: str = "read_uncommitted"
     locks: int = 2_000
     heartbeat_ms: int | None = None
-    """None for the default of the cluster."""
+    """None for the default of the cluster, as of the next."""
+    session_ms: int | None = None
+    """After which a member that is silent is gone."""
 
     @property
     def deliveries(self) -> int:
@@ -40,6 +42,8 @@ class GroupSettings:
         }
         if self.heartbeat_ms is not None:
             found["heartbeat"] = ("share.heartbeat.interval.ms", str(self.heartbeat_ms))
+        if self.session_ms is not None:
+            found["session"] = ("share.session.timeout.ms", str(self.session_ms))
         return found
 
 

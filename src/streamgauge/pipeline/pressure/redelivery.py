@@ -1,6 +1,6 @@
 """The tables `redelivery` and `deliveries_by_number`: what `delivery.attempts` says, as frames."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -42,13 +42,19 @@ class Repeated(NamedTuple):
     """Columns group, time, bucket, count and largest: how long redeliveries, answers and successes took."""
 
 
-def delivered(received: DataFrame, attempts: DataFrame, ahead_ns: int, carrier: AcknowledgeProfile) -> DataFrame:
+def delivered(
+    received: DataFrame, attempts: DataFrame, ahead_ns: int, carrier: AcknowledgeProfile, dead: Collection[int] = ()
+) -> DataFrame:
     """One row per delivery, with its outcome, and what is known of its message.
 
-    `ahead_ns` is how far the wall clock was ahead of the monotonic one.
+    `ahead_ns` is how far the wall clock was ahead of the monotonic one. What a consumer of a share group had that is
+    among the `dead` came again when it died, and not when its lock was over: its deadline is not known.
     """
     carried = carried_by(carrier)
     sound = received.where(f"{IS_STAMPED} and coalesce(intact, true)")
+    if carried.in_place and dead:
+        known = f"if(consumer in ({', '.join(map(str, sorted(dead)))}), null, deadline_ms)"
+        sound = sound.withColumn("deadline_ms", F.expr(known))
     firsts = sound.groupBy(*MESSAGE, *PLACE[1:], F.col("delivery_count").alias("number")).agg(
         F.expr(f"min(struct({RECEIVED_NS}, processed_ns, deadline_ms, due_ns)) as first"),
         F.expr("count(*) - 1 as reread"),

@@ -226,5 +226,8 @@ class Topics:
 
 
 def _settings_of(share: ShareGroup) -> GroupSettings:
-    heartbeat_ms = None if share.heartbeat is None else share.heartbeat // NS_PER_MS
-    return GroupSettings(share.lock // NS_PER_MS, share.limit, share.isolation, share.locks, heartbeat_ms)
+    heartbeat_ms, session_ms = (
+        None if each is None else each // NS_PER_MS for each in (share.heartbeat, share.session)
+    )
+    lock_ms = share.lock // NS_PER_MS
+    return GroupSettings(lock_ms, share.limit, share.isolation, share.locks, heartbeat_ms, session_ms)

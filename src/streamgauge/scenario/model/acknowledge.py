@@ -38,8 +38,8 @@ class Markers(ScenarioPart):
 
 
 def _few(value: object) -> object:
-    if value == "unlimited" or (isinstance(value, int) and not 1 <= value <= MOST_OF_SHARE):
-        what = f"{value}: the broker delivers a message of a share group 2 to {MOST_OF_SHARE + 1} times"
+    if value == "unlimited" or (isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= MOST_OF_SHARE):
+        what = f"the broker delivers a message of a share group 2 to {MOST_OF_SHARE + 1} times"
         raise BadValue(what, f"Write 1 to {MOST_OF_SHARE} redeliveries")
     return value
 
@@ -59,6 +59,9 @@ class ShareGroup(ScenarioPart):
     """Messages of a partition that are locked at a time, at most: the group's `share.partition.max.record.locks`."""
     heartbeat: Duration | None = Field(default=None, ge=500 * NS_PER_MS)
     """Interval of the consumers' heartbeats, which bring them their partitions; that of the cluster by default."""
+    session: Duration | None = Field(default=None, ge=NS_PER_SECOND)
+    """Time without a heartbeat after which a consumer counts as gone, and others get its partitions; that of the cluster
+    by default, 45s. What it had in hand comes to others of the same partition at once when its connection breaks."""
     dead_letters: bool = Field(default=True, strict=True)
     """Whether consumers write a message whose last delivery fails to the topic `TOPIC__undelivered`. If not, it is
     archived: brokers keep no dead letters."""
