@@ -79,7 +79,14 @@ SHARE = {"share": {"lock": "2s"}}
 
 
 def test_a_share_group_is_written_and_read_again() -> None:
-    given = {"lock": "20s", "limit": 9, "isolation": "read_committed", "locks": 5000, "heartbeat": "1s", "session": "5s"}
+    given = {
+        "lock": "20s",
+        "limit": 9,
+        "isolation": "read_committed",
+        "locks": 5000,
+        "heartbeat": "1s",
+        "session": "5s",
+    }
     first = parse({"name": "x", "consume": {"acknowledge": {"share": {**given, "dead_letters": False}}}})
     assert first.consume
     assert first.consume.share

@@ -38,7 +38,9 @@ class Markers(ScenarioPart):
 
 
 def _few(value: object) -> object:
-    if value == "unlimited" or (isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= MOST_OF_SHARE):
+    if value == "unlimited" or (
+        isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= MOST_OF_SHARE
+    ):
         what = f"the broker delivers a message of a share group 2 to {MOST_OF_SHARE + 1} times"
         raise BadValue(what, f"Write 1 to {MOST_OF_SHARE} redeliveries")
     return value
