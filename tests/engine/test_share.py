@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.test_consume import TAG, Blocks, value
+from tests.sharing import FakeShareGroup, FakeShareReader
 
 from streamgauge.delivery.attempts import Attempt, Carried, Delivery, Redeliveries, redeliveries
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.engine.board import Cells, Latencies, Slot
 from streamgauge.engine.consume.loop import Consumer, ConsumerSinks, Consuming, Reading
-from streamgauge.engine.consume.sharing import FakeShareGroup, FakeShareReader
 from streamgauge.engine.fake import FakeLog, FakeTime
 from streamgauge.workload.failing import Failing
 from streamgauge.workload.processing import Handling, Stretch
@@ -70,11 +70,11 @@ class Members:
         """What became of everything, by the rows."""
         names = ("partition", "offset", "producer", "seq", "delivery_count", "received_ns", "processed_ns")
         rows = zip(*(self.received.column(name) for name in names), strict=True)
-        deliveries = [Delivery((0, row[2], row[3]), (0, *row[:2]), *row[4:], deadline_ns=None) for row in rows]
+        deliveries = [Delivery((0, row[2], row[3]), (0, *row[:2]), *row[4:], None) for row in rows]
         columns: list[list[Any]] = [[] for _ in range(5)]
         for block, count in self.attempts.blocks:
             for column, name in zip(columns, ("partition", "offset", "at_ns", "outcome", "attempt"), strict=True):
-                column += np.broadcast_to(np.asarray(block[name]), count).tolist()
+                column.extend(np.broadcast_to(np.asarray(block[name]), count).tolist())
         told = [Attempt((0, *row[:2]), *row[2:]) for row in zip(*columns, strict=True)]
         return redeliveries(deliveries, told, Carried(in_place=True, limit=DELIVERIES - 1))
 

@@ -59,7 +59,8 @@ def test_the_broker_counts_deliveries_and_the_tool_redeliveries() -> None:
 )
 def test_a_setting_that_is_none_of_a_share_consumer_is_told_at_its_place(name: str, value: Any, wrong: str) -> None:
     """Those that its client refuses, and those that it takes without a word."""
-    (fault,) = share_faults(WHERE, {name: value, "max.poll.records": 5_000}, {"bootstrap.servers": "127.0.0.1:1"})
+    settings: dict[str, Any] = {name: value, "max.poll.records": 5_000}
+    (fault,) = share_faults(WHERE, settings, {"bootstrap.servers": "127.0.0.1:1"})
     assert fault.where == f"{WHERE}.{name}"
     assert wrong in str(fault)
 

@@ -10,6 +10,7 @@ import confluent_kafka as ck
 import numpy as np
 import pytest
 from tests.kafka.test_markers import read_all
+from tests.sharing import FakeShareGroup, FakeShareReader
 from tests.waiting import until
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
@@ -18,7 +19,6 @@ from streamgauge.domain import stamp
 from streamgauge.domain.blocks import Block, ClientSpec, Fetched
 from streamgauge.domain.clock import NS_PER_MS, clock_pair
 from streamgauge.domain.errors import BadInput
-from streamgauge.engine.consume.sharing import FakeShareGroup, FakeShareReader
 from streamgauge.engine.fake import FakeLog
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.share.group import GroupSettings, ShareGroups
@@ -133,7 +133,7 @@ def group(make_group: Callable[[int], Any]) -> Any:
 
 
 def polled(reader: Any, count: int, limit: int = 100) -> list[tuple[int, int]]:
-    """Sequence and number of what polls bring until so many messages came, all of them accepted or not by the caller."""
+    """Sequence and number of what polls bring, until so many messages came."""
     found: list[Fetched] = []
 
     def is_all() -> bool:

@@ -16,8 +16,9 @@ from streamgauge.report.pages.pressure import redeliveries
 from streamgauge.report.pages.terminal import summary
 
 COUNTS = {
-    "messages": 1_000, "succeeded": 930, "dead": 70, "dead_after_success": 2, "archived": 0, "open": 0, "deliveries": 1_880,
-    "accepted": 935, "rejected": 0, "released": 940, "timed_out": 0, "unanswered": 5, "reread": 0, "duplicates": 3, "early": 0,
+    "messages": 1_000, "succeeded": 930, "dead": 70, "dead_after_success": 2, "archived": 0, "open": 0,
+    "deliveries": 1_880, "accepted": 935, "rejected": 0, "released": 940, "timed_out": 0, "unanswered": 5,
+    "reread": 0, "duplicates": 3, "early": 0,
 }  # fmt: skip
 TIMES = {
     f"{name}_{each}_ms": float(number * 10 + place)

@@ -59,7 +59,7 @@ class ShareAcknowledgements:
 
     def polled(self, topics: Sequence[int], partitions: Sequence[int], messages: Sequence[Any]) -> None:
         """These messages, of one poll, are to be acknowledged."""
-        offsets = map(ck.Message.offset, messages)
+        offsets: Any = map(ck.Message.offset, messages)
         self._open = dict(zip(zip(topics, partitions, offsets, strict=True), messages, strict=True))
 
     def settle(self, deliveries: Block, accepted: NDArray[np.bool_]) -> None:
@@ -120,16 +120,20 @@ class ShareAcknowledgements:
         for place, found in offsets.items():
             topic = self._numbers[place.topic]
             for offset in found:
-                delivery, outcome, told_ns = self._first((topic, place.partition, offset))
+                if (first := self._first((topic, place.partition, offset))) is None:
+                    continue
+                delivery, outcome, told_ns = first
                 if code is None:
                     self._known.append((told_ns if outcome == RELEASED else now_ns, delivery, outcome))
                 elif code == KafkaError.INVALID_RECORD_STATE:
                     # Its lock was over: it was delivered again, or will be.
                     self._known.append((now_ns, delivery, TIMED_OUT))
 
-    def _first(self, offset: _Offset) -> tuple[_Delivery, str, int]:
-        """What was told of an offset first; it is answered now."""
-        asked = self._asked[offset]
+    def _first(self, offset: _Offset) -> tuple[_Delivery, str, int] | None:
+        """What was told of an offset first, which is answered now; None for what the client told by itself, of gaps."""
+        asked = self._asked.get(offset)
+        if asked is None:
+            return None
         first = asked.popleft()
         if not asked:
             del self._asked[offset]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import confluent_kafka as ck
 import numpy as np
 from confluent_kafka import KafkaException, Message
 
@@ -23,10 +24,12 @@ from streamgauge.kafka.clients.statistics import INTERVAL_MS, Statistics
 from streamgauge.kafka.markers.clients import note_or_raise
 from streamgauge.kafka.share.acknowledgements import ShareAcknowledgements
 from streamgauge.kafka.share.letters import DeadLetters
-from streamgauge.kafka.share.settings import EXPLICIT, MODE, SHARE_CONSUMER, share_faults
 from streamgauge.processes.cpu.waiting import ThreadDelay
 from streamgauge.processes.patience import let_go
 
+MODE: Final = "share.acknowledgement.mode"
+"""How a share consumer acknowledges. The client takes any value for it, and what it does not know for `implicit`."""
+EXPLICIT: Final = "explicit"
 TOLD_MS: Final = 200
 """How often the client tells how many partitions it has: the load begins so much later than it could."""
 _ASSIGNED: Final = re.compile(r'"assignment_size":\s*(\d+)')
@@ -82,9 +85,9 @@ class ShareReader:
     def _made(self, spec: ClientSpec) -> Any:
         own = {MODE: EXPLICIT, "statistics.interval.ms": TOLD_MS, "stats_cb": self._hear, "error_cb": note_error}
         if spec.settings.get(MODE, EXPLICIT) != EXPLICIT:
-            raise BadInput(share_faults(spec.worker, {MODE: spec.settings[MODE]}))
+            raise BadInput.single(f"{spec.worker}: {MODE}", f"is set by the run: {EXPLICIT}", "Leave it out")
         try:
-            return SHARE_CONSUMER({**spec.settings, **own}, logger=log)
+            return ck.ShareConsumer({**spec.settings, **own}, logger=log)
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error
         except ValueError as error:
@@ -149,7 +152,7 @@ class ShareReader:
         messages = [each for each in polled if self._is_sound(each)]
         if messages:
             topics = [self._numbers[each.topic()] for each in messages] if len(self._numbers) > 1 else None
-            partitions = list(map(Message.partition, messages))
+            partitions: Any = list(map(Message.partition, messages))
             self.acknowledgements.polled(topics or [0] * len(messages), partitions, messages)
             self._stock.extend(messages)
             self._whole = True

@@ -8,16 +8,14 @@ from streamgauge.domain.blocks import Settings
 from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.shown import shown
 from streamgauge.kafka.clients.settings import NO_SETTINGS, SEE_CONFIGURATION, objection, refusal
+from streamgauge.kafka.share.reader import EXPLICIT, MODE
 from streamgauge.scenario.contradictory.contradictions import OWNED_SETTINGS
 
-MODE: Final = "share.acknowledgement.mode"
-"""How a share consumer acknowledges. The client takes any value for it, and what it does not know for `implicit`."""
-EXPLICIT: Final = "explicit"
 _FOR_OTHERS: Final = ("not applicable", "not supported")
 _INSTEAD: Final = {"isolation.level": "use consume.acknowledge.share.isolation"}
 _WITHOUT_EFFECT: Final = frozenset({"auto.commit.interval.ms", "enable.auto.offset.store"})
 """The client takes these, and commits nothing."""
-SHARE_CONSUMER: Final[Any] = ck.ShareConsumer
+_KIND: Final[Any] = ck.ShareConsumer
 
 
 def share_faults(where: str, settings: Settings, connection: Settings = NO_SETTINGS) -> list[Fault]:
@@ -34,7 +32,7 @@ def share_faults(where: str, settings: Settings, connection: Settings = NO_SETTI
             what, mend = fault
             faults.append(Fault(f"{where}.{name}", what, mend))
             del right[name]
-    if text := refusal({**needed, **right}, SHARE_CONSUMER):
+    if text := refusal({**needed, **right}, _KIND):
         faults.append(Fault(where, text, SEE_CONFIGURATION))
     return faults
 
@@ -45,9 +43,9 @@ def _fault(name: str, value: str | int | float | bool, needed: Settings) -> tupl
         return f"is set by the run: {EXPLICIT}", "Leave it out"
     if name in _WITHOUT_EFFECT:
         return "has no effect: a share consumer commits no offsets", "Leave it out"
-    text = refusal({**needed, name: value}, SHARE_CONSUMER) or ""
+    text = refusal({**needed, name: value}, _KIND) or ""
     if any(each in text for each in _FOR_OTHERS):
         instead = _INSTEAD.get(name)
         return "is no setting of a share consumer", f"Leave it out: {instead}" if instead else "Leave it out"
-    wrong = objection(name, value, SHARE_CONSUMER, needed)
+    wrong = objection(name, value, _KIND, needed)
     return None if wrong is None else (f"{shown(name, value)}: {wrong[0]}", wrong[1])

@@ -62,8 +62,8 @@ class ShareGroup(ScenarioPart):
     heartbeat: Duration | None = Field(default=None, ge=500 * NS_PER_MS)
     """Interval of the consumers' heartbeats, which bring them their partitions; that of the cluster by default."""
     session: Duration | None = Field(default=None, ge=NS_PER_SECOND)
-    """Time without a heartbeat after which a consumer counts as gone, and others get its partitions; that of the cluster
-    by default, 45s. What it had in hand comes to others of the same partition at once when its connection breaks."""
+    """Time without a heartbeat after which a consumer counts as gone, and others get its partitions; that of the
+    cluster, 45s, by default. What it had comes to others of its partitions at once when its connection breaks."""
     dead_letters: bool = Field(default=True, strict=True)
     """Whether consumers write a message whose last delivery fails to the topic `TOPIC__undelivered`. If not, it is
     archived: brokers keep no dead letters."""
