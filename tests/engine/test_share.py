@@ -70,7 +70,7 @@ class Members:
         """What became of everything, by the rows."""
         names = ("partition", "offset", "producer", "seq", "delivery_count", "received_ns", "processed_ns")
         rows = zip(*(self.received.column(name) for name in names), strict=True)
-        deliveries = [Delivery((0, row[2], row[3]), (0, *row[:2]), *row[4:], None) for row in rows]
+        deliveries = [Delivery((0, row[2], row[3]), (0, *row[:2]), row[4], row[5], row[6], None) for row in rows]
         columns: list[list[Any]] = [[] for _ in range(5)]
         for block, count in self.attempts.blocks:
             for column, name in zip(columns, ("partition", "offset", "at_ns", "outcome", "attempt"), strict=True):

@@ -66,7 +66,7 @@ def test_a_setting_that_is_none_of_a_share_consumer_is_told_at_its_place(name: s
 
 
 def test_settings_of_a_share_consumer_are_taken() -> None:
-    settings = {"max.poll.records": 5_000, "fetch.wait.max.ms": 100, "client.rack": "a"}
+    settings: dict[str, Any] = {"max.poll.records": 5_000, "fetch.wait.max.ms": 100, "client.rack": "a"}
     assert share_faults(WHERE, settings, {"bootstrap.servers": "127.0.0.1:1"}) == []
 
 

@@ -267,6 +267,16 @@ def test_no_other_way_to_acknowledge_is_taken(broker: EmbeddedBroker) -> None:
 
 
 @pytest.mark.kafka
+def test_a_cluster_without_share_groups_is_refused(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is set on it. The brokers of this suite have them."""
+    groups = ShareGroups(Cluster(broker.bootstrap, {}), ["share-x"], GroupSettings(LOCK_MS, 3))
+    monkeypatch.setattr("streamgauge.kafka.share.asking.lacking", lambda features, versions: f"{sorted(features)}")
+    monkeypatch.setattr(Cluster, "set_group", lambda *_: pytest.fail("a setting was made"))
+    with pytest.raises(BadInput, match=r"consume\.acknowledge\.share: \[.*share\.version.*Use another cluster"):
+        groups.prepare()
+
+
+@pytest.mark.kafka
 def test_what_a_cluster_does_not_allow_is_told_at_its_place(broker: EmbeddedBroker) -> None:
     """All of it at once, before a topic is made."""
     cluster = Cluster(broker.bootstrap, {})

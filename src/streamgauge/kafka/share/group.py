@@ -71,7 +71,7 @@ class ShareGroups:
             for name, (theirs, value) in self._settings.settings.items():
                 # One by one, so that each fault is told at its place.
                 if wrong := self._cluster.set_group(group, {theirs: value}):
-                    mend = "Write a value that the cluster allows, or have its bounds (group.share.*) opened"
+                    mend = "Write a value that the cluster allows, or open its bounds (group.share.*)"
                     faults[Fault(f"{_WHERE}.{name}", f"{theirs}={value}: {wrong}", mend)] = None
             self._cluster.set_group(group, {RESET: _EARLIEST})
         if faults:
