@@ -8,6 +8,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Final
 
 import confluent_kafka as ck
@@ -151,11 +152,15 @@ class ShareReader:
         self._arrivals.seen_empty_ns = returned_ns
         messages = [each for each in polled if self._is_sound(each)]
         if messages:
-            topics = [self._numbers[each.topic()] for each in messages] if len(self._numbers) > 1 else None
-            partitions: Any = list(map(Message.partition, messages))
-            self.acknowledgements.polled(topics or [0] * len(messages), partitions, messages)
+            # In runs, as they come in batches.
+            for place, run in groupby(messages, self._place):
+                self.acknowledgements.polled(place, list(run))
             self._stock.extend(messages)
             self._whole = True
+
+    def _place(self, message: Any) -> Place:
+        topic = self._numbers[message.topic()] if len(self._numbers) > 1 else 0
+        return topic, message.partition()
 
     def _is_sound(self, message: Any) -> bool:
         error = message.error()
@@ -190,7 +195,7 @@ class ShareReader:
         chosen: list[Any] = []
         others: deque[Any] = deque()
         for message in self._stock:
-            place = (self._numbers[message.topic()], message.partition())
+            place = self._place(message)
             if place not in left:
                 left[place] = room(place)
             if left[place] > 0 and len(chosen) < limit:
