@@ -82,7 +82,8 @@ class ShareAcknowledgements:
 
     def polled(self, place: Place, messages: Sequence[Any]) -> None:
         """These messages of a partition are to be acknowledged."""
-        self._open.setdefault(place, {}).update(zip(map(ck.Message.offset, messages), messages, strict=True))
+        offsets: Any = map(ck.Message.offset, messages)
+        self._open.setdefault(place, {}).update(zip(offsets, messages, strict=True))
 
     def settle(self, deliveries: Block, accepted: NDArray[np.bool_]) -> None:
         """Accept those that are accepted; release or reject the others. Does not wait."""

@@ -175,14 +175,26 @@ class ShareOffsets(KafkaOffsets):
     """
 
     def __init__(
-        self, asker: Asker, share: ShareAsker, topics: Sequence[str], partitions: int, groups: Sequence[str] = ()
+        self,
+        asker: Asker,
+        share: ShareAsker,
+        topics: Sequence[str],
+        partitions: int,
+        groups: Sequence[str] = (),
+        every_ns: int = 0,
     ) -> None:
+        """`every_ns` is for who asks at every turn: what was told stays true for so long."""
         super().__init__(asker, topics, partitions, groups)
+        self._every_ns = every_ns
+        self._last: dict[int, tuple[int, list[int | None]]] = {}
         self._share, self._names, self._count, self._of = share, topics, partitions, groups
 
     def committed(self, group: int) -> list[int | None]:
         """Log end less the messages that a group is not done with, in each place; None where it has not begun."""
-        return self._told(group, ShareStand.committed)
+        now_ns = clock.monotonic_ns()
+        if group not in self._last or now_ns - self._last[group][0] >= self._every_ns:
+            self._last[group] = now_ns, self._told(group, ShareStand.committed)
+        return self._last[group][1]
 
     def settled(self, group: int) -> list[int | None]:
         """The offset below which a group is done with everything, in each place: the log end if nothing is left."""

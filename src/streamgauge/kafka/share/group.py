@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadInput, BrokerError, Fault
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.share.asking import ShareAsker, ShareOffsets
@@ -47,6 +48,8 @@ class GroupSettings:
         return found
 
 
+_EVERY_NS: Final = 200 * NS_PER_MS
+"""A supervisor looks fifty times a second whether a group is done: that would take a fifth of a core."""
 RESET: Final = "share.auto.offset.reset"
 """Where a group begins in a partition for which nobody has set it, as one that is added later."""
 _EARLIEST: Final = "earliest"
@@ -86,7 +89,7 @@ class ShareGroups:
 
     def offsets(self, topics: Sequence[str], partitions: int) -> ShareOffsets:
         """How far the groups are."""
-        return ShareOffsets(self._cluster.asker, self._asker, topics, partitions, self._groups)
+        return ShareOffsets(self._cluster.asker, self._asker, topics, partitions, self._groups, _EVERY_NS)
 
     def leave(self, group: str) -> None:
         """Remove a group and its settings; raises BrokerError where that fails."""
