@@ -110,8 +110,9 @@ def test_the_profile_of_a_share_group_says_how_it_delivers_again() -> None:
     )
     assert (consume.acknowledge.in_place, consume.read_committed) == (True, False)
     assert consumer_settings(given.consume) == {}
-    committed = {"share": {"isolation": "read_committed"}}
-    assert profile_of(scenario(acknowledge=committed)).consume.read_committed  # type: ignore[union-attr]
+    committed = profile_of(scenario(acknowledge={"share": {"isolation": "read_committed", "session": "3s"}})).consume
+    assert committed
+    assert (committed.read_committed, committed.longest_silence_ms) == (True, 3000.0)
 
 
 @pytest.mark.parametrize(

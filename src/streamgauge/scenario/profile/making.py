@@ -122,10 +122,16 @@ def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
         per_second=None if isinstance(consume.rate, str) else consume.rate,
         partitions=consume.partitions,
         read_committed=_isolation(consume) == "read_committed",
-        longest_silence_ms=min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items()),
+        longest_silence_ms=_silence_ms(consume),
         processing=_processing(consume.processing, redelivers=carrier is not None) if consume.processing else None,
         acknowledge=_acknowledge(consume, carrier) if carrier else None,
     )
+
+
+def _silence_ms(consume: Consume) -> float:
+    if consume.share and consume.share.session:
+        return consume.share.session / NS_PER_MS
+    return min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items())
 
 
 def _isolation(consume: Consume) -> Any:
