@@ -1,7 +1,7 @@
 """Acknowledgement with markers: deliveries beside theory, how late they are, what it costs, what a tracker holds.
 
 The parts: `theory` fails half of the deliveries, `cost` runs markers and offsets in turn at one rate, `tracker` reads a
-million open messages and two million that are done, as after a restart.
+million open messages and two million that are done, as after a restart, `drain` reads a filled topic with each carrier.
 """
 
 import argparse
@@ -35,10 +35,11 @@ FAR_MS = 1 << 40
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--part", choices=("theory", "cost", "tracker"))
+    options.add_argument("--part", choices=("theory", "cost", "tracker", "drain"))
     options.add_argument("--messages", type=int, default=200_000)
     options.add_argument("--rate", type=int, default=40_000)
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--filled", type=int, default=3_000_000)
     options.add_argument("--bootstrap", help=argparse.SUPPRESS)
     options.add_argument("--topic", help=argparse.SUPPRESS)
     chosen = options.parse_args()
@@ -52,6 +53,7 @@ def main() -> None:
             "theory": lambda: _theory(running.bootstrap, chosen.messages),
             "cost": lambda: _cost(running.bootstrap, chosen.rate, chosen.rounds),
             "tracker": lambda: _tracker(running.bootstrap),
+            "drain": lambda: _drain(running.bootstrap, chosen.filled, chosen.rounds),
         }
         for name, part in parts.items():
             if chosen.part in {None, name}:
@@ -179,6 +181,40 @@ def _tracker(bootstrap: str) -> None:
             grown.append(float(mebibytes))
         print(f"{int(count):,} open: read in {spread(took, ' s', 1)}; resident memory {spread(grown, ' MiB', 0)}.\n")
         Cluster(bootstrap, {}).delete_topic(f"{name}{SUFFIX}")
+
+
+def _drain(bootstrap: str, messages: int, rounds: int) -> None:
+    """Carriers in turn, each from its own group's begin of one topic."""
+    print(f"### {messages:,} messages of 100 bytes in {PARTITIONS} partitions, read with each carrier in turn\n")
+    print("| carrier | rate received, /s | CPU, us for each delivery |")
+    print("|---|---|---|")
+    with topic(bootstrap, PARTITIONS) as made:
+        fill = ["load.size=100", "load.rate=max", "consume=off", f"phases.measure.messages={messages}"]
+        plain = [f"topic.name={made}", f"topic.partitions={PARTITIONS}", "topic.reset=false", "verify.log=false"]
+        with run("baseline", bootstrap, *fill, *plain, "phases.warmup=0s", "phases.measure.at_most=5m"):
+            pass
+        rates: dict[str, list[float]] = {name: [] for name in _CARRIERS}
+        for _ in range(rounds):
+            for name, settings in _CARRIERS.items():
+                with run("drain", bootstrap, *plain, *settings) as ran:
+                    received_ns = np.sort(ran.column("received", "received_ns")[0])
+                    # Without the first and the last tenth: consumers begin and end one after the other.
+                    inside = received_ns[len(received_ns) // 10 : -max(1, len(received_ns) // 10)]
+                    rates[name].append((len(inside) - 1) / ((inside[-1] - inside[0]) / NS_PER_SECOND))
+                    cpu = _cpu(ran).partition(": ")[2].rstrip(".")
+                    print(f"| {name} | {rates[name][-1]:,.0f} | {cpu} |", flush=True)
+        print("\n" + "; ".join(f"{name}: {spread(found, '/s', 0)}" for name, found in rates.items()) + ".\n")
+        _remove(bootstrap, made)
+
+
+_CARRIERS: Mapping[str, list[str]] = {
+    "offsets": [],
+    "markers": ["consume.acknowledge={markers: {timeout: 60s, silence: 1s}}"],
+    "share": [
+        "consume.acknowledge={share: {lock: 60s, locks: 10000, dead_letters: false}}",
+        "consume.client={max.poll.records: 5000}",
+    ],
+}
 
 
 def _restart(bootstrap: str, name: str) -> None:

@@ -140,8 +140,10 @@ def test_a_fault_finds_the_processes_that_a_query_has_now(board: Cells) -> None:
         targets["executor-2"].actions["pause"].begin(FAULT)
 
 
-def settling(tmp_path: Path, happens: Callable[[Cells, FakeOffsets, int], None]) -> tuple[Draining, Cells, list[int]]:
-    """A drain of one consumer and one tracker, of a topic of one partition, which both live."""
+def settling(
+    tmp_path: Path, happens: Callable[[Cells, FakeOffsets, int], None], *, shares: bool = False
+) -> tuple[Draining, Cells, list[int]]:
+    """A drain of one consumer and one tracker, of a topic of one partition, which both live; or of a share group."""
     board, now, offsets = Cells.new(2, 1), [0], FakeOffsets([5])
 
     def tick() -> None:
@@ -159,12 +161,13 @@ def settling(tmp_path: Path, happens: Callable[[Cells, FakeOffsets, int], None])
 
     job = TrackerJob(opened, 0, 0)
     member = SimpleNamespace(group=0)
-    consumer = ConsumerJob(None, (member,), hold=False)  # type: ignore[arg-type]
-    plan = Plan(tmp_path, [], [consumer], [], (), 1, [0], 0, 0, 0, open_sink, trackers=[job])
+    consumer = ConsumerJob(None, (member,), hold=False, shares=shares)  # type: ignore[arg-type]
+    trackers = [] if shares else [job]
+    plan = Plan(tmp_path, [], [consumer], [], (), 1, [0], 0, 0, 0, open_sink, trackers=trackers)
     living: Any = Living()
     workers = Workers(board, [
         Worker("consumer-0", "consumer", (0,), (0,), consumer, living),
-        Worker("tracker-0", "tracker", (0,), (1,), job, living),
+        *(Worker("tracker-0", "tracker", (0,), (1,), each, living) for each in trackers),
     ])  # fmt: skip
     return Draining(plan, offsets, workers, lambda: True, tick, lambda: now[0]), board, now
 
@@ -194,3 +197,22 @@ def test_what_stays_open_ends_with_the_limit(tmp_path: Path) -> None:
 
     assert not drain.await_read(3 * SECOND)
     assert now[0] == 3 * SECOND
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_share_group_is_waited_for_until_every_message_has_its_outcome(tmp_path: Path, is_done: bool) -> None:
+    """As the broker tells; where its members read last says nothing."""
+
+    def happens(board: Cells, offsets: FakeOffsets, now_ns: int) -> None:
+        if now_ns == 10 * TICK:
+            offsets.commits = [[4]]
+        if now_ns == 20 * TICK and is_done:
+            offsets.commits = [[5]]
+        if now_ns == 30 * TICK:
+            board.slots[0, Slot.BUFFERED] = 0
+
+    drain, board, now = settling(tmp_path, happens, shares=True)
+    board.slots[0, Slot.BUFFERED], board.positions[0, 0] = 1, 5
+
+    assert drain.await_read(2 * SECOND) is is_done
+    assert now[0] == (30 * TICK if is_done else 2 * SECOND)

@@ -16,15 +16,16 @@ from streamgauge.report.pages.pressure import redeliveries
 from streamgauge.report.pages.terminal import summary
 
 COUNTS = {
-    "messages": 1_000, "succeeded": 930, "dead": 70, "dead_after_success": 2, "open": 0, "deliveries": 1_880,
-    "accepted": 935, "released": 940, "unanswered": 5, "reread": 0, "duplicates": 3, "early": 0,
+    "messages": 1_000, "succeeded": 930, "dead": 70, "dead_after_success": 2, "archived": 0, "open": 0,
+    "deliveries": 1_880, "accepted": 935, "rejected": 0, "released": 940, "timed_out": 0, "unanswered": 5,
+    "reread": 0, "duplicates": 3, "early": 0,
 }  # fmt: skip
 TIMES = {
     f"{name}_{each}_ms": float(number * 10 + place)
     for number, name in enumerate(("delay", "answer", "success"), 1)
     for place, each in enumerate(("p50", "p90", "p99", "max"))
 }
-NUMBERED = {"accepted": 0, "released": 0, "unanswered": 0, "dead_letter": 0}
+NUMBERED = {"accepted": 0, "rejected": 0, "released": 0, "timed_out": 0, "unanswered": 0, "dead_letter": 0}
 
 
 @pytest.fixture(autouse=True)

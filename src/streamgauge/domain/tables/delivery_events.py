@@ -20,7 +20,8 @@ ATTEMPTS = Schema(
         must(
             "outcome",
             _STR,
-            "consumer: `accepted`, or `released` if it failed; tracker: `redelivered`, or `dead_letter`",
+            "consumer: `accepted`, or `released` if it failed; tracker: `redelivered`, or `dead_letter`; in a share "
+            "group, consumer also: `rejected` (not to come again), `timed_out` (acknowledged too late), `dead_letter`",
         ),
     ),
 )

@@ -1,6 +1,6 @@
 """The tables `redelivery` and `deliveries_by_number`: what `delivery.attempts` says, as frames."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,11 +10,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.delivery.attempts import (
     ACCEPTED,
+    ANSWERS,
     DEAD_LETTER,
     DELIVERY_COUNTS,
     MESSAGE_COUNTS,
     RELEASED,
     UNANSWERED,
+    Carried,
     expected_by_number,
     expected_dead,
 )
@@ -40,27 +42,35 @@ class Repeated(NamedTuple):
     """Columns group, time, bucket, count and largest: how long redeliveries, answers and successes took."""
 
 
-def delivered(received: DataFrame, attempts: DataFrame, ahead_ns: int) -> DataFrame:
+def delivered(
+    received: DataFrame, attempts: DataFrame, ahead_ns: int, carrier: AcknowledgeProfile, dead: Collection[int] = ()
+) -> DataFrame:
     """One row per delivery, with its outcome, and what is known of its message.
 
-    `ahead_ns` is how far the wall clock was ahead of the monotonic one.
+    `ahead_ns` is how far the wall clock was ahead of the monotonic one. What a consumer of a share group had that is
+    among the `dead` came again when it died, and not when its lock was over: its deadline is not known.
     """
+    carried = carried_by(carrier)
     sound = received.where(f"{IS_STAMPED} and coalesce(intact, true)")
-    firsts = sound.groupBy(*MESSAGE, *PLACE[1:]).agg(
-        F.expr(f"min(struct({RECEIVED_NS}, delivery_count, processed_ns, deadline_ms, due_ns)) as first"),
+    if carried.in_place and dead:
+        known = f"if(consumer in ({', '.join(map(str, sorted(dead)))}), null, deadline_ms)"
+        sound = sound.withColumn("deadline_ms", F.expr(known))
+    firsts = sound.groupBy(*MESSAGE, *PLACE[1:], F.col("delivery_count").alias("number")).agg(
+        F.expr(f"min(struct({RECEIVED_NS}, processed_ns, deadline_ms, due_ns)) as first"),
         F.expr("count(*) - 1 as reread"),
     )
-    said = attempts.groupBy(GROUP, *PLACE).agg(
-        *(
-            F.expr(f"min(if(outcome = '{name}', at_ns, null)) as {name}_ns")
-            for name in (ACCEPTED, RELEASED, DEAD_LETTER)
-        )
+    told = (*ANSWERS, DEAD_LETTER)
+    said = attempts.groupBy(GROUP, *PLACE, F.col("attempt").alias("number")).agg(
+        *(F.expr(f"min(if(outcome = '{name}', at_ns, null)) as {name}_ns") for name in told)
     )
-    rows = firsts.join(said, [GROUP, *PLACE], "left").selectExpr(
-        *MESSAGE, "reread", "first.delivery_count as number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
-        "first.due_ns as due_ns", f"{ACCEPTED}_ns", f"{RELEASED}_ns", f"{DEAD_LETTER}_ns",
+    deadline = f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L"
+    # The smaller of two, of which only the second may be null.
+    over = f"if({RELEASED}_ns < {deadline}, {RELEASED}_ns, {deadline})" if carried.in_place else deadline
+    rows = firsts.join(said, [GROUP, *PLACE, "number"], "left").selectExpr(
+        *MESSAGE, "reread", "number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
+        "first.due_ns as due_ns", *(f"{name}_ns" for name in told),
         f"if({ACCEPTED}_ns is null, null, coalesce(first.processed_ns, first.{RECEIVED_NS})) as done_ns",
-        f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L as deadline_ns",
+        f"{over} as deadline_ns",
     )  # fmt: skip
     of_message = f"partition by {', '.join(MESSAGE)}"
     ordered = f"{of_message} order by number range between 1 preceding and 1 preceding"
@@ -69,21 +79,33 @@ def delivered(received: DataFrame, attempts: DataFrame, ahead_ns: int) -> DataFr
         f"min(done_ns) over ({of_message}) as success_ns",
         f"min({ACCEPTED}_ns) over ({of_message}) as answer_ns",
         f"bool_or({DEAD_LETTER}_ns is not null) over ({of_message}) as is_dead",
+        "false as is_spent"
+        if carried.limit is None
+        else f"max(number) over ({of_message}) > {carried.limit} as is_spent",
         f"row_number() over ({of_message} order by number, {RECEIVED_NS}) = 1 as is_first",
         f"{RECEIVED_NS} - max(deadline_ns) over ({ordered}) as delay_ns",
     )
 
 
-def folded(received: DataFrame, *, processing: bool) -> DataFrame:
+def folded(received: DataFrame, *, processing: bool, in_place: bool = False) -> DataFrame:
     """The first delivery of each message, with the begin and the end of its first successful processing.
 
-    With it, a message counts as received when it was delivered first, and as processed when that succeeded.
+    With it, a message counts as received when it was delivered first, and as processed when that succeeded. `in_place`:
+    it keeps its offset when it is delivered again. Then the first delivery is the lowest number that was recorded:
+    those of a consumer that died may not be.
     """
-    firsts = received.where("coalesce(delivery_count, 1) = 1")
+    if in_place:
+        lowest = f"min(delivery_count) over (partition by {GROUP}, {', '.join(PLACE)})"
+        numbered = received.selectExpr("*", f"{lowest} as lowest")
+        firsts = numbered.where("delivery_count <=> lowest").drop("lowest")
+        is_later = "delivery_count > lowest"
+    else:
+        numbered, is_later = received, "delivery_count > 1"
+        firsts = received.where("coalesce(delivery_count, 1) = 1")
     if not processing:
         return firsts
     later = (
-        received.where(f"delivery_count > 1 and processed_ns is not null and {IS_STAMPED}")
+        numbered.where(f"{is_later} and processed_ns is not null and {IS_STAMPED}")
         .groupBy(*MESSAGE)
         .agg(F.expr("min(struct(processed_ns, started_ns)) as later"))
     )
@@ -102,7 +124,8 @@ def repeated(rows: DataFrame) -> Repeated:
         "succeeded": "is_first and success_ns is not null",
         "dead": "is_first and is_dead",
         "dead_after_success": "is_first and is_dead and success_ns is not null",
-        "open": "is_first and not is_dead and success_ns is null",
+        "archived": "is_first and not is_dead and success_ns is null and is_spent",
+        "open": "is_first and not is_dead and success_ns is null and not is_spent",
         "deliveries": "true",
         **_OUTCOMES,
         "duplicates": f"{RECEIVED_NS} > success_ns",
@@ -128,11 +151,15 @@ def repeated(rows: DataFrame) -> Repeated:
 
 
 _OUTCOMES: Mapping[str, str] = {
-    ACCEPTED: f"{ACCEPTED}_ns is not null",
-    RELEASED: f"{ACCEPTED}_ns is null and {RELEASED}_ns is not null",
-    UNANSWERED: f"{ACCEPTED}_ns is null and {RELEASED}_ns is null",
-}
+    name: " and ".join([*(f"{other}_ns is null" for other in ANSWERS[:place]), f"{name}_ns is not null"])
+    for place, name in enumerate(ANSWERS)
+} | {UNANSWERED: " and ".join(f"{name}_ns is null" for name in ANSWERS)}
 """SQL for whether a delivery had each outcome."""
+
+
+def carried_by(carrier: AcknowledgeProfile) -> Carried:
+    """What a carrier does with deliveries that fail."""
+    return Carried(carrier.in_place, carrier.limit if carrier.in_place else None)
 
 
 def tables_of(rows: DataFrame, carrier: AcknowledgeProfile, groups: Iterable[int]) -> dict[str, list[Row]]:
@@ -150,13 +177,17 @@ def redelivery_rows(found: Repeated, carrier: AcknowledgeProfile, groups: Iterab
             **nothing,
             **counts.get(group, {}),
             GROUP: group,
-            "expected_dead_share": expected_dead(carrier.fail, carrier.poison, carrier.limit)
-            if carrier.is_expected
-            else None,
+            "expected_dead_share": _expected_dead(carrier),
             **_times(found.times, group),
         }
         for group in groups
     ]
+
+
+def _expected_dead(carrier: AcknowledgeProfile) -> float | None:
+    if not carrier.is_expected:
+        return None
+    return expected_dead(carrier.fail, carrier.poison, carrier.limit) if carrier.dead_letters else 0.0
 
 
 def number_rows(found: Repeated, carrier: AcknowledgeProfile) -> list[Row]:

@@ -162,8 +162,12 @@ class DeliveriesOfNumber(Section):
     """Deliveries."""
     accepted: Count
     """Deliveries that were acknowledged."""
+    rejected: Count
+    """Deliveries that failed, and were not to come again: of a share group, after the last one."""
     released: Count
     """Deliveries whose processing failed."""
+    timed_out: Count
+    """Deliveries that were acknowledged when their lock was over: the broker of a share group did not take it."""
     unanswered: Count
     """Deliveries of which the consumer told nothing: it took too long, or died."""
     dead_letter: Count
@@ -183,14 +187,20 @@ class RedeliverySection(Section):
     """Messages that became dead letters."""
     dead_after_success: Count
     """Dead letters that had been acknowledged, too late."""
+    archived: Count
+    """Messages that the brokers of a share group gave up, and that have no dead letter."""
     open: Count
-    """Messages that were neither acknowledged nor dead at the end of the run."""
+    """Messages that were none of these at the end of the run."""
     deliveries: Count
     """Deliveries: offsets that messages were read from."""
     accepted: Count
     """Deliveries that were acknowledged."""
+    rejected: Count
+    """Deliveries that failed, and were not to come again: of a share group, after the last one."""
     released: Count
     """Deliveries whose processing failed."""
+    timed_out: Count
+    """Deliveries that were acknowledged when their lock was over: the broker of a share group did not take it."""
     unanswered: Count
     """Deliveries of which the consumer told nothing: it took too long, or died."""
     reread: Count

@@ -20,6 +20,7 @@ from streamgauge.kafka.metadata.leadership import KafkaLeadership
 from streamgauge.kafka.metadata.quorum import KafkaQuorum
 from streamgauge.kafka.metadata.replicas import KafkaReplicas
 from streamgauge.kafka.offsets import open_offsets
+from streamgauge.kafka.share.asking import open_share_offsets
 from streamgauge.record.parts import open_sink
 from streamgauge.runs.conduct.consumers import consumers_of, trackers_of
 from streamgauge.runs.conduct.identity import Identity
@@ -136,7 +137,9 @@ def _lag(scenario: Scenario, identity: Identity, connection: Settings) -> LagPla
     )
     every_ns = scenario.lag.every
     groups = () if is_table else identity.groups(scenario)
-    return LagPlan(open_offsets, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
+    shares = scenario.consume is not None and scenario.consume.share is not None
+    opens = open_share_offsets if shares else open_offsets
+    return LagPlan(opens, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
 
 
 def _read_places(scenario: Scenario) -> list[int]:

@@ -7,17 +7,20 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.delivery.markers.redelivery import DEAD_LETTERS
+from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted, StreamgaugeError
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.kafka.admin import Cluster
 from streamgauge.kafka.markers.role import group_of
 from streamgauge.kafka.markers.topics import SUFFIX, check_marker_topic
 from streamgauge.kafka.offsets import KafkaOffsets
+from streamgauge.kafka.share.asking import ShareOffsets
+from streamgauge.kafka.share.group import GroupSettings, ShareGroups
 from streamgauge.modelled.broker import ModelledBroker, ModelledOffsets
 from streamgauge.record.table import committed_rows
 from streamgauge.runs.conduct.plan import start_of
 from streamgauge.scenario import Scenario, Setting
-from streamgauge.scenario.model.acknowledge import Markers
+from streamgauge.scenario.model.acknowledge import Markers, ShareGroup
 
 STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
 """The topics around a pipeline tell when a message was appended, unless the scenario wants something else."""
@@ -44,6 +47,8 @@ class Topics:
     starts: list[int] = field(default_factory=list)
     """Offset of each partition of the source where a query begins."""
     _offsets: KafkaOffsets | ModelledOffsets | None = None
+    _share: ShareGroups | None = None
+    """The share groups that read the topics; None where offsets are committed."""
 
     def prepare(self, *, embedded: bool, allow_reset: bool, fresh: bool = False) -> None:
         """Make the topics, or check those that are there; delete only what the user allowed to be deleted.
@@ -52,6 +57,12 @@ class Topics:
 
         Raises BadInput with all that does not fit.
         """
+        share = self.scenario.consume.share if self.scenario.consume else None
+        if share:
+            assert isinstance(self.cluster, Cluster)
+            self._share = ShareGroups(self.cluster, self.groups, _settings_of(share))
+            # Before a topic is made or deleted: the cluster may have no share groups.
+            self._share.prepare()
         faults: list[Fault] = []
         for name in self._topics:
             try:
@@ -60,9 +71,12 @@ class Topics:
                 faults += error.faults
         if faults:
             raise BadInput(faults)
-        if self._markers:
-            for name in self.scenario.sent_topics:
-                self._prepare_carrier(name, self._markers, fresh=embedded or self.scenario.topic.reset)
+        anew = embedded or self.scenario.topic.reset
+        for name in self.scenario.sent_topics:
+            if self._markers:
+                self._prepare_carrier(name, self._markers, fresh=anew)
+            elif share and share.dead_letters:
+                self._make_anew(f"{name}{DEAD_LETTERS}", {}, fresh=anew)
 
     @property
     def _markers(self) -> Markers | None:
@@ -75,11 +89,15 @@ class Topics:
         if markers.limit is not None:
             wanted[f"{name}{DEAD_LETTERS}"] = {}
         for each, configs in wanted.items():
-            if fresh and self.cluster.partitions_of(each) is not None:
-                self.cluster.delete_topic(each)
-            if self.cluster.partitions_of(each) is None:
-                self._make(each, configs)
+            self._make_anew(each, configs, fresh=fresh)
         check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
+
+    def _make_anew(self, name: str, configs: Mapping[str, Setting], *, fresh: bool) -> None:
+        """Make a topic beside those of messages, unless it is there and may stay."""
+        if fresh and self.cluster.partitions_of(name) is not None:
+            self.cluster.delete_topic(name)
+        if self.cluster.partitions_of(name) is None:
+            self._make(name, configs)
 
     def _make(self, name: str, configs: Mapping[str, Setting]) -> None:
         """Make a topic, and note it as soon as it is there."""
@@ -151,7 +169,7 @@ class Topics:
             name = self.scenario.topic_names[number]
             offsets = self._starts(name, read_from)
             for group in self.groups:
-                self.cluster.set_committed(group, name, offsets)
+                (self._share.begin if self._share else self.cluster.set_committed)(group, name, offsets)
             if self._markers:
                 # What others left open in an earlier run is nobody's business now.
                 of_markers = f"{name}{SUFFIX}"
@@ -169,7 +187,7 @@ class Topics:
         trackers = [group_of(self.trackers, each) for each in self.scenario.read_topics] if self._markers else []
         for group in (*self.groups, *trackers):
             try:
-                self.cluster.delete_group(group)
+                (self._share.leave if self._share else self.cluster.delete_group)(group)
             except (BrokerError, Interrupted) as error:
                 outcome.reasons.append(f"group {group} was not deleted: {error}")
 
@@ -178,7 +196,9 @@ class Topics:
         """Who is asked; raises BrokerError where no answer can come."""
         if reason := self.ended():
             raise BrokerError(reason)
-        if self._offsets is None:
+        if self._offsets is None and self._share:
+            self._offsets = self._share.offsets(self._topics, self.scenario.topic.partitions)
+        elif self._offsets is None:
             self._offsets = self.cluster.offsets(self._topics, self.scenario.topic.partitions, self.groups)
         return self._offsets
 
@@ -195,7 +215,19 @@ class Topics:
         """Committed offset of a group of consumers in each place; None where it reads nothing."""
         return [None] * self.scenario.places if self.table else self.offsets.committed(group)
 
+    def settled(self, group: int) -> list[int | None] | None:
+        """The offset below which a share group is done with everything, in each place; None for other groups."""
+        return self.offsets.settled(group) if isinstance(self.offsets, ShareOffsets) else None
+
     def _with_table(self, offsets: list[int], rows: int) -> list[int]:
         """The offsets of all places, those of a table among them: it has one partition, and the others are empty."""
         missing = self.scenario.places - len(offsets)
         return [*offsets, rows, *([0] * (missing - 1))] if missing else offsets
+
+
+def _settings_of(share: ShareGroup) -> GroupSettings:
+    heartbeat_ms, session_ms = (
+        None if each is None else each // NS_PER_MS for each in (share.heartbeat, share.session)
+    )
+    lock_ms = share.lock // NS_PER_MS
+    return GroupSettings(lock_ms, share.limit, share.isolation, share.locks, heartbeat_ms, session_ms)

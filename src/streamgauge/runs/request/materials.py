@@ -10,6 +10,7 @@ from streamgauge.engine.consume.buffer import ARGUMENTS
 from streamgauge.engine.produce.compose import Composer
 from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID
 from streamgauge.kafka.clients.settings import NO_SETTINGS, Settings, consumer_faults, producer_faults
+from streamgauge.kafka.share.settings import share_faults
 from streamgauge.processes.functions import JOB_ARGUMENTS, ORACLE_ARGUMENTS, load_function
 from streamgauge.record.arrivals import read_arrivals
 from streamgauge.runs.conduct.producers import recipe_of
@@ -26,7 +27,8 @@ def check_settings(scenario: Scenario, connection: Settings = NO_SETTINGS) -> No
         transacted = {TRANSACTIONAL_ID: "check"} if load.transactions else {}
         faults += producer_faults("load.client", load.client, {**connection, **transacted})
     if scenario.consume:
-        faults += consumer_faults("consume.client", scenario.consume.client, connection)
+        wrong = share_faults if scenario.consume.share else consumer_faults
+        faults += wrong("consume.client", scenario.consume.client, connection)
     if faults:
         raise BadInput(faults)
 

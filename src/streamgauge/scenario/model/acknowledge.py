@@ -1,13 +1,17 @@
 """Acknowledgement of single messages."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_serializer, model_validator
 
-from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
+from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.values import Duration, OneOf, ScenarioPart
 
 MOST_REDELIVERIES = 1_000
+MOST_OF_SHARE = 24
+"""Brokers deliver a message of a share group at most 25 times."""
 
 
 def _redeliveries(value: object) -> object:
@@ -33,8 +37,54 @@ class Markers(ScenarioPart):
     """Trackers, which deliver messages again; 0 if somebody else runs them."""
 
 
+def _few(value: object) -> object:
+    if value == "unlimited" or (
+        isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= MOST_OF_SHARE
+    ):
+        what = f"the broker delivers a message of a share group 2 to {MOST_OF_SHARE + 1} times"
+        raise BadValue(what, f"Write 1 to {MOST_OF_SHARE} redeliveries")
+    return value
+
+
+class ShareGroup(ScenarioPart):
+    """Acknowledgement of each message to a share group (KIP-932), whose brokers deliver again what is not accepted."""
+
+    lock: Duration = Field(default="30s", validate_default=True, ge=NS_PER_SECOND, le=3_600 * NS_PER_SECOND)
+    """Time for which a delivered message is its consumer's; one that is not acknowledged by then is delivered again. At
+    least 1s, or what the cluster allows: 15s by default."""
+    limit: Annotated[int, Field(strict=True), BeforeValidator(_few)] = 3
+    """Redeliveries of a message before it is given up, 1 to 24; the group's `share.delivery.count.limit`, which counts
+    deliveries, is one more."""
+    isolation: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
+    """Which messages of transactions the group reads: the group's `share.isolation.level`."""
+    locks: int = Field(default=2_000, ge=100, le=10_000, strict=True)
+    """Messages of a partition that are locked at a time, at most: the group's `share.partition.max.record.locks`."""
+    heartbeat: Duration | None = Field(default=None, ge=500 * NS_PER_MS)
+    """Interval of the consumers' heartbeats, which bring them their partitions; that of the cluster by default."""
+    session: Duration | None = Field(default=None, ge=NS_PER_SECOND)
+    """Time without a heartbeat after which a consumer counts as gone, and others get its partitions; that of the
+    cluster, 45s, by default. What it had comes to others of its partitions at once when its connection breaks."""
+    dead_letters: bool = Field(default=True, strict=True)
+    """Whether consumers write a message whose last delivery fails to the topic `TOPIC__undelivered`. If not, it is
+    archived: brokers keep no dead letters."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renews_nothing(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and "renew" in given:
+            what = "renew: the share consumer of confluent-kafka 2.16.1 cannot renew a lock"
+            raise BadValue(what, "Leave it out, and write a longer `lock`")
+        return given
+
+    @model_serializer(mode="wrap")
+    def _given(self, dump: Any) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if value is not None}
+
+
 class Acknowledge(OneOf):
     """Acknowledgement of single messages."""
 
-    markers: Markers
+    markers: Markers | None = None
     """Markers in a topic of their own, as kmq does it, like `{timeout: 5s, limit: 3}`."""
+    share: ShareGroup | None = None
+    """A share group, whose brokers deliver again, like `{lock: 30s, limit: 3}`."""

@@ -19,7 +19,7 @@ from pydantic import (
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_rate
-from streamgauge.scenario.model.acknowledge import Acknowledge, Markers
+from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, ShareGroup
 from streamgauge.scenario.model.values import (
     EITHER,
     FASTEST,
@@ -153,7 +153,8 @@ class Processing(ScenarioPart):
     """Share of the messages, from 0 to 1, that are received and never processed."""
     fail: Share = 0.0
     """Share of the deliveries, from 0 to 1, whose processing fails. With `acknowledge: offsets`, the consumer goes on
-    without these messages; with `markers`, it does not acknowledge them, and they are delivered again."""
+    without these messages; with `markers`, it does not acknowledge them, and they are delivered again; with `share`,
+    it releases them, and the broker delivers them again."""
     poison: Share = 0.0
     """Share of the messages, from 0 to 1, whose processing fails in every delivery."""
     overrun: Overrun | None = None
@@ -247,7 +248,8 @@ class Consume(ScenarioPart):
         "offsets"
     )
     """Acknowledgement: `offsets`, of all messages below a committed offset; `{markers: {timeout: 5s, limit: 3}}`, of
-    each message by itself, and those that are not acknowledged in time are delivered again."""
+    each message by itself, and those that are not acknowledged in time are delivered again; `{share: {lock: 30s}}`, of
+    each message to a share group, whose brokers deliver again."""
     start: StartPosition = "auto"
     """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
     or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
@@ -265,6 +267,11 @@ class Consume(ScenarioPart):
         return self.acknowledge.markers if isinstance(self.acknowledge, Acknowledge) else None
 
     @property
+    def share(self) -> ShareGroup | None:
+        """The share group; None without."""
+        return self.acknowledge.share if isinstance(self.acknowledge, Acknowledge) else None
+
+    @property
     def start_ms(self) -> int | None:
         """Milliseconds since 1970 of the time to start at; None where `start` is none."""
         return None if self.start in _STARTS else math.ceil(epoch_ns(self.start) / NS_PER_MS)
@@ -272,4 +279,7 @@ class Consume(ScenarioPart):
 
 def consumer_settings(consume: Consume) -> dict[str, Setting]:
     """The scenario's settings of the consuming client."""
+    if consume.share:
+        # It commits nothing, and refuses to be told so.
+        return dict(consume.client)
     return {**consume.client, _AUTO_COMMIT: consume.commit == "auto" and consume.markers is None}

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.text.secrets import masked
 from streamgauge.scenario.advice import LINGER, number_of
-from streamgauge.scenario.model.acknowledge import Markers
+from streamgauge.scenario.model.acknowledge import Acknowledge
 from streamgauge.scenario.model.backpressure import Backpressure, Credit, Hysteresis
 from streamgauge.scenario.model.consume import Consume, Processing
 from streamgauge.scenario.model.environment.faults.schedule import occurrences
@@ -116,27 +116,38 @@ def _segment(rates: Rates) -> PaceSegment:
 
 
 def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
-    redelivers = consume.markers is not None
+    carrier = consume.acknowledge if isinstance(consume.acknowledge, Acknowledge) else None
     return ConsumeProfile(
         consumers=scenario.consumers,
         per_second=None if isinstance(consume.rate, str) else consume.rate,
         partitions=consume.partitions,
-        read_committed=consume.client.get("isolation.level", "read_committed") == "read_committed",
-        longest_silence_ms=min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items()),
-        processing=_processing(consume.processing, redelivers=redelivers) if consume.processing else None,
-        acknowledge=_acknowledge(consume, consume.markers) if consume.markers else None,
+        read_committed=_isolation(consume) == "read_committed",
+        longest_silence_ms=_silence_ms(consume),
+        processing=_processing(consume.processing, redelivers=carrier is not None) if consume.processing else None,
+        acknowledge=_acknowledge(consume, carrier) if carrier else None,
     )
 
 
-def _acknowledge(consume: Consume, markers: Markers) -> AcknowledgeProfile:
-    given = consume.processing
+def _silence_ms(consume: Consume) -> float:
+    if consume.share and consume.share.session:
+        return consume.share.session / NS_PER_MS
+    return min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items())
+
+
+def _isolation(consume: Consume) -> Any:
+    return consume.share.isolation if consume.share else consume.client.get("isolation.level", "read_committed")
+
+
+def _acknowledge(consume: Consume, carrier: Acknowledge) -> AcknowledgeProfile:
+    given, (name, made) = consume.processing, carrier.chosen
     return AcknowledgeProfile(
-        carrier="markers",
-        timeout_ms=markers.timeout / NS_PER_MS,
-        limit=markers.limit,
+        carrier=name,
+        timeout_ms=(carrier.share.lock if carrier.share else made.timeout) / NS_PER_MS,
+        limit=made.limit,
         fail=given.fail if given else 0.0,
         poison=given.poison if given else 0.0,
         is_expected=given is None or not (given.drop or given.overrun or given.function),
+        dead_letters=carrier.share is None or carrier.share.dead_letters,
     )
 
 

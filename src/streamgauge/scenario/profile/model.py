@@ -123,9 +123,9 @@ class AcknowledgeProfile(_Meant):
     """Acknowledgement of single messages, which are delivered again if it does not come."""
 
     carrier: str
-    """`markers`."""
+    """`markers` or `share`."""
     timeout_ms: float
-    """Time after which a message is delivered again."""
+    """Time after which a message is delivered again: the timeout of markers, the lock of a share group."""
     limit: int | None
     """Redeliveries before a message becomes a dead letter; null without a limit."""
     fail: float
@@ -134,6 +134,13 @@ class AcknowledgeProfile(_Meant):
     """Share of the messages whose processing always fails."""
     is_expected: bool
     """Whether these shares alone decide how often messages are delivered."""
+    dead_letters: bool = True
+    """Whether messages that are given up are written to a topic."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether a message keeps its offset when it is delivered again, at once after a failure."""
+        return self.carrier == "share"
 
 
 class ConsumeProfile(_Meant):

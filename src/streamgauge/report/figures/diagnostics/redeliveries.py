@@ -15,6 +15,8 @@ _DATA, _EXPECTED = "deliveries", "expected_deliveries"
 _SERIES: Final = {
     "accepted": ("acknowledged", COLORS["green"]),
     "released": ("failed", COLORS["orange"]),
+    "rejected": ("failed for good", COLORS["violet"]),
+    "timed_out": ("acknowledged too late", COLORS["blue"]),
     "unanswered": ("not answered", COLORS["red"]),
 }
 
