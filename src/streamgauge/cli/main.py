@@ -163,6 +163,7 @@ def run(
     """
     from streamgauge.cli.display import display_of, shown_as
     from streamgauge.cli.loads.convert import conversion_notes
+    from streamgauge.cli.loads.programs import carry_out_programs, programs_of
     from streamgauge.runs.request.options import RunOptions, job_settings, request_of
     from streamgauge.runs.run import metrics_of
     from streamgauge.runs.run import run as run_request
@@ -180,6 +181,20 @@ def run(
         trust=trust or [],
     )
     notes = conversion_notes(scenario)
+    if programs := programs_of(scenario, settings or []):
+        raise typer.Exit(
+            carry_out_programs(
+                programs,
+                scenario,
+                out,
+                notes,
+                allow_code=allow_code,
+                dry_run=dry_run,
+                as_json=as_json,
+                say=display_of(quiet=quiet).say,
+                show=print_out,
+            )
+        )
     request = request_of(scenario, options)
     if dry_run:
         from streamgauge.cli.dry_run import forecast
@@ -897,6 +912,15 @@ def import_(
             rich_help_panel=UNSAID,
         ),
     ] = None,
+    pattern: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REGEX",
+            help="Read any text: named groups, like p99_ms, are figures. Repeatable.",
+            show_default=False,
+            rich_help_panel=UNSAID,
+        ),
+    ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -912,8 +936,8 @@ def import_(
     from streamgauge.cli.results.imported import import_results
 
     import_results(
-        results, out, form=form, unit=unit, latency=latency, as_json=as_json, command=["streamgauge", *sys.argv[1:]],
-        progress=display_of(quiet=quiet).say, out=print_out,
+        results, out, form=form, unit=unit, latency=latency, patterns=pattern or [], as_json=as_json,
+        command=["streamgauge", *sys.argv[1:]], progress=display_of(quiet=quiet).say, out=print_out,
     )  # fmt: skip
 
 

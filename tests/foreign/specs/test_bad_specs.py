@@ -178,7 +178,7 @@ WRONG_TEXTS: list[tuple[str, Tool | None, str]] = [
     (f"{TUSSLE} targetRate=1k", None, "targetRate: no such field of kafka-benchmark"),
     (f"{TUSSLE} --runner", None, "--runner: has no value"),
     (f"{TUSSLE} --runner Fast", None, "--runner: Fast: no runner"),
-    (f"{TUSSLE} --runner ProcBenchmark", None, "ProcBenchmark runs programs of its own"),
+    (f"{TUSSLE} --runner ProcBenchmark", None, "run.cmd: is missing"),
     (f"{TUSSLE} --runner BasicRunner producers=1", None, "producers: no such field of BasicRunner"),
     (f"{TUSSLE} --runner BasicRunner runTime=0", None, "runTime: 0 leaves nothing to measure"),
     (f"{TUSSLE} --runner BasicRunner runTime=soon", None, "runTime: 'soon': not a time"),

@@ -7,8 +7,10 @@ from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.shown import one_line, shown
 from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.trogdor.faults import FAULTS, TrogdorFault, fault_of
+from streamgauge.foreign.specs.trogdor.programs import PROGRAMS, program_of
 from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics
 from streamgauge.foreign.specs.trogdor.workloads import REFUSED, WORKLOADS, TrogdorOptions, TrogdorPart, workload_of
+from streamgauge.foreign.specs.write.programs import ProgramRun
 from streamgauge.foreign.specs.write.translation import Draft, Translation, duration, name_of, without_none
 
 _PREFIX: Final = "org.apache.kafka.trogdor."
@@ -21,7 +23,7 @@ def is_trogdor(given: object) -> bool:
         return False
     spec = given.get("spec", given)
     name = spec.get("class") if isinstance(spec, Mapping) else None
-    known = {*WORKLOADS, *REFUSED, *FAULTS}
+    known = {*WORKLOADS, *REFUSED, *FAULTS, *PROGRAMS}
     return isinstance(name, str) and (name.startswith(_PREFIX) or name.rpartition(".")[2] in known)
 
 
@@ -30,13 +32,19 @@ def trogdor_specs(given: Sequence[tuple[str, Any]], options: TrogdorOptions) -> 
     drafts = [Draft(source) for source, _ in given]
     parts: list[TrogdorPart] = []
     faults: list[TrogdorFault] = []
+    programs: list[ProgramRun] = []
     for draft, (_, value) in zip(drafts, given, strict=True):
-        _one(draft, value, options, parts, faults)
+        _one(draft, value, options, parts, faults, programs)
     whole = Draft(given[0][0])
     for draft in drafts:
         whole.faults += draft.faults
         whole.notes += draft.notes
         whole.bootstrap = whole.bootstrap or draft.bootstrap
+    if programs and len(given) > 1:
+        whole.refuse("class", "a program cannot be joined with others", "Run each by itself")
+    if programs:
+        spec = str(programs[0].spec.get("class", "")).rpartition(".")[2]
+        return whole.finished("trogdor", spec, {}, "program", programs=tuple(programs))
     if not whole.faults and not parts:
         raise BadInput.single(
             whole.source, "a fault alone has nothing to disturb", "Name a workload beside it: convert WORKLOAD FAULT"
@@ -47,8 +55,14 @@ def trogdor_specs(given: Sequence[tuple[str, Any]], options: TrogdorOptions) -> 
 
 
 def _one(
-    draft: Draft, value: Any, options: TrogdorOptions, parts: list[TrogdorPart], faults: list[TrogdorFault]
+    draft: Draft,
+    value: Any,
+    options: TrogdorOptions,
+    parts: list[TrogdorPart],
+    faults: list[TrogdorFault],
+    programs: list[ProgramRun],
 ) -> None:
+    inner = value
     fields = SpecFields(draft, value, "", "a specification")
     if fields.has("spec"):
         fields.ignored("a run names its folder", "id", "taskId")
@@ -65,8 +79,10 @@ def _one(
         parts.append(workload_of(draft, name, fields, options))
     elif name in FAULTS:
         faults.append(fault_of(draft, name, fields))
+    elif name in PROGRAMS:
+        programs.append(program_of(draft, name, fields, inner))
     elif given:
-        known = ", ".join([*WORKLOADS, *FAULTS])
+        known = ", ".join([*WORKLOADS, *PROGRAMS, *FAULTS])
         draft.refuse(fields.place("class"), f"{shown('class', given)}: no specification of Trogdor", f"Known: {known}")
 
 

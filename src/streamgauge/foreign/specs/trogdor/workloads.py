@@ -265,8 +265,6 @@ WORKLOADS: Final[Mapping[str, Callable[[Draft, SpecFields, TrogdorPart, TrogdorO
     "ConnectionStressSpec": _stress,
 }
 REFUSED: Final[Mapping[str, str]] = {
-    "ExternalCommandSpec": "runs a program of its own, which a scenario cannot",
-    "NoOpTaskSpec": "does nothing: there would be nothing to measure",
     "ShareConsumeBenchSpec": "reads with a share group, which the client of this program cannot",
     "ShareRoundTripWorkloadSpec": "reads with a share group, which the client of this program cannot",
 }
