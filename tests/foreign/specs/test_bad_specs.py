@@ -67,8 +67,18 @@ WRONG_FIELDS: list[tuple[Fields, Fields, str]] = [
         "components.0.component: is missing",
     ),
     (CONFIGURABLE, {"valueGenerator": {"type": "constant", "size": 5, "seeds": 1}}, "valueGenerator.seeds: no such"),
-    (CONFIGURABLE, {"keyGenerator": {"type": "timestampRandom"}}, "keyGenerator.type: .*no such generator"),
-    (CONFIGURABLE, {"keyGenerator": {"type": "constant", "size": 2, "value": [255]}}, "value: these bytes are no text"),
+    (CONFIGURABLE, {"keyGenerator": {"type": "timestampRandom"}}, "keyGenerator.size: is missing"),
+    (CONFIGURABLE, {"keyGenerator": {"type": "gauss", "size": 2}}, "keyGenerator.type: .*no such generator"),
+    (
+        CONFIGURABLE,
+        {
+            "keyGenerator": {
+                "type": "randomComponent",
+                "components": [{"percent": 100, "component": {"type": "randomComponent", "components": []}}],
+            }
+        },
+        "keyGenerator.components: components of components",
+    ),
     (CONFIGURABLE, {"throughputGenerator": {"type": "poisson"}}, "throughputGenerator.type: .*no such generator"),
     (
         CONFIGURABLE,

@@ -95,7 +95,11 @@ def _member(
         seed=scenario.seed,
         who=(group, place),
     )
-    reading = Reading(tag=identity.tag if load else None, verify_every=_verify_every(scenario))
+    reading = Reading(
+        tag=identity.tag if load else None,
+        verify_every=_verify_every(scenario),
+        time_in_value=consume.sent_time == "value",
+    )
     return ConsumerMember(client=client, reading=reading, consuming=consuming, group=group, number=number)
 
 

@@ -70,6 +70,9 @@ def contradictions(scenario: Scenario) -> Iterator[Fault]:
         yield from _shared("consume.processes", scenario.consume.processes, clients, "consumers")
         yield from _of_consume(scenario, scenario.consume)
         yield from acknowledged(scenario, scenario.consume)
+        if scenario.consume.sent_time == "value" and scenario.load:
+            what = "value: messages of the run's own load carry their time in a stamp"
+            yield Fault("consume.sent_time", what, "Leave it out, or write `load: off`")
     if scenario.pipeline:
         yield from piped(scenario, scenario.pipeline)
     yield from _held_back(scenario)

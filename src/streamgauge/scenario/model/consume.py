@@ -251,6 +251,9 @@ class Consume(ScenarioPart):
     start: StartPosition = "auto"
     """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
     or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
+    sent_time: Literal["record", "value"] = "record"
+    """Where the time comes from at which messages were sent, in runs that only read: `record` is Kafka's timestamp,
+    `value` the first 8 bytes of the value, milliseconds since 1970 in little endian, as Trogdor writes them."""
     partitions: Partitions | None = None
     """Partitions of each topic to assign to the consumers in turn, without a rebalance; all, by the group
     protocol, by default."""

@@ -95,13 +95,15 @@ def _rates_in_words(parts: Sequence[TrogdorPart], options: TrogdorOptions) -> st
 
 def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[TrogdorFault], rates: str) -> dict[str, Any]:
     load, consume, connections = (_single(draft, parts, name) for name in ("load", "consume", "connections"))
+    if load and consume:
+        # Messages of this run carry a stamp of their own, to the nanosecond.
+        consume = {name: value for name, value in consume.items() if name != "sent_time"}
     topics = _topics(draft, [part.topics for part in parts if part.topics])
     # Who sends decides when the run ends; who only reads gets what was sent.
     leading = next((part for part in parts if part.load), parts[0])
     at_most = duration(max(part.length_ms for part in parts))
     counted = leading.messages if leading.load else None
     expect = {name: value for part in parts for name, value in part.expect.items()}
-    seed = next((part.seed for part in parts if part.seed is not None), None)
     injected = [
         {"at": duration(max(0, fault.start_ms - leading.start_ms) if fault.start_ms else 0), **each}
         for fault in faults
@@ -125,7 +127,6 @@ def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[Trogdor
                 "warmup": "0s",
                 "measure": {"messages": counted, "at_most": at_most} if counted else at_most,
             },
-            "seed": seed,
             "expect": expect or None,
         }
     )
