@@ -883,6 +883,36 @@ def site(
     write(folder, out, metric=metric, with_csv=csv, as_json=as_json, out=print_out)
 
 
+@app.command(cls=PlainCommand, rich_help_panel=LOADS)
+def trogdor(
+    spec: Annotated[
+        str,
+        typer.Option("--exec", "-e", metavar="SPEC", help="A specification, or the path of one.", show_default=False),
+    ],
+    bootstrap: BootstrapOption = None,
+    client_config: ClientConfigOption = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the run folder.", rich_help_panel=OUTPUT)] = Path(
+        "runs"
+    ),
+    quiet: QuietOption = False,
+    allow_code: AllowCodeOption = False,
+) -> None:
+    """Carry out a specification as Trogdor's agent does.
+
+    Prints the status that Trogdor would. Runs on the cluster that the specification names, or on an embedded broker.
+    The run folder has all other figures.
+
+    Example: `streamgauge trogdor --exec produce.json`
+
+    Exit codes: 0 the task succeeded; 1 it failed, or cannot be carried out.
+    """
+    from streamgauge.cli.display import display_of
+    from streamgauge.cli.loads.trogdor import options_of, trogdor_exec
+
+    options = options_of(spec, bootstrap=bootstrap, client_config=client_config, out=out, allow_code=allow_code)
+    raise typer.Exit(trogdor_exec(spec, options, display_of(quiet=quiet), print_out))
+
+
 @app.command("import", cls=PlainCommand, rich_help_panel=RESULTS)
 def import_(
     results: Annotated[

@@ -42,13 +42,13 @@ def _content(given: scenario.SingleContent | scenario.Keys) -> PlainContent:
     if isinstance(given, str):
         return given
     name, options = given.chosen
-    if isinstance(options, scenario.TrogdorPart):
+    if isinstance(options, scenario.SingleGenerator):
         return Described(name, {"generator": _generator(options)})
     # Options may have a field `keys`, which `dict` would take for the method.
     return Described(name, dict(iter(options)))
 
 
-def _generator(given: scenario.TrogdorPart) -> PlainGenerator:
+def _generator(given: scenario.SingleGenerator) -> PlainGenerator:
     parts = given.components or () if isinstance(given, scenario.TrogdorGenerator) else ()
     return PlainGenerator(
         kind=given.type,

@@ -19,5 +19,5 @@ from streamgauge.scenario.model.content.payloads import needs_headers as needs_h
 from streamgauge.scenario.model.content.sizes import GaussianSize as GaussianSize
 from streamgauge.scenario.model.content.sizes import Sizes as Sizes
 from streamgauge.scenario.model.content.sizes import extent_of as extent_of
+from streamgauge.scenario.model.content.trogdor import SingleGenerator as SingleGenerator
 from streamgauge.scenario.model.content.trogdor import TrogdorGenerator as TrogdorGenerator
-from streamgauge.scenario.model.content.trogdor import TrogdorPart as TrogdorPart

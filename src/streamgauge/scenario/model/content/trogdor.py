@@ -49,7 +49,7 @@ def _bytes(value: object) -> str:
     raise BadValue("not bytes in base64", "Write them like AQID")
 
 
-class TrogdorPart(ScenarioPart):
+class SingleGenerator(ScenarioPart):
     """One of Trogdor's generators, and what it is made of."""
 
     type: GeneratorKind
@@ -102,7 +102,7 @@ class TrogdorComponent(ScenarioPart):
 
     percent: int = Field(ge=1, le=100, strict=True)
     """Share of the messages; those of all components add up to 100."""
-    component: TrogdorPart
+    component: SingleGenerator
     """Their generator."""
 
 
@@ -113,7 +113,7 @@ def _whole(components: Sequence[TrogdorComponent]) -> Sequence[TrogdorComponent]
     return components
 
 
-class TrogdorGenerator(TrogdorPart):
+class TrogdorGenerator(SingleGenerator):
     """A generator of Trogdor, which makes the bytes of message n from its seed and n."""
 
     type: GeneratorKind | Literal["randomComponent"]  # type: ignore[assignment]
