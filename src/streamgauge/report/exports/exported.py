@@ -15,6 +15,7 @@ from streamgauge.report.exports.hlog import write_hlog
 from streamgauge.report.exports.omb import omb_document
 from streamgauge.report.exports.openmetrics import openmetrics_text
 from streamgauge.report.exports.tussle import log_name, log_text, tussle_document
+from streamgauge.report.exports.tussle_progress import progress_text, read_operations
 from streamgauge.report.files import table_file, whole
 from streamgauge.report.pages.belief import judgement
 from streamgauge.result import Result
@@ -55,6 +56,8 @@ def _texts(folder: RunFolder, result: Result, form: str) -> Iterator[tuple[str, 
             text = log.read_text(encoding="utf-8")
             if (name := log_name(log.stem, result)) and "#[Values in microseconds" in text:
                 yield f"histograms/{name}", log_text(text)
+        if progress := progress_text(read_operations(folder), result.throughput.measured_seconds or 0):
+            yield "progress.txt", progress
     elif form == "parquet" and (there := [name for name in TABLES if table_file(folder, name).exists()]):
         columns = {name: {"about": TABLES[name].about, "columns": list(map(asdict, TABLES[name].columns))}
                    for name in there}  # fmt: skip

@@ -84,13 +84,19 @@ def _values(result: Result, path: str, kind: str, figures: LatencyFigures) -> li
 
 def log_name(metric: str, result: Result) -> str | None:
     """Tussle's name of one of our logs; None for a latency that it has not."""
-    path, _, kind = metric.rpartition("_")
-    operation = OPERATIONS.get(path)
-    if metric == "poll":
-        operation, kind = "poll", "service"
-    if operation is None or kind not in {"response", "service"}:
+    found = operation_of(metric)
+    if found is None:
         return None
+    operation, kind = found
     return f"{operation}_{kind}_time_100_{result.throughput.target_per_second or 0:.0f}_0.hlog"
+
+
+def operation_of(metric: str) -> tuple[str, str] | None:
+    """Tussle's operation of one of our latencies, and whether it is `response` or `service`; None where it has none."""
+    path, _, kind = metric.rpartition("_")
+    if metric == "poll":
+        return "poll", "service"
+    return (OPERATIONS[path], kind) if path in OPERATIONS and kind in {"response", "service"} else None
 
 
 def log_text(text: str) -> str:
