@@ -1,10 +1,12 @@
 """The command `import`: run folders of what other tools measured."""
 
 import json
+import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -109,12 +111,12 @@ def _form(form: str | None) -> str | None:
 
 
 def _files(paths: Sequence[Path]) -> list[ForeignFile]:
-    """The content of these files, and of those in a folder."""
+    """The content of these files, and of those in a folder and the folders below it."""
     faults: list[Fault] = []
     found: list[ForeignFile] = []
     for path in paths:
         try:
-            inside = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+            inside = list(islice(_below(path), _MOST_FILES + 1)) if path.is_dir() else [path]
             if len(inside) > _MOST_FILES or not inside:
                 what = f"has {'no' if not inside else f'more than {_MOST_FILES:,}'} files"
                 faults.append(Fault(f"RESULT {plain(str(path))}", what, "Name the files"))
@@ -126,6 +128,17 @@ def _files(paths: Sequence[Path]) -> list[ForeignFile]:
     if faults:
         raise BadInput(faults)
     return found
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files in a folder and in those below it, by their names; links to other folders are not followed."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=fail):
+        folders.sort()
+        yield from (path for name in sorted(names) if (path := Path(place) / name).is_file())
 
 
 def _file(path: Path) -> ForeignFile:
