@@ -59,6 +59,7 @@ NOT_JUDGED: Final = {
     "run": "what was run",
     "verdict": "what follows from the figures",
     "steps": "a quick look; a run at one rate is judged",
+    "warmup": "what is in no figure",
     "expectations": "what follows from the figures",
     "trust": "the companions",
     "imported": "what another tool says",

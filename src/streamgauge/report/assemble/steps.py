@@ -5,12 +5,14 @@ from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.assemble.latencies import KINDS, latency
+from streamgauge.report.assemble.nulls import made
 from streamgauge.result.model.latency import LatencyFigures
-from streamgauge.result.model.throughput import StepResult
+from streamgauge.result.model.throughput import StepResult, WarmupTotals
 from streamgauge.result.model.verdict import ExpectationResult
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
 
+_BYTES: Final = ("sent_bytes", "received_bytes")
 ARRIVING: Final = 0.99
 """Share of the target rate that has to arrive where a rate is to hold."""
 
@@ -21,6 +23,22 @@ def steps(run: Evidence) -> list[StepResult] | None:
     latencies = {(row["metric"], row["second"]): row for row in run.matching("latency", scope="step")} if rows else {}
     path = "end_to_end" if run.consumes else "ack"
     return [_step(run, row, latencies, path) for row in rows] or None
+
+
+def warmup(run: Evidence) -> WarmupTotals | None:
+    """What was sent and received before the measure phase; None where nothing was before it, or no second is told."""
+    phase = run.facts.phase("warmup")
+    rows = [row for row in run.matching("throughput", scope="window") if row["second"] < 0]
+    if phase is None or not rows:
+        return None
+    sums = {name: sum(row[name] for row in rows) for name in ("sent", "acked", "received", *_BYTES)}
+    errors = sum(row["failed"] + row["unsent"] for row in rows)
+    out: dict[str, float | None] = {"seconds": (phase.to_ns - phase.from_ns) / NS_PER_SECOND, "errors": errors, **sums}
+    if not run.sends:
+        out |= dict.fromkeys(("sent", "acked", "errors", "sent_bytes"))
+    if not run.consumes:
+        out |= dict.fromkeys(("received", "received_bytes"))
+    return made(WarmupTotals, out, lambda key: "no consumers" if key.startswith("received") else "nothing is sent")
 
 
 def _step(run: Evidence, row: Row, latencies: Mapping[Any, Row], path: str) -> StepResult:

@@ -28,6 +28,26 @@ class ThroughputSection(Section):
     reasons: Reasons
 
 
+class WarmupTotals(Section):
+    """Totals of the warm-up: what is in no figure of the measure phase."""
+
+    seconds: Amount
+    """Length of the warm-up."""
+    sent: Count | None
+    """Messages handed to the client."""
+    acked: Count | None
+    """Messages acknowledged."""
+    errors: Count | None
+    """Messages that failed, or were due and never sent."""
+    received: Count | None
+    """Deliveries, including repeated ones."""
+    sent_bytes: Count | None
+    """Value bytes of the messages sent."""
+    received_bytes: Count | None
+    """Value bytes of the messages received."""
+    reasons: Reasons
+
+
 class SecondLatency(Section):
     """Latencies of one second."""
 
