@@ -388,10 +388,11 @@ def test_the_time_in_a_value_takes_the_place_of_the_time_of_the_record() -> None
         fetched(*((0, 0, offset) for offset in range(5))), values=values, append_ms=np.full(5, 7),
         created_ms=lambda: np.full(5, 8),
     )  # fmt: skip
-    read = rows(block, Reading(None, None, time_in_value=True), 0, 5)
+    read: dict[str, Any] = dict(rows(block, Reading(None, None, time_in_value=True), 0, 5))
+    plain: dict[str, Any] = dict(rows(block, Reading(None, None), 0, 5))
 
     assert read["append_ms"] is None
     assert read["created_ms"].tolist() == [1_700_000_000_123, *[NULL_INT64] * 4]
-    assert rows(block, Reading(None, None), 0, 5)["created_ms"].tolist() == [8] * 5
+    assert plain["created_ms"].tolist() == [8] * 5
     assert rows(block, Reading(1, None, time_in_value=True), 0, 5)["created_ms"] is None
     assert times_in([]).tolist() == []

@@ -21,13 +21,18 @@ def end_of(
 def test_what_it_says_is_heard_and_kept(tmp_path: Path) -> None:
     """Also a last line without an end."""
     heard: list[str] = []
+
+    def hear(line: str) -> bool:
+        heard.append(line)
+        return False
+
     said = (
         "import os,sys; print(input(), os.getcwd(), os.environ['A']); sys.stdout.write('last');"
         " print(1, file=sys.stderr)"
     )
 
     end = end_of(
-        said, tmp_path, lambda line: bool(heard.append(line)), line="hello", folder=str(tmp_path / "new"),
+        said, tmp_path, hear, line="hello", folder=str(tmp_path / "new"),
         environment={"A": "b"},
     )  # fmt: skip
 

@@ -546,7 +546,7 @@ OPTIONAL = {
     ("run", "profile", "load", "message_timeout_ms"), ("run", "profile", "consume", "longest_silence_ms"),
     ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
     ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
-    *(("latency", key) for key in ("batch", "flush_wait", "throttle", "own_schedule_delay")),
+    *(("latency", key) for key in ("poll_per_record", "batch", "flush_wait", "throttle", "own_schedule_delay")),
     ("latency", "since_record_time"), ("latency", "reasons"),
     *(
         (*account, count)

@@ -73,7 +73,7 @@ def test_means_are_of_bins(values: tuple[int, ...], bins: MillisecondBins, mean:
 def test_every_workload_has_its_status(make: Make) -> None:
     """What a run has none of is left out, or 0 where Trogdor counts from 0."""
     result = assemble(make())
-    histograms = {"ack_service": of(*[4] * 200), "poll": of(1), "end_to_end_service": of(*[30] * 200)}
+    histograms = {"ack_service": of(*[4] * 200), "poll_per_record": of(1), "end_to_end_service": of(*[30] * 200)}
     received = [ReceivedBy(0, 10, 1005), ReceivedBy(1, 0, 0)]
     sent = result.delivery.sent
 
@@ -126,7 +126,7 @@ def test_histograms_are_those_of_the_whole_run(make: Make) -> None:
         ]
 
     folder = make(change)
-    found = read_histograms(folder, ["ack_service", "poll"])
+    found = read_histograms(folder, ["ack_service", "poll_per_record"])
 
     assert list(found) == ["ack_service"]
     assert found["ack_service"].count.tolist() == [1, 2, 3, 4]

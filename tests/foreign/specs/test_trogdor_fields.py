@@ -295,7 +295,7 @@ def test_flushes(generator: Fields, expected: Any) -> None:
         (
             CONSUME,
             {"threadsPerWorker": 3, "consumerGroup": "g", "targetMessagesPerSec": 100},
-            {"consume.groups": None, "consume.consumers": 3, "consume.rate": "300/s"},
+            {"consume.groups": None, "consume.group": "g", "consume.consumers": 3, "consume.rate": "300/s"},
         ),
         (CONSUME, {"activeTopics": "t"}, {"topic.name": "t"}),
         (CONSUME, {"activeTopics": ["t1", "t2"]}, {"topic.name": "t[1-2]"}),
@@ -346,7 +346,6 @@ def test_fields_of_workloads(spec: Fields, changes: Fields, expected: Fields) ->
         (CONFIGURABLE, {"startMs": 5}, "startMs", "begins when it is started"),
         (CONFIGURABLE, {"adminClientConf": {"a": "b"}}, "adminClientConf", "--client-config"),
         (PRODUCE, {"inactiveTopics": {"x": {}}}, "inactiveTopics", "not created"),
-        (CONSUME, {"consumerGroup": "g"}, "consumerGroup", "own group"),
         (SUSTAINED, {"numThreads": 2}, "numThreads", "one process"),
         (SUSTAINED, {"keyGenerator": {"type": "null"}}, "keyGenerator", "send nothing"),
         (STRESS, {"numThreads": 2}, "numThreads", "one process"),

@@ -22,7 +22,6 @@ _LATENCY: Final = re.compile(
 )
 _JAVAS_GROUP: Final = re.compile(r"\(\?<(?=[A-Za-z])")
 _THOUSANDS: Final = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
-_FIGURES: Final = {"min": "min_ms", "mean": "mean_ms", "stddev": "stddev_ms", "max": "max_ms"}
 _TOLD: Final = "Name groups like (?P<p99_ms>...), (?P<ack_service_p99_us>...), (?P<sent_per_second>...)"
 
 
@@ -120,7 +119,7 @@ def _latency(place: str | None, kind: Any, figures: Mapping[str, tuple[str, str]
         name="latency", unit=unit, resolution="as it is written", place=place, kind=kind,
         count=count(figures["count"][0], "count") if "count" in figures else None,
         points=checked_order(points, "latency"),
-        **{field: values.get(key) for key, field in _FIGURES.items()},
+        min_ms=values.get("min"), mean_ms=values.get("mean"), stddev_ms=values.get("stddev"), max_ms=values.get("max"),
     )  # fmt: skip
 
 

@@ -52,7 +52,11 @@ def _texts(folder: RunFolder, result: Result, form: str) -> Iterator[tuple[str, 
         yield f"{result.run.id}.prom", openmetrics_text(result, judgement(result))
     elif form == "tussle":
         yield "metrics.json", _json(tussle_document(result))
-        for log in _logs(folder):
+        logs = {log.stem: log for log in _logs(folder)}
+        if "poll_per_record" in logs:
+            # Theirs counts a poll for each message; what was imported from it has no other.
+            logs.pop("poll", None)
+        for log in logs.values():
             text = log.read_text(encoding="utf-8")
             if (name := log_name(log.stem, result)) and "#[Values in microseconds" in text:
                 yield f"histograms/{name}", log_text(text)

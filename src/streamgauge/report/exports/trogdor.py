@@ -150,7 +150,7 @@ def _consumed(
             "totalMessagesReceived": each.messages,
             "totalBytesReceived": each.size_bytes,
             "averageMessageSizeBytes": each.size_bytes // each.messages if each.messages else 0,
-            **summary(histograms.get("poll", NO_MS)),
+            **summary(histograms.get("poll_per_record", NO_MS)),
             "recordProcessorStatus": summary(processed, bins) if bins else None,
         }
         for each in received
@@ -207,4 +207,4 @@ def metrics_of(workload: str) -> Iterator[str]:
     if workload in {"ConfigurableProducerSpec", "ProduceBenchSpec"}:
         yield "ack_service"
     if workload == "ConsumeBenchSpec":
-        yield from ("poll", "since_record_time", "end_to_end_service")
+        yield from ("poll_per_record", "since_record_time", "end_to_end_service")

@@ -29,8 +29,7 @@ def _metrics(result: Result) -> Iterator[dict[str, Any]]:
         for kind, figures in getattr(result.latency, path).kinds.items():
             if figures and (figures.count or figures.max_ms is not None):
                 yield _metric(result, operation, kind, figures) | {"metricValues": _values(result, path, kind, figures)}
-    if result.latency.poll:
-        poll = result.latency.poll
+    if poll := result.latency.poll_per_record or result.latency.poll:
         yield _metric(result, "poll", "service", poll) | {"metricValues": _whole(poll)}
 
 
@@ -94,7 +93,7 @@ def log_name(metric: str, result: Result) -> str | None:
 def operation_of(metric: str) -> tuple[str, str] | None:
     """Tussle's operation of one of our latencies, and whether it is `response` or `service`; None where it has none."""
     path, _, kind = metric.rpartition("_")
-    if metric == "poll":
+    if metric in {"poll", "poll_per_record"}:
         return "poll", "service"
     return (OPERATIONS[path], kind) if path in OPERATIONS and kind in {"response", "service"} else None
 

@@ -16,7 +16,7 @@ from streamgauge.workload.pacing import Int64s
 
 INTERVAL_S: Final = 5
 """Its `progressInterval`."""
-METRICS: Final = ("ack_response", "ack_service", "end_to_end_response", "end_to_end_service", "poll")
+METRICS: Final = ("ack_response", "ack_service", "end_to_end_response", "end_to_end_service", "poll_per_record", "poll")
 _SHARES: Final = (0.5, 0.9, 0.99, 1.0)
 _HEAD: Final = (
     "name", "time", "progr", "p50ms", "p90ms", "p99ms", "p100ms", "mean", "count", "rate", "total",
@@ -44,6 +44,8 @@ def read_operations(folder: RunFolder) -> list[OperationCounts]:
         rows = metric_windows(folder, metric).to_pydict()
         kept = np.array(rows["measured"], bool) & ~np.array(rows["censored"], bool)
         name = operation_of(metric)
+        if metric == "poll" and any(each.name.startswith("poll") for each in found):
+            continue
         if kept.any() and name is not None:
             columns = [np.array(rows[column], np.int64)[kept] for column in ("second", "bucket", "count")]
             found.append(OperationCounts(f"{name[0]} {name[1][:4]}", *columns))

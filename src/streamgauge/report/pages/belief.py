@@ -23,6 +23,7 @@ _FAMILIES: Final = {
     "latency.since_record_time": "latency since record time",
     "latency.poll": "polls",
     "latency.batch": "batches",
+    "latency.poll_per_record": "polls by message",
     "latency.flush_wait": "flush waits",
     "latency.throttle": "throttle delays",
     "latency.own_schedule_delay": "own schedule delay",

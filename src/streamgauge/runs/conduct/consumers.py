@@ -62,6 +62,12 @@ def trackers_of(scenario: Scenario, markers: Markers, identity: Identity, connec
     return [TrackerJob(opened, number, group=0) for number in range(markers.trackers)]
 
 
+def _reset(scenario: Scenario, consume: Consume) -> str:
+    """Where a partition begins of which the group has committed nothing."""
+    is_latest = consume.start == "latest" or (consume.start == "auto" and scenario.load is not None)
+    return "latest" if consume.group and is_latest else "earliest"
+
+
 def _member(
     scenario: Scenario, consume: Consume, identity: Identity, number: int, topics: tuple[str, ...], settings: Settings
 ) -> ConsumerMember:
@@ -70,9 +76,10 @@ def _member(
     load, timeout_ns = scenario.load, consume.markers.timeout if consume.markers else 0
     own = {
         "group.id": identity.groups(scenario)[group],
-        # Every partition has a committed offset: this says what follows when what was read is gone. After an unclean
-        # election the client goes on where the logs part, whatever is said here but `error`, which ends the partition.
-        "auto.offset.reset": "earliest",
+        # Every partition has a committed offset, but for those of a user's group: this says what follows when what was
+        # read is gone. After an unclean election the client goes on where the logs part, whatever is said here but
+        # `error`, which ends the partition.
+        "auto.offset.reset": _reset(scenario, consume),
         "client.id": f"{identity.id}-consumer-{number}",
     }
     client = ClientSpec(

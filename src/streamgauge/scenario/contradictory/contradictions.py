@@ -28,7 +28,7 @@ _IDEMPOTENCE: Final = "enable.idempotence"
 OWNED_SETTINGS: Mapping[str, str] = {
     "bootstrap.servers": "name the cluster with --bootstrap",
     "metadata.broker.list": "name the cluster with --bootstrap",
-    "group.id": "every run creates its own group",
+    "group.id": "use consume.group",
     "enable.auto.offset.store": "offsets are stored when their messages are recorded",
     "auto.offset.reset": "use consume.start",
     "enable.auto.commit": "use consume.commit",
@@ -148,6 +148,23 @@ def _of_consume(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
     if wrong:
         what = f"{', '.join(map(str, wrong))}: the topic has the partitions 0 to {partitions - 1}"
         yield Fault("consume.partitions", what, "Name some of them, or raise topic.partitions")
+    if consume.group is not None:
+        yield from _own_group(scenario, consume)
+
+
+def _own_group(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
+    """A group that belongs to the user is one, and begins where it is."""
+    if consume.groups > 1:
+        yield Fault("consume.group", f"one name for {consume.groups} groups", "Leave groups out, or the name")
+    if consume.markers:
+        what = "groups of markers belong to the run"
+        yield Fault("consume.group", what, "Leave it out, or write `acknowledge: offsets`")
+    if scenario.pipeline:
+        what = "consumers read what the pipeline of this run writes"
+        yield Fault("consume.group", what, "Leave it out")
+    if consume.start_ms is not None:
+        what = f"{consume.start}: the group begins where it has committed"
+        yield Fault("consume.start", what, "Leave it out, or write earliest or latest for where it has not")
 
 
 def _held_back(scenario: Scenario) -> Iterator[Fault]:

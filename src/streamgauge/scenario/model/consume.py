@@ -232,6 +232,9 @@ class Consume(ScenarioPart):
     """Processes that all consumers share; one for each by default."""
     groups: int = Field(default=1, ge=1, le=64, strict=True)
     """Consumer groups, each of which reads every message."""
+    group: str | None = Field(default=None, min_length=1, max_length=249, pattern=r"^[\w.:@+/-]+$")
+    """Name of your own consumer group, which begins where it has committed. The run never sets, resets or deletes its
+    offsets; by default it makes a group, and deletes it."""
     processing: Annotated[
         Processing | None,
         BeforeValidator(off_is_none),

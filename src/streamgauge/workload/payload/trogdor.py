@@ -193,7 +193,8 @@ def _gaussian(generator: PlainGenerator, position: int, time: bytes) -> bytes:
         return time + bytes(size - TIME_BYTES)
     first = position % hold == 0
     state = np.array([after], np.uint64) if first else _states(generator, np.array([position], np.int64))
-    return time + random_bytes(state, size)[0].tobytes()[TIME_BYTES:]
+    drawn_bytes: bytes = random_bytes(state, size)[0].tobytes()
+    return time + drawn_bytes[TIME_BYTES:]
 
 
 @lru_cache(64)

@@ -13,7 +13,6 @@ from streamgauge.foreign.specs.write.translation import Draft, duration, without
 from streamgauge.foreign.specs.write.workers import clients
 
 _ONE_MACHINE: Final = "workers are processes of this machine; there is no coordinator, and there are no agents"
-_GROUP: Final = "every run creates its own group"
 
 
 @dataclass(slots=True)
@@ -125,9 +124,7 @@ def _consume_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, _options
     partitions = part.topics.partitions if part.topics else None
     if group and partitions and threads > 1:
         draft.refuse(fields.place("threadsPerWorker"), "several threads of one group with stated partitions", "Write 1")
-    if group:
-        draft.left_out(fields.place("consumerGroup"), _GROUP)
-    elif threads > 1:
+    if threads > 1 and not group:
         draft.differs(fields.place("threadsPerWorker"), "each thread is a group that reads everything, as there")
     per_second = fields.whole("targetMessagesPerSec", 0)
     if fields.has("maxMessages"):
@@ -145,6 +142,7 @@ def _consume_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, _options
     part.consume = without_none(
         {
             **workers,
+            "group": group or None,
             "groups": threads if threads > 1 and not group else None,
             "start": client.start or "earliest",
             "sent_time": "value" if has_time else None,
