@@ -32,3 +32,17 @@ def test_a_group_has_a_name_of_its_own() -> None:
 def test_what_does_not_fit(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         parse({"name": "a", **changed})
+
+
+def test_a_run_that_only_reads_may_end_after_messages() -> None:
+    """Of all consumers together; bytes of somebody else's load are not known in advance."""
+    reading = {"name": "a", "load": "off", "consume": {}}
+    assert parse({**reading, "phases": {"measure": {"messages": 500}}}).received_messages == 500
+    assert parse({**reading, "phases": {"measure": "5s"}}).received_messages is None
+    assert parse({"name": "a", "phases": {"measure": {"messages": 500}}}).received_messages is None
+
+    for wrong in ({**reading, "phases": {"measure": {"bytes_per_partition": "1KiB"}}},
+                  {"name": "a", "load": "off", "consume": "off", "connections": {"open": "1/s"},
+                   "phases": {"measure": {"messages": 5}}}):  # fmt: skip
+        with pytest.raises(BadInput, match="no messages are sent that could be counted"):
+            parse(wrong)

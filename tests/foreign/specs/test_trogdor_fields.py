@@ -287,11 +287,16 @@ def test_flushes(generator: Fields, expected: Any) -> None:
                 "consume.consumers": 1,
                 "consume.rate": None,
                 "consume.client.max.poll.interval.ms": 100_000,
-                "phases.measure": "1m",
+                "phases.measure": {"messages": 500, "at_most": "1m"},
             },
         ),
         (CONSUME, {"targetMessagesPerSec": 100}, {"consume.rate": "100/s"}),
-        (CONSUME, {"threadsPerWorker": 3}, {"consume.groups": 3, "consume.consumers": 1}),
+        (CONSUME, {"maxMessages": 0}, {"phases.measure": "1m"}),
+        (
+            CONSUME,
+            {"threadsPerWorker": 3},
+            {"consume.groups": 3, "consume.consumers": 1, "phases.measure": {"messages": 1500, "at_most": "1m"}},
+        ),
         (
             CONSUME,
             {"threadsPerWorker": 3, "consumerGroup": "g", "targetMessagesPerSec": 100},

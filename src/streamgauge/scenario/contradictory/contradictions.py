@@ -223,10 +223,9 @@ def _ends(scenario: Scenario) -> Iterator[Fault]:
     if scenario.phases.is_drained and (scenario.load or not scenario.consume):
         what = "only a run that consumes and sends nothing can end when drained"
         yield Fault("phases.measure.drained", what, "Write a duration, or `load: off` and a `consume`")
-    if scenario.phases.is_counted and not scenario.load:
-        yield Fault(
-            "phases.measure", "no messages are sent that could be counted", "Write a duration, or {drained: true}"
-        )
+    if scenario.phases.is_counted and not scenario.load and scenario.received_messages is None:
+        what = "no messages are sent that could be counted"
+        yield Fault("phases.measure", what, "Write a duration, {drained: true}, or with consumers {messages: ...}")
     measure, load = scenario.phases.measure, scenario.load
     if isinstance(measure, Measure) and measure.bytes_per_partition and load and not load.mean_size_bytes:
         what = "the average message size is not known in advance"

@@ -102,7 +102,7 @@ def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[Trogdor
     # Who sends decides when the run ends; who only reads gets what was sent.
     leading = next((part for part in parts if part.load), parts[0])
     at_most = duration(max(part.length_ms for part in parts))
-    counted = leading.messages if leading.load else None
+    counted = leading.messages if leading.load or leading.consume else None
     expect = {name: value for part in parts for name, value in part.expect.items()}
     injected = [
         {"at": duration(max(0, fault.start_ms - leading.start_ms) if fault.start_ms else 0), **each}

@@ -127,11 +127,8 @@ def _consume_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, _options
     if threads > 1 and not group:
         draft.differs(fields.place("threadsPerWorker"), "each thread is a group that reads everything, as there")
     per_second = fields.whole("targetMessagesPerSec", 0)
-    if fields.has("maxMessages"):
-        fields.whole("maxMessages", 0)
-        draft.differs(
-            fields.place("maxMessages"), "a run that only reads ends after durationMs, not after a number of messages"
-        )
+    # Each thread reads so many.
+    part.messages = max(0, fields.whole("maxMessages", 0)) * threads or None
     processor = fields.part("recordProcessor", "a record processor")
     if processor:
         _record_processor(draft, processor)
