@@ -553,7 +553,7 @@ OPTIONAL = {
         for account in (("delivery",), ("delivery", "measure"), ("delivery", "groups", 0))
         for count in (*LATER, "delivered_share")
     ),
-    ("warmup",),
+    ("warmup",), ("rates",),
     *((section,) for section in ("missing", "transactions", "processing", "wire", "connections", "reasons")),
     *((section,) for section in ("lag", "pipeline", "backpressure", "faults", "recovery", "scorecards")),
     *(("timeline", 0, key) for key in ("due_per_second", *OF_LAG)),
@@ -696,3 +696,29 @@ def test_totals_of_the_warm_up(make: Make) -> None:
     assert (without_load["sent"], without_load["reasons"]["sent"]) == (None, "nothing is sent")
     cold = told(make())
     assert (cold["warmup"], cold["reasons"]["warmup"]) == (None, "there is no warm-up")
+
+
+def test_rates_of_topics_partitions_and_minutes(make: Make) -> None:
+    """Only whole minutes; a second without a row had nothing."""
+
+    def long(facts: Row, tables: Tables) -> None:
+        facts["phases"] = [{"name": "measure", "from_ns": 0, "to_ns": 130 * 10**9}]
+        window = next(row for row in tables["throughput"] if row["scope"] == "window")
+        counts = {"acked": 60, "received": 30, "received_bytes": 60_000_000}
+        whole = [row for row in tables["throughput"] if row["scope"] in {"run", "measure"}]
+        placed = {"scope": "partition", "topic": 0, "partition": 3, "second": None, "duration_ns": 10 * 10**9}
+        tables["throughput"] = [
+            *({**row, "duration_ns": 130 * 10**9} for row in whole),
+            *({**window, "second": second, **counts} for second in (0, 59, 60, 125)),
+            {**window, **counts, **placed},
+            {**window, **counts, **placed, "scope": "topic", "partition": None},
+        ]
+
+    rates = told(make(long))["rates"]
+    part = {"acked_per_second": 6.0, "received_per_second": 3.0, "received_mb_per_second": 6.0}
+    assert rates["partitions"] == [{"topic": "streamgauge-baseline", "partition": 3, **part}]
+    assert rates["topics"] == [{"topic": "streamgauge-baseline", **part}]
+    minutes = [(each["minute"], each["acked_per_second"], each["received_mb_per_second"]) for each in rates["minutes"]]
+    assert minutes == [(0, 2.0, 2.0), (1, 1.0, 1.0)]
+    assert told(make())["rates"]["minutes"] == []
+    assert {each["received_per_second"] for each in told(make(produce_only))["rates"]["partitions"]} == {None}

@@ -196,6 +196,7 @@ def why_absent(run: Evidence, section: str) -> str:
         (section == "processing" and not run.consumes, NO_CONSUMERS),
         (section == "replication" and run.profile.replication == 1, "each partition has one replica"),
         (section == "warmup", "there is no warm-up"),
+        (section == "rates", missing("throughput")),
         (section in {"schedule_delay", "transactions", "steps"} and not run.sends, NO_LOAD),
         (section == "redelivery", "offsets are committed: messages are not acknowledged one by one"),
         (section == "scorecards" and "fault_scores" in run.tables, "no fault was over"),
