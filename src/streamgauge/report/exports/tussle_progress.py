@@ -39,7 +39,7 @@ def read_operations(folder: RunFolder) -> list[OperationCounts]:
     """The operations that a run has; raises AnalysisError where its table cannot be read."""
     if not folder.table(LATENCY_BUCKETS.name).exists():
         return []
-    found = []
+    found: list[OperationCounts] = []
     for metric in METRICS:
         rows = metric_windows(folder, metric).to_pydict()
         kept = np.array(rows["measured"], bool) & ~np.array(rows["censored"], bool)
