@@ -23,7 +23,6 @@ _FAMILIES: Final = {
     "latency.since_record_time": "latency since record time",
     "latency.poll": "polls",
     "latency.batch": "batches",
-    "latency.poll_per_record": "polls by message",
     "latency.flush_wait": "flush waits",
     "latency.throttle": "throttle delays",
     "latency.own_schedule_delay": "own schedule delay",
@@ -42,6 +41,8 @@ _FAMILIES: Final = {
 """Figures that are told together, by how their paths begin."""
 _PARTS: Final = re.compile(r"^(delivery|lag)\.(?:measure|groups\.\d+)\.")
 """Figures of the measure phase and of groups are told with those of the run."""
+_POLLS: Final = ("latency.poll_per_record.", "latency.poll.")
+"""Polls by message are told with polls."""
 _SHOWN_PERCENTS: Final = frozenset({50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999})
 _MOST_DEFECTS: Final = 6
 """All are in result.json."""
@@ -162,7 +163,7 @@ def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[str, str]:
     """What of a family is believed, and what is not, in words."""
     mine: dict[str, bool] = {}
     for path, each in trust.items():
-        told = _PARTS.sub(r"\1.", path)
+        told = _PARTS.sub(r"\1.", path).replace(*_POLLS)
         if told.startswith(f"{name}."):
             short = told.removeprefix(f"{name}.")
             mine[short] = mine.get(short, False) or each.trust == "not_believed"

@@ -63,7 +63,6 @@ _PATHS: Final = {"ack": "ack", "end_to_end": "end-to-end", "processing": "proces
 
 _SINGLE: Final = {
     "batch": "batch",
-    "poll_per_record": "poll by message",
     "flush_wait": "flush wait",
     "throttle": "throttle wait",
     "since_record_time": "since record time",
