@@ -178,7 +178,8 @@ HARMLESS = {
     "pipeline.job.filter.contains",
     *(f"{where}.trogdor.{below}value" for where in ("load.keys", "load.payload", "load.payload.weighted.payload")
       for below in ("", "components.component.")),
-    "consume.start", "consume.group", "phases.start_at", "faults.target", "faults.targets", "faults.between", "cluster.heap",
+    "consume.start", "consume.group", "phases.start_at", "faults.target", "faults.targets", "faults.between",
+    "cluster.heap",
 }  # fmt: skip
 """Texts that are names, are compared, sent or counted, and that nobody opens or runs."""
 LOOKED_AT = {
