@@ -233,6 +233,9 @@ class Consume(ScenarioPart):
     """Processes that all consumers share; one for each by default."""
     groups: int = Field(default=1, ge=1, le=64, strict=True)
     """Consumer groups, each of which reads every message."""
+    group: str | None = Field(default=None, min_length=1, max_length=249, pattern=r"^[\w.:@+/-]+$")
+    """Name of your own consumer group, which begins where it has committed. The run never sets, resets or deletes its
+    offsets; by default it makes a group, and deletes it."""
     processing: Annotated[
         Processing | None,
         BeforeValidator(off_is_none),
@@ -253,6 +256,9 @@ class Consume(ScenarioPart):
     start: StartPosition = "auto"
     """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
     or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
+    sent_time: Literal["record", "value"] = "record"
+    """Where the time comes from at which messages were sent, in runs that only read: `record` is Kafka's timestamp,
+    `value` the first 8 bytes of the value, milliseconds since 1970 in little endian, as Trogdor writes them."""
     partitions: Partitions | None = None
     """Partitions of each topic to assign to the consumers in turn, without a rebalance; all, by the group
     protocol, by default."""
