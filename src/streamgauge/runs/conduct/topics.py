@@ -18,7 +18,7 @@ from streamgauge.kafka.share.asking import ShareOffsets
 from streamgauge.kafka.share.group import GroupSettings, ShareGroups
 from streamgauge.modelled.broker import ModelledBroker, ModelledOffsets
 from streamgauge.record.table import committed_rows
-from streamgauge.runs.conduct.plan import start_of
+from streamgauge.runs.conduct.consumers import start_of
 from streamgauge.scenario import Scenario, Setting
 from streamgauge.scenario.model.acknowledge import Markers, ShareGroup
 
