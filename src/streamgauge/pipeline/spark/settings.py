@@ -38,6 +38,9 @@ COMMON: Mapping[str, str] = MappingProxyType(
         "spark.sql.files.maxPartitionBytes": "8m",
         "spark.sql.files.openCostInBytes": "0",
         "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "20",
+        # An analysis has some 140 generated classes. Of its own choice Spark keeps 100, and compiles all of them again
+        # for the next run that the same session analyses.
+        "spark.sql.codegen.cache.maxEntries": "1000",
         # A damaged page would otherwise be read as other numbers.
         "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
         "spark.sql.autoBroadcastJoinThreshold": "32m",
