@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -194,3 +195,23 @@ def test_what_stays_open_ends_with_the_limit(tmp_path: Path) -> None:
 
     assert not drain.await_read(3 * SECOND)
     assert now[0] == 3 * SECOND
+
+
+def test_what_failed_is_waited_for_until_it_came_again_from_its_retry_topic(tmp_path: Path) -> None:
+    """There are no trackers: the logs grow, and what is not yet written again counts as buffered."""
+
+    def happens(board: Cells, offsets: FakeOffsets, now_ns: int) -> None:
+        if now_ns == 10 * TICK:
+            board.slots[0, Slot.BUFFERED], offsets.ends = 0, [6]
+        if now_ns == 90 * TICK:
+            board.positions[0, 0] = 6
+
+    drain, board, now = settling(tmp_path, happens)
+    consumer = drain.workers.each[0]
+    redelivering = replace(drain.plan.consumers[0], redelivers=True)
+    drain.plan = replace(drain.plan, trackers=[], consumers=[redelivering])
+    drain.workers = Workers(board, [consumer])
+    board.slots[0, Slot.BUFFERED], board.positions[0, 0] = 1, 5
+
+    assert drain.await_read(60 * SECOND)
+    assert 90 * TICK + SECOND <= now[0] <= 92 * TICK + SECOND

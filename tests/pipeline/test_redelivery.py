@@ -1,6 +1,7 @@
 """What frames say of deliveries is what the definition says: many random histories at once."""
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from streamgauge.delivery.attempts import (
     ACCEPTED,
     DEAD_LETTER,
     REDELIVERED,
+    REJECTED,
     RELEASED,
     Attempt,
     Delivery,
@@ -55,13 +57,10 @@ class Histories:
         for seq in range(drawn.choice((0, 1, 4, 12))):
             at, due = drawn.randrange(50), drawn.randrange(50)
             for number in range(1, drawn.choice((1, 1, 2, 3, 4)) + 1):
+                # In half of the histories it comes again from a retry topic.
                 place = {
-                    "group": group,
-                    "topic": drawn.randrange(2) if number == 1 else 0,
-                    "partition": 0,
-                    "offset": offset,
-                }
-                place["topic"] = 0
+                    "group": group, "topic": min(number - 1, 2) if group % 2 else 0, "partition": 0, "offset": offset,
+                }  # fmt: skip
                 offset += 1
                 ended = at + drawn.randrange(20) if drawn.random() < 0.6 else None
                 row = {
@@ -72,8 +71,9 @@ class Histories:
                     "deadline_ms": drawn.choice((None, at + 1_010)),
                 }  # fmt: skip
                 self.received += [row] * drawn.choice((1, 1, 1, 2))
-                for outcome in (ACCEPTED if ended else RELEASED, REDELIVERED, DEAD_LETTER):
-                    if drawn.random() < (0.8 if outcome in {ACCEPTED, RELEASED} else 0.3):
+                failed = drawn.choice((RELEASED, REJECTED))
+                for outcome in (ACCEPTED if ended else failed, REDELIVERED, DEAD_LETTER):
+                    if drawn.random() < (0.3 if outcome in {REDELIVERED, DEAD_LETTER} else 0.8):
                         told = {**place, "at_ns": (at + drawn.randrange(30)) * NS_PER_MS, "outcome": outcome}
                         self.attempts += [told] * drawn.choice((1, 1, 2))
                 at += drawn.randrange(25)
@@ -81,18 +81,31 @@ class Histories:
             foreign = {"group": group, "topic": 0, "partition": 0, "offset": 999, "received_ns": 1, "delivery_count": 1}
             self.received.append({**dict.fromkeys(_RECEIVED.names), **foreign})
 
-    def redeliveries(self, group: int) -> Redeliveries:
-        """What the definition says of a group."""
+    def redeliveries(self, group: int, delays_ms: Sequence[float] = ()) -> Redeliveries:
+        """What the definition says of a group; with delays, a delivery that was released is due again after its own."""
+
+        def deadline_ns(row: dict[str, Any]) -> int | None:
+            if not delays_ms:
+                return None if row["deadline_ms"] is None else row["deadline_ms"] * NS_PER_MS - AHEAD
+            place = ("group", "topic", "partition", "offset")
+            at = [
+                each["at_ns"]
+                for each in self.attempts
+                if each["outcome"] == RELEASED and all(each[name] == row[name] for name in place)
+            ]
+            delay_ms = delays_ms[min(row["delivery_count"], len(delays_ms)) - 1]
+            return min(at) + round(delay_ms * NS_PER_MS) if at else None
+
         mine = [row for row in self.received if row["group"] == group and row["producer"] is not None]
         return redeliveries(
             [
                 Delivery(
-                    (row["topic"], row["producer"], row["seq"]),
+                    (0, row["producer"], row["seq"]),
                     (row["topic"], row["partition"], row["offset"]),
                     row["delivery_count"],
                     row["received_ns"],
                     row["processed_ns"],
-                    None if row["deadline_ms"] is None else row["deadline_ms"] * NS_PER_MS - AHEAD,
+                    deadline_ns(row),
                 )
                 for row in mine
             ],
@@ -109,16 +122,19 @@ def histories() -> Histories:
     return Histories()
 
 
-def test_frames_say_what_the_definition_says(histories: Histories, spark: SparkSession) -> None:
+@pytest.mark.parametrize("delays_ms", [(), (5.0, 9.5)])
+def test_frames_say_what_the_definition_says(
+    histories: Histories, spark: SparkSession, delays_ms: tuple[float, ...]
+) -> None:
     received = spark.createDataFrame(pa.Table.from_pylist(histories.received, _RECEIVED))
     attempts = spark.createDataFrame(pa.Table.from_pylist(histories.attempts, _ATTEMPTS))
-    found = repeated(delivered(received, attempts, AHEAD).cache())
+    found = repeated(delivered(received, attempts, AHEAD, 1, delays_ms).cache())
 
-    plain = {group: histories.redeliveries(group) for group in range(GROUPS)}
+    plain = {group: histories.redeliveries(group, delays_ms) for group in range(GROUPS)}
     counts = {row.pop("group"): row for row in map(dict, found.counts)}
     assert counts == {group: dict(each.counts) for group, each in plain.items() if each.counts["messages"]}
     by_number = {(row.pop("group"), row.pop("number")): row for row in map(dict, found.by_number)}
-    names = (ACCEPTED, RELEASED, "unanswered", "deliveries", DEAD_LETTER)
+    names = (ACCEPTED, RELEASED, REJECTED, "unanswered", "deliveries", DEAD_LETTER)
     assert by_number == {
         (group, number): {name: told.get(name, 0) for name in names}
         for group, each in plain.items()
@@ -145,6 +161,7 @@ def test_tables_have_percentiles_and_what_is_expected(histories: Histories, spar
         spark.createDataFrame(pa.Table.from_pylist(received, _RECEIVED)),
         spark.createDataFrame(pa.Table.from_pylist(told, _ATTEMPTS)),
         AHEAD,
+        1,
     )
     tables = tables_of(rows, CARRIER, [group, 999])
 
@@ -169,7 +186,7 @@ def test_tables_have_percentiles_and_what_is_expected(histories: Histories, spar
 
 def test_a_message_counts_where_it_came_first_and_when_it_succeeded(histories: Histories, spark: SparkSession) -> None:
     received = spark.createDataFrame(pa.Table.from_pylist(histories.received, _RECEIVED))
-    rows = folded(received, processing=True).toArrow().to_pylist()
+    rows = folded(received, 1, processing=True).toArrow().to_pylist()
 
     ends: dict[tuple[int, int], dict[bool, list[int]]] = {}
     for row in histories.received:
@@ -182,5 +199,5 @@ def test_a_message_counts_where_it_came_first_and_when_it_succeeded(histories: H
         if row["producer"] is not None:
             of_message = ends.get((row["group"], row["seq"]), {True: [], False: []})
             assert row["processed_ns"] == min(of_message[True] or of_message[False], default=None)
-    plain = folded(received, processing=False).toArrow()
+    plain = folded(received, 1, processing=False).toArrow()
     assert plain.num_rows == len(rows)

@@ -15,13 +15,15 @@ from streamgauge.delivery.rows import Position, Stamp
 
 ACCEPTED: Final = "accepted"
 RELEASED: Final = "released"
+REJECTED: Final = "rejected"
+"""A delivery that failed, and that its consumer knew to be the last one."""
 REDELIVERED: Final = "redelivered"
 DEAD_LETTER: Final = "dead_letter"
 UNANSWERED: Final = "unanswered"
 """A delivery of which its consumer told nothing: it took too long, or died."""
 
 MESSAGE_COUNTS: Final = ("messages", "succeeded", "dead", "dead_after_success", "open")
-DELIVERY_COUNTS: Final = ("deliveries", ACCEPTED, RELEASED, UNANSWERED, "reread", "duplicates", "early")
+DELIVERY_COUNTS: Final = ("deliveries", ACCEPTED, RELEASED, REJECTED, UNANSWERED, "reread", "duplicates", "early")
 
 
 class Delivery(NamedTuple):
@@ -35,7 +37,7 @@ class Delivery(NamedTuple):
     ended_ns: int | None
     """When it was processed; None where it never was."""
     deadline_ns: int | None
-    """When it was due again unless it was acknowledged."""
+    """When it was due again unless it was acknowledged; of one that was to come again, when it was due then."""
 
 
 class Attempt(NamedTuple):
@@ -104,7 +106,7 @@ def redeliveries(received: Iterable[Delivery], attempts: Iterable[Attempt]) -> R
 
 
 def _outcome(said: Mapping[str, int]) -> str:
-    return ACCEPTED if ACCEPTED in said else RELEASED if RELEASED in said else UNANSWERED
+    return next((outcome for outcome in (ACCEPTED, RELEASED, REJECTED) if outcome in said), UNANSWERED)
 
 
 def _end(row: Delivery) -> int:

@@ -33,9 +33,17 @@ def resent(
     kept = tuple(header for header in headers if header[0] != COUNT_HEADER)
     if limit is None or count < limit:
         return Resent(False, (*kept, (COUNT_HEADER, count_value(count + 1))))
-    told = {
-        "topic": topic, "partition": partition, "offset": offset, "redeliveries": count, "at-ms": now_ms,
-        "reason": f"not acknowledged after {count} redeliveries",
-    }  # fmt: skip
-    origin = tuple((f"{_ORIGIN}{name}", str(value).encode()) for name, value in told.items())
+    reason = f"not acknowledged after {count} redeliveries"
+    origin = dead_letter_headers(topic, partition, offset, count, now_ms, reason)
     return Resent(True, (*kept, (COUNT_HEADER, count_value(count)), *origin))
+
+
+def dead_letter_headers(
+    topic: str, partition: int, offset: int, redeliveries: int, now_ms: int, reason: str
+) -> tuple[Header, ...]:
+    """Headers of a dead letter, as texts: where it is from, when and why it was given up."""
+    told = {
+        "topic": topic, "partition": partition, "offset": offset, "redeliveries": redeliveries, "at-ms": now_ms,
+        "reason": reason,
+    }  # fmt: skip
+    return tuple((f"{_ORIGIN}{name}", str(value).encode()) for name, value in told.items())

@@ -127,7 +127,7 @@ _DELIVERIES: Mapping[str, str] = MappingProxyType(
     {
         "deliveries": "deliveries: offsets that messages were read from",
         "accepted": "deliveries that were acknowledged",
-        "released": "deliveries whose processing failed",
+        "released": "deliveries whose processing failed, and that were to come again",
         "unanswered": "deliveries of which the consumer told nothing: it took too long, or died",
     }
 )
@@ -142,6 +142,7 @@ REDELIVERY = Schema(
         must("dead_after_success", _I64, "dead letters that had been acknowledged, too late"),
         must("open", _I64, "messages that were neither acknowledged nor dead at the end of the run"),
         *(must(name, _I64, about) for name, about in _DELIVERIES.items()),
+        may("rejected", _I64, "deliveries whose processing failed, and that were the last; null in older runs"),
         must("reread", _I64, "reads of an offset that had been read before"),
         must("duplicates", _I64, "deliveries that began when the message was processed already"),
         must("early", _I64, "redeliveries before the deadline of the delivery before"),
@@ -165,6 +166,7 @@ DELIVERIES_BY_NUMBER = Schema(
         must("group", _I32, "consumer group number"),
         must("number", _I32, "delivery number"),
         *(must(name, _I64, about) for name, about in _DELIVERIES.items()),
+        may("rejected", _I64, "deliveries whose processing failed, and that were the last; null in older runs"),
         must("dead_letter", _I64, "deliveries after which the message became a dead letter"),
         may("expected", _F64, "deliveries that follow from the scenario; null if it tells none"),
     ),

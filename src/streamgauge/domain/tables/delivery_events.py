@@ -20,7 +20,8 @@ ATTEMPTS = Schema(
         must(
             "outcome",
             _STR,
-            "consumer: `accepted`, or `released` if it failed; tracker: `redelivered`, or `dead_letter`",
+            "consumer: `accepted`; `released` if it failed and is to come again, else `rejected`; who writes it "
+            "again, a tracker or the consumer: `redelivered`, or `dead_letter`",
         ),
     ),
 )

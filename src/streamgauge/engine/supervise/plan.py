@@ -88,6 +88,11 @@ class Plan:
         return watched_brokers(self.brokers) + links
 
     @property
+    def redelivers(self) -> bool:
+        """Whether messages are written again, so that logs grow after the load."""
+        return bool(self.trackers) or any(job.redelivers for job in self.consumers)
+
+    @property
     def is_counted(self) -> bool:
         """Whether the number of messages ends the measure phase."""
         return any(member.sending.measured_messages is not None for job in self.producers for member in job.members)

@@ -190,6 +190,11 @@ class EndMarkers:
         self._known: list[tuple[int, _Delivery, str]] = []
         self._lost = 0
 
+    @property
+    def unwritten(self) -> int:
+        """None: trackers deliver again."""
+        return 0
+
     def settle(self, deliveries: Block, accepted: NDArray[np.bool_]) -> None:
         """Write the end markers of deliveries that are accepted; the others are delivered again by a tracker."""
         columns = [np.broadcast_to(np.asarray(deliveries[name]), len(accepted)).tolist() for name in deliveries]

@@ -13,6 +13,7 @@ from streamgauge.delivery.attempts import (
     DEAD_LETTER,
     DELIVERY_COUNTS,
     MESSAGE_COUNTS,
+    REJECTED,
     RELEASED,
     UNANSWERED,
     expected_by_number,
@@ -20,7 +21,7 @@ from streamgauge.delivery.attempts import (
 )
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
-from streamgauge.pipeline.columns import GROUP, IS_STAMPED, MESSAGE, PLACE, RECEIVED_NS
+from streamgauge.pipeline.columns import GROUP, IS_STAMPED, MESSAGE, PLACE, PRODUCER, RECEIVED_NS, SEQ
 from streamgauge.pipeline.metrics.aggregates.buckets import bucket
 from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.scenario.profile.model import AcknowledgeProfile
@@ -40,10 +41,13 @@ class Repeated(NamedTuple):
     """Columns group, time, bucket, count and largest: how long redeliveries, answers and successes took."""
 
 
-def delivered(received: DataFrame, attempts: DataFrame, ahead_ns: int) -> DataFrame:
+def delivered(
+    received: DataFrame, attempts: DataFrame, ahead_ns: int, topics: int, delays_ms: Sequence[float] = ()
+) -> DataFrame:
     """One row per delivery, with its outcome, and what is known of its message.
 
-    `ahead_ns` is how far the wall clock was ahead of the monotonic one.
+    `ahead_ns` is how far the wall clock was ahead of the monotonic one. There are so many `topics` without the retry
+    topics, from which messages come again after `delays_ms`.
     """
     sound = received.where(f"{IS_STAMPED} and coalesce(intact, true)")
     firsts = sound.groupBy(*MESSAGE, *PLACE[1:]).agg(
@@ -53,14 +57,16 @@ def delivered(received: DataFrame, attempts: DataFrame, ahead_ns: int) -> DataFr
     said = attempts.groupBy(GROUP, *PLACE).agg(
         *(
             F.expr(f"min(if(outcome = '{name}', at_ns, null)) as {name}_ns")
-            for name in (ACCEPTED, RELEASED, DEAD_LETTER)
+            for name in (ACCEPTED, RELEASED, REJECTED, DEAD_LETTER)
         )
     )
+    deadline_ns = _due_again(delays_ms) if delays_ms else f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L"
     rows = firsts.join(said, [GROUP, *PLACE], "left").selectExpr(
-        *MESSAGE, "reread", "first.delivery_count as number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
-        "first.due_ns as due_ns", f"{ACCEPTED}_ns", f"{RELEASED}_ns", f"{DEAD_LETTER}_ns",
+        GROUP, _sent_to(topics), PRODUCER, SEQ, "reread", "first.delivery_count as number",
+        f"first.{RECEIVED_NS} as {RECEIVED_NS}", "first.due_ns as due_ns",
+        f"{ACCEPTED}_ns", f"{RELEASED}_ns", f"{REJECTED}_ns", f"{DEAD_LETTER}_ns",
         f"if({ACCEPTED}_ns is null, null, coalesce(first.processed_ns, first.{RECEIVED_NS})) as done_ns",
-        f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L as deadline_ns",
+        f"{deadline_ns} as deadline_ns",
     )  # fmt: skip
     of_message = f"partition by {', '.join(MESSAGE)}"
     ordered = f"{of_message} order by number range between 1 preceding and 1 preceding"
@@ -74,16 +80,29 @@ def delivered(received: DataFrame, attempts: DataFrame, ahead_ns: int) -> DataFr
     )
 
 
-def folded(received: DataFrame, *, processing: bool) -> DataFrame:
+def _sent_to(topics: int) -> str:
+    """SQL for the topic that a message was sent to: retry topics stand behind these, level by level."""
+    return f"topic % {topics} as topic"
+
+
+def _due_again(delays_ms: Sequence[float]) -> str:
+    """SQL for when a delivery was to come again that failed: after the delay of its number."""
+    delays = ", ".join(f"{round(delay * NS_PER_MS)}L" for delay in delays_ms)
+    return f"{RELEASED}_ns + element_at(array({delays}), least(first.delivery_count, {len(delays_ms)}))"
+
+
+def folded(received: DataFrame, topics: int, *, processing: bool) -> DataFrame:
     """The first delivery of each message, with the begin and the end of its first successful processing.
 
-    With it, a message counts as received when it was delivered first, and as processed when that succeeded.
+    With it, a message counts as received when it was delivered first, and as processed when that succeeded. `topics` as
+    in `delivered`.
     """
     firsts = received.where("coalesce(delivery_count, 1) = 1")
     if not processing:
         return firsts
     later = (
         received.where(f"delivery_count > 1 and processed_ns is not null and {IS_STAMPED}")
+        .selectExpr(GROUP, _sent_to(topics), PRODUCER, SEQ, "processed_ns", "started_ns")
         .groupBy(*MESSAGE)
         .agg(F.expr("min(struct(processed_ns, started_ns)) as later"))
     )
@@ -130,7 +149,8 @@ def repeated(rows: DataFrame) -> Repeated:
 _OUTCOMES: Mapping[str, str] = {
     ACCEPTED: f"{ACCEPTED}_ns is not null",
     RELEASED: f"{ACCEPTED}_ns is null and {RELEASED}_ns is not null",
-    UNANSWERED: f"{ACCEPTED}_ns is null and {RELEASED}_ns is null",
+    REJECTED: f"{ACCEPTED}_ns is null and {RELEASED}_ns is null and {REJECTED}_ns is not null",
+    UNANSWERED: f"coalesce({ACCEPTED}_ns, {RELEASED}_ns, {REJECTED}_ns) is null",
 }
 """SQL for whether a delivery had each outcome."""
 

@@ -76,7 +76,7 @@ def deliveries(run: Inputs) -> DataFrame:
     """One row per delivery; where messages are delivered again, the first of each, with its first success."""
     traits, rows = run.traits, run.frame("received")
     return silver.deliveries(
-        redelivery.folded(rows, processing=traits.processing) if traits.acknowledge else rows,
+        redelivery.folded(rows, traits.sent_topics, processing=traits.processing) if traits.acknowledge else rows,
         run.span.measure,
         processing=traits.processing,
         drops=traits.drops,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REDELIVERED, RELEASED
+from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REDELIVERED, REJECTED, RELEASED
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.folder.facts import RunFacts
@@ -16,7 +16,7 @@ AROUND_NS: Final = 5 * NS_PER_SECOND
 """Faults so long before the first and after the last time of a message are told with it."""
 _ORDER: Final = (
     "due", "admitted", "transaction", "sent", "leader", "handed", "resend", "acknowledged", "failed", "appended",
-    "commit asked", "received", "started", "processed", "accepted", "released", "due again", "redelivered",
+    "commit asked", "received", "started", "processed", "accepted", "released", "rejected", "due again", "redelivered",
     "dead letter", "committed", "covered",
 )  # fmt: skip
 """What comes first of what has the same time."""
@@ -220,8 +220,9 @@ class _Teller:
 _OUTCOMES: Final = {
     ACCEPTED: ("accepted", ", acknowledged by its consumer"),
     RELEASED: ("released", ", its processing failed"),
-    REDELIVERED: ("redelivered", ", written again by a tracker"),
-    DEAD_LETTER: ("dead letter", ", given up by a tracker"),
+    REJECTED: ("rejected", ", its processing failed for the last time"),
+    REDELIVERED: ("redelivered", ", written again"),
+    DEAD_LETTER: ("dead letter", ", given up"),
 }
 
 

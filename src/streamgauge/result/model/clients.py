@@ -163,7 +163,9 @@ class DeliveriesOfNumber(Section):
     accepted: Count
     """Deliveries that were acknowledged."""
     released: Count
-    """Deliveries whose processing failed."""
+    """Deliveries whose processing failed, and that were to come again."""
+    rejected: Count | None = None
+    """Deliveries whose processing failed, and that were the last; null in older runs."""
     unanswered: Count
     """Deliveries of which the consumer told nothing: it took too long, or died."""
     dead_letter: Count
@@ -190,7 +192,9 @@ class RedeliverySection(Section):
     accepted: Count
     """Deliveries that were acknowledged."""
     released: Count
-    """Deliveries whose processing failed."""
+    """Deliveries whose processing failed, and that were to come again."""
+    rejected: Count | None = None
+    """Deliveries whose processing failed, and that were the last; null in older runs."""
     unanswered: Count
     """Deliveries of which the consumer told nothing: it took too long, or died."""
     reread: Count

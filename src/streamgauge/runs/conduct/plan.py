@@ -68,7 +68,7 @@ def plan_of(
         else producers_of(scenario, load, identity, of("producers"), arrivals, open_producer),
         consumers=[]
         if consume is None
-        else consumers_of(scenario, consume, identity, of("consumers"), run, open_reader),
+        else consumers_of(scenario, consume, identity, of("consumers"), run, open_reader, pair),
         trackers=trackers_of(scenario, consume.markers, identity, of("consumers"))
         if consume and consume.markers
         else [],

@@ -60,26 +60,29 @@ class Topics:
                 faults += error.faults
         if faults:
             raise BadInput(faults)
-        if self._markers:
-            for name in self.scenario.sent_topics:
-                self._prepare_carrier(name, self._markers, fresh=embedded or self.scenario.topic.reset)
+        for name in self.scenario.sent_topics:
+            self._prepare_beside(name, fresh=embedded or self.scenario.topic.reset)
 
     @property
     def _markers(self) -> Markers | None:
         return self.scenario.consume.markers if self.scenario.consume else None
 
-    def _prepare_carrier(self, name: str, markers: Markers, *, fresh: bool) -> None:
-        """Make the topics of markers and of dead letters, or check those that are there."""
-        assert isinstance(self.cluster, Cluster)
-        wanted: dict[str, Mapping[str, Setting]] = {f"{name}{SUFFIX}": STAMPED}
-        if markers.limit is not None:
+    def _prepare_beside(self, name: str, *, fresh: bool) -> None:
+        """Make the topics of markers and of dead letters, where there are to be some, or check those that are there."""
+        markers, retry = self._markers, self.scenario.consume.retry if self.scenario.consume else None
+        wanted: dict[str, Mapping[str, Setting]] = {f"{name}{SUFFIX}": STAMPED} if markers else {}
+        if (markers and markers.limit is not None) or (retry and retry.most is not None):
             wanted[f"{name}{DEAD_LETTERS}"] = {}
+        if not wanted:
+            return
+        assert isinstance(self.cluster, Cluster)
         for each, configs in wanted.items():
             if fresh and self.cluster.partitions_of(each) is not None:
                 self.cluster.delete_topic(each)
             if self.cluster.partitions_of(each) is None:
                 self._make(each, configs)
-        check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
+        if markers:
+            check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
 
     def _make(self, name: str, configs: Mapping[str, Setting]) -> None:
         """Make a topic, and note it as soon as it is there."""
@@ -149,7 +152,8 @@ class Topics:
             if not self.groups or self.table:
                 return
             name = self.scenario.topic_names[number]
-            offsets = self._starts(name, read_from)
+            # What others left in retry topics in an earlier run is nobody's business now.
+            offsets = self._starts(name, "latest" if name in self.scenario.retry_topics else read_from)
             for group in self.groups:
                 self.cluster.set_committed(group, name, offsets)
             if self._markers:

@@ -19,7 +19,7 @@ from pydantic import (
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_rate
-from streamgauge.scenario.model.acknowledge import Acknowledge, Markers
+from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, Retry
 from streamgauge.scenario.model.values import (
     EITHER,
     FASTEST,
@@ -153,7 +153,8 @@ class Processing(ScenarioPart):
     """Share of the messages, from 0 to 1, that are received and never processed."""
     fail: Share = 0.0
     """Share of the deliveries, from 0 to 1, whose processing fails. With `acknowledge: offsets`, the consumer goes on
-    without these messages; with `markers`, it does not acknowledge them, and they are delivered again."""
+    without these messages; with `markers`, it does not acknowledge them, and they are delivered again; with `retry`,
+    it writes them to a retry topic."""
     poison: Share = 0.0
     """Share of the messages, from 0 to 1, whose processing fails in every delivery."""
     overrun: Overrun | None = None
@@ -247,7 +248,8 @@ class Consume(ScenarioPart):
         "offsets"
     )
     """Acknowledgement: `offsets`, of all messages below a committed offset; `{markers: {timeout: 5s, limit: 3}}`, of
-    each message by itself, and those that are not acknowledged in time are delivered again."""
+    each message by itself, and those that are not acknowledged in time are delivered again; `{retry: {delays: [1s,
+    5s]}}`, of offsets, and messages that fail are written to retry topics, from which they come again."""
     start: StartPosition = "auto"
     """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
     or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
@@ -263,6 +265,11 @@ class Consume(ScenarioPart):
     def markers(self) -> Markers | None:
         """The markers that acknowledge messages; None without."""
         return self.acknowledge.markers if isinstance(self.acknowledge, Acknowledge) else None
+
+    @property
+    def retry(self) -> Retry | None:
+        """The retry topics; None without."""
+        return self.acknowledge.retry if isinstance(self.acknowledge, Acknowledge) else None
 
     @property
     def start_ms(self) -> int | None:

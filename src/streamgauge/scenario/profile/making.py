@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.text.secrets import masked
 from streamgauge.scenario.advice import LINGER, number_of
-from streamgauge.scenario.model.acknowledge import Markers
+from streamgauge.scenario.model.acknowledge import Acknowledge
 from streamgauge.scenario.model.backpressure import Backpressure, Credit, Hysteresis
 from streamgauge.scenario.model.consume import Consume, Processing
 from streamgauge.scenario.model.environment.faults.schedule import occurrences
@@ -116,24 +116,26 @@ def _segment(rates: Rates) -> PaceSegment:
 
 
 def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
-    redelivers = consume.markers is not None
+    carrier = consume.acknowledge if isinstance(consume.acknowledge, Acknowledge) else None
     return ConsumeProfile(
         consumers=scenario.consumers,
         per_second=None if isinstance(consume.rate, str) else consume.rate,
         partitions=consume.partitions,
         read_committed=consume.client.get("isolation.level", "read_committed") == "read_committed",
         longest_silence_ms=min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items()),
-        processing=_processing(consume.processing, redelivers=redelivers) if consume.processing else None,
-        acknowledge=_acknowledge(consume, consume.markers) if consume.markers else None,
+        processing=_processing(consume.processing, redelivers=carrier is not None) if consume.processing else None,
+        acknowledge=_acknowledge(consume, carrier) if carrier else None,
     )
 
 
-def _acknowledge(consume: Consume, markers: Markers) -> AcknowledgeProfile:
-    given = consume.processing
+def _acknowledge(consume: Consume, carrier: Acknowledge) -> AcknowledgeProfile:
+    given, (name, _) = consume.processing, carrier.chosen
+    markers, retry = carrier.markers, carrier.retry
     return AcknowledgeProfile(
-        carrier="markers",
-        timeout_ms=markers.timeout / NS_PER_MS,
-        limit=markers.limit,
+        carrier=name,
+        timeout_ms=markers.timeout / NS_PER_MS if markers else None,
+        delays_ms=tuple(delay / NS_PER_MS for delay in retry.delays) if retry else (),
+        limit=markers.limit if markers else retry.most if retry else None,
         fail=given.fail if given else 0.0,
         poison=given.poison if given else 0.0,
         is_expected=given is None or not (given.drop or given.overrun or given.function),

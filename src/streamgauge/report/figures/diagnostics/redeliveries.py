@@ -58,8 +58,10 @@ def deliveries(source: FigureSource) -> Figure:
 
 
 def _bars(row: Row) -> list[dict[str, Any]]:
+    counts = {**row, "released": row["released"] + (row.get("rejected") or 0)}
     return [
-        {"number": row["number"], "series": words, "count": row[name], "place": place, "deliveries": whole(row[name])}
+        {"number": row["number"], "series": words, "count": counts[name], "place": place,
+         "deliveries": whole(counts[name])}
         for place, (name, (words, _)) in enumerate(_SERIES.items())
-        if row[name]
-    ]
+        if counts[name]
+    ]  # fmt: skip

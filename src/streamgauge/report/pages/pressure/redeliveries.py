@@ -24,7 +24,7 @@ def rows(result: Result) -> list[Sequence[str]]:
             whole(each.deliveries),
             "" if each.expected is None else whole(round(each.expected)),
             whole(each.accepted),
-            whole(each.released),
+            whole(each.released + (each.rejected or 0)),
             whole(each.unanswered),
             whole(each.dead_letter),
         )
