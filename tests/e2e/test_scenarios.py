@@ -64,7 +64,7 @@ REPLICATED = (
     - {"asymmetric-partition", "partitioned-leader", "slow-follower"}
 )
 """Each would start a cluster of its own, for a minute of faults: one of them tells that they can be carried out."""
-REDELIVERING = {"redelivery-markers"}
+REDELIVERING = {"redelivery-markers", "redelivery-retry-topics"}
 """Their messages are delivered more than once on purpose."""
 PARTITIONS = 12
 
@@ -194,6 +194,41 @@ def test_what_fails_is_delivered_again_and_dead_in_the_end(carry_out: Callable[.
     assert found.counts["dead"] - found.counts["dead_after_success"] == int(left.sum())
     appended = Counter(ran.tuples("appended", *stamps))
     assert appended == Counter(sent)
+
+
+def test_what_fails_comes_again_from_retry_topics(carry_out: Callable[..., Ran]) -> None:
+    """As the seed draws it, message by message, from the topic of its delay and never before; nothing is left open."""
+    delays_ms = (300, 200, 200)
+    ran = carry_out(
+        "redelivery-retry-topics", "phases.drain=60s", "consume.acknowledge.retry={delays: [300ms, 200ms], limit: 3}",
+        "phases.measure=2s",
+    )  # fmt: skip
+
+    assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
+    assert [topic.name.rpartition("__")[2] for topic in ran.facts.topics][1:] == ["retry_1", "retry_2"]
+    names = ("topic", "partition", "offset", "producer", "seq")
+    told: list[Any] = ran.tuples("attempts", *names, "attempt", "outcome", "at_ns")
+    outcomes = {(*row[3:6], row[6]): row[7] for row in told}
+    came = {}
+    for topic, *_, producer, seq, number, at_ns in ran.tuples("received", *names, "delivery_count", "received_ns"):
+        assert topic == min(number - 1, 2)
+        came[producer, seq, number] = at_ns
+        if number > 1:
+            assert at_ns - outcomes[producer, seq, number - 1, "released"] >= delays_ms[number - 2] * NS_PER_MS
+
+    _, producers, seqs = (np.array(column) for column in zip(*ran.tuples("sent", *STAMPS), strict=True))
+    left, expected = np.ones(len(seqs), np.bool_), dict[tuple[int, int, int], str]()
+    for number in range(1, 5):
+        failed = Failing(fail=0.5).failed(ran.scenario.seed, producers, seqs, number)
+        for producer, seq, fails in zip(producers[left].tolist(), seqs[left].tolist(), failed[left], strict=True):
+            expected[producer, seq, number] = ("rejected" if number == 4 else "released") if fails else "accepted"
+        left &= failed
+    assert set(came) == set(expected)
+    assert {key[:3]: key[3] for key in outcomes if key[3] not in {"redelivered", "dead_letter"}} == expected
+    assert Counter(key[3] for key in outcomes)["dead_letter"] == int(left.sum()) > 10
+
+
+STAMPS = ("topic", "producer", "seq")
 
 
 @pytest.mark.parametrize("acks", [0, 1])

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.delivery.retries.decisions import (
-    Again,
     HeldBack,
+    NextRetry,
     Retries,
     after_failure,
     due_ms,
@@ -22,14 +22,14 @@ ONE, FIVE = NS_PER_SECOND, 5 * NS_PER_SECOND
 @pytest.mark.parametrize(
     ("delays", "limit", "goes"),
     [
-        ((ONE, FIVE), 2, [Again(1, ONE), Again(2, FIVE), None, None]),
-        ((ONE, FIVE), 4, [Again(1, ONE), Again(2, FIVE), Again(2, FIVE), Again(2, FIVE), None]),
-        ((ONE,), None, [Again(1, ONE)] * 100),
-        ((FIVE, ONE), 2, [Again(1, FIVE), Again(2, ONE), None]),
+        ((ONE, FIVE), 2, [NextRetry(1, ONE), NextRetry(2, FIVE), None, None]),
+        ((ONE, FIVE), 4, [NextRetry(1, ONE), NextRetry(2, FIVE), NextRetry(2, FIVE), NextRetry(2, FIVE), None]),
+        ((ONE,), None, [NextRetry(1, ONE)] * 100),
+        ((FIVE, ONE), 2, [NextRetry(1, FIVE), NextRetry(2, ONE), None]),
     ],
 )
 def test_a_message_goes_from_topic_to_topic_and_is_dead_in_the_end(
-    delays: tuple[int, ...], limit: int | None, goes: list[Again | None]
+    delays: tuple[int, ...], limit: int | None, goes: list[NextRetry | None]
 ) -> None:
     """The last delay counts for all further redeliveries."""
     retries = Retries(delays, limit)

@@ -23,7 +23,7 @@ class Retries:
     """Redeliveries of a message before it becomes a dead letter, at least one for each delay; None for no limit."""
 
 
-class Again(NamedTuple):
+class NextRetry(NamedTuple):
     """Where a message goes that is to come again."""
 
     level: int
@@ -31,12 +31,12 @@ class Again(NamedTuple):
     delay_ns: int
 
 
-def after_failure(delivery: int, retries: Retries) -> Again | None:
+def after_failure(delivery: int, retries: Retries) -> NextRetry | None:
     """Where a message goes whose delivery of this number, from 1, failed; None for the topic of dead letters."""
     if retries.limit is not None and delivery > retries.limit:
         return None
     level = min(delivery, len(retries.delays_ns))
-    return Again(level, retries.delays_ns[level - 1])
+    return NextRetry(level, retries.delays_ns[level - 1])
 
 
 def due_ms(failed_ns: int, delay_ns: int) -> int:

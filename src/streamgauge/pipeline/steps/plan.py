@@ -144,12 +144,11 @@ def _delivery(run: Inputs, sent: SentSide, received: ReceivedSide, tried: list[R
 
 def _redelivery(run: Inputs) -> Tables:
     """Nothing where messages are not acknowledged one by one."""
-    traits = run.traits
-    if traits.acknowledge is None:
+    if run.traits.acknowledge is None:
         return {"redelivery": [], "deliveries_by_number": []}
-    known = (traits.ahead_ns, traits.sent_topics, traits.acknowledge.delays_ms)
+    known = (run.traits.ahead_ns, run.traits.sent_topics, run.traits.acknowledge.delays_ms)
     rows = redelivery.delivered(run.frame("received"), run.frame("attempts"), *known)
-    return {**redelivery.tables_of(run.keep(rows), traits.acknowledge, traits.groups)}
+    return {**redelivery.tables_of(run.keep(rows), run.traits.acknowledge, run.traits.groups)}
 
 
 def _transactions(run: Inputs) -> Rows:
