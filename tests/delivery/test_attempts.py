@@ -6,6 +6,7 @@ from streamgauge.delivery.attempts import (
     ACCEPTED,
     DEAD_LETTER,
     REDELIVERED,
+    REJECTED,
     RELEASED,
     Attempt,
     Delivery,
@@ -48,6 +49,22 @@ def test_one_that_comes_before_its_deadline_is_early() -> None:
     found = redeliveries([delivery(FIRST, 1, 5), delivery(SECOND, 2, 104)], [])
     assert counted(found) == {"messages": 1, "open": 1, "deliveries": 2, "unanswered": 2, "early": 1}
     assert found.delays_ns == [-1]
+
+
+def test_of_several_deliveries_before_it_the_earliest_deadline_counts() -> None:
+    """As after a crash between the writing of a message and its commit: nothing tells which of them it follows."""
+    rows = [delivery(FIRST, 1, 5), delivery(SECOND, 1, 60), delivery(THIRD, 2, 110)]
+    found = redeliveries(rows, [])
+    assert (found.counts["early"], found.delays_ns) == (0, [5])
+
+
+def test_one_that_was_the_last_is_rejected_and_dead() -> None:
+    """With retry topics its consumer knows."""
+    rows = [delivery(FIRST, 1, 5), delivery(SECOND, 2, 130)]
+    told = [Attempt(FIRST, 6, RELEASED), Attempt(SECOND, 140, REJECTED), Attempt(SECOND, 150, DEAD_LETTER)]
+    found = redeliveries(rows, told)
+    assert counted(found) == {"messages": 1, "dead": 1, "deliveries": 2, "released": 1, "rejected": 1}
+    assert found.by_number[2] == {"deliveries": 1, "rejected": 1, "dead_letter": 1}
 
 
 def test_one_that_comes_after_success_is_a_duplicate() -> None:

@@ -115,9 +115,13 @@ def _end(row: Delivery) -> int:
 
 
 def _deadline_before(row: Delivery, deliveries: Iterable[Delivery]) -> int | None:
-    """The deadline of the delivery before this one, the latest where there are several; None where it is not known."""
+    """The deadline of the delivery before this one; None where it is not known.
+
+    After a crash there may be several, and nothing tells which of them this one follows: the earliest counts, so that
+    none is called early which was not.
+    """
     known = [each.deadline_ns for each in deliveries if each.number == row.number - 1 and each.deadline_ns is not None]
-    return max(known, default=None)
+    return min(known, default=None)
 
 
 def expected_by_number(fail: float, poison: float, limit: int | None, most: int) -> list[float]:

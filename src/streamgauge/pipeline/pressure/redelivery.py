@@ -76,7 +76,7 @@ def delivered(
         f"min({ACCEPTED}_ns) over ({of_message}) as answer_ns",
         f"bool_or({DEAD_LETTER}_ns is not null) over ({of_message}) as is_dead",
         f"row_number() over ({of_message} order by number, {RECEIVED_NS}) = 1 as is_first",
-        f"{RECEIVED_NS} - max(deadline_ns) over ({ordered}) as delay_ns",
+        f"{RECEIVED_NS} - min(deadline_ns) over ({ordered}) as delay_ns",
     )
 
 
