@@ -210,7 +210,8 @@ def test_what_fails_comes_again_from_retry_topics(carry_out: Callable[..., Ran])
     told: list[Any] = ran.tuples("attempts", *names, "attempt", "outcome", "at_ns")
     outcomes = {(*row[3:6], row[6]): row[7] for row in told}
     came = {}
-    for topic, *_, producer, seq, number, at_ns in ran.tuples("received", *names, "delivery_count", "received_ns"):
+    received: list[Any] = ran.tuples("received", *names, "delivery_count", "received_ns")
+    for topic, *_, producer, seq, number, at_ns in received:
         assert topic == min(number - 1, 2)
         came[producer, seq, number] = at_ns
         if number > 1:

@@ -11,7 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from streamgauge.delivery.rows import Position, Stamp
+_Stamp = tuple[int, int, int]
+"""Topic that the message was sent to, producer, sequence."""
+_Position = tuple[int, int, int]
+"""Topic, partition, offset."""
 
 ACCEPTED: Final = "accepted"
 RELEASED: Final = "released"
@@ -29,8 +32,8 @@ DELIVERY_COUNTS: Final = ("deliveries", ACCEPTED, RELEASED, REJECTED, UNANSWERED
 class Delivery(NamedTuple):
     """What is needed of a row of `received`."""
 
-    stamp: Stamp
-    place: Position
+    stamp: _Stamp
+    place: _Position
     number: int
     """Which delivery of its message it is, from 1."""
     received_ns: int
@@ -43,7 +46,7 @@ class Delivery(NamedTuple):
 class Attempt(NamedTuple):
     """What is needed of a row of `attempts`."""
 
-    place: Position
+    place: _Position
     at_ns: int
     outcome: str
 
@@ -58,27 +61,27 @@ class Redeliveries:
     """By number of the delivery: `deliveries`, and how many had each outcome, dead letters among them."""
     delays_ns: Sequence[int]
     """Of each redelivery whose deadline is known, from that to its begin, sorted; negative is early."""
-    answers_ns: Mapping[Stamp, int]
+    answers_ns: Mapping[_Stamp, int]
     """Of each message that was accepted, when that was first confirmed."""
 
 
 def redeliveries(received: Iterable[Delivery], attempts: Iterable[Attempt]) -> Redeliveries:
     """What became of the deliveries of one group, all with a sound stamp."""
     rows = sorted(received, key=lambda row: (row.received_ns, row.place))
-    firsts: dict[Position, Delivery] = {}
+    firsts: dict[_Position, Delivery] = {}
     for row in rows:
         firsts.setdefault(row.place, row)
-    said: dict[Position, dict[str, int]] = defaultdict(dict)
+    said: dict[_Position, dict[str, int]] = defaultdict(dict)
     for each in attempts:
         known = said[each.place]
         known[each.outcome] = min(each.at_ns, known.get(each.outcome, each.at_ns))
-    of_message: dict[Stamp, list[Delivery]] = defaultdict(list)
+    of_message: dict[_Stamp, list[Delivery]] = defaultdict(list)
     for row in firsts.values():
         of_message[row.stamp].append(row)
     counts: Counter[str] = Counter(reread=len(rows) - len(firsts))
     by_number: dict[int, Counter[str]] = defaultdict(Counter)
     delays: list[int] = []
-    answers: dict[Stamp, int] = {}
+    answers: dict[_Stamp, int] = {}
     for stamp, deliveries in of_message.items():
         accepted = [said[row.place][ACCEPTED] for row in deliveries if ACCEPTED in said[row.place]]
         ends = [_end(row) for row in deliveries if ACCEPTED in said[row.place]]
