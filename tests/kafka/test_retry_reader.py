@@ -18,7 +18,7 @@ from streamgauge.delivery.markers.redelivery import DEAD_LETTERS
 from streamgauge.delivery.markers.wire import count_in
 from streamgauge.delivery.retries.decisions import Retries
 from streamgauge.delivery.retries.wire import COUNT_HEADER, Origin, origin_in
-from streamgauge.domain import stamp
+from streamgauge.domain import clock, stamp
 from streamgauge.domain.blocks import Block, ClientSpec, Fetched
 from streamgauge.domain.clock import NS_PER_MS, clock_pair, monotonic_ns
 from streamgauge.domain.errors import BrokerError
@@ -295,3 +295,33 @@ def test_a_message_that_cannot_be_written_again_ends_the_reader(broker: Embedded
 
         with pytest.raises(BrokerError, match="__retry_1: a message that failed could not be written"):
             until(is_all)
+
+
+@pytest.mark.kafka
+def test_what_is_due_does_not_wait_for_a_backlog(broker: EmbeddedBroker, topic: str) -> None:
+    """A consumer that is behind has always more of the topic: of two polls, one is for what is due."""
+    with closing(reader_of(broker, topic, secrets.token_hex(4))) as reader:
+        bench = Bench(reader, monotonic_ns, list, dict)
+
+        def has_failed() -> bool:
+            fetched = reader.poll(0.02, 1)
+            if fetched:
+                bench.settle(fetched, lambda _seq, _number: True)
+            return fetched is not None
+
+        until(has_failed)
+        reader.commits.commit(asynchronous=False)
+
+        def is_aside() -> bool:
+            assert reader.poll(0.02, 0) is None
+            stock = reader._reader.stock
+            behind = sum(len(stock.waiting((0, number))) for number in range(PARTITIONS))
+            return (
+                (0, PARTITIONS - 1) in stock and behind == COUNT - 1 and any(place[0] == 1 for place in stock.places())
+            )
+
+        until(is_aside)
+        clock.sleep_seconds(DELAYS_NS[0] / clock.NS_PER_SECOND)
+        two = [reader.poll(0, 3) for _ in range(2)]
+    numbers = [number for each in two if each for number in each.deliveries.tolist()]
+    assert sorted(numbers) == [1, 1, 1, 2]
