@@ -316,9 +316,7 @@ def test_what_is_due_does_not_wait_for_a_backlog(broker: EmbeddedBroker, topic: 
             assert reader.poll(0.02, 0) is None
             stock = reader._reader.stock
             behind = sum(len(stock.waiting((0, number))) for number in range(PARTITIONS))
-            return (
-                (0, PARTITIONS - 1) in stock and behind == COUNT - 1 and any(place[0] == 1 for place in stock.places())
-            )
+            return behind == COUNT - 1 and any(topic == 1 for topic, _ in stock.places())
 
         until(is_aside)
         clock.sleep_seconds(DELAYS_NS[0] / clock.NS_PER_SECOND)
