@@ -73,15 +73,13 @@ class Topics:
         wanted: dict[str, Mapping[str, Setting]] = {f"{name}{SUFFIX}": STAMPED} if markers else {}
         if (markers and markers.limit is not None) or (retry and retry.most is not None):
             wanted[f"{name}{DEAD_LETTERS}"] = {}
-        if not wanted:
-            return
-        assert isinstance(self.cluster, Cluster)
         for each, configs in wanted.items():
             if fresh and self.cluster.partitions_of(each) is not None:
                 self.cluster.delete_topic(each)
             if self.cluster.partitions_of(each) is None:
                 self._make(each, configs)
         if markers:
+            assert isinstance(self.cluster, Cluster)
             check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
 
     def _make(self, name: str, configs: Mapping[str, Setting]) -> None:
