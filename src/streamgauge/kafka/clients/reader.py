@@ -36,8 +36,8 @@ class KafkaReader:
         self._errors: dict[str, None] = {}
         self._revocations = 0
         self.stock = Stock()
-        self.delivered: list[Any] = []
-        """The messages of the last poll, as they came."""
+        self.handed: Callable[[list[Any]], None] = lambda _messages: None
+        """Called with the messages of each poll, as they came."""
         self._paused: set[Place] = set()
         self._sought: dict[Place, int] = {}
         self._ends: dict[Place, int] = {}
@@ -75,7 +75,7 @@ class KafkaReader:
             messages, empty_ns = self._choose(timeout_seconds, limit, room), None
         else:
             messages, empty_ns = self._pull(timeout_seconds, limit), self._ready_ns
-        self.delivered = messages
+        self.handed(messages)
         return self._decoder.decode(messages, empty_ns) if messages else None
 
     def ends(self) -> list[tuple[int, int, int]]:

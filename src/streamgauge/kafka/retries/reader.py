@@ -50,7 +50,6 @@ class RetryReader:
     def __init__(self, spec: ClientSpec, given: OpenRetryReader) -> None:
         """Raises BrokerError where a client cannot be made."""
         self._topics, self._ahead_ns = given.topics, given.ahead_ns
-        self._numbers = {name: number for number, name in enumerate(spec.topics)}
         self._reader = KafkaReader(replace(spec, counted_in=COUNT_HEADER))
         self._firsts: dict[Place, tuple[int, int]] = {}
         """Of each partition offset and due time of the first message that is set aside."""
@@ -63,6 +62,7 @@ class RetryReader:
         except KafkaException as error:
             raise BrokerError(f"{spec.worker}: {words_of(error)}") from error
         self.acknowledgements = RetryTopics(producer, spec.topics, given.retries, given.topics, given.ahead_ns)
+        self._reader.handed = self.acknowledgements.take
         self.commits = WrittenCommits(self._reader.commits, self.acknowledgements)
         self.acknowledgements.confirm = self._confirm
 
@@ -74,7 +74,7 @@ class RetryReader:
         self.acknowledgements.serve()
         self.commits.turn()
         now_ms = (monotonic_ns() + self._ahead_ns) // NS_PER_MS
-        left_ms = min((due - now_ms for due in self._dues()), default=NS_PER_SECOND)
+        left_ms = min((due - now_ms for due in self._dues(room)), default=NS_PER_SECOND)
         # Where consumers are behind there is always more of the topic: what is due has every second poll for itself.
         self._is_for_due = not self._is_for_due and left_ms <= 0
 
@@ -84,10 +84,7 @@ class RetryReader:
                 return self._ripe(place, most, now_ms)
             return 0 if self._is_for_due else most
 
-        fetched = self._reader.poll(max(0, min(timeout_seconds, left_ms / 1_000)), limit, ready)
-        if fetched:
-            self.acknowledgements.take(self._reader.delivered)
-        return fetched
+        return self._reader.poll(max(0, min(timeout_seconds, left_ms / 1_000)), limit, ready)
 
     def ends(self) -> list[tuple[int, int, int]]:
         """Ends of logs, once everything below them is handed over."""
@@ -118,9 +115,10 @@ class RetryReader:
         self.commits.commit(asynchronous=False)
         self._reader.poll(_HEAR_SECONDS, 0)
 
-    def _dues(self) -> list[int]:
-        """When the first message of each partition is due that is set aside."""
-        return [self._first_due(place) for place in self._reader.stock.places() if self._is_retry(place)]
+    def _dues(self, room: Callable[[Place], int] | None) -> list[int]:
+        """When the first message is due that is set aside, of each partition for which there is room."""
+        places = filter(self._is_retry, self._reader.stock.places())
+        return [self._first_due(place) for place in places if room is None or room(place) > 0]
 
     def _ripe(self, place: Place, most: int, now_ms: int) -> int:
         """How many messages of a retry topic may be handed over: of those that were set aside, as all of them are."""
