@@ -2,7 +2,7 @@
 
 The parts: `theory` fails half of the deliveries with markers, `retry` does so with retry topics, `cost` runs offsets,
 retry topics and markers in turn at one rate without failures, `failing` with half of them failing, `tracker` reads a
-million open messages and two million that are done, as after a restart.
+million open messages and two million that are done, as after a restart, `drain` reads a filled topic with each carrier.
 """
 
 import argparse
@@ -23,9 +23,9 @@ from streamgauge.delivery.attempts import RELEASED, expected_by_number, expected
 from streamgauge.delivery.markers.wire import END_VALUE, key_of, start_value
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.markers.topics import SUFFIX, make_marker_topic
-from streamgauge.kafka.markers.tracked import Tracked
-from streamgauge.kafka.markers.tracker import MarkerTracker
+from streamgauge.kafka.carriers.markers.topics import SUFFIX, make_marker_topic
+from streamgauge.kafka.carriers.markers.tracked import Tracked
+from streamgauge.kafka.carriers.markers.tracker import MarkerTracker
 from streamgauge.scenario.topic_names import retry_topic
 from streamgauge.workload.failing import Failing
 
@@ -37,11 +37,12 @@ FAR_MS = 1 << 40
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--part", choices=("theory", "retry", "cost", "failing", "tracker"))
+    options.add_argument("--part", choices=("theory", "retry", "cost", "failing", "tracker", "drain"))
     options.add_argument("--messages", type=int, default=200_000)
     options.add_argument("--rate", type=int, default=40_000)
     options.add_argument("--failing-rate", type=int, default=2_000)
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--filled", type=int, default=3_000_000)
     options.add_argument("--bootstrap", help=argparse.SUPPRESS)
     options.add_argument("--topic", help=argparse.SUPPRESS)
     chosen = options.parse_args()
@@ -57,6 +58,7 @@ def main() -> None:
             "cost": lambda: _cost(running.bootstrap, chosen.rate, chosen.rounds, 0),
             "failing": lambda: _cost(running.bootstrap, chosen.failing_rate, chosen.rounds, FAIL),
             "tracker": lambda: _tracker(running.bootstrap),
+            "drain": lambda: _drain(running.bootstrap, chosen.filled, chosen.rounds),
         }
         for name, part in parts.items():
             if chosen.part in {None, name}:
@@ -204,6 +206,41 @@ def _tracker(bootstrap: str) -> None:
             grown.append(float(mebibytes))
         print(f"{int(count):,} open: read in {spread(took, ' s', 1)}; resident memory {spread(grown, ' MiB', 0)}.\n")
         Cluster(bootstrap, {}).delete_topic(f"{name}{SUFFIX}")
+
+
+def _drain(bootstrap: str, messages: int, rounds: int) -> None:
+    """Carriers in turn, each from its own group's begin of one topic."""
+    print(f"### {messages:,} messages of 100 bytes in {PARTITIONS} partitions, read with each carrier in turn\n")
+    print("| carrier | rate received, /s | CPU, us for each delivery |")
+    print("|---|---|---|")
+    with topic(bootstrap, PARTITIONS) as made:
+        fill = ["load.size=100", "load.rate=max", "consume=off", f"phases.measure.messages={messages}"]
+        plain = [f"topic.name={made}", f"topic.partitions={PARTITIONS}", "topic.reset=false", "verify.log=false"]
+        with run("baseline", bootstrap, *fill, *plain, "phases.warmup=0s", "phases.measure.at_most=5m"):
+            pass
+        rates: dict[str, list[float]] = {name: [] for name in _CARRIERS}
+        for _ in range(rounds):
+            for name, settings in _CARRIERS.items():
+                with run("drain", bootstrap, *plain, *settings) as ran:
+                    received_ns = np.sort(ran.column("received", "received_ns")[0])
+                    # Without the first and the last tenth: consumers begin and end one after the other.
+                    inside = received_ns[len(received_ns) // 10 : -max(1, len(received_ns) // 10)]
+                    rates[name].append((len(inside) - 1) / ((inside[-1] - inside[0]) / NS_PER_SECOND))
+                    cpu = _cpu(ran).partition(": ")[2].rstrip(".")
+                    print(f"| {name} | {rates[name][-1]:,.0f} | {cpu} |", flush=True)
+        print("\n" + "; ".join(f"{name}: {spread(found, '/s', 0)}" for name, found in rates.items()) + ".\n")
+        _remove(bootstrap, made)
+
+
+_CARRIERS: Mapping[str, list[str]] = {
+    "offsets": [],
+    "retry": ["consume.acknowledge={retry: {delays: [1s]}}"],
+    "markers": ["consume.acknowledge={markers: {timeout: 60s, silence: 1s}}"],
+    "share": [
+        "consume.acknowledge={share: {lock: 60s, locks: 10000, dead_letters: false}}",
+        "consume.client={max.poll.records: 5000}",
+    ],
+}
 
 
 def _restart(bootstrap: str, name: str) -> None:

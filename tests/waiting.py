@@ -5,7 +5,7 @@ from collections.abc import Callable
 from streamgauge.domain import clock
 
 
-def until(reached: Callable[[], object], seconds: float = 20) -> None:
+def until(reached: Callable[[], object], seconds: float = 120) -> None:
     """Return when something is so; fail when it is not so in time."""
     deadline_ns = clock.monotonic_ns() + int(seconds * clock.NS_PER_SECOND)
     while not reached():

@@ -139,7 +139,7 @@ def test_a_message_that_is_delivered_again_tells_its_deliveries(tmp_path: Path) 
     details = [each["detail"] for each in life["events"]]
     assert details[0] == "by consumer-1 of test, poll 5, test/3@40, delivery 1"
     assert details[1] == "delivery 1, test/3@40, its processing failed"
-    assert details[6] == "delivery 2, test/3@41, given up"
+    assert details[6] == "delivery 2, test/3@41, written to the topic of dead letters"
 
 
 def test_a_message_of_another_run_is_found_by_its_offset(folder: RunFolder, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_what_was_acknowledged_outlives_a_broker(three: EmbeddedCluster) -> None
     send(100)
     spec = ClientSpec("test", ("outlives",), {"bootstrap.servers": three.bootstrap})
     replicas, quorum = KafkaReplicas(spec, 3, 1.0), KafkaQuorum(spec, 3, 1.0)
-    until(lambda: _ends(quorum) == {1: 100, 2: 100, 3: 100}, 20)
+    until(lambda: _ends(quorum) == {1: 100, 2: 100, 3: 100})
     assert quorum.look()[0] in {1, 2, 3}
     assert {(each.in_sync, each.replicas) for each in replicas.look()} == {(3, 3)}
     assert {each.leader for each in replicas.look()} <= {1, 2, 3}
@@ -108,13 +108,13 @@ def test_what_was_acknowledged_outlives_a_broker(three: EmbeddedCluster) -> None
     victim.kill()
     assert not three.alive
     assert three.how_ended() is None
-    until(lambda: {(each.in_sync, each.leader != 2) for each in _looked(replicas)} == {(2, True)}, 60)
+    until(lambda: {(each.in_sync, each.leader != 2) for each in _looked(replicas)} == {(2, True)})
     send(100)
-    until(lambda: isinstance(_ends(quorum).get(2), str), 20)
+    until(lambda: isinstance(_ends(quorum).get(2), str))
     assert (_ends(quorum)[1], _ends(quorum)[3]) == (200, 200)
     victim.restart()
-    until(lambda: {each.in_sync for each in _looked(replicas)} == {3}, 60)
-    until(lambda: _ends(quorum) == {1: 200, 2: 200, 3: 200}, 60)
+    until(lambda: {each.in_sync for each in _looked(replicas)} == {3})
+    until(lambda: _ends(quorum) == {1: 200, 2: 200, 3: 200})
     quorum.close()
     # The same with a disk that fails: the broker ends itself, and what it has is of use when it is back.
     failing = DiskFault.model_validate({"at": "1s", "kind": "disk-fails", "target": "broker-3", "for": "1s"})
@@ -122,18 +122,18 @@ def test_what_was_acknowledged_outlives_a_broker(three: EmbeddedCluster) -> None
     victim.disk.begin(failing)
     # Each segment of these outgrows what the broker's own log has.
     send(3000)
-    until(lambda: victim.exit_code == 1, 60)
+    until(lambda: victim.exit_code == 1)
     assert "all log dirs in" in victim.entry.log.read_text(errors="replace")
-    until(lambda: {(each.in_sync, each.leader != 3) for each in _looked(replicas)} == {(2, True)}, 60)
+    until(lambda: {(each.in_sync, each.leader != 3) for each in _looked(replicas)} == {(2, True)})
     victim.disk.end(failing)
-    until(lambda: {each.in_sync for each in _looked(replicas)} == {3}, 60)
+    until(lambda: {each.in_sync for each in _looked(replicas)} == {3})
     # And with one that comes back empty.
     lost = failing.model_copy(update={"kind": "lose-data"})
     victim.disk.begin(lost)
     assert victim.exit_code == -9
-    until(lambda: {each.in_sync for each in _looked(replicas)} == {2}, 60)
+    until(lambda: {each.in_sync for each in _looked(replicas)} == {2})
     victim.disk.end(lost)
-    until(lambda: {each.in_sync for each in _looked(replicas)} == {3}, 60)
+    until(lambda: {each.in_sync for each in _looked(replicas)} == {3})
     assert failed == []
     # A client of its own: what the other one knows of leaders is from before all this.
     assert sum(Cluster(three.bootstrap, {}).offsets(["outlives"], 3).log_ends()) == sum(sent)
@@ -172,18 +172,18 @@ def test_its_leaders_move_and_its_brokers_restart(three: EmbeddedCluster) -> Non
         return False
 
     before = led.partitions()[0]
-    until(lambda: done(2), 60)
+    until(lambda: done(2))
     controller = led.controller()
     sent[0] = 1
-    until(lambda: done(4), 60)
-    until(settled, 60)
+    until(lambda: done(4))
+    until(settled)
     leader = led.partitions()[0].leader
     assert leader is not None
     sent[0] = 2
-    until(lambda: done(6), 60)
-    until(settled, 60)
+    until(lambda: done(6))
+    until(settled)
     sent[0] = 3
-    until(lambda: done(8), 60)
+    until(lambda: done(8))
     injector.release()
     three.check_all()
 
@@ -195,7 +195,7 @@ def test_its_leaders_move_and_its_brokers_restart(three: EmbeddedCluster) -> Non
         ("restart", f"broker-{controller}", "active-controller"),
         ("kill", f"broker-{leader}", "leader-of:0"),
     }
-    until(lambda: _coordinator(led, "some-group") in {1, 2, 3}, 60)
+    until(lambda: _coordinator(led, "some-group") in {1, 2, 3})
     assert not three.lost()
 
 
@@ -236,7 +236,7 @@ class Sending:
 
     def await_acked(self, count: int) -> None:
         """Return when so many are."""
-        until(lambda: self.producer.poll(0) is not None and len(self.acked) >= count, 60)
+        until(lambda: self.producer.poll(0) is not None and len(self.acked) >= count)
         assert len(self.acked) == count
 
 
@@ -258,7 +258,7 @@ def test_a_broker_that_is_partitioned_from_the_others_loses_its_partitions(three
     with under(three.network, PARTITION):
         sending.send()
         # The one that is cut off may lead the controllers: they elect another one before they miss the broker.
-        until(lambda: {(each.in_sync, each.leader != 1) for each in seen()} == {(2, True)}, 60)
+        until(lambda: {(each.in_sync, each.leader != 1) for each in seen()} == {(2, True)})
 
     sending.await_acked(6)
     until(lambda: {each.in_sync for each in seen()} == {3})

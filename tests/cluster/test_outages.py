@@ -87,22 +87,22 @@ def test_one_that_never_tells_its_command_line_is_not_known(
 
 def test_a_pause_is_noted_until_it_is_over(stands: StandingBroker) -> None:
     stands.signal(signal.SIGSTOP)
-    until(lambda: is_paused(stands), 10)
+    until(lambda: is_paused(stands))
     assert len(notes()) == 1
     # Who noted it lives, and will see to it.
     assert outages.undo() == []
     stands.signal(signal.SIGCONT)
-    until(lambda: not is_paused(stands), 10)
+    until(lambda: not is_paused(stands))
     assert notes() == []
 
 
 def test_a_pause_that_was_left_is_ended(stands: StandingBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     stands.signal(signal.SIGSTOP)
-    until(lambda: is_paused(stands), 10)
+    until(lambda: is_paused(stands))
     left_by_somebody_dead(monkeypatch)
 
     assert outages.undo() == [stands.entry]
-    until(lambda: not is_paused(stands), 10)
+    until(lambda: not is_paused(stands))
     assert notes() == []
 
 

@@ -8,7 +8,9 @@ from streamgauge.delivery.attempts import (
     REDELIVERED,
     REJECTED,
     RELEASED,
+    TIMED_OUT,
     Attempt,
+    Carried,
     Delivery,
     Redeliveries,
     redeliveries,
@@ -29,7 +31,7 @@ def counted(found: Redeliveries) -> dict[str, int]:
 
 
 def test_a_message_that_is_accepted_at_once_is_delivered_once() -> None:
-    found = redeliveries([delivery(FIRST, 1, 5, 7)], [Attempt(FIRST, 9, ACCEPTED)])
+    found = redeliveries([delivery(FIRST, 1, 5, 7)], [Attempt(FIRST, 9, ACCEPTED, 1)])
 
     assert counted(found) == {"messages": 1, "succeeded": 1, "deliveries": 1, "accepted": 1}
     assert found.by_number == {1: {"deliveries": 1, "accepted": 1, "dead_letter": 0}}
@@ -38,7 +40,7 @@ def test_a_message_that_is_accepted_at_once_is_delivered_once() -> None:
 
 def test_one_that_fails_is_delivered_again_after_its_deadline() -> None:
     rows = [delivery(FIRST, 1, 5), delivery(SECOND, 2, 130, 140)]
-    told = [Attempt(FIRST, 6, RELEASED), Attempt(FIRST, 120, REDELIVERED), Attempt(SECOND, 150, ACCEPTED)]
+    told = [Attempt(FIRST, 6, RELEASED, 1), Attempt(FIRST, 120, REDELIVERED, 1), Attempt(SECOND, 150, ACCEPTED, 2)]
     found = redeliveries(rows, told)
 
     assert counted(found) == {"messages": 1, "succeeded": 1, "deliveries": 2, "accepted": 1, "released": 1}
@@ -61,7 +63,9 @@ def test_of_several_deliveries_before_it_the_earliest_deadline_counts() -> None:
 def test_one_that_was_the_last_is_rejected_and_dead() -> None:
     """With retry topics its consumer knows."""
     rows = [delivery(FIRST, 1, 5), delivery(SECOND, 2, 130)]
-    told = [Attempt(FIRST, 6, RELEASED), Attempt(SECOND, 140, REJECTED), Attempt(SECOND, 150, DEAD_LETTER)]
+    told = [
+        Attempt(FIRST, 6, RELEASED, 1), Attempt(SECOND, 140, REJECTED, 2), Attempt(SECOND, 150, DEAD_LETTER, 2),
+    ]  # fmt: skip
     found = redeliveries(rows, told)
     assert counted(found) == {"messages": 1, "dead": 1, "deliveries": 2, "released": 1, "rejected": 1}
     assert found.by_number[2] == {"deliveries": 1, "rejected": 1, "dead_letter": 1}
@@ -70,7 +74,7 @@ def test_one_that_was_the_last_is_rejected_and_dead() -> None:
 def test_one_that_comes_after_success_is_a_duplicate() -> None:
     """The acknowledgement came too late for the tracker."""
     rows = [delivery(FIRST, 1, 5, 104), delivery(SECOND, 2, 106, 107)]
-    found = redeliveries(rows, [Attempt(FIRST, 108, ACCEPTED), Attempt(SECOND, 109, ACCEPTED)])
+    found = redeliveries(rows, [Attempt(FIRST, 108, ACCEPTED, 1), Attempt(SECOND, 109, ACCEPTED, 2)])
 
     assert counted(found) == {"messages": 1, "succeeded": 1, "deliveries": 2, "accepted": 2, "duplicates": 1}
     assert found.answers_ns == {ONE: 108}
@@ -80,8 +84,8 @@ def test_one_that_comes_after_success_is_a_duplicate() -> None:
 def test_one_that_fails_every_time_is_dead(is_late: bool) -> None:
     """One may be dead and done: accepted when the tracker had given it up."""
     rows = [delivery(FIRST, 1, 5), delivery(SECOND, 2, 130)]
-    last = Attempt(SECOND, 260, ACCEPTED if is_late else RELEASED)
-    found = redeliveries(rows, [Attempt(FIRST, 6, RELEASED), last, Attempt(SECOND, 250, DEAD_LETTER)])
+    last = Attempt(SECOND, 260, ACCEPTED if is_late else RELEASED, 2)
+    found = redeliveries(rows, [Attempt(FIRST, 6, RELEASED, 1), last, Attempt(SECOND, 250, DEAD_LETTER, 2)])
 
     assert found.counts["dead"] == 1
     assert found.counts["dead_after_success"] == found.counts["succeeded"] == int(is_late)
@@ -92,7 +96,7 @@ def test_one_that_fails_every_time_is_dead(is_late: bool) -> None:
 def test_an_offset_that_is_read_twice_is_one_delivery() -> None:
     """As after a rebalance; it began when it was read first."""
     rows = [delivery(FIRST, 1, 50), delivery(FIRST, 1, 5), Delivery(TWO, THIRD, 1, 1, None, None)]
-    found = redeliveries(rows, [Attempt(FIRST, 60, ACCEPTED)])
+    found = redeliveries(rows, [Attempt(FIRST, 60, ACCEPTED, 1)])
 
     assert counted(found) == {
         "messages": 2, "succeeded": 1, "open": 1, "deliveries": 2, "accepted": 1, "unanswered": 1, "reread": 1,
@@ -103,3 +107,55 @@ def test_a_deadline_that_is_not_known_tells_no_delay() -> None:
     found = redeliveries([Delivery(ONE, FIRST, 1, 5, None, None), delivery(SECOND, 2, 9)], [])
     assert found.delays_ns == []
     assert found.counts["early"] == 0
+
+
+IN_PLACE = Carried(in_place=True, limit=1)
+"""A share group that delivers a message twice at most."""
+
+
+def again(number: int, at_ns: int, ended_ns: int | None = None) -> Delivery:
+    """A delivery of the first message by a share group: always from the same offset."""
+    return delivery(FIRST, number, at_ns, ended_ns)
+
+
+def test_a_share_group_delivers_what_is_released_from_the_same_offset_at_once() -> None:
+    """Its deadline is the release, not the end of its lock."""
+    rows = [again(1, 5), again(2, 20, 22)]
+    told = [Attempt(FIRST, 8, RELEASED, 1), Attempt(FIRST, 25, ACCEPTED, 2)]
+    found = redeliveries(rows, told, IN_PLACE)
+
+    assert counted(found) == {"messages": 1, "succeeded": 1, "deliveries": 2, "accepted": 1, "released": 1}
+    assert (found.delays_ns, found.answers_ns) == ([12], {ONE: 25})
+    assert {number: (each["released"], each["accepted"]) for number, each in found.by_number.items()} == {
+        1: (1, 0), 2: (0, 1),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        ((Attempt(FIRST, 30, REJECTED, 2), Attempt(FIRST, 29, DEAD_LETTER, 2)), {"rejected": 1, "dead": 1}),
+        ((Attempt(FIRST, 30, RELEASED, 2),), {"released": 1, "archived": 1}),
+        ((Attempt(FIRST, 140, TIMED_OUT, 2),), {"timed_out": 1, "archived": 1}),
+        ((), {"unanswered": 1, "archived": 1}),
+        ((Attempt(FIRST, 140, TIMED_OUT, 2), Attempt(FIRST, 30, ACCEPTED, 2)), {"accepted": 1, "succeeded": 1}),
+    ],
+)
+def test_what_a_share_group_gives_up_is_dead_or_archived(last: tuple[Attempt, ...], expected: dict[str, int]) -> None:
+    """After its last delivery it has no dead letter where its consumer wrote none, because it died, or was too late."""
+    found = redeliveries([again(1, 5), again(2, 120)], [Attempt(FIRST, 119, TIMED_OUT, 1), *last], IN_PLACE)
+    first = {"messages": 1, "deliveries": 2}
+    assert counted(found) == {**first, "timed_out": 1 + expected.get("timed_out", 0), **{
+        name: count for name, count in expected.items() if name != "timed_out"
+    }}  # fmt: skip
+    assert found.delays_ns == [15]
+
+
+def test_a_message_before_its_last_delivery_is_open() -> None:
+    assert counted(redeliveries([again(1, 5)], [], IN_PLACE))["open"] == 1
+
+
+def test_what_comes_back_with_its_number_is_no_redelivery() -> None:
+    """A broker that takes over may not know of a delivery that nobody acknowledged."""
+    found = redeliveries([again(1, 5), again(1, 18)], [Attempt(FIRST, 20, ACCEPTED, 1)], IN_PLACE)
+    assert counted(found) == {"messages": 1, "succeeded": 1, "deliveries": 1, "accepted": 1, "reread": 1}

@@ -50,7 +50,7 @@ def secured(folder: Path, java: Java) -> Iterator[Secured]:
         with (folder / "data" / "server.properties").open("a", encoding="ascii") as file:
             file.write(_listeners(broker, sasl, tls) + properties_text(_settings(stores["broker"], trusted)))
         broker.restart()
-        until(lambda: "Kafka Server started" in broker.entry.log.read_text(), 60)
+        until(lambda: "Kafka Server started" in broker.entry.log.read_text())
         _add_user(broker)
         yield Secured(sasl, tls, stores["broker"].with_suffix(".pem"), stores["client"])
 

@@ -58,7 +58,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
             [sys.executable, "-m", "streamgauge", "calibrate", "--quick"], stderr=errors, env=environ
         )
     try:
-        until(lambda: b"warm-up" in log.read_bytes(), 60)
+        until(lambda: b"warm-up" in log.read_bytes())
         workers, memory = psutil.Process(program.pid).children(), memory_of(program.pid)
         program.send_signal(signal.SIGINT)
         assert program.wait(60) == 130

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
-from streamgauge.delivery.attempts import Attempt, Delivery, redeliveries
+from streamgauge.delivery.attempts import ANSWERS, Attempt, Carried, Delivery, redeliveries
 from streamgauge.domain.clock import NS_PER_MS, monotonic_ns
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
@@ -64,9 +64,10 @@ REPLICATED = (
     - {"asymmetric-partition", "partitioned-leader", "slow-follower"}
 )
 """Each would start a cluster of its own, for a minute of faults: one of them tells that they can be carried out."""
-REDELIVERING = {"redelivery-markers", "redelivery-retry-topics"}
+REDELIVERING = {"redelivery-markers", "redelivery-retry-topics", "redelivery-share"}
 """Their messages are delivered more than once on purpose."""
 PARTITIONS = 12
+STAMPS = ("topic", "producer", "seq")
 
 
 class Ran:
@@ -159,30 +160,40 @@ def test_a_shipped_scenario_delivers_exactly(name: str, carry_out: Callable[...,
         assert {(fault.kind, action, None) for action in ("begin", *["end"] * (fault.for_ is not None))} <= set(done)
 
 
-def test_what_fails_is_delivered_again_and_dead_in_the_end(carry_out: Callable[..., Ran]) -> None:
+@pytest.mark.parametrize(
+    ("name", "carrier", "carried"),
+    [
+        ("redelivery-markers", "markers.timeout=500ms", Carried()),
+        ("redelivery-share", "share.lock=20s", Carried(in_place=True, limit=3)),
+    ],
+)
+def test_what_fails_is_delivered_again_and_dead_in_the_end(
+    name: str, carrier: str, carried: Carried, carry_out: Callable[..., Ran]
+) -> None:
     """As the seed draws it, delivery by delivery; the log that is read again tells nothing of what was sent again."""
-    ran = carry_out(
-        "redelivery-markers", "verify.log=true", "phases.drain=60s", "consume.acknowledge.markers.timeout=500ms"
-    )
+    ran = carry_out(name, "verify.log=true", "phases.drain=60s", f"consume.acknowledge.{carrier}")
 
     assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
-    stamps, places = ("topic", "producer", "seq"), ("topic", "partition", "offset")
-    names = (*stamps, *places, "delivery_count", "received_ns", "processed_ns", "deadline_ms")
+    places = ("topic", "partition", "offset")
+    names = (*STAMPS, *places, "delivery_count", "received_ns", "processed_ns", "deadline_ms")
     rows: list[Any] = ran.tuples("received", *names)
     ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
     deliveries = [Delivery(row[:3], row[3:6], row[6], row[7], row[8], row[9] * NS_PER_MS - ahead_ns) for row in rows]
-    outcomes_of: list[Any] = ran.tuples("attempts", *places, "at_ns", "outcome")
-    told = [Attempt(row[:3], row[3], row[4]) for row in outcomes_of]
-    found = redeliveries(deliveries, told)
-    sent = ran.tuples("sent", *stamps)
+    outcomes_of: list[Any] = ran.tuples("attempts", *places, "at_ns", "outcome", "attempt")
+    told = [Attempt(row[:3], *row[3:]) for row in outcomes_of]
+    found = redeliveries(deliveries, told, carried)
+    sent = ran.tuples("sent", *STAMPS)
     assert found.counts["messages"] == len(sent) > 1000
-    assert found.counts["early"] == found.counts["open"] == found.counts["unanswered"] == found.counts["reread"] == 0
+    none = ("early", "open", "unanswered", "reread", "timed_out", "archived")
+    assert dict.fromkeys(none, 0).items() <= found.counts.items()
 
-    outcomes = {attempt.place: attempt.outcome for attempt in told if attempt.outcome in {"accepted", "released"}}
+    outcomes = {(each.place, each.number): each.outcome for each in told if each.outcome in ANSWERS}
     failing, seed = Failing(fail=0.5), ran.scenario.seed
     for delivery in deliveries:
         (failed,) = failing.failed(seed, [delivery.stamp[1]], [delivery.stamp[2]], delivery.number)
-        assert outcomes[delivery.place] == ("released" if failed else "accepted")
+        is_last = carried.in_place and delivery.number == 4
+        expected_of = "accepted" if not failed else "rejected" if is_last else "released"
+        assert outcomes[delivery.place, delivery.number] == expected_of
     _, producers, seqs = (np.array(column) for column in zip(*sent, strict=True))
     left, expected = np.ones(len(sent), np.bool_), 0
     for number in range(1, 5):
@@ -192,7 +203,7 @@ def test_what_fails_is_delivered_again_and_dead_in_the_end(carry_out: Callable[.
     late = found.counts["duplicates"]
     assert expected <= found.counts["deliveries"] <= expected + late + found.counts["dead_after_success"]
     assert found.counts["dead"] - found.counts["dead_after_success"] == int(left.sum())
-    appended = Counter(ran.tuples("appended", *stamps))
+    appended = Counter(ran.tuples("appended", *STAMPS))
     assert appended == Counter(sent)
 
 
@@ -229,7 +240,21 @@ def test_what_fails_comes_again_from_retry_topics(carry_out: Callable[..., Ran])
     assert Counter(key[3] for key in outcomes)["dead_letter"] == int(left.sum()) > 10
 
 
-STAMPS = ("topic", "producer", "seq")
+def test_what_a_killed_consumer_had_comes_to_another_at_once(carry_out: Callable[..., Ran]) -> None:
+    """Long before its lock is over: the drain ends within its limit, and nothing is lost. Both read one partition."""
+    kill = "faults=[{at: 500ms, kind: kill, target: consumer-0}]"
+    share = "consume.acknowledge={share: {lock: 60s, session: 2s}}"
+    ran = carry_out("redelivery-share", kill, share, "phases.drain=30s", "topic.partitions=1")
+
+    assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
+    ended = ran.tuples("attempts", *STAMPS, "outcome")
+    # What it was told last a dead consumer records no more.
+    received = set(ran.tuples("received", *STAMPS))
+    assert received == set(ran.tuples("sent", *STAMPS))
+    assert {outcome for *_, outcome in ended} == {"accepted", "released", "rejected", "dead_letter"}
+    assert {consumer for (consumer,) in ran.tuples("received", "consumer")} == {0, 1}
+    positions: list[Any] = ran.tuples("lag", "moment", "position", "end")
+    assert {position == end for moment, position, end in positions if moment == "final"} == {True}
 
 
 @pytest.mark.parametrize("acks", [0, 1])

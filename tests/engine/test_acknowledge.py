@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamgauge.domain.blocks import NULL_INT64, Block
+from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block
 from streamgauge.engine.consume.acknowledge import Acknowledger
 
 ROWS: dict[str, Any] = {
@@ -71,6 +71,19 @@ def test_what_ended_is_told(started: Any, processed: Any, expected: Any) -> None
     columns = {name: np.array(at, np.int64) if isinstance(at, list) else at for name, at in times.items()}
     Acknowledger(told, Rows()).settle({**ROWS, **columns}, 3)
     assert told.settled == ([] if expected is None else [expected])
+
+
+def test_messages_of_others_are_told_too() -> None:
+    """They have no stamp: where none has, the columns are missing."""
+    asked: list[Block] = []
+
+    class Asks(Told):
+        def settle(self, deliveries: Block, accepted: Any) -> None:
+            asked.append(deliveries)
+
+    rows = {**ROWS, "producer": None, "seq": None, "started_ns": None, "processed_ns": None}
+    Acknowledger(Asks(), Rows()).settle(rows, 3)
+    assert (asked[0]["producer"], asked[0]["seq"]) == (NULL_INT32, NULL_INT64)
 
 
 def test_answers_are_recorded_as_they_come_and_the_last_at_the_end() -> None:

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -141,8 +140,14 @@ def test_a_fault_finds_the_processes_that_a_query_has_now(board: Cells) -> None:
         targets["executor-2"].actions["pause"].begin(FAULT)
 
 
-def settling(tmp_path: Path, happens: Callable[[Cells, FakeOffsets, int], None]) -> tuple[Draining, Cells, list[int]]:
-    """A drain of one consumer and one tracker, of a topic of one partition, which both live."""
+def settling(
+    tmp_path: Path,
+    happens: Callable[[Cells, FakeOffsets, int], None],
+    *,
+    tracked: bool = True,
+    shares: bool = False,
+) -> tuple[Draining, Cells, list[int]]:
+    """A drain of one consumer whose messages come again, of a topic of one partition, and of one tracker; both live."""
     board, now, offsets = Cells.new(2, 1), [0], FakeOffsets([5])
 
     def tick() -> None:
@@ -160,12 +165,13 @@ def settling(tmp_path: Path, happens: Callable[[Cells, FakeOffsets, int], None])
 
     job = TrackerJob(opened, 0, 0)
     member = SimpleNamespace(group=0)
-    consumer = ConsumerJob(None, (member,), hold=False)  # type: ignore[arg-type]
-    plan = Plan(tmp_path, [], [consumer], [], (), 1, [0], 0, 0, 0, open_sink, trackers=[job])
+    consumer = ConsumerJob(None, (member,), hold=False, redelivers=True, shares=shares)  # type: ignore[arg-type]
+    trackers = [job] if tracked else []
+    plan = Plan(tmp_path, [], [consumer], [], (), 1, [0], 0, 0, 0, open_sink, trackers=trackers)
     living: Any = Living()
     workers = Workers(board, [
         Worker("consumer-0", "consumer", (0,), (0,), consumer, living),
-        Worker("tracker-0", "tracker", (0,), (1,), job, living),
+        *(Worker("tracker-0", "tracker", (0,), (1,), each, living) for each in trackers),
     ])  # fmt: skip
     return Draining(plan, offsets, workers, lambda: True, tick, lambda: now[0]), board, now
 
@@ -206,12 +212,27 @@ def test_what_failed_is_waited_for_until_it_came_again_from_its_retry_topic(tmp_
         if now_ns == 90 * TICK:
             board.positions[0, 0] = 6
 
-    drain, board, now = settling(tmp_path, happens)
-    consumer = drain.workers.each[0]
-    redelivering = replace(drain.plan.consumers[0], redelivers=True)
-    drain.plan = replace(drain.plan, trackers=[], consumers=[redelivering])
-    drain.workers = Workers(board, [consumer])
+    drain, board, now = settling(tmp_path, happens, tracked=False)
     board.slots[0, Slot.BUFFERED], board.positions[0, 0] = 1, 5
 
     assert drain.await_read(60 * SECOND)
     assert 90 * TICK + SECOND <= now[0] <= 92 * TICK + SECOND
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_share_group_is_waited_for_until_every_message_has_its_outcome(tmp_path: Path, is_done: bool) -> None:
+    """As the broker tells; where its members read last says nothing."""
+
+    def happens(board: Cells, offsets: FakeOffsets, now_ns: int) -> None:
+        if now_ns == 10 * TICK:
+            offsets.commits = [[4]]
+        if now_ns == 20 * TICK and is_done:
+            offsets.commits = [[5]]
+        if now_ns == 30 * TICK:
+            board.slots[0, Slot.BUFFERED] = 0
+
+    drain, board, now = settling(tmp_path, happens, tracked=False, shares=True)
+    board.slots[0, Slot.BUFFERED], board.positions[0, 0] = 1, 5
+
+    assert drain.await_read(2 * SECOND) is is_done
+    assert now[0] == (30 * TICK if is_done else 2 * SECOND)

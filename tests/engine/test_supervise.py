@@ -20,7 +20,7 @@ from streamgauge.engine.supervise.fake import FakeLauncher
 from streamgauge.engine.supervise.local import LocalProcess
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Plan
 from streamgauge.engine.supervise.supervisor import LEAD_NS, TICK_SECONDS, Supervisor, phases
-from streamgauge.engine.supervise.workers import Worker, is_group_complete
+from streamgauge.engine.supervise.workers import Worker, is_group_complete, is_share_group_complete
 from streamgauge.engine.worker.context import Context
 from streamgauge.engine.worker.roles import ProducerJob
 from streamgauge.record.parts import open_sink
@@ -44,6 +44,24 @@ SECOND = 1_000_000_000
 def test_a_group_is_complete_when_no_member_waits(assigned: list[int], partitions: int, complete: bool) -> None:
     """Every partition once, and a share for everybody who can have one."""
     assert complete is is_group_complete(assigned, partitions)
+
+
+@pytest.mark.parametrize(
+    ("assigned", "partitions", "complete"),
+    [
+        ([12], 12, True),
+        ([6, 6], 12, True),
+        ([1, 1, 1], 1, True),
+        ([12, 0], 12, False),
+        ([6, 5], 12, False),
+        ([0], 12, False),
+    ],
+)
+def test_a_share_group_is_complete_when_each_member_has_partitions(
+    assigned: list[int], partitions: int, complete: bool
+) -> None:
+    """Which others may have, too."""
+    assert complete is is_share_group_complete(assigned, partitions)
 
 
 @pytest.mark.parametrize(

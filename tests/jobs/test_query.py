@@ -235,7 +235,7 @@ def test_a_killed_jvm_loses_nothing(bench: Bench, watch: Watch) -> None:
     killed_ns = clock.monotonic_ns()
 
     assert watched.over() == 128 + signal.SIGKILL
-    assert clock.monotonic_ns() - killed_ns < 2 * clock.NS_PER_SECOND
+    assert clock.monotonic_ns() - killed_ns < 10 * clock.NS_PER_SECOND
     assert watched.happened() == ["ready"]
     left = [each for each in watched.query.left_behind() if each.committed]
     assert watched.query.left_behind() == []

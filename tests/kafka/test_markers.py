@@ -71,7 +71,7 @@ def read_all(settings: dict[str, Any], topic: str, partitions: int) -> list[ck.M
 def tracker(settings: dict[str, Any], topic: str, limit: int | None = 2) -> Iterator[MarkerTracker]:
     tracked = Tracked(limit=limit, silence_ms=50)
     with MarkerTracker(settings, topic, f"{topic}-tracker", tracked=tracked, consumer=FAST) as made:
-        until(lambda: made.turn(0.05) >= 0 and made.is_current, seconds=20)
+        until(lambda: made.turn(0.05) >= 0 and made.is_current)
         yield made
 
 
@@ -94,7 +94,7 @@ def test_what_is_not_acknowledged_comes_again_and_then_is_a_dead_letter(settings
             tracking.turn(0.05)
             return tracking.counts.dead == 20 and not tracking.open
 
-        until(step, seconds=30)
+        until(step)
 
     assert delivered == {number: 1 if number % 3 else 3 for number in range(60)}
     assert (tracking.counts.redelivered, tracking.counts.failed, tracking.counts.gone) == (40, 0, 0)
@@ -136,13 +136,13 @@ def test_a_successor_goes_on_where_a_tracker_ended(settings: dict[str, Any], top
             taken.extend(consumer.poll(0.1))
             return len(taken) == 10
 
-        until(take, seconds=20)
+        until(take)
         with tracker(settings, topic):
             pass
         for message in taken[:7]:
             consumer.processed(message)
     with tracker(settings, topic) as second:
-        until(lambda: second.turn(0.05) >= 0 and not second.open, seconds=20)
+        until(lambda: second.turn(0.05) >= 0 and not second.open)
         assert second.counts.redelivered == 3
     again = read_all(settings, topic, 2)
     assert Counter(each.value() for each in again) == Counter(
@@ -160,7 +160,7 @@ def test_markers_of_others_are_understood(settings: dict[str, Any], topic: str) 
     producer.produce(f"{topic}-markers", b"no marker", b"at all", 0)
     assert producer.flush(10) == 0
     with tracker(settings, topic, limit=None) as tracking:
-        until(lambda: tracking.turn(0.05) >= 0 and not tracking.open, seconds=20)
+        until(lambda: tracking.turn(0.05) >= 0 and not tracking.open)
         assert (tracking.counts.redelivered, tracking.counts.no_markers) == (1, 1)
     assert [each.value() for each in read_all(settings, topic, 2) if each.partition() == 0] == [b"0", b"2", b"2"]
 

@@ -22,6 +22,6 @@ def test_where_nobody_listens_there_is_one_clear_error_and_no_thread_is_left() -
         with pytest.raises(BrokerError, match="followers were not read"):
             quorum.look()
         quorum.close()
-    until(lambda: threading.active_count() <= before, 5)
+    until(lambda: threading.active_count() <= before)
     del quorum
     gc.collect()

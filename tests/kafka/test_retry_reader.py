@@ -24,7 +24,7 @@ from streamgauge.domain.clock import NS_PER_MS, clock_pair, monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.engine.consume.retrying import FakeRetryLogs, FakeRetryReader
 from streamgauge.engine.fake import FakeTime
-from streamgauge.kafka.retries.reader import OpenRetryReader
+from streamgauge.kafka.carriers.retries.reader import OpenRetryReader
 from streamgauge.scenario.topic_names import retry_topic
 
 COUNT, PARTITIONS = 8, 2

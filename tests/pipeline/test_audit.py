@@ -20,6 +20,7 @@ from tests.pipeline.troubled import (
     Reads,
     defined,
     frame,
+    held,
     histories,
     lag_of,
     silver_of,
@@ -54,11 +55,11 @@ def found_by_spark(
     left = spark_remains(spark, deliveries, lag, dead) if dead else None
     judged = judgement(spark, reached(lag, GROUPS, left))
     return findings(
-        messages.cache(),
+        held(messages),
         deliveries,
         GROUPS,
         judged,
-        DataFrame.cache,
+        held,
         all_sound=all_sound,
         transactional=True,
         unsettled=True,
@@ -205,10 +206,10 @@ def test_without_a_load_an_offset_received_again_is_a_duplicate(spark: SparkSess
     rows = [
         row._replace(producer=None, seq=None, due_ns=None, sent_ns=None) for each in troubled for row in each.received
     ]
-    deliveries = silver.deliveries(frame(spark, "received", rows), MEASURE, processing=False).cache()
+    deliveries = held(silver.deliveries(frame(spark, "received", rows), MEASURE, processing=False))
     again = Counter((row.group, row.topic, row.partition, row.offset) for row in rows)
     expected = {key for key, count in again.items() if count > 1}
-    repeated = repeats(deliveries, DataFrame.cache)
+    repeated = repeats(deliveries, held)
     found = repeated.classes.collect()
     assert {(row["group"], row["topic"], row["partition"], row["offset"]) for row in found} == expected
     assert len(found) == len(expected) > 100

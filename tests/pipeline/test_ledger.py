@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from tests.pipeline.troubled import GROUPS, MARKER, MEASURE, History, defined, frame, silver_of
+from pyspark.sql import SparkSession
+from tests.pipeline.troubled import GROUPS, MARKER, MEASURE, History, defined, frame, held, silver_of
 
 from streamgauge.delivery.ends import reached
 from streamgauge.delivery.log import BY_LOG, LEDGER_CLASSES, Log, Reread, TransactionEnd, ledger
@@ -88,10 +88,10 @@ def found_by_spark(
     messages, deliveries = silver_of(spark, several, folder)
     # Rows of a frame that is made here stand in every plan that is made of it: tens of thousands slow Spark down.
     judged = judgement(spark, reached([row for each in several for row in each.lag], GROUPS, None))
-    judged = Judgement(judged.ends.localCheckpoint(), judged.topics.localCheckpoint())
-    messages = messages.cache()
+    judged = Judgement(held(judged.ends), held(judged.topics))
+    messages = held(messages)
     audited = findings(
-        messages, deliveries, GROUPS, judged, DataFrame.cache,
+        messages, deliveries, GROUPS, judged, held,
         all_sound=all_sound, transactional=True, unsettled=True,
     )  # fmt: skip
     standing = frame(spark, "appended", (row for each in several for row in each.standing), folder)
@@ -99,7 +99,7 @@ def found_by_spark(
     ended = endings(spark, transactions(several))
     more = beside(
         messages, deliveries, GROUPS, None if audited is None else audited.classes,
-        log and ReadLog(log.stood, log.starts.localCheckpoint()), ended and ended.localCheckpoint(), DataFrame.cache,
+        log and ReadLog(log.stood, held(log.starts)), ended and held(ended), held,
         transactional=True,
     )  # fmt: skip
     found: dict[tuple[int, int], Found] = {}

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
 from tests.pipeline.pipelines import DEAD, GROUPS, MEASURE, SINK, Passed
+from tests.pipeline.troubled import held
 
 from streamgauge.delivery import audit as definition
 from streamgauge.delivery.audit import AT_SOURCE, BY_PIPELINE, DROPPED, MESSAGE_CLASSES, UNEXPECTED, Audit
@@ -52,16 +53,16 @@ def found_by_spark(
     deliveries = silver.deliveries(frame(spark, "received", run.received), MEASURE, processing=False, piped=piped)
     sent = frame(spark, "sent", run.sent)
     at_source = deliveries.withColumn("topic", F.lit(run.pipeline.source))
-    sent = unsettled.with_shown(sent, unsettled.shown(sent, at_source, DataFrame.cache, sized=True))
-    messages = silver.messages(sent, MEASURE, ended).cache()
+    sent = unsettled.with_shown(sent, unsettled.shown(sent, at_source, held, sized=True))
+    messages = held(silver.messages(sent, MEASURE, ended))
     of_groups = [row for row in run.lag if row.topic == SINK]
     left = remains(spark, deliveries, of_groups, dead) if dead else None
     found = audit.findings(
         messages,
-        deliveries.cache(),
+        held(deliveries),
         GROUPS,
         judgement(spark, reached(run.lag, GROUPS, left, run.pipeline)),
-        DataFrame.cache,
+        held,
         all_sound=all_sound,
         transactional=True,
         unsettled=run.troubled,

@@ -1,7 +1,6 @@
 """What frames say of deliveries is what the definition says: many random histories at once."""
 
 import random
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,12 @@ from pyspark.sql import SparkSession
 
 from streamgauge.delivery.attempts import (
     ACCEPTED,
+    ANSWERS,
     DEAD_LETTER,
     REDELIVERED,
     REJECTED,
     RELEASED,
+    TIMED_OUT,
     Attempt,
     Delivery,
     Redeliveries,
@@ -23,13 +24,24 @@ from streamgauge.delivery.attempts import (
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.domain.tables.delivery import DELIVERIES_BY_NUMBER, REDELIVERY
-from streamgauge.pipeline.pressure.redelivery import delivered, folded, repeated, tables_of
+from streamgauge.pipeline.pressure.redelivery import carried_by, delivered, folded, repeated, tables_of
 from streamgauge.scenario.profile.model import AcknowledgeProfile
 
 pytestmark = pytest.mark.spark
 
 GROUPS, AHEAD = 300, 1_000 * NS_PER_MS
+RETRY = AcknowledgeProfile(
+    carrier="retry", timeout_ms=None, delays_ms=(5.0, 9.5), limit=2, fail=0.5, poison=0.0, is_expected=True
+)
+SHARE = AcknowledgeProfile(carrier="share", timeout_ms=10, limit=2, fail=0.5, poison=0.0, is_expected=True)
 CARRIER = AcknowledgeProfile(carrier="markers", timeout_ms=10, limit=2, fail=0.5, poison=0.0, is_expected=True)
+FAILED = {
+    "markers": (RELEASED,),
+    "retry": (RELEASED, REJECTED),
+    "share": (RELEASED, RELEASED, REJECTED, TIMED_OUT),
+}
+"""What consumers tell of what failed, by carrier."""
+_WRITTEN = (REDELIVERED, DEAD_LETTER)
 _RECEIVED = pa.schema(
     [("group", pa.int32()), ("topic", pa.int32()), ("producer", pa.int32()), ("seq", pa.int64()),
      ("partition", pa.int32()), ("offset", pa.int64()), ("due_ns", pa.int64()), ("received_ns", pa.int64()),
@@ -38,6 +50,7 @@ _RECEIVED = pa.schema(
 )  # fmt: skip
 _ATTEMPTS = pa.schema(
     [("group", pa.int32()), ("topic", pa.int32()), ("partition", pa.int32()), ("offset", pa.int64()),
+     ("attempt", pa.int32()),
      ("at_ns", pa.int64()), ("outcome", pa.string())]
 )  # fmt: skip
 
@@ -45,7 +58,8 @@ _ATTEMPTS = pa.schema(
 class Histories:
     """Small runs beside each other, one for each group; times are few milliseconds, so that much is near a deadline."""
 
-    def __init__(self) -> None:
+    def __init__(self, carrier: AcknowledgeProfile) -> None:
+        self.carrier = carrier
         self.random = random.Random(23)
         self.received: list[dict[str, Any]] = []
         self.attempts: list[dict[str, Any]] = []
@@ -57,32 +71,39 @@ class Histories:
         for seq in range(drawn.choice((0, 1, 4, 12))):
             at, due = drawn.randrange(50), drawn.randrange(50)
             for number in range(1, drawn.choice((1, 1, 2, 3, 4)) + 1):
-                # In half of the histories it comes again from a retry topic.
+                # From a retry topic, of which there is one for each delay.
                 place = {
-                    "group": group, "topic": min(number - 1, 2) if group % 2 else 0, "partition": 0, "offset": offset,
+                    "group": group, "topic": min(number - 1, len(self.carrier.delays_ms)), "partition": 0,
+                    "offset": offset,
                 }  # fmt: skip
-                offset += 1
+                offset += not self.carrier.in_place
                 ended = at + drawn.randrange(20) if drawn.random() < 0.6 else None
                 row = {
                     **place, "producer": 0, "seq": seq, "due_ns": due * NS_PER_MS,
-                    "received_ns": at * NS_PER_MS + offset, "started_ns": at * NS_PER_MS,
+                    "received_ns": at * NS_PER_MS + offset + number, "started_ns": at * NS_PER_MS,
                     "processed_ns": None if ended is None else ended * NS_PER_MS,
                     "delivery_count": number, "intact": drawn.choice((True, True, None)),
                     "deadline_ms": drawn.choice((None, at + 1_010)),
                 }  # fmt: skip
                 self.received += [row] * drawn.choice((1, 1, 1, 2))
-                failed = drawn.choice((RELEASED, REJECTED))
-                for outcome in (ACCEPTED if ended else failed, REDELIVERED, DEAD_LETTER):
-                    if drawn.random() < (0.3 if outcome in {REDELIVERED, DEAD_LETTER} else 0.8):
-                        told = {**place, "at_ns": (at + drawn.randrange(30)) * NS_PER_MS, "outcome": outcome}
+                for outcome in (ACCEPTED if ended else drawn.choice(FAILED[self.carrier.carrier]), *_WRITTEN):
+                    if drawn.random() < (0.3 if outcome in _WRITTEN else 0.8):
+                        told = {
+                            **place,
+                            "attempt": number,
+                            "at_ns": (at + drawn.randrange(30)) * NS_PER_MS,
+                            "outcome": outcome,
+                        }
                         self.attempts += [told] * drawn.choice((1, 1, 2))
                 at += drawn.randrange(25)
+            offset += 1
         if drawn.random() < 0.3:
             foreign = {"group": group, "topic": 0, "partition": 0, "offset": 999, "received_ns": 1, "delivery_count": 1}
             self.received.append({**dict.fromkeys(_RECEIVED.names), **foreign})
 
-    def redeliveries(self, group: int, delays_ms: Sequence[float] = ()) -> Redeliveries:
+    def redeliveries(self, group: int) -> Redeliveries:
         """What the definition says of a group; with delays, a delivery that was released is due again after its own."""
+        delays_ms = self.carrier.delays_ms
 
         def deadline_ns(row: dict[str, Any]) -> int | None:
             if not delays_ms:
@@ -110,31 +131,50 @@ class Histories:
                 for row in mine
             ],
             [
-                Attempt((row["topic"], row["partition"], row["offset"]), row["at_ns"], row["outcome"])
+                Attempt((row["topic"], row["partition"], row["offset"]), row["at_ns"], row["outcome"], row["attempt"])
                 for row in self.attempts
                 if row["group"] == group
             ],
+            carried_by(self.carrier),
         )
 
 
 @pytest.fixture(scope="module")
 def histories() -> Histories:
-    return Histories()
+    return Histories(CARRIER)
 
 
-@pytest.mark.parametrize("delays_ms", [(), (5.0, 9.5)])
+@pytest.fixture(scope="module")
+def retried() -> Histories:
+    return Histories(RETRY)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Histories:
+    return Histories(SHARE)
+
+
+@pytest.mark.parametrize(
+    ("given", "never"),
+    [
+        ("histories", {"archived", "rejected", "timed_out"}),
+        ("retried", {"archived", "timed_out"}),
+        ("shared", set()),
+    ],
+)
 def test_frames_say_what_the_definition_says(
-    histories: Histories, spark: SparkSession, delays_ms: tuple[float, ...]
+    given: str, never: set[str], request: pytest.FixtureRequest, spark: SparkSession
 ) -> None:
+    histories: Histories = request.getfixturevalue(given)
     received = spark.createDataFrame(pa.Table.from_pylist(histories.received, _RECEIVED))
     attempts = spark.createDataFrame(pa.Table.from_pylist(histories.attempts, _ATTEMPTS))
-    found = repeated(delivered(received, attempts, AHEAD, 1, delays_ms).cache())
+    found = repeated(delivered(received, attempts, AHEAD, 1, histories.carrier).cache())
 
-    plain = {group: histories.redeliveries(group, delays_ms) for group in range(GROUPS)}
+    plain = {group: histories.redeliveries(group) for group in range(GROUPS)}
     counts = {row.pop("group"): row for row in map(dict, found.counts)}
     assert counts == {group: dict(each.counts) for group, each in plain.items() if each.counts["messages"]}
     by_number = {(row.pop("group"), row.pop("number")): row for row in map(dict, found.by_number)}
-    names = (ACCEPTED, RELEASED, REJECTED, "unanswered", "deliveries", DEAD_LETTER)
+    names = (*ANSWERS, "unanswered", "deliveries", DEAD_LETTER)
     assert by_number == {
         (group, number): {name: told.get(name, 0) for name in names}
         for group, each in plain.items()
@@ -149,7 +189,7 @@ def test_frames_say_what_the_definition_says(
     assert {(group, max(bucket, -1)): count for group, bucket, count in delays} == expected
     # Every class is among the histories, or the comparison would say little.
     totals = {name: sum(each.counts[name] for each in plain.values()) for name in plain[0].counts}
-    assert all(totals.values()), totals
+    assert {name for name, count in totals.items() if not count} == never
 
 
 def test_tables_have_percentiles_and_what_is_expected(histories: Histories, spark: SparkSession) -> None:
@@ -162,6 +202,7 @@ def test_tables_have_percentiles_and_what_is_expected(histories: Histories, spar
         spark.createDataFrame(pa.Table.from_pylist(told, _ATTEMPTS)),
         AHEAD,
         1,
+        CARRIER,
     )
     tables = tables_of(rows, CARRIER, [group, 999])
 
@@ -184,7 +225,11 @@ def test_tables_have_percentiles_and_what_is_expected(histories: Histories, spar
     }
 
 
-def test_a_message_counts_where_it_came_first_and_when_it_succeeded(histories: Histories, spark: SparkSession) -> None:
+@pytest.mark.parametrize("given", ["histories", "retried"])
+def test_a_message_counts_where_it_came_first_and_when_it_succeeded(
+    given: str, request: pytest.FixtureRequest, spark: SparkSession
+) -> None:
+    histories: Histories = request.getfixturevalue(given)
     received = spark.createDataFrame(pa.Table.from_pylist(histories.received, _RECEIVED))
     rows = folded(received, 1, processing=True).toArrow().to_pylist()
 
@@ -201,3 +246,29 @@ def test_a_message_counts_where_it_came_first_and_when_it_succeeded(histories: H
             assert row["processed_ns"] == min(of_message[True] or of_message[False], default=None)
     plain = folded(received, 1, processing=False).toArrow()
     assert plain.num_rows == len(rows)
+
+
+def test_of_a_share_group_a_message_counts_where_its_lowest_number_was_read(
+    shared: Histories, spark: SparkSession
+) -> None:
+    """Those of a consumer that died may not be recorded."""
+    known = [row for row in shared.received if row["producer"] is None or row["delivery_count"] > 1 or row["seq"] % 3]
+    rows = folded(spark.createDataFrame(pa.Table.from_pylist(known, _RECEIVED)), 1, processing=True, in_place=True)
+
+    lowest: dict[tuple[int, int], int] = {}
+    ends: dict[tuple[int, int], list[int]] = {}
+    for row in known:
+        if row["producer"] is not None:
+            key = (row["group"], row["seq"])
+            lowest[key] = min(row["delivery_count"], lowest.get(key, row["delivery_count"]))
+    for row in known:
+        if row["processed_ns"] is not None:
+            key = (row["group"], row["seq"])
+            is_first = row["delivery_count"] == lowest[key]
+            ends.setdefault(key, []).append(row["processed_ns"] if is_first else row["processed_ns"] + (1 << 50))
+    found = [row for row in rows.toArrow().to_pylist() if row["producer"] is not None]
+    assert {(row["group"], row["seq"]): row["delivery_count"] for row in found} == lowest
+    assert max(lowest.values()) > 1
+    for row in found:
+        least = min(ends.get((row["group"], row["seq"]), [0]))
+        assert (row["processed_ns"] or 0) == least % (1 << 50)

@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from streamgauge.domain.tables.delivery import DELIVERY
 from streamgauge.domain.tables.latency import METRICS
@@ -129,3 +130,19 @@ def test_what_is_kept_is_worked_out_and_let_go_at_the_end_whatever_happens() -> 
     with pytest.raises(LookupError):
         keep_and_fail()
     assert did == ["held", "worked out", "let go"]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_is_kept_is_worked_out_once(spark: SparkSession, cut: bool) -> None:
+    """Where it is cut, what is asked of it has nothing to do with how it was made; afterwards nothing is held."""
+    context: Any = spark.sparkContext
+    held_before = set(context._jsc.getPersistentRDDs())
+    made = spark.range(3).selectExpr("id", "rand() as value")
+    with keeping(cut=cut) as keep:
+        kept = keep(made)
+        assert kept.collect() == kept.collect()
+        assert ("rand" in kept._jdf.queryExecution().logical().toString()) == (not cut)
+        assert len(set(context._jsc.getPersistentRDDs()) - held_before) == 1
+
+    assert set(context._jsc.getPersistentRDDs()) == held_before

@@ -189,6 +189,11 @@ def histories(count: int, *, troubled: bool) -> list[History]:
     return [History(number, Random(number), troubled).build() for number in range(count)]
 
 
+def held(frame: DataFrame) -> DataFrame:
+    """The rows of a frame, as an analysis of few of them holds them: what follows is planned without what led to it."""
+    return frame.localCheckpoint()
+
+
 def frame(spark: SparkSession, kind: str, rows: Iterable[Any], folder: Path | None = None) -> DataFrame:
     """Rows of an event as Spark would read them; columns that the audit does not need are filled in.
 
@@ -209,9 +214,9 @@ def silver_of(
 ) -> tuple[DataFrame, DataFrame]:
     sent = frame(spark, "sent", (row for history in all_of_them for row in history.sent), folder)
     received = frame(spark, "received", (row for history in all_of_them for row in history.received), folder)
-    deliveries = silver.deliveries(received, MEASURE, processing=False).cache()
-    sent = unsettled.with_shown(sent, unsettled.shown(sent, deliveries, DataFrame.cache, sized=True))
-    return silver.messages(sent, MEASURE, outcomes_of(spark, all_of_them).localCheckpoint()), deliveries
+    deliveries = held(silver.deliveries(received, MEASURE, processing=False))
+    sent = unsettled.with_shown(sent, unsettled.shown(sent, deliveries, held, sized=True))
+    return silver.messages(sent, MEASURE, held(outcomes_of(spark, all_of_them))), deliveries
 
 
 def outcomes_of(spark: SparkSession, all_of_them: Sequence[History]) -> DataFrame:

@@ -16,15 +16,16 @@ from streamgauge.report.pages.pressure import redeliveries
 from streamgauge.report.pages.terminal import summary
 
 COUNTS = {
-    "messages": 1_000, "succeeded": 930, "dead": 70, "dead_after_success": 2, "open": 0, "deliveries": 1_880,
-    "accepted": 935, "released": 870, "rejected": 70, "unanswered": 5, "reread": 0, "duplicates": 3, "early": 0,
+    "messages": 1_000, "succeeded": 930, "dead": 70, "dead_after_success": 2, "archived": 0, "open": 0,
+    "deliveries": 1_880, "accepted": 935, "rejected": 70, "released": 870, "timed_out": 0, "unanswered": 5,
+    "reread": 0, "duplicates": 3, "early": 0,
 }  # fmt: skip
 TIMES = {
     f"{name}_{each}_ms": float(number * 10 + place)
     for number, name in enumerate(("delay", "answer", "success"), 1)
     for place, each in enumerate(("p50", "p90", "p99", "max"))
 }
-NUMBERED = {"accepted": 0, "released": 0, "rejected": 0, "unanswered": 0, "dead_letter": 0}
+NUMBERED = {"accepted": 0, "rejected": 0, "released": 0, "timed_out": 0, "unanswered": 0, "dead_letter": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +115,7 @@ def test_the_figure_has_a_bar_for_each_delivery_and_a_line_where_it_should_end(m
     """Of the first group; without what is expected, there is no line."""
     figure = figure_of(make(redelivered), deliveries)
     bars = [(row["number"], row["series"], row["count"]) for row in figure.data["deliveries"]]
-    assert bars == [(1, "failed", 500), (2, "failed", 70)]
+    assert bars == [(1, "failed", 500), (2, "failed for good", 70)]
     lines = [(row["number"], row["count"]) for row in figure.data["expected_deliveries"]]
     assert lines == [(1, 1_000.0), (2, 875.0)]
     assert vl_convert.vegalite_to_svg(figure.whole_spec())

@@ -32,7 +32,7 @@ def test_a_run_that_begins_ends_it(folder: Path, monkeypatch: pytest.MonkeyPatch
     def trained(_: Java, __: Path, place: Path, interrupts: Interrupts) -> None:
         (place / "broker-1.new").touch()
         began.set()
-        until(lambda: interrupts.count == 2, 30)
+        until(lambda: interrupts.count == 2)
         seen.append(interrupts.at_once)
         raise Interrupted("a run begins")
 

@@ -9,8 +9,8 @@ import pytest
 from streamgauge.delivery.retries.decisions import Retries
 from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember
+from streamgauge.kafka.carriers.retries.reader import OpenRetryReader
 from streamgauge.kafka.clients.reader import KafkaReader
-from streamgauge.kafka.retries.reader import OpenRetryReader
 from streamgauge.record.table import TableConsumer
 from streamgauge.runs.conduct.consumers import consumers_of
 from streamgauge.runs.conduct.identity import Identity

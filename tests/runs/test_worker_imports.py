@@ -43,6 +43,7 @@ LOADS: Final[dict[str, dict[str, Any]]] = {
     "retry topics": {
         "consume": {"acknowledge": {"retry": {"delays": ["1s"]}}, "processing": {"fail": 0.1}},
     },
+    "a share group": {"consume": {"acknowledge": {"share": {}}, "processing": {"fail": 0.1}}},
     "credit": {"backpressure": {"credit": {"limit": 100}}, "load": {"client": {"enable.idempotence": True}}},
     "a pipeline": {"pipeline": {"engine": "client"}, "load": {"rate": {"poisson": {"rate": "1k/s"}}}},
 }

@@ -6,6 +6,7 @@ import pytest
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput
+from streamgauge.scenario.model.consume import consumer_settings
 from streamgauge.scenario.parse import parse
 from streamgauge.scenario.profile import profile_of
 from streamgauge.scenario.profile.model import AcknowledgeProfile
@@ -72,6 +73,79 @@ def test_an_overrun_is_a_multiple_of_the_timeout() -> None:
     given = scenario(processing={"overrun": {"share": 0.25, "by": "3x"}})
     failing = handling_of(given.consume.processing, 2 * NS_PER_SECOND).failing
     assert (failing.overrun, failing.overrun_ns) == (0.25, 6 * NS_PER_SECOND)
+
+
+SHARE = {"share": {"lock": "2s"}}
+
+
+def test_a_share_group_is_written_and_read_again() -> None:
+    given = {
+        "lock": "20s",
+        "limit": 9,
+        "isolation": "read_committed",
+        "locks": 5000,
+        "heartbeat": "1s",
+        "session": "5s",
+    }
+    first = parse({"name": "x", "consume": {"acknowledge": {"share": {**given, "dead_letters": False}}}})
+    assert first.consume
+    assert first.consume.share
+    written = first.consume.model_dump(mode="json")
+
+    assert written["acknowledge"] == {"share": {**given, "dead_letters": False}}
+    assert parse({"name": "x", "consume": written}) == first
+    assert scenario(acknowledge={"share": {}}).consume.share.model_dump(mode="json") == {
+        "lock": "30s", "limit": 3, "isolation": "read_uncommitted", "locks": 2000, "dead_letters": True,
+    }  # fmt: skip
+
+
+def test_the_profile_of_a_share_group_says_how_it_delivers_again() -> None:
+    """From the same offset; its isolation is its own, and no setting of its clients."""
+    share = {"share": {"lock": "2s", "limit": 5, "dead_letters": False}}
+    given = scenario(acknowledge=share, processing={"fail": 0.5, "overrun": {"share": 0.1}})
+    consume = profile_of(given).consume
+    assert consume
+    assert consume.acknowledge == AcknowledgeProfile(
+        carrier="share", timeout_ms=2000.0, limit=5, fail=0.5, poison=0.0, is_expected=False, dead_letters=False
+    )
+    assert (consume.acknowledge.in_place, consume.read_committed) == (True, False)
+    assert consumer_settings(given.consume) == {}
+    committed = profile_of(scenario(acknowledge={"share": {"isolation": "read_committed", "session": "3s"}})).consume
+    assert committed
+    assert (committed.read_committed, committed.longest_silence_ms) == (True, 3000.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "consume", "wrong"),
+    [
+        ({}, {"acknowledge": {"share": {"lock": "500ms"}}}, "consume.acknowledge.share.lock"),
+        ({}, {"acknowledge": {"share": {"lock": "2h"}}}, "consume.acknowledge.share.lock"),
+        ({}, {"acknowledge": {"share": {"limit": 25}}}, "share.limit: 25: the broker delivers a message"),
+        ({}, {"acknowledge": {"share": {"limit": 0}}}, "Write 1 to 24 redeliveries"),
+        ({}, {"acknowledge": {"share": {"limit": "unlimited"}}}, "'unlimited': the broker delivers"),
+        ({}, {"acknowledge": {"share": {"limit": True}}}, "consume.acknowledge.share.limit"),
+        ({}, {"acknowledge": {"share": {"locks": 20_000}}}, "consume.acknowledge.share.locks"),
+        ({}, {"acknowledge": {"share": {"renew": True}}}, "confluent-kafka 2.16.1 cannot renew a lock"),
+        ({}, {"acknowledge": {"share": {}, "markers": {}}}, "2 keys instead of one"),
+        ({}, {"groups": 2}, "2 share groups would write dead letters"),
+        ({}, {"commit": "batch"}, "a share group commits no offsets"),
+        ({}, {"commit": {"interval": "1s"}}, "a share group commits no offsets"),
+        ({}, {"partitions": [0]}, "consume.partitions: a share group gives"),
+        ({}, {"consumers": "per-partition"}, "consume.consumers: a share group gives"),
+        ({}, {"processing": {"drop": 0.1}}, "polls nothing more until each message"),
+        ({"pipeline": {"job": "pass"}}, {}, "a share group and a pipeline cannot be combined"),
+        ({"load": {"transactions": {"messages": 10}}}, {}, "the ends of transactions are no messages"),
+        ({"backpressure": {"credit": {"limit": 500}}}, {}, "done with messages in any order"),
+        ({"topic": {"configs": {"cleanup.policy": "compact"}}}, {}, "a compacted topic may lose messages"),
+        ({"faults": [{"at": "1s", "kind": "kill", "target": "trackers"}]}, {}, "trackers: the run has none"),
+    ],
+)
+def test_what_cannot_be_with_a_share_group_is_refused(
+    more: dict[str, Any], consume: dict[str, Any], wrong: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        scenario(more, **{"acknowledge": SHARE, **consume})
+    assert wrong in str(caught.value)
 
 
 @pytest.mark.parametrize(

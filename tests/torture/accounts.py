@@ -108,13 +108,18 @@ def counts_hold(folder: RunFolder, delivery: Mapping[str, Any]) -> list[str]:
 
 
 def kept_rate(folder: RunFolder, facts: RunFacts, rate: float) -> float:
-    """Share of the target rate at which messages were sent in the measure phase, until the last one of them."""
+    """Share of the target rate at which messages were sent in the measure phase.
+
+    Until the last message of the run where it lies in the phase: who sent it may have been ended. Who sends later has
+    missed the rate until the phase ended.
+    """
     phase = next((each for each in facts.phases if each.name == "measure"), None)
     if phase is None:
         return 0.0
     begin, end = phase.from_ns, phase.to_ns
-    sent = [at for (at,) in rows_of(folder, "sent", "sent_ns") if at is not None and begin <= at < end]
-    return len(sent) / (rate * (max(sent) - begin) / 1e9) if sent else 0.0
+    times = [at for (at,) in rows_of(folder, "sent", "sent_ns") if at is not None]
+    sent = [at for at in times if begin <= at < end]
+    return len(sent) / (rate * (min(max(times), end) - begin) / 1e9) if sent else 0.0
 
 
 def log_holds(folder: RunFolder, facts: RunFacts, bootstrap: str) -> list[str]:

@@ -1,7 +1,8 @@
 """What became of deliveries where messages are acknowledged one by one: the definition, in plain Python.
 
-A *delivery* of a message is an offset that it was read from: a message that is delivered again is written again, and
-stands at another offset. An offset that was read twice is one delivery, begun when it was first read. A *redelivery*
+A *delivery* of a message is an offset that it was read from, and its number. A message that is delivered again is
+written again, and stands at another offset; a share group delivers it from the same offset, with another number. What
+was read twice with the same number is one delivery, begun when it was first read. A *redelivery*
 follows a delivery that did not succeed; a *duplicate* begins when the message was processed already.
 `pipeline.pressure.redelivery` computes the same on any scale.
 """
@@ -19,14 +20,18 @@ _Position = tuple[int, int, int]
 ACCEPTED: Final = "accepted"
 RELEASED: Final = "released"
 REJECTED: Final = "rejected"
-"""A delivery that failed, and that its consumer knew to be the last one."""
+"""Its processing failed, and it is not to come again."""
+TIMED_OUT: Final = "timed_out"
+"""Acknowledged when its lock was over: the broker did not take it."""
 REDELIVERED: Final = "redelivered"
 DEAD_LETTER: Final = "dead_letter"
 UNANSWERED: Final = "unanswered"
 """A delivery of which its consumer told nothing: it took too long, or died."""
 
-MESSAGE_COUNTS: Final = ("messages", "succeeded", "dead", "dead_after_success", "open")
-DELIVERY_COUNTS: Final = ("deliveries", ACCEPTED, RELEASED, REJECTED, UNANSWERED, "reread", "duplicates", "early")
+ANSWERS: Final = (ACCEPTED, REJECTED, RELEASED, TIMED_OUT)
+"""What a consumer may tell of a delivery; the first of these counts where it told more."""
+MESSAGE_COUNTS: Final = ("messages", "succeeded", "dead", "dead_after_success", "archived", "open")
+DELIVERY_COUNTS: Final = ("deliveries", *ANSWERS, UNANSWERED, "reread", "duplicates", "early")
 
 
 class Delivery(NamedTuple):
@@ -49,6 +54,17 @@ class Attempt(NamedTuple):
     place: _Position
     at_ns: int
     outcome: str
+    number: int
+    """Which delivery of its message it is, from 1."""
+
+
+class Carried(NamedTuple):
+    """What a carrier does with deliveries that fail."""
+
+    in_place: bool = False
+    """Whether it delivers from the same offset again, and at once where a delivery is released."""
+    limit: int | None = None
+    """Redeliveries after which it archives a message, one that does; None for one that does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +81,19 @@ class Redeliveries:
     """Of each message that was accepted, when that was first confirmed."""
 
 
-def redeliveries(received: Iterable[Delivery], attempts: Iterable[Attempt]) -> Redeliveries:
+def redeliveries(
+    received: Iterable[Delivery],
+    attempts: Iterable[Attempt],
+    carried: Carried = Carried(),  # noqa: B008 - a constant
+) -> Redeliveries:
     """What became of the deliveries of one group, all with a sound stamp."""
     rows = sorted(received, key=lambda row: (row.received_ns, row.place))
-    firsts: dict[_Position, Delivery] = {}
+    firsts: dict[_Key, Delivery] = {}
     for row in rows:
-        firsts.setdefault(row.place, row)
-    said: dict[_Position, dict[str, int]] = defaultdict(dict)
+        firsts.setdefault(_key(row), row)
+    said: dict[_Key, dict[str, int]] = defaultdict(dict)
     for each in attempts:
-        known = said[each.place]
+        known = said[_key(each)]
         known[each.outcome] = min(each.at_ns, known.get(each.outcome, each.at_ns))
     of_message: dict[_Stamp, list[Delivery]] = defaultdict(list)
     for row in firsts.values():
@@ -83,24 +103,27 @@ def redeliveries(received: Iterable[Delivery], attempts: Iterable[Attempt]) -> R
     delays: list[int] = []
     answers: dict[_Stamp, int] = {}
     for stamp, deliveries in of_message.items():
-        accepted = [said[row.place][ACCEPTED] for row in deliveries if ACCEPTED in said[row.place]]
-        ends = [_end(row) for row in deliveries if ACCEPTED in said[row.place]]
-        dead = any(DEAD_LETTER in said[row.place] for row in deliveries)
+        accepted = [said[_key(row)][ACCEPTED] for row in deliveries if ACCEPTED in said[_key(row)]]
+        ends = [_end(row) for row in deliveries if ACCEPTED in said[_key(row)]]
+        dead = any(DEAD_LETTER in said[_key(row)] for row in deliveries)
+        spent = carried.limit is not None and max(row.number for row in deliveries) > carried.limit
+        left = not accepted and not dead
         counts["messages"] += 1
         counts["succeeded"] += bool(accepted)
         counts["dead"] += dead
         counts["dead_after_success"] += dead and bool(accepted)
-        counts["open"] += not accepted and not dead
+        counts["archived"] += left and spent
+        counts["open"] += left and not spent
         if accepted:
             answers[stamp] = min(accepted)
         for row in deliveries:
-            outcome = _outcome(said[row.place])
+            outcome = _outcome(said[_key(row)])
             for name in ("deliveries", outcome):
                 counts[name] += 1
                 by_number[row.number][name] += 1
-            by_number[row.number][DEAD_LETTER] += DEAD_LETTER in said[row.place]
+            by_number[row.number][DEAD_LETTER] += DEAD_LETTER in said[_key(row)]
             counts["duplicates"] += bool(ends) and row.received_ns > min(ends)
-            deadline_ns = _deadline_before(row, deliveries)
+            deadline_ns = _deadline_before(row, deliveries, said if carried.in_place else {})
             if deadline_ns is not None:
                 delays.append(row.received_ns - deadline_ns)
     counts["early"] = sum(delay < 0 for delay in delays)
@@ -108,8 +131,16 @@ def redeliveries(received: Iterable[Delivery], attempts: Iterable[Attempt]) -> R
     return Redeliveries({name: counts[name] for name in names}, by_number, sorted(delays), answers)
 
 
+_Key = tuple[_Position, int]
+"""Where a delivery was read, and its number."""
+
+
+def _key(row: Delivery | Attempt) -> _Key:
+    return row.place, row.number
+
+
 def _outcome(said: Mapping[str, int]) -> str:
-    return next((outcome for outcome in (ACCEPTED, RELEASED, REJECTED) if outcome in said), UNANSWERED)
+    return next((name for name in ANSWERS if name in said), UNANSWERED)
 
 
 def _end(row: Delivery) -> int:
@@ -117,14 +148,21 @@ def _end(row: Delivery) -> int:
     return row.received_ns if row.ended_ns is None else row.ended_ns
 
 
-def _deadline_before(row: Delivery, deliveries: Iterable[Delivery]) -> int | None:
+def _deadline_before(
+    row: Delivery, deliveries: Iterable[Delivery], said: Mapping[_Key, Mapping[str, int]]
+) -> int | None:
     """The deadline of the delivery before this one; None where it is not known.
 
-    After a crash there may be several, and nothing tells which of them this one follows: the earliest counts, so that
-    none is called early which was not.
+    It is over when it is released, where `said` knows of that. After a crash there may be several before it, and
+    nothing tells which of them this one follows: the earliest counts, so that none is called early which was not.
     """
-    known = [each.deadline_ns for each in deliveries if each.number == row.number - 1 and each.deadline_ns is not None]
-    return min(known, default=None)
+    known = [each for each in deliveries if each.number == row.number - 1 and each.deadline_ns is not None]
+    return min((_deadline(each, said.get(_key(each), {})) for each in known), default=None)
+
+
+def _deadline(row: Delivery, said: Mapping[str, int]) -> int:
+    assert row.deadline_ns is not None
+    return min(row.deadline_ns, said.get(RELEASED, row.deadline_ns))
 
 
 def expected_by_number(fail: float, poison: float, limit: int | None, most: int) -> list[float]:

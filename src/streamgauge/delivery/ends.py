@@ -6,6 +6,7 @@ Both the definition (`delivery.audit`) and the Spark form of it (`pipeline.audit
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from streamgauge.delivery.rows import Lag, Lane, PipelineUnderTest, Received
@@ -147,7 +148,7 @@ def all_read_out(found: Mapping[Lane, End], dead: Dead, group: int, topic: int) 
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reached:
     """How far each group had come in the partitions that were sent to; through a pipeline, how far its query had."""
 
@@ -159,8 +160,13 @@ class Reached:
 
     def read_out(self, group: int, topic: int) -> bool:
         """Whether a group is known to have received all of a topic that there was to receive."""
-        mine = [end for lane, end in self.ends.items() if lane[:2] == (group, topic)]
-        return bool(mine) and all(end.read_out for end in mine) and self.sink_read[group]
+        return (group, topic) in self._read_out and self.sink_read[group]
+
+    @cached_property
+    def _read_out(self) -> set[tuple[int, int]]:
+        """Groups and topics of which every partition was read to its end."""
+        known = {(group, topic) for group, topic, _ in self.ends}
+        return known - {(group, topic) for (group, topic, _), end in self.ends.items() if not end.read_out}
 
     def missing(self, lane: Lane, offset: int | None) -> str:
         """The class of an acknowledged message that the group never received."""

@@ -195,7 +195,7 @@ CLIENT = Schema(
         must("messages", _I64, "messages put into requests, including retries; of a consumer: messages from responses"),
         must("message_bytes", _I64, "uncompressed bytes of their keys and values"),
         must("wire_bytes", _I64, "bytes of all requests sent, of every kind; of a consumer: bytes of all responses"),
-        must("requests", _I64, "Produce requests sent; of a consumer: Fetch requests"),
+        must("requests", _I64, "Produce requests sent; of a consumer: Fetch or ShareFetch requests"),
         must("retries", _I64, "requests that were retried"),
         may("rtt_us", _I64, "mean request round-trip time; of a consumer, it may include the wait for messages"),
         may("rtt_p99_us", _I64, "99th percentile of that, of the slowest broker"),

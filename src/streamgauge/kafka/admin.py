@@ -1,6 +1,6 @@
 """Questions to a cluster and changes of it, in the words of the run; every failure is a BrokerError that says which."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import confluent_kafka.admin
@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPa
 from streamgauge.domain import clock
 from streamgauge.domain.blocks import Settings
 from streamgauge.domain.errors import BrokerError
-from streamgauge.kafka.asking import Asker
+from streamgauge.kafka.asking import Asker, text_of
 from streamgauge.kafka.offsets import KafkaOffsets, checked
 from streamgauge.processes.patience import Check, let_go, no_check
 
@@ -44,6 +44,11 @@ class Cluster:
     def check(self) -> Check:
         """What may end the waiting for an answer."""
         return self._asker.check
+
+    @property
+    def asker(self) -> Asker:
+        """The client that asks."""
+        return self._asker
 
     def offsets(self, topics: Sequence[str], partitions: int, groups: Sequence[str] = ()) -> KafkaOffsets:
         """Where the partitions of these topics stand, and what these groups have committed."""
@@ -120,6 +125,30 @@ class Cluster:
         self.reachable()
         what = f"group {group} could not be deleted"
         self._asker.ask(what, self._asker.admin.delete_consumer_groups, [group], gone=KafkaError.GROUP_ID_NOT_FOUND)
+
+    def set_group(self, group: str, configs: Mapping[str, str | None]) -> str | None:
+        """Set these settings of a group, which need not be there; None for the default of the cluster.
+
+        Returns what the cluster has against their values; None for nothing.
+        """
+        kinds = _admin.AlterConfigOpType
+        entries = [
+            _admin.ConfigEntry(name, value or "", incremental_operation=kinds.DELETE if value is None else kinds.SET)
+            for name, value in configs.items()
+        ]
+        resource = _admin.ConfigResource(_admin.ConfigResource.Type.GROUP, group, incremental_configs=entries)
+
+        def once() -> str | None:
+            try:
+                seconds = self._asker.timeout_seconds
+                self._asker.admin.incremental_alter_configs([resource], request_timeout=seconds)[resource].result()
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.INVALID_CONFIG:
+                    raise
+                return text_of(error)
+            return None
+
+        return self._asker.patiently(f"settings of group {group} could not be made", once)
 
     def _describe_cluster(self) -> Any:
         seconds = self._asker.timeout_seconds

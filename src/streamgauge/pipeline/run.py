@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from streamgauge.domain.errors import AnalysisError
 from streamgauge.domain.folder.facts import RunFacts, RunFolder, parse_facts
 from streamgauge.domain.tables.schemas import TABLES
+from streamgauge.domain.text.address import is_this_machine
 from streamgauge.pipeline.pressure.lag import GROUP
 from streamgauge.pipeline.read.bronze import Bronze, look
 from streamgauge.pipeline.read.schemas import arrow_schema
@@ -71,7 +72,7 @@ def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Sizing
     gc_logs = {process: _lines(folder.gc_log(process)) for process in facts.broker.processes}
     with SESSIONS.session(size, master, log) as spark:
         try:
-            return _answers(spark, facts, bronze, gc_logs, size.threads)
+            return _answers(spark, facts, bronze, gc_logs, size)
         except (PySparkException, Py4JError) as error:
             if SESSIONS.has_ended():
                 # `session` tells of it.
@@ -80,18 +81,18 @@ def _with_spark(folder: RunFolder, facts: RunFacts, bronze: Bronze, size: Sizing
             if readable.parts == bronze.parts:
                 raise AnalysisError(f"Spark failed: {first_line(error)}; its log is {log}") from error
         try:
-            return _answers(spark, facts, readable, gc_logs, size.threads)
+            return _answers(spark, facts, readable, gc_logs, size)
         except (PySparkException, Py4JError) as error:
             raise AnalysisError(f"Spark failed: {first_line(error)}; its log is {log}") from error
 
 
 def _answers(
-    spark: SparkSession, facts: RunFacts, bronze: Bronze, gc_logs: Mapping[str, Sequence[str]], threads: int
+    spark: SparkSession, facts: RunFacts, bronze: Bronze, gc_logs: Mapping[str, Sequence[str]], size: Sizing
 ) -> Tables:
-    with keeping() as keep:
+    with keeping(cut=size.is_small and is_this_machine(spark.sparkContext.master)) as keep:
         span = span_of(facts, bronze)
         inputs = Inputs(spark, facts, bronze, traits_of(facts, bronze), span, gc_logs, keep)
-        return carry_out(STEPS, inputs, threads, spark.sparkContext.cancelAllJobs)
+        return carry_out(STEPS, inputs, size.threads, spark.sparkContext.cancelAllJobs)
 
 
 def _lines(path: Path) -> list[str]:

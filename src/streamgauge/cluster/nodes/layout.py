@@ -16,6 +16,17 @@ _HEAP: Final = "512m"
 _INTERNAL: Final = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
 """How the settings of Kafka's own topics begin."""
 
+_SHARE: Final = {
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.max.delivery.count.limit": "25",
+    "group.share.max.partition.max.record.locks": "10000",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.min.session.timeout.ms": "1000",
+    "group.share.assignment.interval.ms": "0",
+}
+"""The widest bounds for the settings of share groups; and members join in half a second, not in five."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
@@ -139,6 +150,7 @@ def properties_of(
         "metadata.log.dir": str(storage.metadata),
         "auto.create.topics.enable": "false",
         "group.initial.rebalance.delay.ms": "0",
+        **_SHARE,
         # Nothing that a run wrote may expire before it is read.
         "log.retention.ms": "-1",
         **_internal(plan.brokers),

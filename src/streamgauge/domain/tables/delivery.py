@@ -127,7 +127,9 @@ _DELIVERIES: Mapping[str, str] = MappingProxyType(
     {
         "deliveries": "deliveries: offsets that messages were read from",
         "accepted": "deliveries that were acknowledged",
-        "released": "deliveries whose processing failed, and that were to come again",
+        "rejected": "deliveries whose processing failed, and that were not to come again",
+        "released": "deliveries whose processing failed, without those that are rejected",
+        "timed_out": "deliveries whose acknowledgement the broker refused: their lock was over",
         "unanswered": "deliveries of which the consumer told nothing: it took too long, or died",
     }
 )
@@ -140,9 +142,9 @@ REDELIVERY = Schema(
         must("succeeded", _I64, "messages that were acknowledged"),
         must("dead", _I64, "messages that became dead letters"),
         must("dead_after_success", _I64, "dead letters that had been acknowledged, too late"),
-        must("open", _I64, "messages that were neither acknowledged nor dead at the end of the run"),
+        must("archived", _I64, "messages that a share group gave up without a dead letter"),
+        must("open", _I64, "messages that were none of these at the end of the run"),
         *(must(name, _I64, about) for name, about in _DELIVERIES.items()),
-        may("rejected", _I64, "deliveries whose processing failed, and that were the last; null in older runs"),
         must("reread", _I64, "reads of an offset that had been read before"),
         must("duplicates", _I64, "deliveries that began when the message was processed already"),
         must("early", _I64, "redeliveries before the deadline of the delivery before"),
@@ -166,7 +168,6 @@ DELIVERIES_BY_NUMBER = Schema(
         must("group", _I32, "consumer group number"),
         must("number", _I32, "delivery number"),
         *(must(name, _I64, about) for name, about in _DELIVERIES.items()),
-        may("rejected", _I64, "deliveries whose processing failed, and that were the last; null in older runs"),
         must("dead_letter", _I64, "deliveries after which the message became a dead letter"),
         may("expected", _F64, "deliveries that follow from the scenario; null if it tells none"),
     ),

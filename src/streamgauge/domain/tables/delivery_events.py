@@ -20,8 +20,9 @@ ATTEMPTS = Schema(
         must(
             "outcome",
             _STR,
-            "consumer: `accepted`; `released` if it failed and is to come again, else `rejected`; who writes it "
-            "again, a tracker or the consumer: `redelivered`, or `dead_letter`",
+            "consumer: `accepted`; `released` if it failed, or `rejected` if it failed and is not to come again; "
+            "`timed_out` if a share group was told too late; who writes it again, a tracker or the consumer: "
+            "`redelivered`, or `dead_letter`",
         ),
     ),
 )

@@ -7,12 +7,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.domain.blocks import NULL_INT64, Block, chosen
+from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, chosen
 from streamgauge.engine.ports.clients import Acknowledgements
 from streamgauge.engine.ports.rows import Sink
 
 NAMED: Final = ("topic", "partition", "offset", "producer", "seq", "delivery_count")
 """Columns that say which delivery it is."""
+_UNSTAMPED: Final = {"producer": NULL_INT32, "seq": NULL_INT64}
+"""Where no message of a block has a stamp, the block has no such column."""
 
 
 @dataclass(slots=True)
@@ -30,7 +32,7 @@ class Acknowledger:
         ended = _known(started, count) if known else accepted
         if not ended.any():
             return
-        whole: Block = {name: rows[name] for name in NAMED}
+        whole: Block = {name: _UNSTAMPED.get(name) if rows[name] is None else rows[name] for name in NAMED}
         self.acknowledgements.settle(whole if ended.all() else chosen(whole, ended), accepted[ended])
 
     @property

@@ -90,7 +90,8 @@ class Plan:
     @property
     def redelivers(self) -> bool:
         """Whether messages are written again, so that logs grow after the load."""
-        return bool(self.trackers) or any(job.redelivers for job in self.consumers)
+        # A share group delivers again what stands in the log already.
+        return bool(self.trackers) or any(job.redelivers and not job.shares for job in self.consumers)
 
     @property
     def is_counted(self) -> bool:

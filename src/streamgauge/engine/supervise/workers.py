@@ -66,6 +66,11 @@ class Workers:
     board: Board
     each: list[Worker] = field(default_factory=list)
 
+    @property
+    def share(self) -> bool:
+        """Whether consumers are members of share groups."""
+        return any(isinstance(worker.job, ConsumerJob) and worker.job.shares for worker in self.each)
+
     def of(self, role: str) -> list[Worker]:
         """Those of a role."""
         return [worker for worker in self.each if worker.role == role]
@@ -105,7 +110,9 @@ class Workers:
     def are_groups_complete(self, partitions: int) -> bool:
         """Whether every group has all partitions that it reads."""
         return all(
-            is_group_complete(self.board.slots[rows, Slot.ASSIGNED].tolist(), partitions)
+            (is_share_group_complete if self.share else is_group_complete)(
+                self.board.slots[rows, Slot.ASSIGNED].tolist(), partitions
+            )
             for rows in self.rows_by_group().values()
         )
 
@@ -155,6 +162,11 @@ def is_group_complete(assigned: Sequence[int], partitions: int) -> bool:
     if not assigned:
         return True
     return sum(assigned) == partitions and sum(count > 0 for count in assigned) == min(len(assigned), partitions)
+
+
+def is_share_group_complete(assigned: Sequence[int], partitions: int) -> bool:
+    """The same of a share group, whose members may have the same partitions: each has some."""
+    return sum(assigned) >= partitions and all(assigned)
 
 
 def places_of(job: QueryJob) -> list[int]:

@@ -132,6 +132,8 @@ class ConsumerJob:
     """Whether a policy wants to know at once how far each consumer is."""
     redelivers: bool = False
     """Whether messages are acknowledged one by one."""
+    shares: bool = False
+    """Whether these are members of share groups, which have no positions."""
 
     def run(self, context: Context) -> None:
         """Consume until the run is over; at the end write the positions and leave the groups."""
@@ -173,7 +175,7 @@ class ConsumerJob:
             member.consuming,
             sinks if len(self.members) == 1 else _labelled(sinks, member),
             context.slots[place],
-            context.positions(place),
+            np.zeros_like(context.positions(place)) if self.shares else context.positions(place),
             context.latencies(place),
             lambda: Order.FINISH if leaves.item() else context.order(),
             lambda: int(context.board.control[Cell.MEASURE_NS]),

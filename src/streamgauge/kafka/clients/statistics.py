@@ -110,10 +110,12 @@ def numbers_of(text: str, role: Role, ledger: Ledger) -> Numbers:
     named = next(_objects(text, '"brokers":'))
     brokers = list(named.values())
     sends = role == "producer"
-    way, request = ("tx", "Produce") if sends else ("rx", "Fetch")
+    way, requests = ("tx", ("Produce",)) if sends else ("rx", ("Fetch", "ShareFetch"))
     counted = ledger.total(
         {
-            name: ClientCounts(broker[f"{way}bytes"], broker["req"].get(request, 0), broker["txretries"])
+            name: ClientCounts(
+                broker[f"{way}bytes"], sum(broker["req"].get(each, 0) for each in requests), broker["txretries"]
+            )
             for name, broker in named.items()
         }
     )

@@ -1,6 +1,6 @@
 """The tables `redelivery` and `deliveries_by_number`: what `delivery.attempts` says, as frames."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,12 +10,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's use
 
 from streamgauge.delivery.attempts import (
     ACCEPTED,
+    ANSWERS,
     DEAD_LETTER,
     DELIVERY_COUNTS,
     MESSAGE_COUNTS,
-    REJECTED,
     RELEASED,
     UNANSWERED,
+    Carried,
     expected_by_number,
     expected_dead,
 )
@@ -42,31 +43,37 @@ class Repeated(NamedTuple):
 
 
 def delivered(
-    received: DataFrame, attempts: DataFrame, ahead_ns: int, topics: int, delays_ms: Sequence[float] = ()
+    received: DataFrame,
+    attempts: DataFrame,
+    ahead_ns: int,
+    topics: int,
+    carrier: AcknowledgeProfile,
+    dead: Collection[int] = (),
 ) -> DataFrame:
     """One row per delivery, with its outcome, and what is known of its message.
 
     `ahead_ns` is how far the wall clock was ahead of the monotonic one. There are so many `topics` without the retry
-    topics, from which messages come again after `delays_ms`.
+    topics. What a consumer of a share group had that is among the `dead` came again when it died, and not when its lock
+    was over: its deadline is not known.
     """
+    carried = carried_by(carrier)
     sound = received.where(f"{IS_STAMPED} and coalesce(intact, true)")
-    firsts = sound.groupBy(*MESSAGE, *PLACE[1:]).agg(
-        F.expr(f"min(struct({RECEIVED_NS}, delivery_count, processed_ns, deadline_ms, due_ns)) as first"),
+    if carried.in_place and dead:
+        known = f"if(consumer in ({', '.join(map(str, sorted(dead)))}), null, deadline_ms)"
+        sound = sound.withColumn("deadline_ms", F.expr(known))
+    firsts = sound.groupBy(*MESSAGE, *PLACE[1:], F.col("delivery_count").alias("number")).agg(
+        F.expr(f"min(struct({RECEIVED_NS}, processed_ns, deadline_ms, due_ns)) as first"),
         F.expr("count(*) - 1 as reread"),
     )
-    said = attempts.groupBy(GROUP, *PLACE).agg(
-        *(
-            F.expr(f"min(if(outcome = '{name}', at_ns, null)) as {name}_ns")
-            for name in (ACCEPTED, RELEASED, REJECTED, DEAD_LETTER)
-        )
+    told = (*ANSWERS, DEAD_LETTER)
+    said = attempts.groupBy(GROUP, *PLACE, F.col("attempt").alias("number")).agg(
+        *(F.expr(f"min(if(outcome = '{name}', at_ns, null)) as {name}_ns") for name in told)
     )
-    deadline_ns = _due_again(delays_ms) if delays_ms else f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L"
-    rows = firsts.join(said, [GROUP, *PLACE], "left").selectExpr(
-        GROUP, _sent_to(topics), PRODUCER, SEQ, "reread", "first.delivery_count as number",
-        f"first.{RECEIVED_NS} as {RECEIVED_NS}", "first.due_ns as due_ns",
-        f"{ACCEPTED}_ns", f"{RELEASED}_ns", f"{REJECTED}_ns", f"{DEAD_LETTER}_ns",
+    rows = firsts.join(said, [GROUP, *PLACE, "number"], "left").selectExpr(
+        GROUP, _sent_to(topics), PRODUCER, SEQ, "reread", "number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
+        "first.due_ns as due_ns", *(f"{name}_ns" for name in told),
         f"if({ACCEPTED}_ns is null, null, coalesce(first.processed_ns, first.{RECEIVED_NS})) as done_ns",
-        f"{deadline_ns} as deadline_ns",
+        f"{_deadline(carrier, ahead_ns)} as deadline_ns",
     )  # fmt: skip
     of_message = f"partition by {', '.join(MESSAGE)}"
     ordered = f"{of_message} order by number range between 1 preceding and 1 preceding"
@@ -75,6 +82,9 @@ def delivered(
         f"min(done_ns) over ({of_message}) as success_ns",
         f"min({ACCEPTED}_ns) over ({of_message}) as answer_ns",
         f"bool_or({DEAD_LETTER}_ns is not null) over ({of_message}) as is_dead",
+        "false as is_spent"
+        if carried.limit is None
+        else f"max(number) over ({of_message}) > {carried.limit} as is_spent",
         f"row_number() over ({of_message} order by number, {RECEIVED_NS}) = 1 as is_first",
         f"{RECEIVED_NS} - min(deadline_ns) over ({ordered}) as delay_ns",
     )
@@ -85,23 +95,37 @@ def _sent_to(topics: int) -> str:
     return f"topic % {topics} as topic"
 
 
-def _due_again(delays_ms: Sequence[float]) -> str:
-    """SQL for when a delivery was to come again that failed: after the delay of its number."""
-    delays = ", ".join(f"{round(delay * NS_PER_MS)}L" for delay in delays_ms)
-    return f"{RELEASED}_ns + element_at(array({delays}), least(first.delivery_count, {len(delays_ms)}))"
+def _deadline(carrier: AcknowledgeProfile, ahead_ns: int) -> str:
+    """SQL for when a delivery was due again; null where that is not known."""
+    if carrier.delays_ms:
+        delays = ", ".join(f"{round(delay * NS_PER_MS)}L" for delay in carrier.delays_ms)
+        return f"{RELEASED}_ns + element_at(array({delays}), least(number, {len(carrier.delays_ms)}))"
+    deadline = f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L"
+    if not carrier.in_place:
+        return deadline
+    # It is over when it is released, and not known where its end is not.
+    return f"if({RELEASED}_ns < {deadline}, {RELEASED}_ns, {deadline})"
 
 
-def folded(received: DataFrame, topics: int, *, processing: bool) -> DataFrame:
+def folded(received: DataFrame, topics: int, *, processing: bool, in_place: bool = False) -> DataFrame:
     """The first delivery of each message, with the begin and the end of its first successful processing.
 
     With it, a message counts as received when it was delivered first, and as processed when that succeeded. `topics` as
-    in `delivered`.
+    in `delivered`. `in_place`: it keeps its offset when it is delivered again. Then the first delivery is the lowest
+    number that was recorded: those of a consumer that died may not be.
     """
-    firsts = received.where("coalesce(delivery_count, 1) = 1")
+    if in_place:
+        lowest = f"min(delivery_count) over (partition by {GROUP}, {', '.join(PLACE)})"
+        numbered = received.selectExpr("*", f"{lowest} as lowest")
+        firsts = numbered.where("delivery_count <=> lowest").drop("lowest")
+        is_later = "delivery_count > lowest"
+    else:
+        numbered, is_later = received, "delivery_count > 1"
+        firsts = received.where("coalesce(delivery_count, 1) = 1")
     if not processing:
         return firsts
     later = (
-        received.where(f"delivery_count > 1 and processed_ns is not null and {IS_STAMPED}")
+        numbered.where(f"{is_later} and processed_ns is not null and {IS_STAMPED}")
         .selectExpr(GROUP, _sent_to(topics), PRODUCER, SEQ, "processed_ns", "started_ns")
         .groupBy(*MESSAGE)
         .agg(F.expr("min(struct(processed_ns, started_ns)) as later"))
@@ -121,7 +145,8 @@ def repeated(rows: DataFrame) -> Repeated:
         "succeeded": "is_first and success_ns is not null",
         "dead": "is_first and is_dead",
         "dead_after_success": "is_first and is_dead and success_ns is not null",
-        "open": "is_first and not is_dead and success_ns is null",
+        "archived": "is_first and not is_dead and success_ns is null and is_spent",
+        "open": "is_first and not is_dead and success_ns is null and not is_spent",
         "deliveries": "true",
         **_OUTCOMES,
         "duplicates": f"{RECEIVED_NS} > success_ns",
@@ -147,12 +172,15 @@ def repeated(rows: DataFrame) -> Repeated:
 
 
 _OUTCOMES: Mapping[str, str] = {
-    ACCEPTED: f"{ACCEPTED}_ns is not null",
-    RELEASED: f"{ACCEPTED}_ns is null and {RELEASED}_ns is not null",
-    REJECTED: f"{ACCEPTED}_ns is null and {RELEASED}_ns is null and {REJECTED}_ns is not null",
-    UNANSWERED: f"coalesce({ACCEPTED}_ns, {RELEASED}_ns, {REJECTED}_ns) is null",
-}
+    name: " and ".join([*(f"{other}_ns is null" for other in ANSWERS[:place]), f"{name}_ns is not null"])
+    for place, name in enumerate(ANSWERS)
+} | {UNANSWERED: " and ".join(f"{name}_ns is null" for name in ANSWERS)}
 """SQL for whether a delivery had each outcome."""
+
+
+def carried_by(carrier: AcknowledgeProfile) -> Carried:
+    """What a carrier does with deliveries that fail."""
+    return Carried(carrier.in_place, carrier.limit if carrier.in_place else None)
 
 
 def tables_of(rows: DataFrame, carrier: AcknowledgeProfile, groups: Iterable[int]) -> dict[str, list[Row]]:
@@ -170,13 +198,17 @@ def redelivery_rows(found: Repeated, carrier: AcknowledgeProfile, groups: Iterab
             **nothing,
             **counts.get(group, {}),
             GROUP: group,
-            "expected_dead_share": expected_dead(carrier.fail, carrier.poison, carrier.limit)
-            if carrier.is_expected
-            else None,
+            "expected_dead_share": _expected_dead(carrier),
             **_times(found.times, group),
         }
         for group in groups
     ]
+
+
+def _expected_dead(carrier: AcknowledgeProfile) -> float | None:
+    if not carrier.is_expected:
+        return None
+    return expected_dead(carrier.fail, carrier.poison, carrier.limit) if carrier.dead_letters else 0.0
 
 
 def number_rows(found: Repeated, carrier: AcknowledgeProfile) -> list[Row]:

@@ -144,11 +144,11 @@ def _delivery(run: Inputs, sent: SentSide, received: ReceivedSide, tried: list[R
 
 def _redelivery(run: Inputs) -> Tables:
     """Nothing where messages are not acknowledged one by one."""
-    if run.traits.acknowledge is None:
+    if (carrier := run.traits.acknowledge) is None:
         return {"redelivery": [], "deliveries_by_number": []}
-    known = (run.traits.ahead_ns, run.traits.sent_topics, run.traits.acknowledge.delays_ms)
-    rows = redelivery.delivered(run.frame("received"), run.frame("attempts"), *known)
-    return {**redelivery.tables_of(run.keep(rows), run.traits.acknowledge, run.traits.groups)}
+    frames = run.frame("received"), run.frame("attempts")
+    rows = redelivery.delivered(*frames, run.traits.ahead_ns, run.traits.sent_topics, carrier, run.traits.dead)
+    return {**redelivery.tables_of(run.keep(rows), carrier, run.traits.groups)}
 
 
 def _transactions(run: Inputs) -> Rows:

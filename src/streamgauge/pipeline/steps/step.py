@@ -79,13 +79,22 @@ def _tables(step: Step, given: Any) -> Tables:
 
 
 @contextmanager
-def keeping() -> Iterator[Keep]:
-    """Works frames out and holds their rows on disk, until the end of the block."""
-    kept: list[DataFrame] = []
+def keeping(*, cut: bool = False) -> Iterator[Keep]:
+    """Works frames out and holds their rows on disk, until the end of the block.
+
+    With `cut`, what is asked of a frame begins at its rows: Spark no longer plans, with every question, all that led to
+    them. Where there are few rows that is most of the work. A block that is lost cannot be made again then, so it is
+    for sessions in one process.
+    """
+    kept: list[Callable[[], object]] = []
 
     def keep(frame: DataFrame) -> DataFrame:
+        if cut:
+            held = frame.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+            kept.append(lambda: held._jdf.logicalPlan().rdd().unpersist(False))
+            return held
         held = frame.persist(StorageLevel.DISK_ONLY)
-        kept.append(held)
+        kept.append(held.unpersist)
         # Counting makes Spark hold every row, and know how many bytes they are when it plans a join with them.
         held.count()
         return held
@@ -94,4 +103,4 @@ def keeping() -> Iterator[Keep]:
         yield keep
     finally:
         while kept:
-            kept.pop().unpersist()
+            kept.pop()()

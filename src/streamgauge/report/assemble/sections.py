@@ -206,7 +206,7 @@ def redelivery(run: Evidence) -> RedeliverySection | None:
         return None
     row = min(rows, key=lambda each: int(each["group"]))
     numbered = run.matching("deliveries_by_number", group=row["group"])
-    by_number = [{name: each.get(name) for name in DeliveriesOfNumber.model_fields} for each in numbered]
+    by_number = [{name: each[name] for name in DeliveriesOfNumber.model_fields} for each in numbered]
     expected = [each["expected"] for each in numbered]
     messages = row["messages"]
     out: Values = {
@@ -216,10 +216,7 @@ def redelivery(run: Evidence) -> RedeliverySection | None:
         "dead_share": row["dead"] / messages if messages else None,
         "by_number": by_number,
     }
-    reasons = {"rejected": "older runs do not tell it"}
-    return made(
-        RedeliverySection, out, lambda key: NOT_EXPECTED if key.startswith("expected") else reasons.get(key, NOTHING)
-    )
+    return made(RedeliverySection, out, lambda key: NOT_EXPECTED if key.startswith("expected") else NOTHING)
 
 
 def missing_messages(run: Evidence) -> list[MissingMessage]:

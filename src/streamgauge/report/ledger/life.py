@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REDELIVERED, REJECTED, RELEASED
+from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REDELIVERED, REJECTED, RELEASED, TIMED_OUT
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.events import FATE_UNKNOWN, UNSENT
 from streamgauge.domain.folder.facts import RunFacts
@@ -16,8 +16,8 @@ AROUND_NS: Final = 5 * NS_PER_SECOND
 """Faults so long before the first and after the last time of a message are told with it."""
 _ORDER: Final = (
     "due", "admitted", "transaction", "sent", "leader", "handed", "resend", "acknowledged", "failed", "appended",
-    "commit asked", "received", "started", "processed", "accepted", "released", "rejected", "due again", "redelivered",
-    "dead letter", "committed", "covered",
+    "commit asked", "received", "started", "processed", "accepted", "released", "rejected", "timed out", "due again",
+    "redelivered", "dead letter", "committed", "covered",
 )  # fmt: skip
 """What comes first of what has the same time."""
 
@@ -221,8 +221,9 @@ _OUTCOMES: Final = {
     ACCEPTED: ("accepted", ", acknowledged by its consumer"),
     RELEASED: ("released", ", its processing failed"),
     REJECTED: ("rejected", ", its processing failed for the last time"),
+    TIMED_OUT: ("timed out", ", acknowledged when its lock was over"),
     REDELIVERED: ("redelivered", ", written again"),
-    DEAD_LETTER: ("dead letter", ", given up"),
+    DEAD_LETTER: ("dead letter", ", written to the topic of dead letters"),
 }
 
 

@@ -162,10 +162,12 @@ class DeliveriesOfNumber(Section):
     """Deliveries."""
     accepted: Count
     """Deliveries that were acknowledged."""
+    rejected: Count
+    """Deliveries whose processing failed, and that were not to come again."""
     released: Count
-    """Deliveries whose processing failed, and that were to come again."""
-    rejected: Count | None = None
-    """Deliveries whose processing failed, and that were the last; null in older runs."""
+    """Deliveries whose processing failed, without those that are rejected."""
+    timed_out: Count
+    """Deliveries that were acknowledged when their lock was over: the broker of a share group did not take it."""
     unanswered: Count
     """Deliveries of which the consumer told nothing: it took too long, or died."""
     dead_letter: Count
@@ -185,16 +187,20 @@ class RedeliverySection(Section):
     """Messages that became dead letters."""
     dead_after_success: Count
     """Dead letters that had been acknowledged, too late."""
+    archived: Count
+    """Messages that the brokers of a share group gave up, and that have no dead letter."""
     open: Count
-    """Messages that were neither acknowledged nor dead at the end of the run."""
+    """Messages that were none of these at the end of the run."""
     deliveries: Count
     """Deliveries: offsets that messages were read from."""
     accepted: Count
     """Deliveries that were acknowledged."""
+    rejected: Count
+    """Deliveries whose processing failed, and that were not to come again."""
     released: Count
-    """Deliveries whose processing failed, and that were to come again."""
-    rejected: Count | None = None
-    """Deliveries whose processing failed, and that were the last; null in older runs."""
+    """Deliveries whose processing failed, without those that are rejected."""
+    timed_out: Count
+    """Deliveries that were acknowledged when their lock was over: the broker of a share group did not take it."""
     unanswered: Count
     """Deliveries of which the consumer told nothing: it took too long, or died."""
     reread: Count

@@ -11,11 +11,12 @@ from streamgauge.engine.consume.loop import Consuming, Reading
 from streamgauge.engine.ports.clients import OpenReader
 from streamgauge.engine.worker.observers import TrackerJob
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember
+from streamgauge.kafka.carriers.markers.reader import OpenMarkerReader
+from streamgauge.kafka.carriers.markers.role import OpenTrackers
+from streamgauge.kafka.carriers.markers.tracked import Tracked
+from streamgauge.kafka.carriers.retries.reader import OpenRetryReader
+from streamgauge.kafka.carriers.share.reader import OpenShareReader
 from streamgauge.kafka.clients.settings import Settings
-from streamgauge.kafka.markers.reader import OpenMarkerReader
-from streamgauge.kafka.markers.role import OpenTrackers
-from streamgauge.kafka.markers.tracked import Tracked
-from streamgauge.kafka.retries.reader import OpenRetryReader
 from streamgauge.record.table import TableConsumer
 from streamgauge.runs.conduct.identity import Identity, dealt
 from streamgauge.runs.conduct.query import table_folder
@@ -45,7 +46,7 @@ def consumers_of(
     table = table_folder(scenario, run)
     # A table is read where it is.
     topics = (*scenario.sent_topics, str(table)) if table else scenario.topic_names
-    settings = {**FETCH_BACKOFF, **connection, **consumer_settings(consume)}
+    settings = {**({} if consume.share else FETCH_BACKOFF), **connection, **consumer_settings(consume)}
     members = [
         _member(scenario, consume, identity, number, topics, settings)
         for number in range(scenario.consumers * consume.groups)
@@ -59,8 +60,10 @@ def consumers_of(
     if retry := consume.retry:
         retries = Retries(retry.delays, retry.most)
         opened = OpenRetryReader(connection, retries, len(scenario.sent_topics), pair.ahead_ns)
-    redelivers = markers is not None or retry is not None
-    return [ConsumerJob(opened, part, hold, tells, redelivers) for part in dealt(members, consume.processes)]
+    if share := consume.share:
+        opened = OpenShareReader(connection, share.lock // NS_PER_MS, share.limit + 1, share.dead_letters)
+    redelivers, shares = consume.carrier is not None, share is not None
+    return [ConsumerJob(opened, part, hold, tells, redelivers, shares) for part in dealt(members, consume.processes)]
 
 
 def trackers_of(scenario: Scenario, markers: Markers, identity: Identity, connection: Settings) -> list[TrackerJob]:
@@ -81,14 +84,13 @@ def _member(
 ) -> ConsumerMember:
     """One consumer: its client, what it reads, and what it does with messages."""
     group, place = divmod(number, scenario.consumers)
-    load, timeout_ns = scenario.load, consume.markers.timeout if consume.markers else 0
-    own = {
-        "group.id": identity.groups(scenario)[group],
+    load, markers, share = scenario.load, consume.markers, consume.share
+    timeout_ns = markers.timeout if markers else share.lock if share else 0
+    own = {"group.id": identity.groups(scenario)[group], "client.id": f"{identity.id}-consumer-{number}"}
+    if share is None:
         # Every partition has a committed offset: this says what follows when what was read is gone. After an unclean
         # election the client goes on where the logs part, whatever is said here but `error`, which ends the partition.
-        "auto.offset.reset": "earliest",
-        "client.id": f"{identity.id}-consumer-{number}",
-    }
+        own["auto.offset.reset"] = "earliest"
     client = ClientSpec(
         worker=f"consumer-{number}",
         topics=topics,

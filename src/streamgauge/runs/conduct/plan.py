@@ -12,6 +12,7 @@ from streamgauge.engine.ports.links import Links
 from streamgauge.engine.supervise.faults.roles import Roles
 from streamgauge.engine.supervise.plan import LagPlan, Plan
 from streamgauge.engine.worker.observers import ConnectorJob, ReplicasJob
+from streamgauge.kafka.carriers.share.asking import open_share_offsets
 from streamgauge.kafka.clients.connections import KafkaConnections
 from streamgauge.kafka.clients.producer import KafkaProducer
 from streamgauge.kafka.clients.reader import KafkaReader
@@ -136,7 +137,9 @@ def _lag(scenario: Scenario, identity: Identity, connection: Settings) -> LagPla
     )
     every_ns = scenario.lag.every
     groups = () if is_table else identity.groups(scenario)
-    return LagPlan(open_offsets, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
+    shares = scenario.consume is not None and scenario.consume.share is not None
+    opens = open_share_offsets if shares else open_offsets
+    return LagPlan(opens, client, groups, scenario.topic.partitions, every_ns, LAG_TIMEOUT_SECONDS)
 
 
 def _read_places(scenario: Scenario) -> list[int]:

@@ -7,17 +7,20 @@ from pathlib import Path
 from typing import Final
 
 from streamgauge.delivery.markers.redelivery import DEAD_LETTERS
+from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted, StreamgaugeError
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.markers.role import group_of
-from streamgauge.kafka.markers.topics import SUFFIX, check_marker_topic
+from streamgauge.kafka.carriers.markers.role import group_of
+from streamgauge.kafka.carriers.markers.topics import SUFFIX, check_marker_topic
+from streamgauge.kafka.carriers.share.asking import ShareOffsets
+from streamgauge.kafka.carriers.share.group import GroupSettings, ShareGroups
 from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.modelled.broker import ModelledBroker, ModelledOffsets
 from streamgauge.record.table import committed_rows
 from streamgauge.runs.conduct.plan import start_of
 from streamgauge.scenario import Scenario, Setting
-from streamgauge.scenario.model.acknowledge import Markers
+from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, ShareGroup
 
 STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
 """The topics around a pipeline tell when a message was appended, unless the scenario wants something else."""
@@ -44,6 +47,8 @@ class Topics:
     starts: list[int] = field(default_factory=list)
     """Offset of each partition of the source where a query begins."""
     _offsets: KafkaOffsets | ModelledOffsets | None = None
+    _share: ShareGroups | None = None
+    """The share groups that read the topics; None where offsets are committed."""
 
     def prepare(self, *, embedded: bool, allow_reset: bool, fresh: bool = False) -> None:
         """Make the topics, or check those that are there; delete only what the user allowed to be deleted.
@@ -52,6 +57,11 @@ class Topics:
 
         Raises BadInput with all that does not fit.
         """
+        if self._carrier and (share := self._carrier.share):
+            assert isinstance(self.cluster, Cluster)
+            self._share = ShareGroups(self.cluster, self.groups, _settings_of(share))
+            # Before a topic is made or deleted: the cluster may have no share groups.
+            self._share.prepare()
         faults: list[Fault] = []
         for name in self._topics:
             try:
@@ -64,21 +74,24 @@ class Topics:
             self._prepare_beside(name, fresh=embedded or self.scenario.topic.reset)
 
     @property
+    def _carrier(self) -> Acknowledge | None:
+        return self.scenario.consume.carrier if self.scenario.consume else None
+
+    @property
     def _markers(self) -> Markers | None:
-        return self.scenario.consume.markers if self.scenario.consume else None
+        return self._carrier.markers if self._carrier else None
 
     def _prepare_beside(self, name: str, *, fresh: bool) -> None:
         """Make the topics of markers and of dead letters, where there are to be some, or check those that are there."""
-        markers, retry = self._markers, self.scenario.consume.retry if self.scenario.consume else None
-        wanted: dict[str, Mapping[str, Setting]] = {f"{name}{SUFFIX}": STAMPED} if markers else {}
-        if (markers and markers.limit is not None) or (retry and retry.most is not None):
+        wanted: dict[str, Mapping[str, Setting]] = {f"{name}{SUFFIX}": STAMPED} if self._markers else {}
+        if self._carrier and self._carrier.has_dead_letters:
             wanted[f"{name}{DEAD_LETTERS}"] = {}
         for each, configs in wanted.items():
             if fresh and self.cluster.partitions_of(each) is not None:
                 self.cluster.delete_topic(each)
             if self.cluster.partitions_of(each) is None:
                 self._make(each, configs)
-        if markers:
+        if self._markers:
             assert isinstance(self.cluster, Cluster)
             check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
 
@@ -153,7 +166,7 @@ class Topics:
             # What others left in retry topics in an earlier run is nobody's business now.
             offsets = self._starts(name, "latest" if name in self.scenario.retry_topics else read_from)
             for group in self.groups:
-                self.cluster.set_committed(group, name, offsets)
+                (self._share.begin if self._share else self.cluster.set_committed)(group, name, offsets)
             if self._markers:
                 # What others left open in an earlier run is nobody's business now.
                 of_markers = f"{name}{SUFFIX}"
@@ -171,7 +184,7 @@ class Topics:
         trackers = [group_of(self.trackers, each) for each in self.scenario.read_topics] if self._markers else []
         for group in (*self.groups, *trackers):
             try:
-                self.cluster.delete_group(group)
+                (self._share.leave if self._share else self.cluster.delete_group)(group)
             except (BrokerError, Interrupted) as error:
                 outcome.reasons.append(f"group {group} was not deleted: {error}")
 
@@ -180,7 +193,9 @@ class Topics:
         """Who is asked; raises BrokerError where no answer can come."""
         if reason := self.ended():
             raise BrokerError(reason)
-        if self._offsets is None:
+        if self._offsets is None and self._share:
+            self._offsets = self._share.offsets(self._topics, self.scenario.topic.partitions)
+        elif self._offsets is None:
             self._offsets = self.cluster.offsets(self._topics, self.scenario.topic.partitions, self.groups)
         return self._offsets
 
@@ -197,7 +212,19 @@ class Topics:
         """Committed offset of a group of consumers in each place; None where it reads nothing."""
         return [None] * self.scenario.places if self.table else self.offsets.committed(group)
 
+    def settled(self, group: int) -> list[int | None] | None:
+        """The offset below which a share group is done with everything, in each place; None for other groups."""
+        return self.offsets.settled(group) if isinstance(self.offsets, ShareOffsets) else None
+
     def _with_table(self, offsets: list[int], rows: int) -> list[int]:
         """The offsets of all places, those of a table among them: it has one partition, and the others are empty."""
         missing = self.scenario.places - len(offsets)
         return [*offsets, rows, *([0] * (missing - 1))] if missing else offsets
+
+
+def _settings_of(share: ShareGroup) -> GroupSettings:
+    heartbeat_ms, session_ms = (
+        None if each is None else each // NS_PER_MS for each in (share.heartbeat, share.session)
+    )
+    lock_ms = share.lock // NS_PER_MS
+    return GroupSettings(lock_ms, share.limit, share.isolation, share.locks, heartbeat_ms, session_ms)

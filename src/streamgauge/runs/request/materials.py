@@ -8,6 +8,7 @@ import numpy as np
 from streamgauge.domain.errors import BadInput, Fault, WorkerError
 from streamgauge.engine.consume.buffer import ARGUMENTS
 from streamgauge.engine.produce.compose import Composer
+from streamgauge.kafka.carriers.share.settings import share_faults
 from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID
 from streamgauge.kafka.clients.settings import NO_SETTINGS, Settings, consumer_faults, producer_faults
 from streamgauge.processes.functions import JOB_ARGUMENTS, ORACLE_ARGUMENTS, load_function
@@ -26,7 +27,8 @@ def check_settings(scenario: Scenario, connection: Settings = NO_SETTINGS) -> No
         transacted = {TRANSACTIONAL_ID: "check"} if load.transactions else {}
         faults += producer_faults("load.client", load.client, {**connection, **transacted})
     if scenario.consume:
-        faults += consumer_faults("consume.client", scenario.consume.client, connection)
+        wrong = share_faults if scenario.consume.share else consumer_faults
+        faults += wrong("consume.client", scenario.consume.client, connection)
     if faults:
         raise BadInput(faults)
 

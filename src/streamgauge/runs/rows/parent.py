@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -31,6 +31,8 @@ class Stands:
     ends: Sequence[int]
     committed: Mapping[int, Sequence[int | None]]
     """By group."""
+    settled: Mapping[int, Sequence[int | None]] = field(default_factory=dict)
+    """By share group: below this offset it is done with everything."""
 
 
 def ask_stands(topics: Topics, done: Sequence[int]) -> Stands:
@@ -42,7 +44,8 @@ def ask_stands(topics: Topics, done: Sequence[int]) -> Stands:
     committed = {group: topics.committed(group) for group in range(len(topics.groups))}
     if topics.scenario.pipeline:
         committed[len(topics.groups)] = [*done, *[None] * (topics.scenario.places - len(done))]
-    return Stands(clock.monotonic_ns(), starts, ends, committed)
+    settled = {group: known for group in committed if (known := topics.settled(group)) is not None}
+    return Stands(clock.monotonic_ns(), starts, ends, committed, settled)
 
 
 def record_stands(folder: RunFolder, topics: Topics, stands: Stands, moment: str) -> None:
@@ -55,6 +58,8 @@ def record_stands(folder: RunFolder, topics: Topics, stands: Stands, moment: str
             places = np.array(chosen, np.int32)
             done = _known(committed, chosen)
             is_query = group is not None and group >= len(topics.groups)
+            # A query is where it has committed: it tells nothing in between. A share group is asked where it is.
+            reached = committed if is_query else None if group is None else stands.settled.get(group)
             sink.append(
                 {
                     "at_ns": stands.at_ns,
@@ -66,8 +71,7 @@ def record_stands(folder: RunFolder, topics: Topics, stands: Stands, moment: str
                     "partition": places % partitions,
                     "start": _known(stands.starts, chosen),
                     "committed": done,
-                    # A query is where it has committed: it tells nothing in between.
-                    "position": done if is_query and moment == "final" else None,
+                    "position": None if reached is None or moment != "final" else _known(reached, chosen),
                     "end": _known(ends, chosen),
                     "error": None,
                 },

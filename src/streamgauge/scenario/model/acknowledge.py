@@ -1,15 +1,18 @@
 """Acknowledgement of single messages."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_serializer, model_validator
 
-from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import BadValue
 from streamgauge.scenario.model.values import Duration, OneOf, ScenarioPart
 
 MOST_REDELIVERIES = 1_000
 MOST_DELAYS = 20
+MOST_OF_SHARE = 24
+"""Brokers deliver a message of a share group at most 25 times."""
 
 
 def _redeliveries(value: object) -> object:
@@ -83,6 +86,50 @@ class Retry(ScenarioPart):
         return None if self.limit == "unlimited" else len(self.delays) if self.limit is None else self.limit
 
 
+def _few(value: object) -> object:
+    if value == "unlimited" or (
+        isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= MOST_OF_SHARE
+    ):
+        what = f"the broker delivers a message of a share group 2 to {MOST_OF_SHARE + 1} times"
+        raise BadValue(what, f"Write 1 to {MOST_OF_SHARE} redeliveries")
+    return value
+
+
+class ShareGroup(ScenarioPart):
+    """Acknowledgement of each message to a share group (KIP-932), whose brokers deliver again what is not accepted."""
+
+    lock: Duration = Field(default="30s", validate_default=True, ge=NS_PER_SECOND, le=3_600 * NS_PER_SECOND)
+    """Time for which a delivered message is its consumer's; one that is not acknowledged by then is delivered again. At
+    least 1s, or what the cluster allows: 15s by default."""
+    limit: Annotated[int, Field(strict=True), BeforeValidator(_few)] = 3
+    """Redeliveries of a message before it is given up, 1 to 24; the group's `share.delivery.count.limit`, which counts
+    deliveries, is one more."""
+    isolation: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
+    """Which messages of transactions the group reads: the group's `share.isolation.level`."""
+    locks: int = Field(default=2_000, ge=100, le=10_000, strict=True)
+    """Messages of a partition that are locked at a time, at most: the group's `share.partition.max.record.locks`."""
+    heartbeat: Duration | None = Field(default=None, ge=500 * NS_PER_MS)
+    """Interval of the consumers' heartbeats, which bring them their partitions; that of the cluster by default."""
+    session: Duration | None = Field(default=None, ge=NS_PER_SECOND)
+    """Time without a heartbeat after which a consumer counts as gone, and others get its partitions; that of the
+    cluster, 45s, by default. What it had comes to others of its partitions at once when its connection breaks."""
+    dead_letters: bool = Field(default=True, strict=True)
+    """Whether consumers write a message whose last delivery fails to the topic `TOPIC__undelivered`. If not, it is
+    archived: brokers keep no dead letters."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renews_nothing(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and "renew" in given:
+            what = "renew: the share consumer of confluent-kafka 2.16.1 cannot renew a lock"
+            raise BadValue(what, "Leave it out, and write a longer `lock`")
+        return given
+
+    @model_serializer(mode="wrap")
+    def _given(self, dump: Any) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if value is not None}
+
+
 class Acknowledge(OneOf):
     """Acknowledgement of single messages."""
 
@@ -90,3 +137,16 @@ class Acknowledge(OneOf):
     """Markers in a topic of their own, as kmq does it, like `{timeout: 5s, limit: 3}`."""
     retry: Retry | None = None
     """Retry topics, as applications build them on offsets, like `{delays: [1s, 5s, 30s]}`."""
+    share: ShareGroup | None = None
+    """A share group, whose brokers deliver again, like `{lock: 30s, limit: 3}`."""
+
+    @property
+    def most(self) -> int | None:
+        """Redeliveries of a message before it is given up; None for no limit."""
+        limited = self.markers or self.share
+        return limited.limit if limited else self.retry.most if self.retry else None
+
+    @property
+    def has_dead_letters(self) -> bool:
+        """Whether messages that are given up are written to a topic of dead letters."""
+        return self.share.dead_letters if self.share else self.most is not None

@@ -19,7 +19,7 @@ from pydantic import (
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_rate
-from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, Retry
+from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, Retry, ShareGroup
 from streamgauge.scenario.model.values import (
     EITHER,
     FASTEST,
@@ -154,7 +154,7 @@ class Processing(ScenarioPart):
     fail: Share = 0.0
     """Share of the deliveries, from 0 to 1, whose processing fails. With `acknowledge: offsets`, the consumer goes on
     without these messages; with `markers`, it does not acknowledge them, and they are delivered again; with `retry`,
-    it writes them to a retry topic."""
+    it writes them to a retry topic; with `share`, it releases them, and the broker delivers them again."""
     poison: Share = 0.0
     """Share of the messages, from 0 to 1, whose processing fails in every delivery."""
     overrun: Overrun | None = None
@@ -249,7 +249,8 @@ class Consume(ScenarioPart):
     )
     """Acknowledgement: `offsets`, of all messages below a committed offset; `{markers: {timeout: 5s, limit: 3}}`, of
     each message by itself, and those that are not acknowledged in time are delivered again; `{retry: {delays: [1s,
-    5s]}}`, of offsets, and messages that fail are written to retry topics, from which they come again."""
+    5s]}}`, of offsets, and messages that fail are written to retry topics, from which they come again; `{share: {lock:
+    30s}}`, of each message to a share group, whose brokers deliver again."""
     start: StartPosition = "auto"
     """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
     or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
@@ -262,14 +263,24 @@ class Consume(ScenarioPart):
     """Settings of the consumers' librdkafka client, like `fetch.min.bytes`."""
 
     @property
+    def carrier(self) -> Acknowledge | None:
+        """What delivers messages again; None where offsets are committed, and nothing comes again."""
+        return self.acknowledge if isinstance(self.acknowledge, Acknowledge) else None
+
+    @property
     def markers(self) -> Markers | None:
         """The markers that acknowledge messages; None without."""
-        return self.acknowledge.markers if isinstance(self.acknowledge, Acknowledge) else None
+        return self.carrier.markers if self.carrier else None
 
     @property
     def retry(self) -> Retry | None:
         """The retry topics; None without."""
-        return self.acknowledge.retry if isinstance(self.acknowledge, Acknowledge) else None
+        return self.carrier.retry if self.carrier else None
+
+    @property
+    def share(self) -> ShareGroup | None:
+        """The share group; None without."""
+        return self.carrier.share if self.carrier else None
 
     @property
     def start_ms(self) -> int | None:
@@ -279,4 +290,7 @@ class Consume(ScenarioPart):
 
 def consumer_settings(consume: Consume) -> dict[str, Setting]:
     """The scenario's settings of the consuming client."""
+    if consume.share:
+        # It commits nothing, and refuses to be told so.
+        return dict(consume.client)
     return {**consume.client, _AUTO_COMMIT: consume.commit == "auto" and consume.markers is None}

@@ -116,29 +116,41 @@ def _segment(rates: Rates) -> PaceSegment:
 
 
 def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
-    carrier = consume.acknowledge if isinstance(consume.acknowledge, Acknowledge) else None
+    carrier = consume.carrier
     return ConsumeProfile(
         consumers=scenario.consumers,
         per_second=None if isinstance(consume.rate, str) else consume.rate,
         partitions=consume.partitions,
-        read_committed=consume.client.get("isolation.level", "read_committed") == "read_committed",
-        longest_silence_ms=min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items()),
+        read_committed=_isolation(consume) == "read_committed",
+        longest_silence_ms=_silence_ms(consume),
         processing=_processing(consume.processing, redelivers=carrier is not None) if consume.processing else None,
         acknowledge=_acknowledge(consume, carrier) if carrier else None,
     )
 
 
+def _silence_ms(consume: Consume) -> float:
+    if consume.share and consume.share.session:
+        return consume.share.session / NS_PER_MS
+    return min(number_of(consume.client, (each,)) or default for each, default in _SILENCES.items())
+
+
+def _isolation(consume: Consume) -> Any:
+    return consume.share.isolation if consume.share else consume.client.get("isolation.level", "read_committed")
+
+
 def _acknowledge(consume: Consume, carrier: Acknowledge) -> AcknowledgeProfile:
     given, (name, _) = consume.processing, carrier.chosen
-    markers, retry = carrier.markers, carrier.retry
+    markers, retry, share = carrier.markers, carrier.retry, carrier.share
+    timeout_ns = markers.timeout if markers else share.lock if share else None
     return AcknowledgeProfile(
         carrier=name,
-        timeout_ms=markers.timeout / NS_PER_MS if markers else None,
+        timeout_ms=None if timeout_ns is None else timeout_ns / NS_PER_MS,
         delays_ms=tuple(delay / NS_PER_MS for delay in retry.delays) if retry else (),
-        limit=markers.limit if markers else retry.most if retry else None,
+        limit=carrier.most,
         fail=given.fail if given else 0.0,
         poison=given.poison if given else 0.0,
         is_expected=given is None or not (given.drop or given.overrun or given.function),
+        dead_letters=carrier.has_dead_letters,
     )
 
 

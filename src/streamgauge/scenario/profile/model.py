@@ -123,9 +123,10 @@ class AcknowledgeProfile(_Meant):
     """Acknowledgement of single messages, which are delivered again if it does not come."""
 
     carrier: str
-    """`markers` or `retry`."""
+    """`markers`, `retry` or `share`."""
     timeout_ms: float | None
-    """Time after which a message is delivered again that is not acknowledged; null with retry topics."""
+    """Time after which a message is delivered again that is not acknowledged: the timeout of markers, the lock of a
+    share group; null with retry topics."""
     delays_ms: tuple[float, ...] = ()
     """With retry topics, time after which a message comes again that failed once, twice, and so on; the last one also
     counts for later failures."""
@@ -137,6 +138,13 @@ class AcknowledgeProfile(_Meant):
     """Share of the messages whose processing always fails."""
     is_expected: bool
     """Whether these shares alone decide how often messages are delivered."""
+    dead_letters: bool = True
+    """Whether messages that are given up are written to a topic."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether a message keeps its offset when it is delivered again, at once after a failure."""
+        return self.carrier == "share"
 
 
 class ConsumeProfile(_Meant):

@@ -15,6 +15,8 @@ _DATA, _EXPECTED = "deliveries", "expected_deliveries"
 _SERIES: Final = {
     "accepted": ("acknowledged", COLORS["green"]),
     "released": ("failed", COLORS["orange"]),
+    "rejected": ("failed for good", COLORS["violet"]),
+    "timed_out": ("acknowledged too late", COLORS["blue"]),
     "unanswered": ("not answered", COLORS["red"]),
 }
 
@@ -58,10 +60,8 @@ def deliveries(source: FigureSource) -> Figure:
 
 
 def _bars(row: Row) -> list[dict[str, Any]]:
-    counts = {**row, "released": row["released"] + (row.get("rejected") or 0)}
     return [
-        {"number": row["number"], "series": words, "count": counts[name], "place": place,
-         "deliveries": whole(counts[name])}
+        {"number": row["number"], "series": words, "count": row[name], "place": place, "deliveries": whole(row[name])}
         for place, (name, (words, _)) in enumerate(_SERIES.items())
-        if counts[name]
-    ]  # fmt: skip
+        if row[name]
+    ]

@@ -7,7 +7,7 @@ from streamgauge.domain.text.numbers import UNKNOWN, milliseconds, percent, plur
 from streamgauge.result import Result
 from streamgauge.result.model.clients import RedeliverySection
 
-HEADS: Final = ("delivery", "deliveries", "expected", "accepted", "failed", "not answered", "dead letters")
+HEADS: Final = ("delivery", "deliveries", "expected", "accepted", "failed", "too late", "not answered", "dead letters")
 TIME_HEADS: Final = ("time", "p50", "p90", "p99", "max")
 _TIMES: Final = {
     "success": "from due to processed",
@@ -24,7 +24,8 @@ def rows(result: Result) -> list[Sequence[str]]:
             whole(each.deliveries),
             "" if each.expected is None else whole(round(each.expected)),
             whole(each.accepted),
-            whole(each.released + (each.rejected or 0)),
+            whole(each.released + each.rejected),
+            whole(each.timed_out),
             whole(each.unanswered),
             whole(each.dead_letter),
         )
@@ -57,6 +58,7 @@ def _told(found: RedeliverySection) -> str:
         share = "" if found.dead_share is None else f" ({percent(found.dead_share)})"
         told.append(f"{whole(found.dead)} dead {plural(found.dead, 'letter')}{share}")
     for count, words in (
+        (found.archived, "given up without a dead letter"),
         (found.open, "open at the end"),
         (found.duplicates, "delivered again after success"),
         (found.early, "delivered before the deadline"),

@@ -18,10 +18,10 @@ from streamgauge.delivery.retries.wire import AT_ONCE_MS, COUNT_HEADER, due_in
 from streamgauge.domain.blocks import MAX_SIZE_BYTES, Block, ClientSpec, Fetched, Place, Settings
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.carriers.retries.commits import WrittenCommits
+from streamgauge.kafka.carriers.retries.writing import RetryTopics
 from streamgauge.kafka.clients.messages import log, words_of
 from streamgauge.kafka.clients.reader import KafkaReader
-from streamgauge.kafka.retries.commits import WrittenCommits
-from streamgauge.kafka.retries.writing import RetryTopics
 from streamgauge.processes.patience import let_go
 
 _HEAR_SECONDS: Final = 0.01

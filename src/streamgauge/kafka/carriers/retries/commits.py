@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from streamgauge.domain.blocks import Committed, Place
+from streamgauge.kafka.carriers.retries.writing import RetryTopics
 from streamgauge.kafka.clients.commits import KafkaCommits
-from streamgauge.kafka.retries.writing import RetryTopics
 
 
 class WrittenCommits:

@@ -20,9 +20,9 @@ from streamgauge.delivery.retries.wire import Origin, dead_headers, origin_in, r
 from streamgauge.domain.blocks import Block, Place
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.carriers.markers.clients import ANY_PARTITION, FLUSH_SECONDS, hand_over
+from streamgauge.kafka.carriers.markers.reader import attempt_rows
 from streamgauge.kafka.clients.messages import log
-from streamgauge.kafka.markers.clients import ANY_PARTITION, FLUSH_SECONDS, hand_over
-from streamgauge.kafka.markers.reader import attempt_rows
 
 CONFIRMED_NS: Final = 5 * NS_PER_SECOND
 """The last commits are waited for so long."""

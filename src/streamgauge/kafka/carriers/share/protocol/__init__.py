@@ -1,0 +1,1 @@
+"""Requests about share groups in the form in which Kafka describes its messages: kafka-python has none of them."""
