@@ -96,6 +96,20 @@ def test_a_line_tells_what_matters(make: Make) -> None:
     assert redeliveries.rows(assemble(make())) == redeliveries.times(assemble(make())) == []
 
 
+def test_a_row_tells_all_that_failed_whether_it_came_again_or_not(make: Make) -> None:
+    """What was too late, and what nobody answered, stand by themselves."""
+
+    def late(facts: Row, tables: Tables) -> None:
+        redelivered(facts, tables)
+        tables["deliveries_by_number"][1] |= {"accepted": 800, "released": 4, "timed_out": 5, "unanswered": 1}
+
+    told_of = dict(zip(redeliveries.HEADS, redeliveries.rows(assemble(make(late)))[1], strict=True))
+    assert told_of == {
+        "delivery": "2", "deliveries": "880", "expected": "875", "accepted": "800", "failed": "74", "too late": "5",
+        "not answered": "1", "dead letters": "70",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("write", [summary, to_markdown, lambda result: to_html(result, [])])
 def test_every_report_tells_it(make: Make, write: Any) -> None:
     """Where offsets are committed, none does."""
