@@ -320,6 +320,8 @@ class Consumer:
                 self._record({**block, **self._done_at_once(buffer, block, fetched.count)}, fetched, cells)
             else:
                 buffer.take(block, fetched)
+                # Before its positions: who finds all of them at the end asks what is in hand.
+                self._tell_buffered()
                 self.positions[cells] = fetched.offset + 1
             self.slot[Slot.MESSAGES] += fetched.count
             self.slot[Slot.BYTES] += int(fetched.size_bytes.sum())
@@ -330,7 +332,7 @@ class Consumer:
         self._committer.turn(received_ns)
         if self._acknowledger:
             self._acknowledger.turn()
-        self._tell_buffered()
+            self._tell_buffered()
 
     def _record(self, block: Block, fetched: Fetched, cells: NDArray[np.signedinteger[Any]]) -> None:
         """Record first, then store: what a commit covers is always in the rows."""
