@@ -492,7 +492,7 @@ CONFIGS: list[tuple[str | bytes, tuple[str, ...]]] = [
     (f"{CLUSTER}linger.ms=soon\n", ("c:2: linger.ms: Invalid value", SEE)),
     (f"{CLUSTER}security.protocol=FOO\n", ('c:2: Invalid value "FOO" for configuration property "security.protocol"',)),
     (f"{CLUSTER}linger.ms=5\nlinger.ms=6\n", ("c:3: linger.ms is already set in line 2. Keep one of them",)),
-    (f"{CLUSTER}group.id=g\n", ("c:2: group.id is set by the run. Leave it out: every run creates its own group",)),
+    (f"{CLUSTER}group.id=g\n", ("c:2: group.id is set by the run. Leave it out: use consume.group",)),
     (f"{CLUSTER}error_cb=f\n", ("c:2: expected error_cb property as a callable function", SEE)),
     (f"{CLUSTER}ssl.truststore.location=/x\n",
      ("c:2: ssl.truststore.location is a setting of the Java client. Write",)),

@@ -67,3 +67,18 @@ def test_what_cannot_be_exported(options: list[str], said: str, tmp_path: Path) 
 
     assert isinstance(given.exception, BadInput)
     assert said in str(given.exception)
+
+
+def test_folders_are_read_with_those_below(tmp_path: Path) -> None:
+    """Links to other folders are not followed: they may lead around in a circle."""
+    deep = tmp_path / "results" / "a" / "b"
+    deep.mkdir(parents=True)
+    (deep / "e2e.log").write_bytes((SAMPLES / "e2e.log").read_bytes())
+    (tmp_path / "results" / "omb.json").write_bytes((SAMPLES / "omb.json").read_bytes())
+    (deep / "again").symlink_to(tmp_path / "results")
+
+    given = RUNNER.invoke(
+        app, ["import", str(tmp_path / "results"), "--out", str(tmp_path / "runs"), "--json", "--quiet"]
+    )
+
+    assert sorted(told["tool"] for told in json.loads(given.stdout)) == ["OpenMessaging Benchmark", "kafka-e2e-latency"]

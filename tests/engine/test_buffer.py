@@ -13,7 +13,7 @@ from streamgauge.domain.blocks import NULL_INT64, Fetched
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND
 from streamgauge.domain.errors import WorkerError
 from streamgauge.engine.consume.buffer import Buffer, Frontier
-from streamgauge.engine.consume.receive import Reading, rows
+from streamgauge.engine.consume.receive import Reading, rows, times_in
 from streamgauge.scenario.model.consume import Processing
 from streamgauge.workload.failing import Failing
 from streamgauge.workload.processing import NEVER, Delays, handling_of
@@ -379,3 +379,20 @@ def test_an_overrun_takes_a_multiple_of_the_timeout() -> None:
     buffer.take(rows(block, Reading(1, None), 2, 5), block)
     buffer.turn(3 * NS_PER_SECOND)
     assert {end - begin for _, begin, end in times(settle(buffer))} == {0}
+
+
+def test_the_time_in_a_value_takes_the_place_of_the_time_of_the_record() -> None:
+    """Of somebody else's messages only, as Trogdor writes it; what is too short, or no time of this era, has none."""
+    values = [(1_700_000_000_123).to_bytes(8, "little") + b"rest", b"short", b"\xff" * 8, bytes(8), b"\x7f" * 9]
+    block = replace(
+        fetched(*((0, 0, offset) for offset in range(5))), values=values, append_ms=np.full(5, 7),
+        created_ms=lambda: np.full(5, 8),
+    )  # fmt: skip
+    read: dict[str, Any] = dict(rows(block, Reading(None, None, time_in_value=True), 0, 5))
+    plain: dict[str, Any] = dict(rows(block, Reading(None, None), 0, 5))
+
+    assert read["append_ms"] is None
+    assert read["created_ms"].tolist() == [1_700_000_000_123, *[NULL_INT64] * 4]
+    assert plain["created_ms"].tolist() == [8] * 5
+    assert rows(block, Reading(1, None, time_in_value=True), 0, 5)["created_ms"] is None
+    assert times_in([]).tolist() == []

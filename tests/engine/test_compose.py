@@ -25,6 +25,8 @@ from streamgauge.workload import payload
 from streamgauge.workload.pacing import Int64s
 from streamgauge.workload.payload import pool
 from streamgauge.workload.payload.build import content_of, keys_of, law_of
+from streamgauge.workload.payload.described import Described, Portion
+from streamgauge.workload.payload.trogdor import PlainGenerator, bodies
 
 CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
 SIZES: TypeAdapter[Sizes] = TypeAdapter(Sizes)
@@ -364,3 +366,25 @@ def test_why_a_function_cannot_be_used(name: str, reason: str) -> None:
         Composer(recipe({"function": {"name": name}}), 10)
 
     assert str(caught.value) == f"{name}: {reason}"
+
+
+def test_a_generator_of_trogdor_is_sent_as_it_is() -> None:
+    """Values and keys begin with the time of sending, also those of a share of the messages; few and many alike."""
+    timed = PlainGenerator("timestampRandom", 12, seed=7)
+    for count in (2, 50):
+        made = composed_with(count, Described("trogdor", {"generator": timed}), at_ns=5 * 10**18)
+        values = [value or b"" for value in made.values]
+        assert {value[:8] for value in values} == set(made.keys or [])
+        assert [value[8:] for value in values] == [(body or b"")[8:] for body in bodies(timed, np.arange(count))]
+        assert made.stamps["crc"].tolist() == [zlib.crc32(value) for value in values]
+
+    weighted = (Portion(50.0, Described("trogdor", {"generator": timed}), None), Portion(50.0, "tombstone", None))
+    values = [value for value in composed_with(40, weighted, at_ns=5 * 10**18).values if value]
+    assert len({value[:8] for value in values}) == 1
+    assert int.from_bytes(values[0][:8], "little") > 5 * 10**12
+
+
+def composed_with(count: int, payload: Any, at_ns: int) -> Outgoing:
+    keys = Described("trogdor", {"generator": PlainGenerator("timestampConstant", 8)})
+    recipe = Recipe(0, 1, payload, 0, seed=1, in_headers=True, scheduled=False, keys=keys)
+    return Composer(recipe, 64).compose(np.arange(count), None, at_ns)

@@ -25,6 +25,9 @@ def test_batches_of_one_size() -> None:
 
 def test_batches_of_drawn_sizes() -> None:
     """Around their mean, with their deviation, the same for the same seed."""
+    even = sizes(FlushPolicy(5.5, extent=(3, 8)), 6_000)
+    assert set(even) == {3, 4, 5, 6, 7, 8}
+    assert sum(even) / len(even) == pytest.approx(5.5, abs=0.1)
     drawn = sizes(FlushPolicy(100, 10), 4_000)
 
     assert np.mean(drawn) == pytest.approx(100, abs=1)

@@ -20,7 +20,7 @@ from streamgauge.engine.supervise.fake import FakeLauncher
 from streamgauge.engine.supervise.local import LocalProcess
 from streamgauge.engine.supervise.plan import Begun, Interrupts, Plan
 from streamgauge.engine.supervise.supervisor import LEAD_NS, TICK_SECONDS, Supervisor, phases
-from streamgauge.engine.supervise.workers import Worker, is_group_complete, is_share_group_complete
+from streamgauge.engine.supervise.workers import Worker, Workers, is_group_complete, is_share_group_complete
 from streamgauge.engine.worker.context import Context
 from streamgauge.engine.worker.roles import ProducerJob
 from streamgauge.record.parts import open_sink
@@ -248,3 +248,17 @@ def test_what_is_planned_is_written_down_before_the_order_to_go(tmp_path: Path) 
     assert len(told) == 2
     assert launcher.cells.times() == (start, start + SECOND, start + 3 * SECOND, 0)
     assert launcher.cells.order == Order.GO
+
+
+def test_what_consumers_received_before_the_measure_phase_does_not_count() -> None:
+    """And where no number is wanted, none is looked for."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    workers = Workers(Cells.new(2, 1))
+    job = ProducerJob(_never, ())
+    workers.each.append(Worker("consumer-0", "consumer", (0, 1), (0, 1), job, LocalProcess(process)))
+
+    assert not workers.have_read(None, measured=True)
+    for received, measured, over in ((7, False, False), (9, False, False), (12, True, False), (19, True, True)):
+        workers.board.slots[0, Slot.MESSAGES], workers.board.slots[1, Slot.MESSAGES] = received - 3, 3
+        assert workers.have_read(10, measured=measured) is over

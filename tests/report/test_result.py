@@ -546,13 +546,14 @@ OPTIONAL = {
     ("run", "profile", "load", "message_timeout_ms"), ("run", "profile", "consume", "longest_silence_ms"),
     ("run", "workers", 0, "members"), ("run", "workers", 0, "next_seqs"),
     ("run", "topics", 0, "uuid"), ("run", "groups", 0, "uuid"),
-    *(("latency", key) for key in ("batch", "flush_wait", "throttle", "own_schedule_delay")),
+    *(("latency", key) for key in ("poll_per_record", "batch", "flush_wait", "throttle", "own_schedule_delay")),
     ("latency", "since_record_time"), ("latency", "reasons"),
     *(
         (*account, count)
         for account in (("delivery",), ("delivery", "measure"), ("delivery", "groups", 0))
-        for count in LATER
+        for count in (*LATER, "delivered_share")
     ),
+    ("warmup",), ("rates",),
     *((section,) for section in ("missing", "transactions", "processing", "wire", "connections", "reasons")),
     *((section,) for section in ("lag", "pipeline", "backpressure", "faults", "recovery", "scorecards")),
     *(("timeline", 0, key) for key in ("due_per_second", *OF_LAG)),
@@ -598,7 +599,7 @@ def test_the_schema_knows_the_words_of_the_domain() -> None:
 
     assert {f"{name}_ms" for name in PERCENTILES} <= set(latency["required"])
     assert [name for name in account["properties"] if name in DELIVERY_COUNTS] == list(DELIVERY_COUNTS)
-    assert set(account["properties"]) - set(account["required"]) == set(LATER)
+    assert set(account["properties"]) - set(account["required"]) == {*LATER, "delivered_share"}
 
 
 def unreported(facts: Row, tables: Tables) -> None:
@@ -648,3 +649,76 @@ def test_what_an_older_version_did_not_count_is_null_with_that_reason() -> None:
 
 def test_all_that_is_known_of_the_measured_cluster_stands_in_the_result() -> None:
     assert BrokerFacts.model_fields.keys() == MeasuredBroker.model_fields.keys()
+
+
+def test_the_delivered_share_is_a_number_to_expect_on(make: Make) -> None:
+    """What is not known counts as not received; nothing to be received has no share."""
+
+    def lossy(facts: Row, tables: Tables) -> None:
+        facts["scenario"]["expect"] = {"delivery.delivered_share": ">= 0.999", "delivery.measure.delivered_share": 1.0}
+        for row in tables["delivery"]:
+            if row["scope"] == "run":
+                row.update(acked=1_100, aborted=60, unread=40, lost=3, undelivered=1, expired=0, unknown=1)
+
+    result = told(make(lossy))
+    assert result["delivery"]["delivered_share"] == pytest.approx(0.995)
+    assert result["delivery"]["measure"]["delivered_share"] == 1.0
+    assert [each["passed"] for each in result["expectations"]] == [False, True]
+
+    def nothing_acked(_facts: Row, tables: Tables) -> None:
+        for row in tables["delivery"]:
+            row.update(acked=0)
+
+    delivery = told(make(nothing_acked))["delivery"]
+    assert delivery["delivered_share"] is None
+    assert delivery["reasons"]["delivered_share"] == "no acknowledged message was to be received"
+    assert told(make(consume_only))["delivery"]["reasons"]["delivered_share"] == "nothing is sent"
+
+
+def test_totals_of_the_warm_up(make: Make) -> None:
+    """The windows before second 0; null with a reason where there is no warm-up."""
+
+    def warm(facts: Row, tables: Tables) -> None:
+        facts["phases"].insert(0, {"name": "warmup", "from_ns": -2 * 10**9, "to_ns": 0})
+        windows = [row for row in tables["throughput"] if row["scope"] == "window"]
+        counts = {"sent": 10, "acked": 9, "failed": 1, "unsent": 2, "received": 8}
+        sizes = {"sent_bytes": 100, "received_bytes": 80}
+        tables["throughput"] = [
+            *(row for row in tables["throughput"] if row["scope"] != "window" or row["second"] >= 0),
+            *({**windows[0], "second": second, **counts, **sizes} for second in (-2, -1)),
+        ]
+
+    assert told(make(warm))["warmup"] == {
+        "seconds": 2.0, "sent": 20, "acked": 18, "errors": 6, "received": 16, "sent_bytes": 200, "received_bytes": 160,
+        "reasons": {},
+    }  # fmt: skip
+    without_load = told(make(warm, consume_only))["warmup"]
+    assert (without_load["sent"], without_load["reasons"]["sent"]) == (None, "nothing is sent")
+    cold = told(make())
+    assert (cold["warmup"], cold["reasons"]["warmup"]) == (None, "there is no warm-up")
+
+
+def test_rates_of_topics_partitions_and_minutes(make: Make) -> None:
+    """Only whole minutes; a second without a row had nothing."""
+
+    def long(facts: Row, tables: Tables) -> None:
+        facts["phases"] = [{"name": "measure", "from_ns": 0, "to_ns": 130 * 10**9}]
+        window = next(row for row in tables["throughput"] if row["scope"] == "window")
+        counts = {"acked": 60, "received": 30, "received_bytes": 60_000_000}
+        whole = [row for row in tables["throughput"] if row["scope"] in {"run", "measure"}]
+        placed = {"scope": "partition", "topic": 0, "partition": 3, "second": None, "duration_ns": 10 * 10**9}
+        tables["throughput"] = [
+            *({**row, "duration_ns": 130 * 10**9} for row in whole),
+            *({**window, "second": second, **counts} for second in (0, 59, 60, 125)),
+            {**window, **counts, **placed},
+            {**window, **counts, **placed, "scope": "topic", "partition": None},
+        ]
+
+    rates = told(make(long))["rates"]
+    part = {"acked_per_second": 6.0, "received_per_second": 3.0, "received_mb_per_second": 6.0}
+    assert rates["partitions"] == [{"topic": "streamgauge-baseline", "partition": 3, **part}]
+    assert rates["topics"] == [{"topic": "streamgauge-baseline", **part}]
+    minutes = [(each["minute"], each["acked_per_second"], each["received_mb_per_second"]) for each in rates["minutes"]]
+    assert minutes == [(0, 2.0, 2.0), (1, 1.0, 1.0)]
+    assert told(make())["rates"]["minutes"] == []
+    assert {each["received_per_second"] for each in told(make(produce_only))["rates"]["partitions"]} == {None}

@@ -34,6 +34,19 @@ def jobs(mapping: dict[str, Any]) -> list[ConsumerJob]:
     ("mapping", "read", "expected"),
     [
         ({}, lambda each: each.client.settings["auto.offset.reset"], "earliest"),
+        ({}, lambda each: each.client.settings["group.id"], "group-1"),
+        ({"consume": {"group": "mine"}}, lambda each: each.client.settings["group.id"], "mine"),
+        ({"consume": {"group": "mine"}}, lambda each: each.client.settings["auto.offset.reset"], "latest"),
+        (
+            {"consume": {"group": "mine", "start": "earliest"}},
+            lambda each: each.client.settings["auto.offset.reset"],
+            "earliest",
+        ),
+        (
+            {"consume": {"group": "mine"}, "load": "off"},
+            lambda each: each.client.settings["auto.offset.reset"],
+            "earliest",
+        ),
         ({}, lambda each: each.client.assigned, None),
         (
             {"consume": {"consumers": 1, "partitions": [0, 2]}},

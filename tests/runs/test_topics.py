@@ -258,3 +258,20 @@ def test_a_group_that_cannot_be_removed_is_told_and_the_run_stays_what_it_is() -
 
     assert outcome.reasons == ["group g was not deleted: it still has members"]
     assert outcome.ending == "finished"
+
+
+def test_a_group_of_the_user_is_left_alone() -> None:
+    """Nothing is committed for it before the load, and it is not deleted behind it."""
+    cluster, outcome = FakeCluster(), Outcome()
+    topics = topics_of(cluster, ("mine",), **LOAD, consume={"group": "mine"})
+
+    topics.begin()
+    topics.leave(outcome)
+
+    assert (cluster.committed, outcome.reasons) == ({}, [])
+    assert "delete group mine" not in cluster.done
+    other = topics_of(cluster, ("g",), **LOAD)
+    other.begin()
+    other.leave(outcome)
+    assert list(cluster.committed) == [("g", other.scenario.topic_name)]
+    assert "delete group g" in cluster.done

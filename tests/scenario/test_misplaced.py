@@ -143,7 +143,7 @@ def test_a_misplaced_key_of_a_setting_is_told_its_place(key: str, place: str) ->
     [
         ({"bootstrap.servers": "x:1"}, "Leave it out: name the cluster with --bootstrap"),
         ({"brokerList": "x:1"}, "Use --bootstrap HOST:PORT"),
-        ({"load": {"group.id": "g"}}, "Leave it out: every run creates its own group"),
+        ({"load": {"group.id": "g"}}, "Leave it out: use consume.group"),
         ({"auto.offset.reset": "earliest"}, "Leave it out: use consume.start"),
         ({"security.protocol": "SSL"}, "Write it into a file, and use --client-config FILE"),
         ({"load.rate": "5k/s"}, "Write it as `load: {rate: ...}`"),

@@ -72,6 +72,14 @@ def fault_of(written: Any) -> tuple[str, str]:
         ({"replay": {"file": "a.csv", "column": "at"}}, {"replay": {"file": "a.csv", "column": "at", "scale": 1.0}}),
         ({"replay": {"file": "a.txt"}}, {"replay": {"file": "a.txt", "scale": 1.0}}),
         ({"closed": {}}, {"closed": {"batch": 1}}),
+        (
+            {"closed": {"batch": {"uniform": {"from": 2, "to": 9}}}},
+            {"closed": {"batch": {"uniform": {"from": 2, "to": 9}}}},
+        ),
+        (
+            {"closed": {"batch": {"gaussian": {"mean": 50, "deviation": 5}}}},
+            {"closed": {"batch": {"gaussian": {"mean": 50, "deviation": 5}}}},
+        ),
     ],
 )
 def test_what_is_written_becomes_plain_values_that_mean_the_same(written: Any, expected: Any) -> None:
@@ -158,6 +166,14 @@ def test_a_shape_that_is_written_out_stays_as_it_is(shape: dict[str, Any]) -> No
         ({"replay": {"file": ""}}, "rate.replay.file", "at least 1 character"),
         ({"replay": {"file": "x", "scale": 0}}, "rate.replay.scale", "greater than or equal to 0.001"),
         ({"closed": {"batch": 0}}, "rate.closed.batch", "greater than or equal to 1"),
+        ({"closed": {"batch": {"uniform": {"from": 9, "to": 2}}}}, "rate.closed.batch.uniform", "from 9 to 2 falls"),
+        ({"closed": {"batch": {"uniform": {"from": 0, "to": 2}}}}, "rate.closed.batch.uniform.from", "greater than"),
+        (
+            {"closed": {"batch": {"gaussian": {"mean": 0, "deviation": 2}}}},
+            "rate.closed.batch.gaussian.mean",
+            "greater",
+        ),
+        ({"closed": {"batch": {}}}, "rate.closed.batch", "no key is given"),
     ],
 )
 def test_a_wrong_rate_says_where_what_and_how_to_mend_it(written: Any, where: str, says: str) -> None:

@@ -176,7 +176,10 @@ HARMLESS = {
     "load.payload.file.column", "load.payload.weighted.payload.file.column", "load.keys.file.column",
     "load.rate.replay.column",
     "pipeline.job.filter.contains",
-    "consume.start", "phases.start_at", "faults.target", "faults.targets", "faults.between", "cluster.heap",
+    *(f"{where}.trogdor.{below}value" for where in ("load.keys", "load.payload", "load.payload.weighted.payload")
+      for below in ("", "components.component.")),
+    "consume.start", "consume.group", "phases.start_at", "faults.target", "faults.targets", "faults.between",
+    "cluster.heap",
 }  # fmt: skip
 """Texts that are names, are compared, sent or counted, and that nobody opens or runs."""
 LOOKED_AT = {

@@ -59,6 +59,8 @@ NOT_JUDGED: Final = {
     "run": "what was run",
     "verdict": "what follows from the figures",
     "steps": "a quick look; a run at one rate is judged",
+    "warmup": "what is in no figure",
+    "rates": "the rates of throughput, in parts",
     "expectations": "what follows from the figures",
     "trust": "the companions",
     "imported": "what another tool says",

@@ -163,6 +163,7 @@ def run(
     """
     from streamgauge.cli.display import display_of, shown_as
     from streamgauge.cli.loads.convert import conversion_notes
+    from streamgauge.cli.loads.programs import carry_out_programs, programs_of
     from streamgauge.runs.request.options import RunOptions, job_settings, request_of
     from streamgauge.runs.run import metrics_of
     from streamgauge.runs.run import run as run_request
@@ -180,6 +181,20 @@ def run(
         trust=trust or [],
     )
     notes = conversion_notes(scenario)
+    if programs := programs_of(scenario, settings or []):
+        raise typer.Exit(
+            carry_out_programs(
+                programs,
+                scenario,
+                out,
+                notes,
+                allow_code=allow_code,
+                dry_run=dry_run,
+                as_json=as_json,
+                say=display_of(quiet=quiet).say,
+                show=print_out,
+            )
+        )
     request = request_of(scenario, options)
     if dry_run:
         from streamgauge.cli.dry_run import forecast
@@ -868,6 +883,36 @@ def site(
     write(folder, out, metric=metric, with_csv=csv, as_json=as_json, out=print_out)
 
 
+@app.command(cls=PlainCommand, rich_help_panel=LOADS)
+def trogdor(
+    spec: Annotated[
+        str,
+        typer.Option("--exec", "-e", metavar="SPEC", help="A specification, or the path of one.", show_default=False),
+    ],
+    bootstrap: BootstrapOption = None,
+    client_config: ClientConfigOption = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the run folder.", rich_help_panel=OUTPUT)] = Path(
+        "runs"
+    ),
+    quiet: QuietOption = False,
+    allow_code: AllowCodeOption = False,
+) -> None:
+    """Carry out a specification as Trogdor's agent does.
+
+    Prints the status that Trogdor would. Runs on the cluster that the specification names, or on an embedded broker.
+    The run folder has all other figures.
+
+    Example: `streamgauge trogdor --exec produce.json`
+
+    Exit codes: 0 the task succeeded; 1 it failed, or cannot be carried out.
+    """
+    from streamgauge.cli.display import display_of
+    from streamgauge.cli.loads.trogdor import options_of, trogdor_exec
+
+    options = options_of(spec, bootstrap=bootstrap, client_config=client_config, out=out, allow_code=allow_code)
+    raise typer.Exit(trogdor_exec(spec, options, display_of(quiet=quiet), print_out))
+
+
 @app.command("import", cls=PlainCommand, rich_help_panel=RESULTS)
 def import_(
     results: Annotated[
@@ -897,6 +942,15 @@ def import_(
             rich_help_panel=UNSAID,
         ),
     ] = None,
+    pattern: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REGEX",
+            help="Read any text: named groups, like p99_ms, are figures. Repeatable.",
+            show_default=False,
+            rich_help_panel=UNSAID,
+        ),
+    ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -912,8 +966,8 @@ def import_(
     from streamgauge.cli.results.imported import import_results
 
     import_results(
-        results, out, form=form, unit=unit, latency=latency, as_json=as_json, command=["streamgauge", *sys.argv[1:]],
-        progress=display_of(quiet=quiet).say, out=print_out,
+        results, out, form=form, unit=unit, latency=latency, patterns=pattern or [], as_json=as_json,
+        command=["streamgauge", *sys.argv[1:]], progress=display_of(quiet=quiet).say, out=print_out,
     )  # fmt: skip
 
 

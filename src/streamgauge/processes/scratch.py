@@ -20,7 +20,8 @@ from streamgauge.processes.lock import FolderLock
 ANALYSIS: Final = "streamgauge-analysis-"
 QUERY: Final = "streamgauge-pipeline-"
 CALIBRATION: Final = "streamgauge-calibration-"
-_OURS: Final = re.compile(rf"({ANALYSIS}|{QUERY}|{CALIBRATION})\w+")
+PROGRAM: Final = "streamgauge-program-"
+_OURS: Final = re.compile(rf"({ANALYSIS}|{QUERY}|{CALIBRATION}|{PROGRAM})\w+")
 _ATTEMPTS: Final = 10
 _MEND: Final = "Name another folder with TMPDIR"
 _LARGEST: Final = 0xFFFF
@@ -34,7 +35,7 @@ class Scratch:
     """
 
     def __init__(self, prefix: str) -> None:
-        """`prefix` says what it is for: `ANALYSIS`, `QUERY` or `CALIBRATION`."""
+        """`prefix` says what it is for: `ANALYSIS`, `QUERY`, `CALIBRATION` or `PROGRAM`."""
         place = Path(tempfile.gettempdir())
         self.path, self._lock = _made(prefix, place)
         _sweep(place, self.path)

@@ -149,8 +149,8 @@ def batch_limits(scenario: Scenario, recipe: Recipe, pacer: Pacer | None, asked:
         return limits(most_bytes, {"--batch": asked})
     apart = _partitions_apart(load, recipe)
     counts = {"batch.num.messages": _setting(load.client, _BATCH_MESSAGES, "batch.num.messages")}
-    if load.batch:
-        counts["load.rate"] = load.batch / apart
+    if load.mean_batch:
+        counts["load.rate"] = load.mean_batch / apart
     if load.flush:
         counts["load.flush"] = (load.flush if isinstance(load.flush, int) else load.flush.mean) / apart
     if load.transactions and load.transactions.messages:

@@ -91,6 +91,59 @@ def test_a_histogram_that_unpacks_to_too_much_is_refused() -> None:
         decode(text)
 
 
+OLD = {
+    ("V0", 2): (
+        "HISTiQAAAG14nO3bqw2AMBAA0BYmqGdILB6B7wrMxDyEgKghFUCA5D1xzX3EDXDtxjyFEJqwi1tY8nxkaSjrxXumrfQBAAD4k5j6"
+        "t1fgkqY+AgAAAAAAADysdn8LAAAAAAAAAAAAAAAAAABf5J/sTVZe+gTi"
+    ),
+    ("V0", 3): (
+        "HISTiQAAAQp4nO3ZIQ6AMAwF0C2cYJ5DYvEI/K7AmTgPISBmCMOwZHlPtGlrvu+45DWEMIRLPMuet3tKc7kv+pPh5Q4AAAAAAPQm"
+        "pql1BAD4Ue3/HAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAKgXWwcAAAAAAAAA"
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAADgk9g6AAAAfTgAVJIE4w=="
+    ),
+    ("V1", 2): (
+        "HISTggAAAHV4nO3asQ2DQAwFUN8xAT27sE1qVojEBrdChmAS5mAEFEERRYquQCggvVf4F9+FB3A3lmfEY4pN3jO9x1xe0S/xKX3l"
+        "L02lBwAA4E5SO/z7BA7J9RUAAAAAAADgZLX/WwAAAAAAAAAAAAAAAAAAuKK0AiHxBp0="
+    ),
+    ("V1", 3): (
+        "HISTggAAAQt4nO3ZsQmEUBAE0L/3KzC/Xq4lWxDswBYMbEjrsAQRDUQQNVE43gt2gkkm32/dVOnTd2mR14z5DE2bfmPail0eySc9"
+        "AAAAAADwb6Io354AAA+6+j8HAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAArou3"
+        "BwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAHBLTBSwBv8="
+    ),
+}
+"""By version and digits, as HdrHistogram 1.2.1 and 2.1.0 wrote them: 0, 1, three of 5, 1000, 1001, 123456, an hour less
+one microsecond, and 70,000 of 777."""
+WRITTEN = [0, 1, 5, 5, 5, 1000, 1001, 123_456, 3_599_999_999]
+
+
+@pytest.mark.parametrize(("version", "digits"), OLD)
+def test_older_encodings_are_read(version: str, digits: int) -> None:
+    """Numbers of fixed length, and the same cells as in the new encoding."""
+    new = recorded(WRITTEN, digits)
+    for _ in range(70_000):
+        new.record_value(777)
+
+    assert cells(decode(OLD[version, digits])) == cells(decode(new.encode().decode()))
+
+
+@pytest.mark.parametrize("version", ["V0", "V1"])
+def test_damaged_older_encodings_are_refused(version: str) -> None:
+    """Cut off anywhere, or with numbers of another length."""
+    content = base64.b64decode(OLD[version, 2])
+    inner = zlib.decompress(content[8:])
+
+    def enclosed(changed: bytes) -> str:
+        packed = zlib.compress(changed)
+        return base64.b64encode(content[:4] + struct.pack(">i", len(packed)) + packed).decode()
+
+    assert cells(decode(enclosed(inner))) == cells(decode(OLD[version, 2]))
+    for changed in (inner[:20], inner[:-3], inner[:3] + b"\x18" + inner[4:], inner[:40] + b"\xff" * (len(inner) - 40)):
+        with pytest.raises(ForeignError):
+            decode(enclosed(changed))
+
+
 JAVA = """
 import org.HdrHistogram.*;
 public class Read {

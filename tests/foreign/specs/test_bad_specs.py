@@ -67,8 +67,18 @@ WRONG_FIELDS: list[tuple[Fields, Fields, str]] = [
         "components.0.component: is missing",
     ),
     (CONFIGURABLE, {"valueGenerator": {"type": "constant", "size": 5, "seeds": 1}}, "valueGenerator.seeds: no such"),
-    (CONFIGURABLE, {"keyGenerator": {"type": "timestampRandom"}}, "keyGenerator.type: .*no such generator"),
-    (CONFIGURABLE, {"keyGenerator": {"type": "constant", "size": 2, "value": [255]}}, "value: these bytes are no text"),
+    (CONFIGURABLE, {"keyGenerator": {"type": "timestampRandom"}}, "keyGenerator.size: is missing"),
+    (CONFIGURABLE, {"keyGenerator": {"type": "gauss", "size": 2}}, "keyGenerator.type: .*no such generator"),
+    (
+        CONFIGURABLE,
+        {
+            "keyGenerator": {
+                "type": "randomComponent",
+                "components": [{"percent": 100, "component": {"type": "randomComponent", "components": []}}],
+            }
+        },
+        "keyGenerator.components: components of components",
+    ),
     (CONFIGURABLE, {"throughputGenerator": {"type": "poisson"}}, "throughputGenerator.type: .*no such generator"),
     (
         CONFIGURABLE,
@@ -178,7 +188,7 @@ WRONG_TEXTS: list[tuple[str, Tool | None, str]] = [
     (f"{TUSSLE} targetRate=1k", None, "targetRate: no such field of kafka-benchmark"),
     (f"{TUSSLE} --runner", None, "--runner: has no value"),
     (f"{TUSSLE} --runner Fast", None, "--runner: Fast: no runner"),
-    (f"{TUSSLE} --runner ProcBenchmark", None, "ProcBenchmark runs programs of its own"),
+    (f"{TUSSLE} --runner ProcBenchmark", None, "run.cmd: is missing"),
     (f"{TUSSLE} --runner BasicRunner producers=1", None, "producers: no such field of BasicRunner"),
     (f"{TUSSLE} --runner BasicRunner runTime=0", None, "runTime: 0 leaves nothing to measure"),
     (f"{TUSSLE} --runner BasicRunner runTime=soon", None, "runTime: 'soon': not a time"),

@@ -18,6 +18,9 @@ def convert(
 ) -> None:
     """Print the document that specifications come to, or write it into a file; raises BadInput before that."""
     translation = converted(files, _tool(tool), TrogdorOptions(floor=floor))
+    if translation.kind == "program":
+        where = one_line(files[0]) if len(files) == 1 else "FILE"
+        raise BadInput.single(where, "runs a program, which no scenario can", f"Use: {command_of(translation, where)}")
     if out is None:
         say(yaml_of(translation))
         return

@@ -1,9 +1,12 @@
 """The command `import`: run folders of what other tools measured."""
 
 import json
+import os
+import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +15,8 @@ from streamgauge.domain.errors import BadInput, BadValue, Fault
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.foreign.results.asked import Asked, parse_latency, parse_unit
 from streamgauge.foreign.results.given import MOST_BYTES, ForeignFile
-from streamgauge.foreign.results.reading import FORMATS, read_results
+from streamgauge.foreign.results.output import parse_pattern
+from streamgauge.foreign.results.reading import FORMATS, ImportedFile, read_results
 from streamgauge.processes.patience import Progress
 from streamgauge.record.facts import versions
 from streamgauge.report.assemble.imports.folder import run_id, write_imported
@@ -31,6 +35,7 @@ def import_results(
     form: str | None,
     unit: str | None,
     latency: str | None,
+    patterns: Sequence[str] = (),
     as_json: bool,
     command: Sequence[str],
     progress: Progress,
@@ -40,8 +45,19 @@ def import_results(
 
     All are read before anything is written, and nothing is left of runs that could not be written as a whole.
     """
-    asked, name = _asked(unit, latency), _form(form)
+    asked, name = _asked(unit, latency, patterns), _form(form)
+    if patterns and name not in {None, "pattern"}:
+        raise BadInput.single("--pattern", f"--as {plain(form or '')} reads no pattern", "Leave one of them out")
+    name = "pattern" if patterns else name
     found = read_results(_files(paths), asked, name)
+    told = keep_runs(found, folder, command, progress)
+    out(json.dumps(told, indent=2) if as_json else "\n".join(map(_line, told)))
+
+
+def keep_runs(
+    found: Sequence[ImportedFile], folder: Path, command: Sequence[str], progress: Progress
+) -> list[dict[str, Any]]:
+    """Write the run folders of runs that were read, and tell each; nothing is left where one cannot be written."""
     now_ns, version = clock.clock_pair().wall_ns, versions().get("streamgauge", "unknown")
     made: list[RunFolder] = []
     told: list[dict[str, Any]] = []
@@ -61,7 +77,7 @@ def import_results(
             with suppress(OSError):
                 folder.rmdir()
         raise
-    out(json.dumps(told, indent=2) if as_json else "\n".join(map(_line, told)))
+    return told
 
 
 def _line(told: dict[str, Any]) -> str:
@@ -69,7 +85,7 @@ def _line(told: dict[str, Any]) -> str:
     return f"{IMPORTED}  {plain(told['run'])}  {plain(told['tool'])}, {plain(told['format'])}{defects}"
 
 
-def _asked(unit: str | None, latency: str | None) -> Asked:
+def _asked(unit: str | None, latency: str | None, patterns: Sequence[str]) -> Asked:
     faults: list[Fault] = []
     found: dict[str, Any] = {}
     for option, text, parse in (("--unit", unit, parse_unit), ("--latency", latency, parse_latency)):
@@ -77,9 +93,15 @@ def _asked(unit: str | None, latency: str | None) -> Asked:
             found[option] = parse(text) if text is not None else None
         except BadValue as error:
             faults.append(error.at(option, plain(text or "")))
+    made: list[re.Pattern[str]] = []
+    for pattern in patterns:
+        try:
+            made.append(parse_pattern(pattern))
+        except BadValue as error:
+            faults.append(error.at("--pattern", plain(pattern)))
     if faults:
         raise BadInput(faults)
-    return Asked(found["--unit"], found["--latency"])
+    return Asked(found["--unit"], found["--latency"], tuple(made))
 
 
 def _form(form: str | None) -> str | None:
@@ -89,12 +111,12 @@ def _form(form: str | None) -> str | None:
 
 
 def _files(paths: Sequence[Path]) -> list[ForeignFile]:
-    """The content of these files, and of those in a folder."""
+    """The content of these files, and of those in a folder and the folders below it."""
     faults: list[Fault] = []
     found: list[ForeignFile] = []
     for path in paths:
         try:
-            inside = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+            inside = list(islice(_below(path), _MOST_FILES + 1)) if path.is_dir() else [path]
             if len(inside) > _MOST_FILES or not inside:
                 what = f"has {'no' if not inside else f'more than {_MOST_FILES:,}'} files"
                 faults.append(Fault(f"RESULT {plain(str(path))}", what, "Name the files"))
@@ -106,6 +128,17 @@ def _files(paths: Sequence[Path]) -> list[ForeignFile]:
     if faults:
         raise BadInput(faults)
     return found
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files in a folder and in those below it, by their names; links to other folders are not followed."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=fail):
+        folders.sort()
+        yield from (path for name in sorted(names) if (path := Path(place) / name).is_file())
 
 
 def _file(path: Path) -> ForeignFile:

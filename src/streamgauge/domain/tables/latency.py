@@ -28,6 +28,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "throttle": "max(admitted_ns - due_ns, 0)",
         "own_schedule_delay": "sent_ns - max(admitted_ns, due_ns)",
         "poll": "returned_ns - started_ns of a poll",
+        "poll_per_record": "returned_ns - started_ns of the poll that delivered a message",
         "batch": "ended_ns - began_ns of a batch",
         "flush_wait": "ended_ns - waited_ns of a batch",
         "since_record_time": "received_ns - recorded_ns",
@@ -49,7 +50,9 @@ METRICS_FORMERLY: Mapping[str, str] = MappingProxyType(
 )
 """Metrics that had another name in format 1."""
 
-UNPLACED = frozenset({"schedule_delay", "throttle", "own_schedule_delay", "poll", "batch", "flush_wait"})
+UNPLACED = frozenset(
+    {"schedule_delay", "throttle", "own_schedule_delay", "poll", "poll_per_record", "batch", "flush_wait"}
+)
 """Metrics that are not measured by partition."""
 
 LATENCY_BUCKETS = Schema(

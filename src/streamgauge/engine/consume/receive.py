@@ -1,14 +1,20 @@
 """The rows of `received` for what a poll delivered: whose message each is, and whether it is intact."""
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_BOOL, NULL_INT32, NULL_INT64, Block, Fetched
+
+_TIME_BYTES: Final = 8
+_NO_TIME: Final = bytes(_TIME_BYTES)
+_YEAR_9999_MS: Final = 253_402_300_000_000
+"""Random bytes are no time of this era."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +25,8 @@ class Reading:
     """Tag of the run whose stamps count; None where the messages are somebody else's load."""
     verify_every: int | None
     """The n where messages with `seq % n == 0` are verified; None for none."""
+    time_in_value: bool = False
+    """Whether values that are somebody else's load begin with the time at which they were sent."""
 
 
 def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int, *, takes_all: bool = True) -> Block:
@@ -38,9 +46,9 @@ def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int, *, tak
         "seq": _known(ours, stamps["seq"].astype(np.int64), NULL_INT64),
         "partition": fetched.partition,
         "offset": fetched.offset,
-        "append_ms": fetched.append_ms,
-        # Asked for only where nothing else tells a message's age: it costs as much as decoding the message.
-        "created_ms": fetched.created_ms() if reading.tag is None else None,
+        # What the value says takes the place of what the record says of its age, which the broker may have stamped.
+        "append_ms": None if reading.time_in_value else fetched.append_ms,
+        "created_ms": _created_ms(fetched, reading),
         "due_ns": _known(scheduled, stamps["due_ns"], NULL_INT64),
         "sent_ns": _known(timed, stamps["sent_ns"], NULL_INT64),
         "received_ns": received_ns,
@@ -51,6 +59,20 @@ def rows(fetched: Fetched, reading: Reading, poll: int, received_ns: int, *, tak
         "empty_ns": fetched.empty_ns if takes_all else None,
         "intact": intact(fetched, ours, reading.verify_every),
     }
+
+
+def _created_ms(fetched: Fetched, reading: Reading) -> NDArray[np.int64] | None:
+    """When messages were made; asked for only where nothing else tells it: it costs as much as decoding the message."""
+    if reading.tag is not None:
+        return None
+    return times_in(fetched.values) if reading.time_in_value else fetched.created_ms()
+
+
+def times_in(values: Sequence[bytes]) -> NDArray[np.int64]:
+    """The milliseconds since 1970 that values begin with, NULL where they are too short, or where it is no time."""
+    heads = b"".join(value[:_TIME_BYTES] if len(value) >= _TIME_BYTES else _NO_TIME for value in values)
+    found = np.frombuffer(heads, "<i8").astype(np.int64)
+    return np.where((found > 0) & (found < _YEAR_9999_MS), found, NULL_INT64)
 
 
 def redelivering(fetched: Fetched) -> Block:

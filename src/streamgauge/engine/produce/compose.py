@@ -42,12 +42,19 @@ class Composer:
     _stamps: Stamps = field(init=False)
     _matrix: "_Matrix | None" = field(init=False)
     _is_routed: bool = field(init=False)
+    _timed: list[payload.Generated] = field(init=False)
+    """What begins with the time of sending, so that it is made for it."""
 
     def __post_init__(self) -> None:
         """Make source and room; raises BadInput for files and WorkerError for functions that cannot be used."""
         recipe = self.recipe
         self._source = source_of(recipe)
-        self._keys = keys_of(recipe)
+        keys = keys_of(recipe)
+        self._keys = keys.keys if isinstance(keys, payload.Generated) else keys
+        parts = self._source.components if isinstance(self._source, payload.Weighted) else [self._source]
+        self._timed = [
+            each for each in (*parts, keys) if isinstance(each, payload.Generated) and each.generator.is_timed
+        ]
         self._stamps = stamp.blank(self.block, recipe.tag, recipe.producer, scheduled=recipe.scheduled)
         self._matrix = None if recipe.in_headers else _matrix(self._source, self.block)
         self._is_routed = bool(self._keys) or recipe.topics != (0,) or recipe.partition != "client"
@@ -57,6 +64,8 @@ class Composer:
 
         The stamps are overwritten by the next call. Raises WorkerError where a user's function fails.
         """
+        for each in self._timed:
+            each.at(sent_ns)
         if len(seqs) <= FEW:
             return self._compose_few(seqs.tolist(), None if due_ns is None else due_ns.tolist(), sent_ns)
         stamps = self._stamps[: len(seqs)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, Literal
 
-from streamgauge.domain import stamp
+from streamgauge.domain import clock, stamp
 from streamgauge.domain.errors import WorkerError
 from streamgauge.processes.functions import load_function
 from streamgauge.workload import payload
@@ -84,12 +84,13 @@ def _single(recipe: Recipe, content: PlainContent, size: Law | int, component: i
     match content:
         case "tombstone":
             return _pool([None], recipe)
-        case "sequential":
-            return payload.Sequential(0, drawn(law, seeds, less))
-        case Described("sequential", {"offset": offset}):
+        case "sequential" | Described("sequential", _):
+            offset = 0 if isinstance(content, str) else content.options["offset"]
             return payload.Sequential(offset, drawn(law, seeds, less))
         case Described("file", file):
             return _pool(_events(recipe, **file), recipe)
+        case Described("trogdor", {"generator": generator}):
+            return payload.Generated(generator, clock.clock_pair().ahead_ns)
         case Described("function", {"name": name}):
             return _Calls(load_function(name, ARGUMENTS), name, recipe, drawn(law, seeds, less))
         case made:
@@ -116,7 +117,7 @@ def _pool(bodies: Sequence[Body], recipe: Recipe) -> PayloadSource:
     return payload.Pool(bodies)
 
 
-def keys_of(recipe: Recipe) -> KeysOf | None:
+def keys_of(recipe: Recipe) -> KeysOf | payload.Generated | None:
     """Which keys the messages of a producer have; None for none."""
     match recipe.keys:
         case "none":
@@ -125,12 +126,14 @@ def keys_of(recipe: Recipe) -> KeysOf | None:
             return sequential_keys
         case Described("constant", {"text": text}):
             return constant_keys(text)
-        case Described("uniform", {"keys": keys}):
-            return drawn_keys(uniform(keys), keys, recipe.seed, recipe.producer)
-        case Described("zipf", {"keys": keys, "exponent": exponent}):
-            return drawn_keys(zipf(keys, exponent), keys, recipe.seed, recipe.producer)
+        case Described("uniform" | "zipf" as law, options):
+            keys = options["keys"]
+            draw = uniform(keys) if law == "uniform" else zipf(keys, options["exponent"])
+            return drawn_keys(draw, keys, recipe.seed, recipe.producer)
         case Described("file", file):
             return listed_keys(_events(recipe, **file))
+        case Described("trogdor", {"generator": generator}):
+            return payload.Generated(generator, clock.clock_pair().ahead_ns)
         case unknown:
             raise ValueError(f"unknown keys: {unknown}")
 

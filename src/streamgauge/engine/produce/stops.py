@@ -23,13 +23,16 @@ class FlushPolicy:
     deviation: float = 0.0
     hurries: bool = True
     """Whether messages that linger are sent at once, as a flush does and a wait for reports does not."""
+    extent: tuple[int, int] | None = None
+    """The fewest and the most messages, where every number in between is as probable."""
 
 
 @dataclass(slots=True)
 class Batches:
     """The batches of one producer: what lies between two waits for all reports.
 
-    Sizes are drawn from a normal distribution, cut at 1 and at eight deviations above the mean, and rounded.
+    Sizes are drawn from a normal distribution, cut at 1 and at eight deviations above the mean, and rounded; or from a
+    uniform one.
     """
 
     flush: FlushPolicy
@@ -82,6 +85,9 @@ class Batches:
         return row, now_ns - began_ns
 
     def _draw(self) -> int:
+        if self.flush.extent:
+            least, most = self.flush.extent
+            return int(self._draws.integers(least, most + 1))
         mean, deviation = self.flush.mean, self.flush.deviation
         drawn = self._draws.normal(mean, deviation) if deviation else mean
         return max(1, round(min(drawn, mean + _DEVIATIONS * deviation)))

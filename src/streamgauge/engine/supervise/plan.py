@@ -64,6 +64,8 @@ class Plan:
     """When the load is to begin, on the monotonic clock; None for at once."""
     until_drained: bool = False
     """Whether the measure phase ends when the groups have read what there was at its begin."""
+    until_received: int | None = None
+    """After how many messages of all consumers together the measure phase ends; None where that ends nothing."""
     trackers: Sequence[TrackerJob] = ()
     """Who delivers messages again that are not acknowledged in time."""
     query: QueryJob | None = None
@@ -96,7 +98,9 @@ class Plan:
     @property
     def is_counted(self) -> bool:
         """Whether the number of messages ends the measure phase."""
-        return any(member.sending.measured_messages is not None for job in self.producers for member in job.members)
+        return self.until_received is not None or any(
+            member.sending.measured_messages is not None for job in self.producers for member in job.members
+        )
 
     @property
     def is_unacknowledged(self) -> bool:

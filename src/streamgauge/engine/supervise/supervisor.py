@@ -170,7 +170,8 @@ class Supervisor:
         )
         while self.now_ns() < end_ns and not self._must_stop():
             self._injector.turn(measure_ns)
-            if self._workers.have_sent() or (targets and self._draining().is_through(targets)):
+            has_read = self._workers.have_read(plan.until_received, measured=self.now_ns() >= measure_ns)
+            if has_read or self._workers.have_sent() or (targets and self._draining().is_through(targets)):
                 over_ns = self._workers.last_ns("producer" if plan.producers else "consumer")
                 break
             self._tick("warmup" if self.now_ns() < measure_ns else "measure")

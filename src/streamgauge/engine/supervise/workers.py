@@ -65,6 +65,8 @@ class Workers:
 
     board: Board
     each: list[Worker] = field(default_factory=list)
+    received_before: int = 0
+    """What consumers had received when the measure phase began."""
 
     @property
     def share(self) -> bool:
@@ -124,6 +126,18 @@ class Workers:
         """Whether every producer that did not die has sent all that it was to send, before the time was over."""
         producers = self.in_order("producer")
         return bool(producers) and all(self.board.slots[list(each.rows), Slot.OVER_NS].all() for each in producers)
+
+    def have_read(self, wanted: int | None, *, measured: bool) -> bool:
+        """Whether consumers have received so many messages since the measure phase began; never where none is wanted.
+
+        Asked at every tick, it remembers what they had received before.
+        """
+        if wanted is None:
+            return False
+        received = int(self.board.slots[self.rows("consumer"), Slot.MESSAGES].sum())
+        if not measured:
+            self.received_before = received
+        return received - self.received_before >= wanted
 
     def last_ns(self, role: str) -> int | None:
         """When the last message of a role was sent or received; None where there was none."""

@@ -1,5 +1,6 @@
 """What a user says about files that do not say it themselves."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +16,8 @@ class Asked:
 
     unit: str | None = None
     latency: tuple[str, LatencyKind] | None = None
+    patterns: tuple["re.Pattern[str]", ...] = ()
+    """By which the text of a program is read; their named groups are figures."""
 
 
 def parse_unit(text: str) -> str:

@@ -1,4 +1,4 @@
-"""HdrHistogram's compressed encoding, version 2: read into cells and written from them.
+"""HdrHistogram's compressed encodings: versions 0, 1 and 2 are read into cells, version 2 is written from them.
 
 Counts are read as they are, so that a histogram of any range takes no more memory than it has counts.
 """
@@ -19,10 +19,16 @@ from streamgauge.foreign.results.spread import ValueCells
 MOST_BYTES: Final = 1 << 24
 """Of one histogram without its compression; a full one of 5 digits has less than half of it."""
 
+_COOKIES: Final = {0x1C849309: 0x1C849308, 0x1C849302: 0x1C849301, 0x1C849304: 0x1C849303}
+"""What envelopes of versions 0, 1 and 2 begin with, and what is in each."""
 _COOKIE: Final = 0x1C849303
 _COMPRESSED_COOKIE: Final = 0x1C849304
+_OF_V0: Final = 0x1C849308
+_WORD: Final = 0xF0
+"""Bits of a cookie that say how long numbers are; of versions 0 and 1 in bytes, without the lowest of them."""
 _WORD_OF_V2: Final = 0x10
 _HEADER: Final = struct.Struct(">iiiiqqd")
+_HEADER_OF_V0: Final = struct.Struct(">iiqqq")
 _ENVELOPE: Final = struct.Struct(">ii")
 _MOST_COUNTS: Final = 1 << 22
 _MOST_DIGITS: Final = 5
@@ -65,9 +71,10 @@ def decode(text: str) -> ValueCells:
     if len(content) < _ENVELOPE.size:
         raise ForeignError("has a histogram that is cut off")
     cookie, length = _ENVELOPE.unpack_from(content)
-    if cookie & ~0xF0 != _COMPRESSED_COOKIE & ~0xF0:
-        raise ForeignError("has a histogram of another encoding than V2", "Write it with HdrHistogram 2.1.5 or later")
-    return _cells(_inflated(content[_ENVELOPE.size : _ENVELOPE.size + max(length, 0)]))
+    inner = _COOKIES.get(cookie & ~_WORD)
+    if inner is None:
+        raise ForeignError("has a histogram of an encoding that is not V0, V1 or V2", "Write it with HdrHistogram")
+    return _cells(_inflated(content[_ENVELOPE.size : _ENVELOPE.size + max(length, 0)]), inner)
 
 
 def _inflated(content: bytes) -> bytes:
@@ -83,18 +90,21 @@ def _inflated(content: bytes) -> bytes:
     return found
 
 
-def _cells(content: bytes) -> ValueCells:
-    if len(content) < _HEADER.size:
+def _cells(content: bytes, expected: int) -> ValueCells:
+    header = _HEADER_OF_V0 if expected == _OF_V0 else _HEADER
+    if len(content) < header.size:
         raise ForeignError("has a histogram that is cut off")
-    cookie, length, offset, digits, lowest, _, _ = _HEADER.unpack_from(content)
-    if cookie & ~0xF0 != _COOKIE & ~0xF0 or offset:
-        raise ForeignError("has a histogram of another encoding than V2", "Write it with HdrHistogram 2.1.5 or later")
-    if not 0 <= digits <= _MOST_DIGITS or lowest < 1:
+    if expected == _OF_V0:
+        cookie, digits, lowest, *_ = header.unpack_from(content)
+        length, offset = len(content) - header.size, 0
+    else:
+        cookie, length, offset, digits, lowest, *_ = header.unpack_from(content)
+    if cookie & ~_WORD != expected or offset or not 0 <= digits <= _MOST_DIGITS or lowest < 1:
         raise ForeignError("has a damaged histogram")
-    payload = content[_HEADER.size : _HEADER.size + max(length, 0)]
+    payload = content[header.size : header.size + max(length, 0)]
     if len(payload) < length:
         raise ForeignError("has a histogram that is cut off")
-    index, count = _counts(payload)
+    index, count = _counts(payload) if expected == _COOKIE else _words(payload, (cookie & _WORD) >> 4 & 0xE)
     layout = Layout(digits, lowest)
     most = layout.index_of(_LARGEST)
     if index and index[-1] > most:
@@ -120,6 +130,17 @@ def _counts(payload: bytes) -> tuple[list[int], list[int]]:
     if sum(count) > _LARGEST:
         raise ForeignError("has a damaged histogram: its counts are too large")
     return index, count
+
+
+def _words(payload: bytes, size: int) -> tuple[list[int], list[int]]:
+    """Places and counts of versions 0 and 1: a number of so many bytes for each cell, the highest byte first."""
+    if size not in {2, 4, 8} or len(payload) % size:
+        raise ForeignError("has a damaged histogram")
+    numbers = np.frombuffer(payload, f">i{size}").astype(np.int64)
+    if (numbers < 0).any() or sum(numbers.tolist()) > _LARGEST:
+        raise ForeignError("has a damaged histogram: its counts are too large")
+    places = np.flatnonzero(numbers)
+    return places.tolist(), numbers[places].tolist()
 
 
 def _number(payload: bytes, at: int) -> tuple[int, int]:

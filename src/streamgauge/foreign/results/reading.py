@@ -6,6 +6,7 @@ from typing import Final
 
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.shown import one_line
+from streamgauge.foreign.results import output
 from streamgauge.foreign.results.asked import Asked
 from streamgauge.foreign.results.formats import (
     hlog,
@@ -46,6 +47,7 @@ FORMATS: Final[Mapping[str, ResultFormat]] = {
     "percentiles": ResultFormat(percentiles.recognises, percentiles.read),
     "tlp-stress": ResultFormat(tlp_stress.recognises, tlp_stress.read),
     "samples": ResultFormat(samples.recognises, samples.read),
+    "pattern": ResultFormat(output.recognises, output.read),
 }
 """In the order in which they are tried."""
 _YEAR_9999_S: Final = 253_402_300_000

@@ -45,7 +45,8 @@ def convert(
     if len(found) > 1:
         raise BadInput.single("FILE", f"specifications of {' and '.join(map(str, found))}", "Convert each by itself")
     made = _made(parts, read, options)
-    check_document(made, parts[0].source)
+    if made.kind != "program":
+        check_document(made, parts[0].source)
     return made
 
 

@@ -11,6 +11,7 @@ from streamgauge.foreign.specs.omb import is_driver
 from streamgauge.foreign.specs.read.texts import check_text, command_lines, command_words, read_json, read_mapping
 from streamgauge.foreign.specs.ssp import KNOWN as SSP_FLAGS
 from streamgauge.foreign.specs.trogdor.specs import is_trogdor
+from streamgauge.foreign.specs.tussle.process import BENCHMARK as PROCESS_BENCHMARK
 from streamgauge.foreign.specs.tussle.specs import is_tussle
 from streamgauge.foreign.specs.write.translation import Tool
 from streamgauge.scenario.model.scenario import Scenario
@@ -104,13 +105,20 @@ def _of_command(words: Sequence[str]) -> Tool | None:
     flags = {word.lstrip("-").partition("=")[0] for word in words[1:] if word.startswith("-")}
     if tool_in(words):
         return "perf-test"
-    if "--runner" in words or any(word.endswith(".jar") and "kafka-benchmark" in word for word in words):
+    if "--runner" in words or _runs_benchmark(words):
         return "tussle"
     if name.startswith("kafkabench"):
         return "kafkabench"
     if name == "run.sh" or (name in {"bench", "bench.exe"} and flags <= SSP_FLAGS):
         return "ssp"
     return None
+
+
+def _runs_benchmark(words: Sequence[str]) -> bool:
+    """Whether words name a benchmark of tussle: the jar of one, or the class of another; a line of YAML does not."""
+    is_jar = any(word.endswith(".jar") and "kafka-benchmark" in word for word in words)
+    is_class = not words[0].endswith(":") and any(word.rpartition(".")[2] == PROCESS_BENCHMARK for word in words)
+    return is_jar or is_class
 
 
 def _of_value(value: object) -> Tool | None:

@@ -18,6 +18,7 @@ from streamgauge.pipeline.read.rows import Row, numbers, share
 from streamgauge.pipeline.read.silver import is_measured, ticks
 
 POLL = "poll"
+POLL_PER_RECORD = "poll_per_record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,11 @@ class Polls:
         """Which polls returned in the measure phase."""
         return is_measured(self.tick)
 
-    def spans(self) -> Spans:
-        """The time spent in polls."""
-        return Spans(POLL, self.returned_ns - self.started_ns, self.tick)
+    def spans(self) -> tuple[Spans, Spans]:
+        """The time spent in polls, and that of each message in the poll that delivered it: empty polls have none."""
+        took, filled = self.returned_ns - self.started_ns, self.count > 0
+        each = Spans(POLL_PER_RECORD, took[filled], self.tick[filled], self.count[filled])
+        return Spans(POLL, took, self.tick), each
 
 
 def read(rows: pa.Table, measure: MeasureSpan) -> Polls:

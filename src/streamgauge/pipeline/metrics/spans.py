@@ -21,17 +21,26 @@ class Spans:
     metric: str
     took_ns: Int64s
     tick: Int64s
+    times: Int64s | None = None
+    """How often each counts, at least once; None for once."""
 
     def histogram(self) -> pa.Table:
         """Columns key and count, as `pipeline.metrics.aggregates.histogram` gives them."""
-        key, count = np.unique(packed(self.metric, By.TICK, self.tick, bucket_of(self.took_ns)), return_counts=True)
-        return pa.table({"key": key, "count": count})
+        keys = packed(self.metric, By.TICK, self.tick, bucket_of(self.took_ns))
+        if self.times is None:
+            key, count = np.unique(keys, return_counts=True)
+            return pa.table({"key": key, "count": count})
+        key, place = np.unique(keys, return_inverse=True)
+        weighted = np.zeros(len(key), np.int64)
+        np.add.at(weighted, place, self.times)
+        return pa.table({"key": key, "count": weighted})
 
     def sums(self) -> Sums:
         """Moments, as `pipeline.metrics.aggregates.sums` gives them: each thing is a row of its own."""
         took = self.took_ns
+        times = np.ones_like(took) if self.times is None else self.times
         real = took.astype(np.float64)
-        columns = {"count": np.ones_like(took), "min": took, "max": took, "sum": real, "squares": real * real}
+        columns = {"count": times, "min": took, "max": took, "sum": real * times, "squares": real * real * times}
         whole = {"place": np.full_like(took, NOWHERE), "at_selected": self.tick}
         return Sums(pa.table(whole | {f"{self.metric}_{name}": values for name, values in columns.items()}))
 

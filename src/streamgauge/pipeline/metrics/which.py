@@ -16,7 +16,7 @@ from streamgauge.pipeline.metrics.expressions import (
     tick_of,
 )
 from streamgauge.pipeline.metrics.latency import Metric
-from streamgauge.pipeline.metrics.polls import POLL
+from streamgauge.pipeline.metrics.polls import POLL, POLL_PER_RECORD
 from streamgauge.pipeline.metrics.spans import Spans
 from streamgauge.pipeline.read.bronze import Bronze
 from streamgauge.pipeline.read.traits import RunTraits
@@ -61,7 +61,7 @@ def metrics_of(traits: RunTraits, sent: Sums, received: Sums, spans: Mapping[str
             continue
         if name in spans:
             absent = _absent_span(spans[name], traits)
-            yield Metric(name, "received" if name == POLL else "sent", spans[name].sums(), absent)
+            yield Metric(name, "received" if name in {POLL, POLL_PER_RECORD} else "sent", spans[name].sums(), absent)
             continue
         if name == SINCE_RECORD_TIME:
             clock = "both" if len(traits.stamps) > 1 else next(iter(traits.stamps), None)
@@ -110,7 +110,7 @@ def why_no_schedule(traits: RunTraits) -> str:
 
 
 def _absent_span(spans: Spans, traits: RunTraits) -> str | None:
-    if spans.metric == POLL:
+    if spans.metric in {POLL, POLL_PER_RECORD}:
         return None if traits.consumes else "no consumers"
     if not traits.loads:
         return "the run has no load"

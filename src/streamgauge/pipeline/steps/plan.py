@@ -57,7 +57,7 @@ def _measured(
 ) -> _Measured:
     """What Spark counted of latencies, put together with what is few enough to be counted here."""
     staged, waited = delivered.staged, of_batches(run.bronze.columns("batches"), run.span.measure)
-    spans = {each.metric: each for each in (polled.spans(), *waited)}
+    spans = {each.metric: each for each in (*polled.spans(), *waited)}
     stages = None if staged is None else staged.histogram
     counted = (acked, delivered.histogram, stages, *(each.histogram() for each in spans.values()))
     metrics = [

@@ -18,8 +18,8 @@ KINDS: Final = ("response", "service")
 
 _SINCE_RECORD_TIME: Final = "since_record_time"
 
-_LATER: Final = ("batch", "flush_wait", "throttle", "own_schedule_delay", _SINCE_RECORD_TIME)
-"""Latencies that few runs have."""
+_LATER: Final = ("poll_per_record", "batch", "flush_wait", "throttle", "own_schedule_delay", _SINCE_RECORD_TIME)
+"""Latencies that few runs have, or that older versions did not tell."""
 
 
 def latencies(run: Evidence) -> LatencySection:

@@ -10,7 +10,7 @@ from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.report.assemble import backpressure, lag, latencies, piped, sections
 from streamgauge.report.assemble.connections import connections
 from streamgauge.report.assemble.scorecards import scorecards
-from streamgauge.report.assemble.steps import steps
+from streamgauge.report.assemble.steps import rates, steps, warmup
 from streamgauge.report.assemble.wire import wire
 from streamgauge.report.files import read_facts, rows_of, table_file, whole
 from streamgauge.result import FORMAT, Result
@@ -83,6 +83,8 @@ def assemble(folder: RunFolder) -> Result:
 def _assembled(run: Evidence) -> Result:
     parts: dict[str, Any] = {
         "throughput": sections.throughput(run),
+        "rates": rates(run),
+        "warmup": warmup(run),
         "steps": steps(run),
         "latency": latencies.latencies(run),
         "schedule_delay": sections.schedule_delay(run),

@@ -123,7 +123,18 @@ def _account(run: Evidence, row: Row | None) -> Values:
     out: Values = {name: known.get(name) for name in (*DELIVERY_COUNTS, "checked", "negative_latencies")}
     checked, received = known.get("checked"), known.get("received")
     out["checked_share"] = checked / received if checked is not None and received else None
+    out["delivered_share"] = _delivered_share(known) if run.sends and run.consumes else None
     return with_reasons(out, lambda key: _why_no_count(run, row, key))
+
+
+def _delivered_share(row: Mapping[str, int | None]) -> float | None:
+    """Of the acknowledged messages that were to be received, how many were; None where a count is not known."""
+    missing_counts = [row.get(name) for name in ("undelivered", "lost", "expired", "unknown")]
+    acked = row.get("acked")
+    if acked is None or None in missing_counts:
+        return None
+    expected = acked - (row.get("aborted") or 0) - (row.get("unread") or 0)
+    return max(0.0, 1 - sum(each or 0 for each in missing_counts) / expected) if expected > 0 else None
 
 
 def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
@@ -141,6 +152,8 @@ def _why_no_count(run: Evidence, row: Row | None, key: str) -> str:
 
 def _why_not_counted(run: Evidence, row: Row, key: str) -> str:
     """Why a count is null that this version knows, of a run that could have it."""
+    if key == "delivered_share":
+        return "no acknowledged message was to be received" if row.get("acked") is not None else "cannot be decided"
     if key in LEDGER_CLASSES:
         return _why_not_in_ledger(run, row, key)
     if key == "unaccounted":
@@ -182,6 +195,8 @@ def why_absent(run: Evidence, section: str) -> str:
         (section == "backpressure" and run.policy is None, NOT_HELD_BACK),
         (section == "processing" and not run.consumes, NO_CONSUMERS),
         (section == "replication" and run.profile.replication == 1, "each partition has one replica"),
+        (section == "warmup", "there is no warm-up"),
+        (section == "rates", missing("throughput")),
         (section in {"schedule_delay", "transactions", "steps"} and not run.sends, NO_LOAD),
         (section == "redelivery", "offsets are committed: messages are not acknowledged one by one"),
         (section == "scorecards" and "fault_scores" in run.tables, "no fault was over"),

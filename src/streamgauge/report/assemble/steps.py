@@ -1,16 +1,20 @@
-"""The steps of a load in result.json: rates, latencies, and whether what the scenario expects held in each."""
+"""Parts of a run in result.json: steps of the load, the warm-up, and rates by topic, by partition and by minute."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.report.assemble.latencies import KINDS, latency
+from streamgauge.report.assemble.nulls import made
 from streamgauge.result.model.latency import LatencyFigures
-from streamgauge.result.model.throughput import StepResult
+from streamgauge.result.model.throughput import RatesSection, StepResult, WarmupTotals
 from streamgauge.result.model.verdict import ExpectationResult
 from streamgauge.verdict.evidence import Evidence, Row
 from streamgauge.verdict.expectations import expectations
 
+_MINUTE: Final = 60
+_BYTES_PER_MB: Final = 1e6
+_BYTES: Final = ("sent_bytes", "received_bytes")
 ARRIVING: Final = 0.99
 """Share of the target rate that has to arrive where a rate is to hold."""
 
@@ -21,6 +25,61 @@ def steps(run: Evidence) -> list[StepResult] | None:
     latencies = {(row["metric"], row["second"]): row for row in run.matching("latency", scope="step")} if rows else {}
     path = "end_to_end" if run.consumes else "ack"
     return [_step(run, row, latencies, path) for row in rows] or None
+
+
+def warmup(run: Evidence) -> WarmupTotals | None:
+    """What was sent and received before the measure phase; None where nothing was before it, or no second is told."""
+    phase = run.facts.phase("warmup")
+    rows = [row for row in run.matching("throughput", scope="window") if row["second"] < 0]
+    if phase is None or not rows:
+        return None
+    sums = {name: sum(row[name] for row in rows) for name in ("sent", "acked", "received", *_BYTES)}
+    errors = sum(row["failed"] + row["unsent"] for row in rows)
+    out: dict[str, float | None] = {"seconds": (phase.to_ns - phase.from_ns) / NS_PER_SECOND, "errors": errors, **sums}
+    if not run.sends:
+        out |= dict.fromkeys(("sent", "acked", "errors", "sent_bytes"))
+    if not run.consumes:
+        out |= dict.fromkeys(("received", "received_bytes"))
+    return made(WarmupTotals, out, lambda key: "no consumers" if key.startswith("received") else "nothing is sent")
+
+
+def rates(run: Evidence) -> RatesSection | None:
+    """Rates of topics, of partitions and of whole minutes; None where the table has no rows of the measure phase."""
+    if run.measured is None or not run.measured_seconds:
+        return None
+    names = {topic.id: topic.name for topic in run.facts.topics}
+    windows = {row["second"]: row for row in run.matching("throughput", scope="window")}
+    minutes = [
+        {"minute": minute, **_part(run, [windows[second] for second in seconds if second in windows], _MINUTE)}
+        for minute in range(int(run.measured_seconds // _MINUTE))
+        if (seconds := range(minute * _MINUTE, (minute + 1) * _MINUTE))
+    ]
+    placed = [
+        {
+            "topic": names.get(row["topic"], str(row["topic"])),
+            "partition": row["partition"],
+            **_part(run, [row], row["duration_ns"] / NS_PER_SECOND),
+        }
+        for scope in ("topic", "partition")
+        for row in run.matching("throughput", scope=scope)
+        if row["topic"] is not None and row["duration_ns"]
+    ]
+    topics = [
+        {name: value for name, value in each.items() if name != "partition"}
+        for each in placed
+        if each["partition"] is None
+    ]
+    partitions = [each for each in placed if each["partition"] is not None]
+    return RatesSection.model_validate({"topics": topics, "partitions": partitions, "minutes": minutes})
+
+
+def _part(run: Evidence, rows: Sequence[Row], seconds: float) -> dict[str, float | None]:
+    acked, received, size = (sum(row[name] for row in rows) for name in ("acked", "received", "received_bytes"))
+    return {
+        "acked_per_second": acked / seconds if run.sends else None,
+        "received_per_second": received / seconds if run.consumes else None,
+        "received_mb_per_second": size / _BYTES_PER_MB / seconds if run.consumes else None,
+    }
 
 
 def _step(run: Evidence, row: Row, latencies: Mapping[Any, Row], path: str) -> StepResult:

@@ -15,6 +15,7 @@ from streamgauge.report.exports.hlog import write_hlog
 from streamgauge.report.exports.omb import omb_document
 from streamgauge.report.exports.openmetrics import openmetrics_text
 from streamgauge.report.exports.tussle import log_name, log_text, tussle_document
+from streamgauge.report.exports.tussle_progress import progress_text, read_operations
 from streamgauge.report.files import table_file, whole
 from streamgauge.report.pages.belief import judgement
 from streamgauge.result import Result
@@ -51,10 +52,16 @@ def _texts(folder: RunFolder, result: Result, form: str) -> Iterator[tuple[str, 
         yield f"{result.run.id}.prom", openmetrics_text(result, judgement(result))
     elif form == "tussle":
         yield "metrics.json", _json(tussle_document(result))
-        for log in _logs(folder):
+        logs = {log.stem: log for log in _logs(folder)}
+        if "poll_per_record" in logs:
+            # Theirs counts a poll for each message; what was imported from it has no other.
+            logs.pop("poll", None)
+        for log in logs.values():
             text = log.read_text(encoding="utf-8")
             if (name := log_name(log.stem, result)) and "#[Values in microseconds" in text:
                 yield f"histograms/{name}", log_text(text)
+        if progress := progress_text(read_operations(folder), result.throughput.measured_seconds or 0):
+            yield "progress.txt", progress
     elif form == "parquet" and (there := [name for name in TABLES if table_file(folder, name).exists()]):
         columns = {name: {"about": TABLES[name].about, "columns": list(map(asdict, TABLES[name].columns))}
                    for name in there}  # fmt: skip

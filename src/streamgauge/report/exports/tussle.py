@@ -29,8 +29,7 @@ def _metrics(result: Result) -> Iterator[dict[str, Any]]:
         for kind, figures in getattr(result.latency, path).kinds.items():
             if figures and (figures.count or figures.max_ms is not None):
                 yield _metric(result, operation, kind, figures) | {"metricValues": _values(result, path, kind, figures)}
-    if result.latency.poll:
-        poll = result.latency.poll
+    if poll := result.latency.poll_per_record or result.latency.poll:
         yield _metric(result, "poll", "service", poll) | {"metricValues": _whole(poll)}
 
 
@@ -84,13 +83,19 @@ def _values(result: Result, path: str, kind: str, figures: LatencyFigures) -> li
 
 def log_name(metric: str, result: Result) -> str | None:
     """Tussle's name of one of our logs; None for a latency that it has not."""
-    path, _, kind = metric.rpartition("_")
-    operation = OPERATIONS.get(path)
-    if metric == "poll":
-        operation, kind = "poll", "service"
-    if operation is None or kind not in {"response", "service"}:
+    found = operation_of(metric)
+    if found is None:
         return None
+    operation, kind = found
     return f"{operation}_{kind}_time_100_{result.throughput.target_per_second or 0:.0f}_0.hlog"
+
+
+def operation_of(metric: str) -> tuple[str, str] | None:
+    """Tussle's operation of one of our latencies, and whether it is `response` or `service`; None where it has none."""
+    path, _, kind = metric.rpartition("_")
+    if metric in {"poll", "poll_per_record"}:
+        return "poll", "service"
+    return (OPERATIONS[path], kind) if path in OPERATIONS and kind in {"response", "service"} else None
 
 
 def log_text(text: str) -> str:

@@ -41,6 +41,8 @@ _FAMILIES: Final = {
 """Figures that are told together, by how their paths begin."""
 _PARTS: Final = re.compile(r"^(delivery|lag)\.(?:measure|groups\.\d+)\.")
 """Figures of the measure phase and of groups are told with those of the run."""
+_POLLS: Final = ("latency.poll_per_record.", "latency.poll.")
+"""Polls by message are told with polls."""
 _SHOWN_PERCENTS: Final = frozenset({50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999})
 _MOST_DEFECTS: Final = 6
 """All are in result.json."""
@@ -161,7 +163,7 @@ def _family(name: str, trust: Mapping[str, FigureTrust]) -> tuple[str, str]:
     """What of a family is believed, and what is not, in words."""
     mine: dict[str, bool] = {}
     for path, each in trust.items():
-        told = _PARTS.sub(r"\1.", path)
+        told = _PARTS.sub(r"\1.", path).replace(*_POLLS)
         if told.startswith(f"{name}."):
             short = told.removeprefix(f"{name}.")
             mine[short] = mine.get(short, False) or each.trust == "not_believed"

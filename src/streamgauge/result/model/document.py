@@ -25,7 +25,13 @@ from streamgauge.result.model.pressure import (
 )
 from streamgauge.result.model.resources import ResourcesSection
 from streamgauge.result.model.run import RunSection
-from streamgauge.result.model.throughput import StepResult, ThroughputSection, TimelineSecond
+from streamgauge.result.model.throughput import (
+    RatesSection,
+    StepResult,
+    ThroughputSection,
+    TimelineSecond,
+    WarmupTotals,
+)
 from streamgauge.result.model.trust import FigureTrust
 from streamgauge.result.model.verdict import ExpectationResult, VerdictSection
 
@@ -53,6 +59,10 @@ class Result(Section):
     """Where the figures come from, if another tool measured them. Null for a run of Streamgauge."""
     throughput: ThroughputSection
     """Measure phase; each rate by the time of its own event. MB are 10^6 bytes of value."""
+    rates: RatesSection | None = None
+    """Rates by topic, by partition and by minute; measure phase."""
+    warmup: WarmupTotals | None = None
+    """Messages, bytes and errors of the warm-up. Null without a warm-up."""
     steps: list[StepResult] | None = None
     """Steps of a load whose rate changes and is not repeated, each for itself. Null for other loads."""
     latency: LatencySection

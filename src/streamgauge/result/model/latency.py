@@ -156,6 +156,9 @@ class LatencySection(Section):
     """Until the consumer had processed the message."""
     poll: LatencyFigures | None
     """Duration of the consumers' poll calls."""
+    poll_per_record: LatencyFigures | None = None
+    """Duration of the poll call that delivered a message, counted for each message: empty polls weigh nothing. Null
+    without consumers."""
     batch: LatencyFigures | None = None
     """Duration of batches, from the first message to the last delivery report; null if producers do not wait for
     delivery reports."""

@@ -28,6 +28,69 @@ class ThroughputSection(Section):
     reasons: Reasons
 
 
+class PartRates(Section):
+    """Rates of a part of the load, or of the time."""
+
+    acked_per_second: Amount | None
+    """Messages acknowledged per second; null without a load."""
+    received_per_second: Amount | None
+    """Deliveries per second, including repeated ones; null without consumers."""
+    received_mb_per_second: Amount | None
+    """MB received per second; null without consumers."""
+
+
+class TopicRates(PartRates):
+    """Rates of one topic."""
+
+    topic: str
+    """Its name."""
+
+
+class PartitionRates(TopicRates):
+    """Rates of one partition."""
+
+    partition: int
+    """Its number."""
+
+
+class MinuteRates(PartRates):
+    """Rates of one whole minute of the measure phase."""
+
+    minute: Count
+    """Minute, counted from 0 at the start of the measure phase."""
+
+
+class RatesSection(Section):
+    """Rates of the measure phase by topic, by partition and by minute."""
+
+    topics: list[TopicRates]
+    """Topics; empty with one."""
+    partitions: list[PartitionRates]
+    """Partitions of each topic."""
+    minutes: list[MinuteRates]
+    """Whole minutes, as tools have them that average over one."""
+
+
+class WarmupTotals(Section):
+    """Totals of the warm-up: what is in no figure of the measure phase."""
+
+    seconds: Amount
+    """Length of the warm-up."""
+    sent: Count | None
+    """Messages handed to the client."""
+    acked: Count | None
+    """Messages acknowledged."""
+    errors: Count | None
+    """Messages that failed, or were due and never sent."""
+    received: Count | None
+    """Deliveries, including repeated ones."""
+    sent_bytes: Count | None
+    """Value bytes of the messages sent."""
+    received_bytes: Count | None
+    """Value bytes of the messages received."""
+    reasons: Reasons
+
+
 class SecondLatency(Section):
     """Latencies of one second."""
 

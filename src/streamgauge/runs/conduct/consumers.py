@@ -79,6 +79,12 @@ def trackers_of(scenario: Scenario, markers: Markers, identity: Identity, connec
     return [TrackerJob(opened, number, group=0) for number in range(markers.trackers)]
 
 
+def _reset(scenario: Scenario, consume: Consume) -> str:
+    """Where a partition begins of which the group has committed nothing."""
+    is_latest = consume.start == "latest" or (consume.start == "auto" and scenario.load is not None)
+    return "latest" if consume.group and is_latest else "earliest"
+
+
 def _member(
     scenario: Scenario, consume: Consume, identity: Identity, number: int, topics: tuple[str, ...], settings: Settings
 ) -> ConsumerMember:
@@ -88,9 +94,10 @@ def _member(
     timeout_ns = markers.timeout if markers else share.lock if share else 0
     own = {"group.id": identity.groups(scenario)[group], "client.id": f"{identity.id}-consumer-{number}"}
     if share is None:
-        # Every partition has a committed offset: this says what follows when what was read is gone. After an unclean
-        # election the client goes on where the logs part, whatever is said here but `error`, which ends the partition.
-        own["auto.offset.reset"] = "earliest"
+        # Every partition has a committed offset, but for those of a user's group: this says what follows when what was
+        # read is gone. After an unclean election the client goes on where the logs part, whatever is said here but
+        # `error`, which ends the partition.
+        own["auto.offset.reset"] = _reset(scenario, consume)
     client = ClientSpec(
         worker=f"consumer-{number}",
         topics=topics,
@@ -111,7 +118,11 @@ def _member(
         seed=scenario.seed,
         who=(group, place),
     )
-    reading = Reading(tag=identity.tag if load else None, verify_every=_verify_every(scenario))
+    reading = Reading(
+        tag=identity.tag if load else None,
+        verify_every=_verify_every(scenario),
+        time_in_value=consume.sent_time == "value",
+    )
     return ConsumerMember(client=client, reading=reading, consuming=consuming, group=group, number=number)
 
 

@@ -31,6 +31,8 @@ class Identity:
 
     def groups(self, scenario: Scenario) -> tuple[str, ...]:
         """The names of its groups of consumers."""
+        if scenario.consume and scenario.consume.group:
+            return (scenario.consume.group,)
         count = scenario.consume.groups if scenario.consume else 0
         return (self.group,) if count == 1 else tuple(f"{self.group}-{number}" for number in range(count))
 

@@ -92,6 +92,7 @@ def plan_of(
         backpressure=scenario.backpressure,
         faults=occurrences(scenario.faults, scenario.phases.measure_ns, scenario.seed),
         roles=_roles(scenario, identity, connection),
+        until_received=scenario.received_messages,
         until_drained=load is None and consume is not None and (phases.is_drained or start_of(scenario) == "earliest"),
     )
 

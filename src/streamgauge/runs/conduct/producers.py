@@ -88,8 +88,17 @@ def sending_of(scenario: Scenario, load: Load, number: int, arrivals: Int64s | N
 
 def _flush(load: Load) -> FlushPolicy | None:
     """A closed loop waits for reports without hurrying them: what lingers is part of what it measures."""
-    if load.batch is not None:
-        return FlushPolicy(load.batch, hurries=False)
+    match load.batch:
+        case None:
+            pass
+        case int(messages):
+            return FlushPolicy(messages, hurries=False)
+        case made if made.uniform:
+            extent = (made.uniform.from_, made.uniform.to)
+            return FlushPolicy(made.uniform.mean, hurries=False, extent=extent)
+        case made:
+            drawn = made.chosen[1]
+            return FlushPolicy(drawn.mean, drawn.deviation, hurries=False)
     if isinstance(load.flush, loads.Flush):
         return FlushPolicy(load.flush.mean, load.flush.deviation)
     return None if load.flush is None else FlushPolicy(load.flush)

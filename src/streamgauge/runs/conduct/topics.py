@@ -165,13 +165,19 @@ class Topics:
             name = self.scenario.topic_names[number]
             # What others left in retry topics in an earlier run is nobody's business now.
             offsets = self._starts(name, "latest" if name in self.scenario.retry_topics else read_from)
-            for group in self.groups:
+            for group in self._own_groups:
                 (self._share.begin if self._share else self.cluster.set_committed)(group, name, offsets)
             if self._markers:
                 # What others left open in an earlier run is nobody's business now.
                 of_markers = f"{name}{SUFFIX}"
                 ends = self.cluster.offsets((of_markers,), self.scenario.topic.partitions).log_ends()
                 self.cluster.set_committed(group_of(self.trackers, number), of_markers, ends)
+
+    @property
+    def _own_groups(self) -> Sequence[str]:
+        """The groups that the run may set and delete: a group with a name of the user's is none of them."""
+        is_users = self.scenario.consume is not None and self.scenario.consume.group is not None
+        return () if is_users else self.groups
 
     def _starts(self, name: str, start: str | int) -> list[int]:
         offsets = self.cluster.offsets((name,), self.scenario.topic.partitions)
@@ -180,9 +186,9 @@ class Topics:
         return offsets.log_starts() if start == "earliest" else offsets.log_ends()
 
     def leave(self, outcome: Outcome) -> None:
-        """Remove the groups, which were made for this run only."""
+        """Remove the groups that were made for this run only."""
         trackers = [group_of(self.trackers, each) for each in self.scenario.read_topics] if self._markers else []
-        for group in (*self.groups, *trackers):
+        for group in (*self._own_groups, *trackers):
             try:
                 (self._share.leave if self._share else self.cluster.delete_group)(group)
             except (BrokerError, Interrupted) as error:

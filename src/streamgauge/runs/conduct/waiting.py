@@ -10,7 +10,7 @@ from streamgauge.domain.errors import Interrupted
 from streamgauge.engine.supervise.plan import Interrupts
 
 IN_VAIN: Final = "interrupted before the load started: nothing was measured"
-LAST_ANSWERS_NS: Final = 3 * NS_PER_SECOND
+LAST_ANSWERS_NS: Final = 5 * NS_PER_SECOND
 """What a cluster tells of the end of a run is worth a moment, also to who is in a hurry: without it nothing is lost
 for certain. A cluster that lives tells it in a fraction of that."""
 

@@ -18,6 +18,11 @@ from streamgauge.runs.request.texts import read_file, read_stream
 STANDARD_INPUT: Final = "-"
 _WANTED: Final = "a specification"
 _NAME: Final = "Name a readable file with a specification"
+_WHAT: Final[dict[SpecDocument, str]] = {
+    "scenario": "a scenario, of one run",
+    "experiment": "an experiment, of several runs",
+    "program": "a program to run, and no load of Streamgauge",
+}
 
 
 def is_inline(source: str) -> bool:
@@ -45,7 +50,7 @@ def translation_in(text: str, source: str) -> Translation | None:
 def document_of(translation: Translation, kind: SpecDocument, source: str) -> Translation:
     """The translation; raises BadInput where it is a document of another kind than is wanted."""
     if translation.kind != kind:
-        what = f"is {'an experiment, of several runs' if kind == 'scenario' else 'a scenario, of one run'}"
+        what = f"is {_WHAT[translation.kind]}"
         raise BadInput.single(_place(source), what, f"Use: {command_of(translation, _place(source))}")
     return translation
 

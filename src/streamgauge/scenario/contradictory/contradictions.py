@@ -28,7 +28,7 @@ _IDEMPOTENCE: Final = "enable.idempotence"
 OWNED_SETTINGS: Mapping[str, str] = {
     "bootstrap.servers": "name the cluster with --bootstrap",
     "metadata.broker.list": "name the cluster with --bootstrap",
-    "group.id": "every run creates its own group",
+    "group.id": "use consume.group",
     "enable.auto.offset.store": "offsets are stored when their messages are recorded",
     "auto.offset.reset": "use consume.start",
     "enable.auto.commit": "use consume.commit",
@@ -70,6 +70,9 @@ def contradictions(scenario: Scenario) -> Iterator[Fault]:
         yield from _shared("consume.processes", scenario.consume.processes, clients, "consumers")
         yield from _of_consume(scenario, scenario.consume)
         yield from acknowledged(scenario, scenario.consume)
+        if scenario.consume.sent_time == "value" and scenario.load:
+            what = "value: messages of the run's own load carry their time in a stamp"
+            yield Fault("consume.sent_time", what, "Leave it out, or write `load: off`")
     if scenario.pipeline:
         yield from piped(scenario, scenario.pipeline)
     yield from _held_back(scenario)
@@ -145,6 +148,24 @@ def _of_consume(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
     if wrong:
         what = f"{', '.join(map(str, wrong))}: the topic has the partitions 0 to {partitions - 1}"
         yield Fault("consume.partitions", what, "Name some of them, or raise topic.partitions")
+    if consume.group is not None:
+        yield from _own_group(scenario, consume)
+
+
+def _own_group(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
+    """A group that belongs to the user is one, and begins where it is."""
+    if consume.groups > 1:
+        yield Fault("consume.group", f"one name for {consume.groups} groups", "Leave groups out, or the name")
+    if consume.carrier:
+        # Without a commit of the run, a group of retry topics could begin behind what was written to them.
+        what = "groups of markers, of retry topics and share groups belong to the run"
+        yield Fault("consume.group", what, "Leave it out, or write `acknowledge: offsets`")
+    if scenario.pipeline:
+        what = "consumers read what the pipeline of this run writes"
+        yield Fault("consume.group", what, "Leave it out")
+    if consume.start_ms is not None:
+        what = f"{consume.start}: the group begins where it has committed"
+        yield Fault("consume.start", what, "Leave it out, or write earliest or latest for where it has not")
 
 
 def _held_back(scenario: Scenario) -> Iterator[Fault]:
@@ -203,10 +224,9 @@ def _ends(scenario: Scenario) -> Iterator[Fault]:
     if scenario.phases.is_drained and (scenario.load or not scenario.consume):
         what = "only a run that consumes and sends nothing can end when drained"
         yield Fault("phases.measure.drained", what, "Write a duration, or `load: off` and a `consume`")
-    if scenario.phases.is_counted and not scenario.load:
-        yield Fault(
-            "phases.measure", "no messages are sent that could be counted", "Write a duration, or {drained: true}"
-        )
+    if scenario.phases.is_counted and not scenario.load and scenario.received_messages is None:
+        what = "no messages are sent that could be counted"
+        yield Fault("phases.measure", what, "Write a duration, {drained: true}, or with consumers {messages: ...}")
     measure, load = scenario.phases.measure, scenario.load
     if isinstance(measure, Measure) and measure.bytes_per_partition and load and not load.mean_size_bytes:
         what = "the average message size is not known in advance"

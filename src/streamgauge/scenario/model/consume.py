@@ -153,8 +153,7 @@ class Processing(ScenarioPart):
     """Share of the messages, from 0 to 1, that are received and never processed."""
     fail: Share = 0.0
     """Share of the deliveries, from 0 to 1, whose processing fails. With `acknowledge: offsets`, the consumer goes on
-    without these messages; with `markers`, it does not acknowledge them, and they are delivered again; with `retry`,
-    it writes them to a retry topic; with `share`, it releases them, and the broker delivers them again."""
+    without these messages; with `markers`, `retry` and `share`, they are delivered again."""
     poison: Share = 0.0
     """Share of the messages, from 0 to 1, whose processing fails in every delivery."""
     overrun: Overrun | None = None
@@ -233,6 +232,9 @@ class Consume(ScenarioPart):
     """Processes that all consumers share; one for each by default."""
     groups: int = Field(default=1, ge=1, le=64, strict=True)
     """Consumer groups, each of which reads every message."""
+    group: str | None = Field(default=None, min_length=1, max_length=249, pattern=r"^[\w.:@+/-]+$")
+    """Name of your own consumer group, which begins where it has committed. The run never sets, resets or deletes its
+    offsets; by default it makes a group, and deletes it."""
     processing: Annotated[
         Processing | None,
         BeforeValidator(off_is_none),
@@ -247,13 +249,15 @@ class Consume(ScenarioPart):
     acknowledge: Annotated[Annotated[Literal["offsets"], Tag(PLAIN)] | Annotated[Acknowledge, Tag(MADE)], EITHER] = (
         "offsets"
     )
-    """Acknowledgement: `offsets`, of all messages below a committed offset; `{markers: {timeout: 5s, limit: 3}}`, of
-    each message by itself, and those that are not acknowledged in time are delivered again; `{retry: {delays: [1s,
-    5s]}}`, of offsets, and messages that fail are written to retry topics, from which they come again; `{share: {lock:
-    30s}}`, of each message to a share group, whose brokers deliver again."""
+    """Acknowledgement: `offsets`, of all messages below a commit; `{retry: {delays: [1s, 5s]}}`, the same, and
+    what fails comes again from retry topics; `{markers: {timeout: 5s}}`, of each message, and what is not acknowledged
+    in time comes again; `{share: {lock: 30s}}`, of each message to a share group, whose brokers deliver again."""
     start: StartPosition = "auto"
     """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
     or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
+    sent_time: Literal["record", "value"] = "record"
+    """Where the time comes from at which messages were sent, in runs that only read: `record` is Kafka's timestamp,
+    `value` the first 8 bytes of the value, milliseconds since 1970 in little endian, as Trogdor writes them."""
     partitions: Partitions | None = None
     """Partitions of each topic to assign to the consumers in turn, without a rebalance; all, by the group
     protocol, by default."""

@@ -15,6 +15,7 @@ from streamgauge.scenario.model.content import (
     mean_bytes,
     needs_headers,
 )
+from streamgauge.scenario.model.pacing.batches import BatchMessages
 from streamgauge.scenario.model.pacing.pace import Pacing, closed_batch, mean_rate
 from streamgauge.scenario.model.values import (
     EITHER,
@@ -123,9 +124,15 @@ class Load(ScenarioPart):
         return next((str(self.client[name]) for name in ACKS if name in self.client), None)
 
     @property
-    def batch(self) -> int | None:
+    def batch(self) -> BatchMessages | None:
         """Messages that a producer of a closed loop sends before it waits; None where the loop is open."""
         return closed_batch(self.rate)
+
+    @property
+    def mean_batch(self) -> float | None:
+        """The same on average."""
+        batch = self.batch
+        return batch if batch is None or isinstance(batch, int) else float(batch.chosen[1].mean)
 
     @property
     def is_closed(self) -> bool:

@@ -64,7 +64,8 @@ class Measure(ScenarioPart):
     """A measure phase with an end condition."""
 
     messages: Count | None = Field(default=None, ge=1)
-    """End after this number of messages of the measure phase, over all producers."""
+    """End after this number of messages of the measure phase, over all producers; in runs that only read, over all
+    consumers."""
     bytes_per_partition: ManyBytes | None = Field(default=None, ge=1)
     """End after this number of value bytes per partition, converted to messages by their mean size."""
     drained: Literal[True] | None = None
@@ -207,9 +208,7 @@ class Scenario(ScenarioPart):
 
     @property
     def read_topics(self) -> tuple[int, ...]:
-        """The numbers of the topics that consumers read: those that are sent to and retry topics, or what a pipeline
-        writes.
-        """
+        """The numbers of the topics that consumers read: those sent to and retry topics, or what a pipeline writes."""
         sent = len(self.sent_topics)
         return tuple(range(sent + len(self.retry_topics))) if self.pipeline is None else (sent,)
 
@@ -281,6 +280,13 @@ class Scenario(ScenarioPart):
     def load_ns(self) -> int:
         """How long the load lasts: warm-up and measure phase."""
         return self.phases.warmup + self.phases.measure_ns
+
+    @property
+    def received_messages(self) -> int | None:
+        """Messages of all consumers together that end the measure phase of a run that only reads; None without."""
+        measure = self.phases.measure
+        is_end = isinstance(measure, Measure) and self.load is None and self.consume is not None
+        return measure.messages if is_end and isinstance(measure, Measure) else None
 
     @property
     def measured_messages(self) -> int | None:

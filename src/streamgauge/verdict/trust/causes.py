@@ -78,7 +78,7 @@ STARVED_CONSUMERS: Final = Taken(("throughput.received", "throughput.processed")
 """What `worker_cpu` takes besides, where consumers fell behind."""
 LIMITED_RATES: Final = Taken(("throughput.",))
 """What `cpu_quota` takes besides, where there is no schedule that tells whether the rate was reached."""
-SLOWED_LOAD: Final = Taken(("latency.poll.", "latency.batch.", "latency.flush_wait."))
+SLOWED_LOAD: Final = Taken(("latency.poll.", "latency.poll_per_record.", "latency.batch.", "latency.flush_wait."))
 """What `worker_cpu` and `cpu_quota` take besides: how long the load's own calls took, had they had a core."""
 
 

@@ -15,3 +15,4 @@ from streamgauge.workload.payload.sources import PayloadSource as PayloadSource
 from streamgauge.workload.payload.sources import Sequential as Sequential
 from streamgauge.workload.payload.sources import Weighted as Weighted
 from streamgauge.workload.payload.sources import turns_of as turns_of
+from streamgauge.workload.payload.trogdor import Generated as Generated

@@ -3,9 +3,12 @@
 Apart from the content itself, so that workers, which need only that, start without a validation library.
 """
 
+import base64
+
 from streamgauge.scenario.model import content as scenario
 from streamgauge.workload.payload.described import Described, PlainContent, Portion
 from streamgauge.workload.payload.sizes import Gaussian, Law, Uniform
+from streamgauge.workload.payload.trogdor import PlainGenerator
 
 
 def law_of(size: scenario.Sizes) -> Law:
@@ -39,5 +42,23 @@ def _content(given: scenario.SingleContent | scenario.Keys) -> PlainContent:
     if isinstance(given, str):
         return given
     name, options = given.chosen
+    if isinstance(options, scenario.SingleGenerator):
+        return Described(name, {"generator": _generator(options)})
     # Options may have a field `keys`, which `dict` would take for the method.
     return Described(name, dict(iter(options)))
+
+
+def _generator(given: scenario.SingleGenerator) -> PlainGenerator:
+    parts = given.components or () if isinstance(given, scenario.TrogdorGenerator) else ()
+    return PlainGenerator(
+        kind=given.type,
+        size=given.size or 0,
+        value=base64.b64decode(given.value or ""),
+        offset=given.offset or 0,
+        seed=given.seed or 0,
+        padding=given.padding or 0,
+        mean=given.mean or 0,
+        deviation=given.deviation or 0.0,
+        hold=given.hold or 1,
+        components=tuple((each.percent, _generator(each.component)) for each in parts),
+    )

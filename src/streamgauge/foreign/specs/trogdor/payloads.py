@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,8 +11,9 @@ from streamgauge.foreign.specs.trogdor.kinds import kind_of
 from streamgauge.foreign.specs.write.translation import without_none
 
 _STAMP: Final = 8
-_LONGEST_KEY: Final = 1_000
-_MOST_KEYS: Final = 1_000_000_000
+_ALL: Final = 100
+SEQUENTIAL_KEY: Final[dict[str, Any]] = {"trogdor": {"type": "sequential", "size": 4}}
+"""Keys where a specification names no generator."""
 _MOST: Final = 100 << 20
 
 
@@ -23,7 +25,6 @@ class Payloads:
     size: Any
     in_headers: bool = False
     """Whether bytes are to stay what they are, so that the stamp travels in a header."""
-    seed: int | None = None
 
     def document(self) -> dict[str, Any]:
         """The fields of a load."""
@@ -45,11 +46,11 @@ def keys_of(fields: SpecFields | None, default: Any) -> Any:
     """The keys that a generator makes."""
     if fields is None:
         return default
-    kind = kind_of(fields, _KEYS)
-    made = _KEYS[kind](fields) if kind in _KEYS else default
-    if kind in _KEYS:
-        fields.close()
-    return made
+    if fields.text("type") == "randomComponent" and not all(map(_is_single, fields.items("components"))):
+        fields.draft.refuse(fields.place("components"), "components of components", "Write them as components of one")
+        return default
+    made = generator_of(fields)
+    return "none" if made["type"] == "null" else {"trogdor": made}
 
 
 def _size(fields: SpecFields, default: int = 0) -> int:
@@ -76,11 +77,7 @@ def _constant(fields: SpecFields) -> Payloads:
     size, value = _size(fields, 512), _constant_bytes(fields)
     if not value.strip(b"\0"):
         return Payloads("zeros", size, in_headers=True)
-    try:
-        return Payloads({"constant": {"text": value.decode()}}, size, in_headers=True)
-    except UnicodeDecodeError:
-        fields.draft.differs(fields.place("value"), "these bytes are no text: values are zeros here")
-        return Payloads("zeros", size, in_headers=True)
+    return _generator("constant", size=size, value=base64.b64encode(value).decode())
 
 
 def _sequential(fields: SpecFields) -> Payloads:
@@ -88,49 +85,51 @@ def _sequential(fields: SpecFields) -> Payloads:
     return Payloads({"sequential": {"offset": offset}} if offset else "sequential", _size(fields, 8), in_headers=True)
 
 
-def _seed(fields: SpecFields) -> int | None:
-    if not fields.has("seed"):
-        return None
-    seed = fields.whole("seed", 0, least=-(1 << 63))
-    fields.draft.differs(fields.place("seed"), "draws other bytes of the same kind: Java's random numbers are not ours")
-    return seed & ((1 << 63) - 1)
+def _generator(kind: str, **options: Any) -> Payloads:
+    """A generator with the bytes that it makes there; options of 0 are the defaults."""
+    return Payloads({"trogdor": {"type": kind, **{name: value for name, value in options.items() if value}}}, None)
+
+
+def _seed(fields: SpecFields) -> int:
+    return fields.whole("seed", 0, least=-(1 << 63))
 
 
 def _uniform(fields: SpecFields) -> Payloads:
     size = _size(fields, 512)
     padding = fields.whole("padding", 0, least=0, most=size)
-    return Payloads(
-        {"random": {"padding": padding}} if padding else "random", size, in_headers=True, seed=_seed(fields)
-    )
+    made = _generator("uniformRandom", seed=_seed(fields), padding=padding)
+    # A size of 0 is one, too.
+    return Payloads({"trogdor": {**made.payload["trogdor"], "size": size}}, None)
 
 
 def _null(_: SpecFields) -> Payloads:
     return Payloads("tombstone", None, in_headers=True)
 
 
-def _stamped(fields: SpecFields, payload: str) -> Payloads:
+def _stamped(fields: SpecFields, kind: str) -> Payloads:
     size = _size(fields, 512)
     if size < _STAMP:
         fields.draft.refuse(fields.place("size"), f"{size}: no room for its time stamp", f"Write at least {_STAMP}")
     _stamp_note(fields)
-    return Payloads(payload, size, seed=_seed(fields))
+    seed = _seed(fields)
+    return _generator(kind, size=size, seed=seed if kind == "timestampRandom" else 0)
 
 
-def _gaussian(fields: SpecFields, payload: str) -> Payloads:
+def _gaussian(fields: SpecFields, kind: str) -> Payloads:
     fields.required("messageSizeAverage")
     mean = fields.whole("messageSizeAverage", 512, least=0, most=_MOST)
-    deviation = round(fields.number("messageSizeDeviation", 0, least=0, most=_MOST))
+    deviation = fields.number("messageSizeDeviation", 0, least=0, most=_MOST)
     hold = max(1, fields.whole("messagesUntilSizeChange", 1, most=1_000_000_000))
-    if mean - 8 * deviation < _STAMP:
-        fields.draft.differs(fields.place("messageSizeAverage"), "the least size is 0 here, and 8 bytes there")
     _stamp_note(fields)
-    return Payloads(payload, {"gaussian": {"mean": mean, "deviation": deviation, "hold": hold}}, seed=_seed(fields))
+    return Payloads({"trogdor": without_none({
+        "type": kind, "mean": mean, "deviation": deviation or None, "hold": hold, "seed": _seed(fields) or None,
+    })}, None)  # fmt: skip
 
 
 def _stamp_note(fields: SpecFields) -> None:
-    if fields.has("timestampBytes"):
-        fields.whole("timestampBytes", _STAMP, least=1, most=_STAMP)
-    fields.draft.differs(fields.place("type"), "the stamp has 40 bytes here; its own has 8, of milliseconds")
+    """Ours is a header: values are what they are there, time included."""
+    if fields.has("timestampBytes") and fields.whole("timestampBytes", _STAMP, least=1, most=_STAMP) != _STAMP:
+        fields.draft.differs(fields.place("timestampBytes"), f"the time has {_STAMP} bytes, as in Kafka's trunk")
 
 
 def _components(fields: SpecFields) -> list[tuple[float, Payloads]]:
@@ -158,58 +157,67 @@ def _components(fields: SpecFields) -> list[tuple[float, Payloads]]:
 
 
 def _random_component(fields: SpecFields) -> Payloads:
+    if all(_is_single(each) for each in fields.items("components")):
+        return _drawn_components(fields)
     found = _components(fields)
-    if len(found) == 1:
-        return found[0][1]
+    fields.draft.differs(
+        fields.place("components"), "components of components: which comes when is drawn by the scenario's seed"
+    )
     weighted = [
         without_none({"percent": round(percent, 6), "payload": each.payload, "size": each.size})
         for percent, each in found
     ]
-    in_headers = any(each.in_headers for _, each in found)
-    seed = next((each.seed for _, each in found if each.seed is not None), None)
-    return Payloads({"weighted": weighted}, None, in_headers=in_headers, seed=seed)
+    return Payloads({"weighted": weighted}, None, in_headers=any(each.in_headers for _, each in found))
 
 
-def _constant_key(fields: SpecFields) -> Any:
-    size, value = fields.whole("size", 0, least=0, most=_LONGEST_KEY), _constant_bytes(fields) or b"\0"
-    try:
-        text = (value * (size // len(value) + 1))[:size].decode()
-    except UnicodeDecodeError:
-        fields.draft.refuse(fields.place("value"), "these bytes are no text, as keys are here", "Write those of a text")
-        return "none"
-    return {"constant": {"text": text}}
+def _is_single(component: object) -> bool:
+    inner = component.get("component") if isinstance(component, Mapping) else None
+    return not isinstance(inner, Mapping) or inner.get("type") != "randomComponent"
 
 
-def _sequential_key(fields: SpecFields) -> Any:
-    fields.whole("size", 4, least=0)
-    fields.whole("offset", 0, least=0)
-    fields.draft.differs(fields.where, "keys are decimal digits here, and bytes of a number (little endian) there")
-    return "sequential"
+def _drawn_components(fields: SpecFields) -> Payloads:
+    """Components as they are, each by the same draw as there."""
+    seed = _seed(fields)
+    parts: list[dict[str, Any]] = []
+    for place, each in enumerate(fields.items("components")):
+        part = SpecFields(fields.draft, each, fields.place(f"components.{place}"), "a component")
+        percent = part.whole("percent", 1, least=1, most=100)
+        component = part.part("component", "component")
+        if component is None:
+            part.required("component")
+        else:
+            if component.text("type").startswith("gaussian"):
+                component.draft.differs(component.place("type"), "sizes are held by position; there by its own count")
+            parts.append({"percent": percent, "component": generator_of(component)})
+        part.close()
+    if (total := sum(part["percent"] for part in parts)) != _ALL and not fields.draft.faults:
+        fields.draft.refuse(fields.place("components"), f"percents add up to {total}, not 100", "Change one of them")
+    return _generator("randomComponent", seed=seed, components=parts)
 
 
-def _uniform_key(fields: SpecFields) -> Any:
-    size = fields.whole("size", 4, least=0, most=_LONGEST_KEY)
-    padding = fields.whole("padding", 0, least=0, most=size)
-    _seed(fields)
-    keys = min(256 ** min(size - padding, 4), _MOST_KEYS)
-    fields.draft.differs(fields.where, f"{keys:,} decimal keys at random here, {size} random bytes there")
-    return {"uniform": {"keys": keys}}
+def generator_of(fields: SpecFields) -> dict[str, Any]:
+    """A generator in the language of scenarios, whose bytes are those that it makes there."""
+    made = values_of(fields, Payloads("zeros", 0))
+    match made.payload:
+        case {"trogdor": generator}:
+            return dict(generator)
+        case "tombstone":
+            return {"type": "null"}
+        case "sequential" | {"sequential": _}:
+            offset = made.payload["sequential"]["offset"] if isinstance(made.payload, dict) else None
+            return without_none({"type": "sequential", "size": made.size, "offset": offset})
+        case _:
+            return {"type": "constant", "size": made.size}
 
 
-_VALUES: Final[dict[str, Any]] = {
+_VALUES: Final[dict[str, Callable[[SpecFields], Payloads]]] = {
     "constant": _constant,
     "sequential": _sequential,
     "uniformRandom": _uniform,
     "null": _null,
     "randomComponent": _random_component,
-    "timestampRandom": lambda fields: _stamped(fields, "random"),
-    "timestampConstant": lambda fields: _stamped(fields, "zeros"),
-    "gaussianTimestampRandom": lambda fields: _gaussian(fields, "random"),
-    "gaussianTimestampConstant": lambda fields: _gaussian(fields, "zeros"),
-}
-_KEYS: Final[dict[str, Any]] = {
-    "constant": _constant_key,
-    "sequential": _sequential_key,
-    "uniformRandom": _uniform_key,
-    "null": lambda _: "none",
+    "timestampRandom": lambda fields: _stamped(fields, "timestampRandom"),
+    "timestampConstant": lambda fields: _stamped(fields, "timestampConstant"),
+    "gaussianTimestampRandom": lambda fields: _gaussian(fields, "gaussianTimestampRandom"),
+    "gaussianTimestampConstant": lambda fields: _gaussian(fields, "gaussianTimestampConstant"),
 }

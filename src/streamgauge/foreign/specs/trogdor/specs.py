@@ -7,8 +7,10 @@ from streamgauge.domain.errors import BadInput
 from streamgauge.domain.text.shown import one_line, shown
 from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.trogdor.faults import FAULTS, TrogdorFault, fault_of
+from streamgauge.foreign.specs.trogdor.programs import PROGRAMS, program_of
 from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics
 from streamgauge.foreign.specs.trogdor.workloads import REFUSED, WORKLOADS, TrogdorOptions, TrogdorPart, workload_of
+from streamgauge.foreign.specs.write.programs import ProgramRun
 from streamgauge.foreign.specs.write.translation import Draft, Translation, duration, name_of, without_none
 
 _PREFIX: Final = "org.apache.kafka.trogdor."
@@ -21,7 +23,7 @@ def is_trogdor(given: object) -> bool:
         return False
     spec = given.get("spec", given)
     name = spec.get("class") if isinstance(spec, Mapping) else None
-    known = {*WORKLOADS, *REFUSED, *FAULTS}
+    known = {*WORKLOADS, *REFUSED, *FAULTS, *PROGRAMS}
     return isinstance(name, str) and (name.startswith(_PREFIX) or name.rpartition(".")[2] in known)
 
 
@@ -30,13 +32,19 @@ def trogdor_specs(given: Sequence[tuple[str, Any]], options: TrogdorOptions) -> 
     drafts = [Draft(source) for source, _ in given]
     parts: list[TrogdorPart] = []
     faults: list[TrogdorFault] = []
+    programs: list[ProgramRun] = []
     for draft, (_, value) in zip(drafts, given, strict=True):
-        _one(draft, value, options, parts, faults)
+        _one(draft, value, options, parts, faults, programs)
     whole = Draft(given[0][0])
     for draft in drafts:
         whole.faults += draft.faults
         whole.notes += draft.notes
         whole.bootstrap = whole.bootstrap or draft.bootstrap
+    if programs and len(given) > 1:
+        whole.refuse("class", "a program cannot be joined with others", "Run each by itself")
+    if programs:
+        spec = str(programs[0].spec.get("class", "")).rpartition(".")[2]
+        return whole.finished("trogdor", spec, {}, "program", programs=tuple(programs))
     if not whole.faults and not parts:
         raise BadInput.single(
             whole.source, "a fault alone has nothing to disturb", "Name a workload beside it: convert WORKLOAD FAULT"
@@ -47,8 +55,14 @@ def trogdor_specs(given: Sequence[tuple[str, Any]], options: TrogdorOptions) -> 
 
 
 def _one(
-    draft: Draft, value: Any, options: TrogdorOptions, parts: list[TrogdorPart], faults: list[TrogdorFault]
+    draft: Draft,
+    value: Any,
+    options: TrogdorOptions,
+    parts: list[TrogdorPart],
+    faults: list[TrogdorFault],
+    programs: list[ProgramRun],
 ) -> None:
+    inner = value
     fields = SpecFields(draft, value, "", "a specification")
     if fields.has("spec"):
         fields.ignored("a run names its folder", "id", "taskId")
@@ -65,8 +79,10 @@ def _one(
         parts.append(workload_of(draft, name, fields, options))
     elif name in FAULTS:
         faults.append(fault_of(draft, name, fields))
+    elif name in PROGRAMS:
+        programs.append(program_of(draft, name, fields, inner))
     elif given:
-        known = ", ".join([*WORKLOADS, *FAULTS])
+        known = ", ".join([*WORKLOADS, *PROGRAMS, *FAULTS])
         draft.refuse(fields.place("class"), f"{shown('class', given)}: no specification of Trogdor", f"Known: {known}")
 
 
@@ -79,13 +95,15 @@ def _rates_in_words(parts: Sequence[TrogdorPart], options: TrogdorOptions) -> st
 
 def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[TrogdorFault], rates: str) -> dict[str, Any]:
     load, consume, connections = (_single(draft, parts, name) for name in ("load", "consume", "connections"))
+    if load and consume:
+        # Messages of this run carry a stamp of their own, to the nanosecond.
+        consume = {name: value for name, value in consume.items() if name != "sent_time"}
     topics = _topics(draft, [part.topics for part in parts if part.topics])
     # Who sends decides when the run ends; who only reads gets what was sent.
     leading = next((part for part in parts if part.load), parts[0])
     at_most = duration(max(part.length_ms for part in parts))
-    counted = leading.messages if leading.load else None
+    counted = leading.messages if leading.load or leading.consume else None
     expect = {name: value for part in parts for name, value in part.expect.items()}
-    seed = next((part.seed for part in parts if part.seed is not None), None)
     injected = [
         {"at": duration(max(0, fault.start_ms - leading.start_ms) if fault.start_ms else 0), **each}
         for fault in faults
@@ -109,7 +127,6 @@ def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[Trogdor
                 "warmup": "0s",
                 "measure": {"messages": counted, "at_most": at_most} if counted else at_most,
             },
-            "seed": seed,
             "expect": expect or None,
         }
     )

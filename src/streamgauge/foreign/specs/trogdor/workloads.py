@@ -6,14 +6,13 @@ from typing import Any, Final
 
 from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.read.java import JavaEra, java_client, producer_settings
-from streamgauge.foreign.specs.trogdor.payloads import Payloads, keys_of, values_of
+from streamgauge.foreign.specs.trogdor.payloads import SEQUENTIAL_KEY, Payloads, keys_of, values_of
 from streamgauge.foreign.specs.trogdor.rates import flush_of, per_period, rate_of, throttled, transactions_of
 from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics, read_topics, topics_of
 from streamgauge.foreign.specs.write.translation import Draft, duration, without_none
 from streamgauge.foreign.specs.write.workers import clients
 
 _ONE_MACHINE: Final = "workers are processes of this machine; there is no coordinator, and there are no agents"
-_GROUP: Final = "every run creates its own group"
 
 
 @dataclass(slots=True)
@@ -29,7 +28,6 @@ class TrogdorPart:
     """How many messages end it; None where time does."""
     length_ms: int = 0
     start_ms: int = 0
-    seed: int | None = None
     expect: dict[str, Any] = field(default_factory=dict)
 
 
@@ -71,7 +69,6 @@ def _configurable_producer(draft: Draft, fields: SpecFields, part: TrogdorPart, 
     values = values_of(fields.part("valueGenerator", "a payload generator"), Payloads("zeros", 512))
     partition = fields.whole("activePartition", 0, least=-1)
     is_old = any(name.startswith("messagesPerSecond") for name in fields.mapping("throughputGenerator"))
-    part.seed = values.seed
     part.load = without_none(
         {
             "rate": rate_of(throughput, draft, floor=options.floor),
@@ -95,17 +92,12 @@ def _produce_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, options:
     if part.messages <= 0:
         draft.refuse(fields.place("maxMessages"), "0 sends nothing", "Write how many messages are sent")
     values = values_of(fields.part("valueGenerator", "a payload generator"), Payloads("zeros", 512, in_headers=True))
-    part.seed = values.seed
     transactions = transactions_of(fields.part("transactionGenerator", "a transaction generator"))
     period = per_period(max(0, per_second))
     flush = None if fields.flag("skipFlush", False) or transactions else period
     if flush:
         draft.differs(
             fields.place("skipFlush"), f"a flush after each {period} messages, where Trogdor's throttle would wait"
-        )
-    if not fields.has("keyGenerator"):
-        draft.differs(
-            fields.place("keyGenerator"), "keys are decimal digits here, and 4 bytes of a number (little endian) there"
         )
     if per_second <= 0:
         draft.differs(fields.place("targetMessagesPerSec"), "0 is one message in 100 ms, as there")
@@ -115,7 +107,7 @@ def _produce_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, options:
             "rate": throttled(draft, fields.place("targetMessagesPerSec"), per_second, floor=options.floor),
             "producers": 1,
             **values.document(),
-            "keys": keys_of(fields.part("keyGenerator", "a payload generator"), "sequential"),
+            "keys": keys_of(fields.part("keyGenerator", "a payload generator"), SEQUENTIAL_KEY),
             "partition": "client" if fields.flag("useConfiguredPartitioner", False) else "round-robin",
             "flush": flush,
             "transactions": transactions,
@@ -132,27 +124,25 @@ def _consume_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, _options
     partitions = part.topics.partitions if part.topics else None
     if group and partitions and threads > 1:
         draft.refuse(fields.place("threadsPerWorker"), "several threads of one group with stated partitions", "Write 1")
-    if group:
-        draft.left_out(fields.place("consumerGroup"), _GROUP)
-    elif threads > 1:
+    if threads > 1 and not group:
         draft.differs(fields.place("threadsPerWorker"), "each thread is a group that reads everything, as there")
     per_second = fields.whole("targetMessagesPerSec", 0)
-    if fields.has("maxMessages"):
-        fields.whole("maxMessages", 0)
-        draft.differs(
-            fields.place("maxMessages"), "a run that only reads ends after durationMs, not after a number of messages"
-        )
+    # Each thread reads so many.
+    part.messages = max(0, fields.whole("maxMessages", 0)) * threads or None
     processor = fields.part("recordProcessor", "a record processor")
     if processor:
         _record_processor(draft, processor)
+    has_time = processor is not None
     given = {**fields.mapping("commonClientConf"), **fields.mapping("consumerConf")}
     client = java_client(draft, fields.place("consumerConf"), {"max.poll.interval.ms": 100_000, **given})
     workers = clients(draft, fields.place("threadsPerWorker"), "consumers", threads) if group else {"consumers": 1}
     part.consume = without_none(
         {
             **workers,
+            "group": group or None,
             "groups": threads if threads > 1 and not group else None,
             "start": client.start or "earliest",
+            "sent_time": "value" if has_time else None,
             "commit": client.commit,
             "partitions": list(partitions) if partitions else None,
             "rate": f"{per_second * (threads if group else 1)}/s" if per_second > 0 else None,
@@ -172,7 +162,7 @@ def _record_processor(draft: Draft, fields: SpecFields) -> None:
     fields.close()
     draft.differs(
         fields.where,
-        f"end-to-end latency is always measured, in ns; there in bins of {step} ms from {least} to {most}, clipped",
+        f"without clipping here; there in bins of {step} ms from {least} to {most}, as `streamgauge trogdor` tells it",
     )
 
 
@@ -184,9 +174,8 @@ def _round_trip(draft: Draft, fields: SpecFields, part: TrogdorPart, options: Tr
     part.messages = fields.whole("maxMessages", 0)
     if part.messages <= 0:
         draft.refuse(fields.place("maxMessages"), "0 sends nothing", "Write how many messages are sent")
-    default = Payloads({"random": {"padding": 10}}, 32, in_headers=True, seed=123)
+    default = Payloads({"trogdor": {"type": "uniformRandom", "size": 32, "seed": 123, "padding": 10}}, None)
     values = values_of(fields.part("valueGenerator", "a payload generator"), default)
-    part.seed = values.seed
     fixed = {"batch.size": 16384, "buffer.memory": 65536, "request.timeout.ms": 105_000, "acks": "all"}
     given = {**fields.mapping("commonClientConf"), **fields.mapping("consumerConf")}
     client = java_client(draft, fields.place("consumerConf"), given)
@@ -194,7 +183,7 @@ def _round_trip(draft: Draft, fields: SpecFields, part: TrogdorPart, options: Tr
         "rate": throttled(draft, fields.place("targetMessagesPerSec"), max(1, per_second), floor=options.floor),
         "producers": 1,
         **values.document(),
-        "keys": "sequential",
+        "keys": SEQUENTIAL_KEY,
         "partition": "round-robin",
         "resend": 100,
         "client": _producer_client(draft, fields, "4", **fixed),
@@ -203,7 +192,6 @@ def _round_trip(draft: Draft, fields: SpecFields, part: TrogdorPart, options: Tr
         {"consumers": 1, "start": client.start, "commit": client.commit, "client": client.settings or None}
     )
     part.expect = {"delivery.lost": 0, "delivery.undelivered": 0, "delivery.failed": 0}
-    draft.differs("keys", "are decimal digits here, and 4 bytes of a number (little endian) there")
     draft.differs(
         fields.place("maxMessages"), "failed messages are sent again up to 100 times here, and without limit there"
     )
@@ -265,8 +253,6 @@ WORKLOADS: Final[Mapping[str, Callable[[Draft, SpecFields, TrogdorPart, TrogdorO
     "ConnectionStressSpec": _stress,
 }
 REFUSED: Final[Mapping[str, str]] = {
-    "ExternalCommandSpec": "runs a program of its own, which a scenario cannot",
-    "NoOpTaskSpec": "does nothing: there would be nothing to measure",
     "ShareConsumeBenchSpec": "reads with a share group, which the client of this program cannot",
     "ShareRoundTripWorkloadSpec": "reads with a share group, which the client of this program cannot",
 }

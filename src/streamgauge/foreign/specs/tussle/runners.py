@@ -43,10 +43,9 @@ def runner_of(
 ) -> Translation:
     """What a runner makes of a benchmark; `script` are the lines behind the command. Raises BadInput."""
     if name not in RUNNERS:
-        what = f"{one_line(name)}: no runner that is known here"
-        if name == "ProcBenchmark":
-            what = "ProcBenchmark runs programs of its own, which a scenario cannot"
-        draft.refuse("--runner", what, f"Write one of {', '.join(RUNNERS)}")
+        draft.refuse(
+            "--runner", f"{one_line(name)}: no runner that is known here", f"Write one of {', '.join(RUNNERS)}"
+        )
         return draft.finished("tussle", name, {})
     fields = SpecFields(draft, given, "", name)
     made: Document = {"name": name_of("tussle", name), "about": f"kafka-benchmark with {name}.", **bench.document}

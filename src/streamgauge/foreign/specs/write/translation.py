@@ -10,9 +10,11 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadInput, Fault, Faults
 from streamgauge.domain.text.quantities import format_duration
 from streamgauge.domain.text.shown import one_line
+from streamgauge.foreign.specs.write.programs import ProgramRun
 
 Tool = Literal["trogdor", "tussle", "omb", "kafkabench", "ssp", "mqperf", "perf-test"]
-SpecDocument = Literal["scenario", "experiment"]
+SpecDocument = Literal["scenario", "experiment", "program"]
+"""A `program` is no document: what it starts is carried out as it stands."""
 _LONGEST_NAME: Final = 60
 
 
@@ -48,6 +50,8 @@ class Translation:
     """The cluster that it names; scenarios name none."""
     search: tuple[str, ...] = ()
     """Options of `streamgauge search` where it asks for the highest rate; empty where it does not."""
+    programs: tuple[ProgramRun, ...] = ()
+    """Runs of other programs, one after the other; empty where Streamgauge itself makes the load."""
 
 
 @dataclass(slots=True)
@@ -91,12 +95,13 @@ class Draft:
         document: Mapping[str, Any],
         kind: SpecDocument = "scenario",
         search: tuple[str, ...] = (),
+        programs: tuple[ProgramRun, ...] = (),
     ) -> Translation:
         """The translation; raises BadInput with every fault that was found."""
         if self.faults:
             raise BadInput(list(dict.fromkeys(self.faults)))
         notes = tuple(dict.fromkeys(self.notes))
-        return Translation(tool, spec, kind, document, notes, self.bootstrap, search)
+        return Translation(tool, spec, kind, document, notes, self.bootstrap, search, programs)
 
     def _note(self, kind: NoteKind, where: str, what: str) -> None:
         self.notes.append(SpecNote(kind, one_line(where), what))

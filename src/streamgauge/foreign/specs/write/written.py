@@ -44,8 +44,9 @@ def notes_of(translation: Translation) -> list[str]:
 
 def command_of(translation: Translation, file: str) -> str:
     """The command that does what the specification did."""
-    command = {"scenario": "run", "experiment": "experiment"}[translation.kind]
+    command = "experiment" if translation.kind == "experiment" else "run"
     words = ["streamgauge", "search" if translation.search else command, file, *translation.search]
+    words += ["--allow-code"] if any(run.commands for run in translation.programs) else []
     if translation.bootstrap:
         words += ["--bootstrap", one_line(translation.bootstrap)]
     return shlex.join(words)

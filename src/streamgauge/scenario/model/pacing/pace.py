@@ -18,6 +18,7 @@ from streamgauge.domain.text.quantities import (
     format_rate,
     parse_duration_ns,
 )
+from streamgauge.scenario.model.pacing.batches import BatchMessages
 from streamgauge.scenario.model.pacing.shapes import (
     BETWEEN,
     Burst,
@@ -80,7 +81,7 @@ class Pace(OneOf):
     """Closed loop without a schedule: the next batch is sent when the previous one is acknowledged."""
 
     @property
-    def batch(self) -> int | None:
+    def batch(self) -> BatchMessages | None:
         """Messages of a batch of a closed loop; None with a schedule."""
         return self.closed.batch if self.closed else None
 
@@ -163,7 +164,7 @@ Pacing = Annotated[
 """The rate of a load: messages a second, `max`, `closed`, or a shape."""
 
 
-def closed_batch(rate: Pacing) -> int | None:
+def closed_batch(rate: Pacing) -> BatchMessages | None:
     """Messages that a producer of a closed loop sends before it waits; None where nothing waits for reports."""
     return rate.batch if isinstance(rate, Pace) else 1 if rate == "closed" else None
 

@@ -20,6 +20,7 @@ from streamgauge.domain.text.quantities import (
     format_rate,
     parse_rate_per_second,
 )
+from streamgauge.scenario.model.pacing.batches import BatchMessages
 from streamgauge.scenario.model.values import (
     FASTEST,
     SLOWEST,
@@ -256,5 +257,6 @@ class Replay(_Shape):
 class Closed(_Shape):
     """Closed loop without a schedule: the next batch is sent when the previous one is acknowledged."""
 
-    batch: int = Field(default=1, ge=1, le=1_000_000, strict=True)
-    """Messages that a producer sends before it waits for all their delivery reports."""
+    batch: BatchMessages = 1
+    """Messages that a producer sends before it waits for all their delivery reports: a number, or random, like
+    `{uniform: {from: 1, to: 100}}`."""

@@ -18,7 +18,7 @@ from streamgauge.verdict.trust.starvation import of_workers
 LATENCY_FIGURES: Final = (*PERCENTILES, "mean", "min", "max")
 STAGES: Final = "pipeline.stages."
 _STAGE_FIGURES: Final = ("mean", "min", "p50", "p90", "p99", "max")
-_OWN: Final = ("poll", "batch", "flush_wait", "throttle", "own_schedule_delay")
+_OWN: Final = ("poll", "poll_per_record", "batch", "flush_wait", "throttle", "own_schedule_delay")
 """Durations of what the load itself does: how long they took is not in doubt, only why."""
 _PATHS: Final = ("ack", "end_to_end", "processing")
 _KINDS: Final = ("response", "service")

@@ -1,65 +1,23 @@
-"""Content of messages: sizes, payloads, keys and partitions."""
+"""Content of messages: payloads, keys and partitions."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Final, Literal, NamedTuple, get_args
+from typing import Annotated, Final, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Tag, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, Tag, WithJsonSchema
 
 from streamgauge.domain import stamp
-from streamgauge.domain.blocks import MAX_SIZE_BYTES
 from streamgauge.domain.errors import BadValue, Fault
+from streamgauge.scenario.model.content.sizes import Sizes, extent_of
+from streamgauge.scenario.model.content.trogdor import TrogdorGenerator
 from streamgauge.scenario.model.values import EITHER, MADE, PLAIN, OneOf, ScenarioPart, Size
 
 BodyKind = Literal["random", "zeros", "text", "json", "logline", "mixed"]
 PayloadKind = Literal[BodyKind, "sequential", "tombstone"]
 KINDS: Final[tuple[str, ...]] = get_args(PayloadKind)
-DEVIATIONS: Final = 8
-"""A gaussian size lies within so many deviations of its mean."""
 _ROUNDED: Final = 0.001
 """By so much percents may miss 100: thirds cannot be written exactly."""
 _OF_ANY_SIZE: Final = frozenset({"file", "function"})
 _FUNCTION: Final = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
-
-
-class UniformSize(ScenarioPart):
-    """Uniform distribution of sizes."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
-
-    from_: Size = Field(alias="from")
-    """Smallest size in bytes."""
-    to: Size
-    """Largest size in bytes (inclusive), at most 100MiB."""
-
-    @model_validator(mode="after")
-    def _rises(self) -> "UniformSize":
-        if self.from_ > self.to:
-            raise BadValue(f"from {self.from_} to {self.to} falls", "Write the smaller size first")
-        return self
-
-
-class GaussianSize(ScenarioPart):
-    """Normal distribution of sizes, truncated at 8 deviations, at 0 and at 100MiB."""
-
-    mean: Size
-    """Mean size in bytes."""
-    deviation: Size
-    """Standard deviation in bytes."""
-    hold: int = Field(default=1, ge=1, le=1_000_000_000, strict=True)
-    """Number of messages of a producer that share one random size."""
-
-
-class MadeSize(OneOf):
-    """Random sizes: one of these."""
-
-    uniform: UniformSize | None = None
-    """Uniform distribution of sizes, like `{from: 100, to: 2000}`."""
-    gaussian: GaussianSize | None = None
-    """Normal distribution of sizes, truncated at 8 deviations, at 0 and at 100MiB, like `{mean: 512, deviation: 100,
-    hold: 10}`."""
-
-
-Sizes = Annotated[Annotated[Size, Tag(PLAIN)] | Annotated[MadeSize, Tag(MADE)], EITHER]
 
 
 class ConstantPayload(ScenarioPart):
@@ -112,6 +70,8 @@ class SinglePayload(OneOf):
     """Events from a file, in their own size; producer k of n sends every n-th."""
     function: UserFunction | None = None
     """Your function `(producer, seq, size, seed) -> bytes, text or None`, called for each message."""
+    trogdor: TrogdorGenerator | None = None
+    """A generator of Trogdor, with the bytes that it makes, like `{type: uniformRandom, size: 512, padding: 100}`."""
 
 
 SingleContent = Annotated[Annotated[PayloadKind, Tag(PLAIN)] | Annotated[SinglePayload, Tag(MADE)], EITHER]
@@ -187,6 +147,8 @@ class MadeKeys(OneOf):
     exponent`, like `{keys: 1000, exponent: 1.1}`."""
     file: FromFile | None = None
     """Keys from a file; producer k of n takes every n-th."""
+    trogdor: TrogdorGenerator | None = None
+    """A generator of Trogdor, with the bytes that it makes, like `{type: sequential, size: 4}`."""
 
 
 Content = Annotated[Annotated[PayloadKind, Tag(PLAIN)] | Annotated[MadePayload, Tag(MADE)], EITHER]
@@ -209,28 +171,6 @@ Partition = Annotated[
 ]
 
 
-class SizeExtent(NamedTuple):
-    """How small and how large messages are, in bytes, and how large on average."""
-
-    least: int
-    mean: float
-    most: int
-
-
-def extent_of(size: Sizes) -> SizeExtent:
-    """Between which bounds sizes lie; a fixed size is a range of one. TypeError for an unknown distribution."""
-    if isinstance(size, int):
-        return SizeExtent(size, size, size)
-    match size.chosen:
-        case _, UniformSize() as uniform:
-            return SizeExtent(uniform.from_, (uniform.from_ + uniform.to) / 2, uniform.to)
-        case _, GaussianSize() as gaussian:
-            far = DEVIATIONS * gaussian.deviation
-            return SizeExtent(max(0, gaussian.mean - far), gaussian.mean, min(MAX_SIZE_BYTES, gaussian.mean + far))
-        case unknown:
-            raise TypeError(f"unknown size distribution: {unknown}")
-
-
 def parts_of(payload: Content, size: Sizes) -> Iterator[tuple[SingleContent, Sizes]]:
     """What a payload consists of, each with its size: the components of a weighted one, else itself."""
     if isinstance(payload, MadePayload) and payload.weighted:
@@ -244,10 +184,16 @@ def _name(content: SingleContent) -> str:
     return content if isinstance(content, str) else content.chosen[0]
 
 
+def _generator(content: SingleContent) -> TrogdorGenerator:
+    assert isinstance(content, SinglePayload)
+    assert content.trogdor is not None
+    return content.trogdor
+
+
 def needs_headers(payload: Content, size: Sizes) -> bool:
     """Whether the stamp belongs into a header: where values are to stay what they are, or may be too small for it."""
     return any(
-        _name(part) in {"json", "tombstone", *_OF_ANY_SIZE} or extent_of(each).least < stamp.SIZE
+        _name(part) in {"json", "tombstone", "trogdor", *_OF_ANY_SIZE} or extent_of(each).least < stamp.SIZE
         for part, each in parts_of(payload, size)
     )
 
@@ -255,7 +201,11 @@ def needs_headers(payload: Content, size: Sizes) -> bool:
 def largest_bytes(payload: Content, size: Sizes) -> int:
     """The largest value that can be asked for; events from files and functions, whose size nobody knows, count as 0."""
     return max(
-        0 if _name(part) in {"tombstone", *_OF_ANY_SIZE} else extent_of(each).most
+        _generator(part).most_bytes
+        if _name(part) == "trogdor"
+        else 0
+        if _name(part) in {"tombstone", *_OF_ANY_SIZE}
+        else extent_of(each).most
         for part, each in parts_of(payload, size)
     )
 
@@ -270,7 +220,10 @@ def mean_bytes(payload: Content, size: Sizes) -> float | None:
     for share, (part, each) in zip(shares, parts_of(payload, size), strict=True):
         if _name(part) in _OF_ANY_SIZE:
             return None
-        mean += share * (0 if _name(part) == "tombstone" else extent_of(each).mean)
+        if _name(part) == "trogdor":
+            mean += share * _generator(part).mean_bytes
+        elif _name(part) != "tombstone":
+            mean += share * extent_of(each).mean
     return mean
 
 
@@ -279,6 +232,10 @@ def content_faults(payload: Content, size: Sizes, *, in_value: bool) -> Iterator
     for part, each in parts_of(payload, size):
         name, extent = _name(part), extent_of(each)
         if name in _OF_ANY_SIZE:
+            continue
+        if name == "trogdor":
+            if in_value:
+                yield Fault("load.stamp", "a generator's bytes are to stay what they are", "Write `stamp: headers`")
             continue
         if in_value and name == "tombstone":
             yield Fault("load.stamp", "a tombstone has no value to stamp", "Write `stamp: headers`")

@@ -1,0 +1,210 @@
+"""The status of a task as Trogdor writes it, by workload, from a result and the histograms of a run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.errors import AnalysisError
+from streamgauge.domain.folder.facts import RunFolder
+from streamgauge.domain.latency.buckets import lower_edge_ns
+from streamgauge.domain.tables.latency import LATENCY_BUCKETS
+from streamgauge.domain.tables.throughput import WORKER_THROUGHPUT
+from streamgauge.report.files import metric_windows, rows_of
+from streamgauge.result import Result
+from streamgauge.result.model.clients import ConnectionsOfKind
+from streamgauge.workload.pacing import Int64s
+
+CLIP_MS: Final = 10_000
+"""The last bin of histograms that no specification sets."""
+_SHARES: Final = {"p50LatencyMs": 0.5, "p95LatencyMs": 0.95, "p99LatencyMs": 0.99}
+_HELD: Final = {"Producer": "hold_producer", "Consumer": "hold_consumer", "Metadata": "hold_metadata"}
+
+
+@dataclass(frozen=True, slots=True)
+class MillisecondBins:
+    """Bins of a histogram of whole milliseconds."""
+
+    least_ms: int = 0
+    most_ms: int = CLIP_MS
+    step_ms: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WholeMilliseconds:
+    """Latencies in whole milliseconds, the fraction cut off, and how many of each; negative ones are 0."""
+
+    ms: Int64s
+    count: Int64s
+
+
+TaskHistograms = Mapping[str, WholeMilliseconds]
+"""By latency metric; one that nothing was recorded of is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedBy:
+    """What one consumer received in the whole run."""
+
+    number: int
+    messages: int
+    size_bytes: int
+
+
+WHOLE_MS: Final = MillisecondBins()
+NO_MS: Final = WholeMilliseconds(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def trogdor_status(
+    result: Result,
+    workload: str,
+    histograms: TaskHistograms,
+    received: Sequence[ReceivedBy] = (),
+    bins: MillisecondBins | None = None,
+) -> dict[str, Any]:
+    """The status of a workload, with Trogdor's names; `bins` are those of a record processor, where there is one.
+
+    KeyError for a workload that has no status of its own.
+    """
+    return _known(_STATUS[workload](result, histograms, received, bins))
+
+
+def summary(found: WholeMilliseconds, bins: MillisecondBins = WHOLE_MS) -> dict[str, Any]:
+    """Mean and percentiles as Trogdor's histogram gives them: values beyond its bins are in the first or the last.
+
+    A percentile is the first bin up to which there are as many values as the share of all, rounded down.
+    """
+    last = max(0, (bins.most_ms - bins.least_ms) // bins.step_ms)
+    # As in Java, a negative number is divided towards 0; what is below the least is in the first bin in any case.
+    places = np.clip((found.ms - bins.least_ms) // bins.step_ms, 0, last)
+    counts = np.bincount(places, weights=found.count, minlength=1).astype(np.int64)
+    total, sums = int(counts.sum()), np.cumsum(counts)
+    mean = float((np.arange(len(counts)) * counts).sum() / total) if total else 0.0
+    percentiles = {
+        name: int(np.searchsorted(sums, int(total * share))) * bins.step_ms + bins.least_ms
+        for name, share in _SHARES.items()
+    }
+    return {"averageLatencyMs": round(mean * bins.step_ms + bins.least_ms, 4), **percentiles}
+
+
+def read_histograms(folder: RunFolder, metrics: Sequence[str]) -> dict[str, WholeMilliseconds]:
+    """The histograms of the whole run, without messages that never arrived; raises AnalysisError.
+
+    A value lies in a bucket of relative width 2^-8, of which the lower edge is taken.
+    """
+    if not folder.table(LATENCY_BUCKETS.name).exists():
+        return {}
+    found = {}
+    for metric in metrics:
+        rows = metric_windows(folder, metric).to_pydict()
+        kept = ~np.array(rows["censored"], bool)
+        if kept.any():
+            edges = lower_edge_ns(np.array(rows["bucket"], np.int64)[kept])
+            found[metric] = WholeMilliseconds(
+                np.maximum(edges, 0) // NS_PER_MS, np.array(rows["count"], np.int64)[kept]
+            )
+    return found
+
+
+def read_received(folder: RunFolder) -> list[ReceivedBy]:
+    """What each consumer received; nothing where the run has no such table."""
+    try:
+        rows = rows_of(folder, WORKER_THROUGHPUT.name, role="consumer")
+    except AnalysisError:
+        return []
+    sums: dict[int, tuple[int, int]] = {}
+    for row in rows:
+        messages, size = sums.get(row["number"], (0, 0))
+        sums[row["number"]] = (messages + row["messages"], size + row["bytes"])
+    return [ReceivedBy(number, *each) for number, each in sorted(sums.items())]
+
+
+def _known(status: Mapping[str, Any]) -> dict[str, Any]:
+    """A status without what is absent, as Trogdor writes it."""
+    inner = {key: _known(value) if isinstance(value, dict) else value for key, value in status.items()}
+    return {key: value for key, value in inner.items() if value is not None and value != {}}
+
+
+def _sent(
+    result: Result, histograms: TaskHistograms, _: Sequence[ReceivedBy], __: MillisecondBins | None
+) -> dict[str, Any]:
+    return {"totalSent": result.delivery.sent, **summary(histograms.get("ack_service", NO_MS))}
+
+
+def _produced(
+    result: Result, histograms: TaskHistograms, received: Sequence[ReceivedBy], bins: MillisecondBins | None
+) -> dict[str, Any]:
+    committed = result.transactions.committed.count if result.transactions else 0
+    return {**_sent(result, histograms, received, bins), "transactionsCommitted": committed}
+
+
+def _consumed(
+    _result: Result, histograms: TaskHistograms, received: Sequence[ReceivedBy], bins: MillisecondBins | None
+) -> dict[str, Any]:
+    """For each consumer; histograms are those of all of them together, as of a processor that threads share."""
+    processed = histograms.get("since_record_time") or histograms.get("end_to_end_service") or NO_MS
+    return {
+        f"consumer-{each.number}": {
+            "totalMessagesReceived": each.messages,
+            "totalBytesReceived": each.size_bytes,
+            "averageMessageSizeBytes": each.size_bytes // each.messages if each.messages else 0,
+            **summary(histograms.get("poll_per_record", NO_MS)),
+            "recordProcessorStatus": summary(processed, bins) if bins else None,
+        }
+        for each in received
+    }
+
+
+def _round_trip(result: Result, *_: object) -> dict[str, Any]:
+    delivery = result.delivery
+    lasting = (delivery.acked, delivery.undelivered, delivery.lost, delivery.expired, delivery.unknown)
+    acked, *missing = (each or 0 for each in lasting)
+    return {
+        "totalUniqueSent": delivery.acked,
+        "totalReceived": None if delivery.acked is None else acked - sum(missing),
+    }
+
+
+def _sustained(result: Result, *_: object) -> dict[str, Any]:
+    status: dict[str, Any] = {}
+    for name, kind in _HELD.items():
+        found: ConnectionsOfKind | None = getattr(result.connections, kind) if result.connections else None
+        status[f"total{name}Connections"] = (found.held or 0) if found else 0
+        status[f"total{name}FailedConnections"] = found.failed if found else 0
+    return {**status, "totalAbortedThreads": 0, "updatedMs": _ended_ms(result)}
+
+
+def _stressed(result: Result, *_: object) -> dict[str, Any]:
+    kinds = [result.connections.open, result.connections.metadata] if result.connections else []
+    found = [each for each in kinds if each]
+    return {
+        "totalConnections": sum(each.made for each in found),
+        "totalFailedConnections": sum(each.failed for each in found),
+        "connectsPerSec": sum(each.per_second or 0 for each in found),
+    }
+
+
+def _ended_ms(result: Result) -> int:
+    run = result.run
+    last = max((phase.to_ns for phase in run.phases), default=run.monotonic_ns)
+    return (run.wall_ns + last - run.monotonic_ns) // NS_PER_MS
+
+
+_STATUS: Final[Mapping[str, Any]] = {
+    "ConfigurableProducerSpec": _sent,
+    "ProduceBenchSpec": _produced,
+    "ConsumeBenchSpec": _consumed,
+    "RoundTripWorkloadSpec": _round_trip,
+    "SustainedConnectionSpec": _sustained,
+    "ConnectionStressSpec": _stressed,
+}
+
+
+def metrics_of(workload: str) -> Iterator[str]:
+    """The latency metrics that the status of a workload is made of."""
+    if workload in {"ConfigurableProducerSpec", "ProduceBenchSpec"}:
+        yield "ack_service"
+    if workload == "ConsumeBenchSpec":
+        yield from ("poll_per_record", "since_record_time", "end_to_end_service")
