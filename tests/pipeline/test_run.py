@@ -420,7 +420,8 @@ def test_a_run_that_only_consumes(run: Writer) -> None:
     assert (delivery["foreign"], delivery["sent"], delivery["lost"], delivery["reordered"]) == (0, None, None, None)
     reasons = {each["metric"]: each["reason"] for each in rows(folder, "latency", scope="measure")}
     untold = {"since_record_time": "the records do not say when they were made"}
-    assert reasons == dict.fromkeys(METRICS, "the run has no load") | {"poll": None} | untold
+    assert reasons == dict.fromkeys(METRICS, "the run has no load") | {"poll": None, "poll_per_record": None} | untold
+    assert row(folder, "latency", metric="poll_per_record", scope="measure")["count"] == 6
     poll = row(folder, "latency", metric="poll", scope="measure")
     assert (poll["count"], poll["p50_ms"], poll["selected_by"]) == (4, 200.0, "received")
     assert row(folder, "polls", consumer=0) == {
