@@ -7,8 +7,9 @@ import pytest
 
 from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.domain.errors import BadInput
+from streamgauge.runs.conduct.consumers import start_of
 from streamgauge.runs.conduct.identity import Identity, dealt
-from streamgauge.runs.conduct.plan import plan_of, start_of
+from streamgauge.runs.conduct.plan import plan_of
 from streamgauge.runs.conduct.producers import producer_settings, topics_of
 from streamgauge.runs.request.materials import check_settings, read_materials
 from streamgauge.scenario import Load, parse

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamgauge.cli.loads.program_figures import program_figures
-from streamgauge.cli.results.imported import keep_runs
+from streamgauge.cli.results.imported import keep_runs, kept_text
 from streamgauge.domain import clock
 from streamgauge.domain.clock import NS_PER_SECOND
 from streamgauge.domain.errors import BadInput, Fault, RunFailed
@@ -24,7 +24,7 @@ from streamgauge.processes.scratch import PROGRAM, Scratch
 from streamgauge.processes.talk.program import ProgramEnd, carry_out
 from streamgauge.runs.interrupts import noted
 from streamgauge.runs.request.scenario_file import translation_of
-from streamgauge.runs.request.spec_files import is_inline
+from streamgauge.runs.request.spec_files import place_of
 from streamgauge.verdict.exits import Exit
 
 _SHORTEST_TOLD: Final = 2_000
@@ -112,12 +112,12 @@ def programs_forecast(runs: Sequence[ProgramRun], notes: Sequence[str], *, as_js
 
 def check_programs(runs: Sequence[ProgramRun], source: str, *, allow_code: bool) -> None:
     """Raise BadInput with every program that would run, unless that is allowed."""
-    commands = dict.fromkeys(command for run in runs for command in _keyed(run))
+    commands = dict.fromkeys((each.where, each.shown) for run in runs for each in run.commands)
     if commands and not allow_code:
         raise BadInput(
             [
                 Fault(
-                    f"{_place(source)}: {where}",
+                    f"{place_of(source)}: {where}",
                     f"{one_line(mask_setting(shown))} is a program that would run",
                     "Use --allow-code if you trust this specification",
                 )
@@ -126,17 +126,9 @@ def check_programs(runs: Sequence[ProgramRun], source: str, *, allow_code: bool)
         )
 
 
-def _place(source: str) -> str:
-    return "SPEC" if is_inline(source) else one_line(source)
-
-
 def _printable(text: str) -> str:
     """A command as a terminal may show it: `***` for one with a secret, `?` for what would move the cursor."""
     return "".join(character if character.isprintable() else "?" for character in mask_setting(text))
-
-
-def _keyed(run: ProgramRun) -> list[tuple[str, str]]:
-    return [(command.where, command.shown) for command in run.commands]
 
 
 def run_programs(
@@ -167,10 +159,8 @@ def run_programs(
 
 
 def _tell(told: Sequence[dict[str, Any]], run: ProgramRun, *, as_json: bool, out: Callable[[str], None]) -> None:
-    if as_json:
-        out(json.dumps(list(told), indent=2))
-    elif told:
-        out("\n".join(f"{each['verdict']}  {each['run']}  {each['tool']}, {each['format']}" for each in told))
+    if told or as_json:
+        out(kept_text(told, as_json=as_json))
     else:
         out(f"{run.name}: nothing was measured, so there is no run folder")
 

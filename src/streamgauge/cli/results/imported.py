@@ -51,7 +51,7 @@ def import_results(
     name = "pattern" if patterns else name
     found = read_results(_files(paths), asked, name)
     told = keep_runs(found, folder, command, progress)
-    out(json.dumps(told, indent=2) if as_json else "\n".join(map(_line, told)))
+    out(kept_text(told, as_json=as_json))
 
 
 def keep_runs(
@@ -78,6 +78,11 @@ def keep_runs(
                 folder.rmdir()
         raise
     return told
+
+
+def kept_text(told: Sequence[dict[str, Any]], *, as_json: bool) -> str:
+    """What is said of run folders that were written."""
+    return json.dumps(list(told), indent=2) if as_json else "\n".join(map(_line, told))
 
 
 def _line(told: dict[str, Any]) -> str:

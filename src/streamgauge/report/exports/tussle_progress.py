@@ -9,6 +9,7 @@ import numpy as np
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.folder.facts import RunFolder
 from streamgauge.domain.latency.buckets import lower_edge_ns, upper_edge_ns
+from streamgauge.domain.latency.percentiles import Buckets, percentile_ns
 from streamgauge.domain.tables.latency import LATENCY_BUCKETS
 from streamgauge.report.exports.tussle import operation_of
 from streamgauge.report.files import metric_windows
@@ -17,7 +18,8 @@ from streamgauge.workload.pacing import Int64s
 INTERVAL_S: Final = 5
 """Its `progressInterval`."""
 METRICS: Final = ("ack_response", "ack_service", "end_to_end_response", "end_to_end_service", "poll_per_record", "poll")
-_SHARES: Final = (0.5, 0.9, 0.99, 1.0)
+_RANKS: Final = (5_000, 9_000, 9_900, 10_000)
+"""Of the percentiles in its head, in ten thousandths."""
 _HEAD: Final = (
     "name", "time", "progr", "p50ms", "p90ms", "p99ms", "p100ms", "mean", "count", "rate", "total",
 )  # fmt: skip
@@ -77,18 +79,15 @@ def _figures(
     each: OperationCounts, inside: "np.ndarray[tuple[int], np.dtype[np.bool_]]", at: float, percent: float,
     length: float, total: int,
 ) -> str:  # fmt: skip
-    bucket, count = each.bucket[inside], each.count[inside]
-    order = np.argsort(bucket, kind="stable")
-    bucket, count = bucket[order], count[order]
-    sums, number = np.cumsum(count), int(count.sum())
+    found = Buckets.merged(each.bucket[inside], each.count[inside])
+    number = found.total
     cells = [each.name, f"{at:.0f}", f"{percent:.1f}"]
     if number:
-        places = [int(np.searchsorted(sums, np.ceil(number * share))) for share in _SHARES]
-        cells += [_ms(int(upper_edge_ns(bucket[place : place + 1])[0])) for place in places]
-        middles = (np.maximum(lower_edge_ns(bucket), 0) + np.maximum(upper_edge_ns(bucket), 0)) / 2
-        cells.append(_ms(float((middles * count).sum() / number)))
+        cells += [_ms(percentile_ns(found, rank, number, None) or 0) for rank in _RANKS]
+        lower, upper = (np.maximum(edge(found.index), 0) for edge in (lower_edge_ns, upper_edge_ns))
+        cells.append(_ms(float(((lower + upper) / 2 * found.count).sum() / number)))
     else:
-        cells += ["-"] * (len(_SHARES) + 1)
+        cells += ["-"] * (len(_RANKS) + 1)
     return _row([*cells, str(number), f"{number / length:.1f}", str(total)])
 
 

@@ -79,10 +79,18 @@ def trackers_of(scenario: Scenario, markers: Markers, identity: Identity, connec
     return [TrackerJob(opened, number, group=0) for number in range(markers.trackers)]
 
 
-def _reset(scenario: Scenario, consume: Consume) -> str:
-    """Where a partition begins of which the group has committed nothing."""
-    is_latest = consume.start == "latest" or (consume.start == "auto" and scenario.load is not None)
-    return "latest" if consume.group and is_latest else "earliest"
+def start_of(scenario: Scenario) -> str | int:
+    """Where the groups begin: `earliest`, `latest`, or at a time, in milliseconds since 1970."""
+    consume = scenario.consume
+    if consume is None or (consume.start == "auto" and scenario.load):
+        return "latest"
+    return "earliest" if consume.start == "auto" else consume.start if consume.start_ms is None else consume.start_ms
+
+
+def _reset(scenario: Scenario) -> str:
+    """Where a partition begins of which a group of the user's has committed nothing; of others it has no say."""
+    is_users = scenario.consume is not None and scenario.consume.group is not None
+    return "latest" if is_users and start_of(scenario) == "latest" else "earliest"
 
 
 def _member(
@@ -97,7 +105,7 @@ def _member(
         # Every partition has a committed offset, but for those of a user's group: this says what follows when what was
         # read is gone. After an unclean election the client goes on where the logs part, whatever is said here but
         # `error`, which ends the partition.
-        own["auto.offset.reset"] = _reset(scenario, consume)
+        own["auto.offset.reset"] = _reset(scenario)
     client = ClientSpec(
         worker=f"consumer-{number}",
         topics=topics,

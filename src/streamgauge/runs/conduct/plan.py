@@ -22,7 +22,7 @@ from streamgauge.kafka.metadata.quorum import KafkaQuorum
 from streamgauge.kafka.metadata.replicas import KafkaReplicas
 from streamgauge.kafka.offsets import open_offsets
 from streamgauge.record.parts import open_sink
-from streamgauge.runs.conduct.consumers import consumers_of, trackers_of
+from streamgauge.runs.conduct.consumers import consumers_of, start_of, trackers_of
 from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.conduct.producers import producers_of
 from streamgauge.runs.conduct.query import lookup_job, query_job
@@ -151,11 +151,3 @@ def _read_places(scenario: Scenario) -> list[int]:
         return read[:1]
     wanted = scenario.consume.partitions if scenario.consume else None
     return [place for place in read if wanted is None or place % partitions in wanted]
-
-
-def start_of(scenario: Scenario) -> str | int:
-    """Where the groups begin: `earliest`, `latest`, or at a time, in milliseconds since 1970."""
-    consume = scenario.consume
-    if consume is None or (consume.start == "auto" and scenario.load):
-        return "latest"
-    return "earliest" if consume.start == "auto" else consume.start if consume.start_ms is None else consume.start_ms

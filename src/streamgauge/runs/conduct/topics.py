@@ -18,7 +18,7 @@ from streamgauge.kafka.carriers.share.group import GroupSettings, ShareGroups
 from streamgauge.kafka.offsets import KafkaOffsets
 from streamgauge.modelled.broker import ModelledBroker, ModelledOffsets
 from streamgauge.record.table import committed_rows
-from streamgauge.runs.conduct.plan import start_of
+from streamgauge.runs.conduct.consumers import start_of
 from streamgauge.scenario import Scenario, Setting
 from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, ShareGroup
 

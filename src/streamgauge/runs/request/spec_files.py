@@ -34,7 +34,7 @@ def converted(files: Sequence[str], tool: Tool | None = None, options: TrogdorOp
     """What the specifications in these files come to; `-` is standard input. Raises BadInput."""
     if files.count(STANDARD_INPUT) > 1:
         raise BadInput.single("FILE", "standard input is named twice", "Name it once")
-    texts = [SpecText(_place(file), _text(file)) for file in files]
+    texts = [SpecText(place_of(file), _text(file)) for file in files]
     homes = [Path(file).parent for file in files if file != STANDARD_INPUT and not is_inline(file)]
     return convert(texts, tool, _reading(homes), options)
 
@@ -44,14 +44,14 @@ def translation_in(text: str, source: str) -> Translation | None:
     if not recognised(text):
         return None
     homes = [] if is_inline(source) else [Path(source).parent]
-    return convert([SpecText(_place(source), text)], None, _reading(homes))
+    return convert([SpecText(place_of(source), text)], None, _reading(homes))
 
 
 def document_of(translation: Translation, kind: SpecDocument, source: str) -> Translation:
     """The translation; raises BadInput where it is a document of another kind than is wanted."""
     if translation.kind != kind:
         what = f"is {_WHAT[translation.kind]}"
-        raise BadInput.single(_place(source), what, f"Use: {command_of(translation, _place(source))}")
+        raise BadInput.single(place_of(source), what, f"Use: {command_of(translation, place_of(source))}")
     return translation
 
 
@@ -77,10 +77,11 @@ def _reading(homes: Sequence[Path]) -> ReadBeside:
 def _text(file: str) -> str:
     if file == STANDARD_INPUT:
         return read_stream(sys.stdin.buffer, "standard input", "Write a specification into it", _WANTED)
-    return file if is_inline(file) else read_file(Path(file), _place(file), _NAME, _WANTED)
+    return file if is_inline(file) else read_file(Path(file), place_of(file), _NAME, _WANTED)
 
 
-def _place(file: str) -> str:
+def place_of(file: str) -> str:
+    """What messages call a specification: its file, or what stands for a text that is given as it is."""
     if file == STANDARD_INPUT:
         return "standard input"
     return "SPEC" if is_inline(file) else one_line(file) or "FILE"

@@ -71,7 +71,7 @@ class ShareReader:
         self._whole = False
         """Whether nothing of the last poll is handed over yet."""
         pair = clock_pair()
-        self._ahead_ns = pair.wall_ns - pair.monotonic_ns
+        self._ahead_ns = pair.ahead_ns
         self._arrivals = Arrivals(pair.monotonic_ns)
         self._delay = ThreadDelay()
         self._ready_ns = self._locked_ns = pair.monotonic_ns
