@@ -1,6 +1,7 @@
-"""Acknowledgement with markers: deliveries beside theory, how late they are, what it costs, what a tracker holds.
+"""Redelivery of single messages: deliveries beside theory, how late they are, what it costs, what a tracker holds.
 
-The parts: `theory` fails half of the deliveries, `cost` runs markers and offsets in turn at one rate, `tracker` reads a
+The parts: `theory` fails half of the deliveries with markers, `retry` does so with retry topics, `cost` runs offsets,
+retry topics and markers in turn at one rate without failures, `failing` with half of them failing, `tracker` reads a
 million open messages and two million that are done, as after a restart, `drain` reads a filled topic with each carrier.
 """
 
@@ -18,13 +19,14 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from benchmarks.common import Float64s, Int64s, Ran, broker, heading, idle_share, run, spread, topic
-from streamgauge.delivery.attempts import expected_by_number, expected_dead
+from streamgauge.delivery.attempts import RELEASED, expected_by_number, expected_dead
 from streamgauge.delivery.markers.wire import END_VALUE, key_of, start_value
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.markers.topics import SUFFIX, make_marker_topic
-from streamgauge.kafka.markers.tracked import Tracked
-from streamgauge.kafka.markers.tracker import MarkerTracker
+from streamgauge.kafka.carriers.markers.topics import SUFFIX, make_marker_topic
+from streamgauge.kafka.carriers.markers.tracked import Tracked
+from streamgauge.kafka.carriers.markers.tracker import MarkerTracker
+from streamgauge.scenario.topic_names import retry_topic
 from streamgauge.workload.failing import Failing
 
 FAIL, LIMIT, SEED = 0.5, 3, 42
@@ -35,9 +37,10 @@ FAR_MS = 1 << 40
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--part", choices=("theory", "cost", "tracker", "drain"))
+    options.add_argument("--part", choices=("theory", "retry", "cost", "failing", "tracker", "drain"))
     options.add_argument("--messages", type=int, default=200_000)
     options.add_argument("--rate", type=int, default=40_000)
+    options.add_argument("--failing-rate", type=int, default=2_000)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--filled", type=int, default=3_000_000)
     options.add_argument("--bootstrap", help=argparse.SUPPRESS)
@@ -46,12 +49,14 @@ def main() -> None:
     if chosen.bootstrap:
         _restart(chosen.bootstrap, chosen.topic)
         return
-    heading("Acknowledgement with markers")
+    heading("Redelivery of single messages")
     print(f"The machine was {idle_share():.0%} idle before.\n")
     with broker() as running:
         parts: Mapping[str, Callable[[], None]] = {
-            "theory": lambda: _theory(running.bootstrap, chosen.messages),
-            "cost": lambda: _cost(running.bootstrap, chosen.rate, chosen.rounds),
+            "theory": lambda: _theory("redelivery-markers", running.bootstrap, chosen.messages),
+            "retry": lambda: _theory("redelivery-retry-topics", running.bootstrap, chosen.messages),
+            "cost": lambda: _cost(running.bootstrap, chosen.rate, chosen.rounds, 0),
+            "failing": lambda: _cost(running.bootstrap, chosen.failing_rate, chosen.rounds, FAIL),
             "tracker": lambda: _tracker(running.bootstrap),
             "drain": lambda: _drain(running.bootstrap, chosen.filled, chosen.rounds),
         }
@@ -60,18 +65,18 @@ def main() -> None:
                 part()
 
 
-def _theory(bootstrap: str, messages: int) -> None:
-    print(f"### {FAIL:.0%} of the deliveries fail, {LIMIT} redeliveries, {messages:,} messages\n")
+def _theory(scenario: str, bootstrap: str, messages: int) -> None:
+    print(f"### {scenario}: {FAIL:.0%} of the deliveries fail, {LIMIT} redeliveries, {messages:,} messages\n")
     with topic(bootstrap, None) as name:
         settings = [f"topic.name={name}", f"phases.measure.messages={messages}", "phases.warmup=1s", "load.rate=4k/s"]
-        with run("redelivery-markers", bootstrap, *settings, "phases.measure.at_most=5m") as ran:
+        with run(scenario, bootstrap, *settings, "phases.measure.at_most=5m") as ran:
             _print_theory(ran)
         _remove(bootstrap, name)
 
 
 def _print_theory(ran: Ran) -> None:
     producers, seqs = ran.column("sent", "producer", "seq")
-    numbers, received_ns, deadline_ms = ran.column("received", "delivery_count", "received_ns", "deadline_ms")
+    (numbers,) = ran.column("received", "delivery_count")
     failing, left, count = Failing(FAIL), np.ones(len(seqs), np.bool_), len(seqs)
     print("| delivery | counted | by the draws of the seed | by theory | four standard errors |")
     print("|---|---|---|---|---|")
@@ -83,7 +88,7 @@ def _print_theory(ran: Ran) -> None:
     error = 4 * math.sqrt(share * (1 - share) * count)
     print(f"| dead letters | {dead:,} | {int(left.sum()):,} | {share * count:,.0f} | {error:,.0f} |")
     print(f"\nDeliveries for each message: {len(numbers) / count:.4f}; theory: 1.875.")
-    late_ms = _lateness_ms(ran, numbers, received_ns, deadline_ms)
+    late_ms = _lateness_ms(ran)
     p50, p99 = np.percentile(late_ms, [50, 99])
     early = int((late_ms < 0).sum())
     print(f"Redelivered after the deadline: p50 {p50:,.0f} ms, p99 {p99:,.0f} ms, {early:,} early. {_cpu(ran)}\n")
@@ -95,16 +100,27 @@ def _outcomes(ran: Ran) -> dict[str, int]:
     return {"dead_letter": 0} | {each["values"]: each["counts"] for each in counts}
 
 
-def _lateness_ms(ran: Ran, numbers: Int64s, received_ns: Int64s, deadline_ms: Int64s) -> Float64s:
+def _lateness_ms(ran: Ran) -> Float64s:
     """From the deadline of each delivery to the begin of the next of the same message."""
-    producers, seqs = ran.column("received", "producer", "seq")
-    order = np.lexsort((numbers, seqs, producers))
-    producers, seqs, numbers = producers[order], seqs[order], numbers[order]
-    follows = (np.diff(producers) == 0) & (np.diff(seqs) == 0) & (np.diff(numbers) == 1)
     ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
-    begun_ms = (received_ns[order][1:] + ahead_ns) / NS_PER_MS
-    late_ms: Float64s = (begun_ms - deadline_ms[order][:-1])[follows]
+    producers, seqs, numbers, received_ns = ran.column("received", "producer", "seq", "delivery_count", "received_ns")
+    delays_ms = np.array((ran.facts.profile or {})["consume"]["acknowledge"]["delays_ms"])
+    if len(delays_ms):
+        outcomes, *columns = ran.column("attempts", "outcome", "producer", "seq", "attempt", "at_ns")
+        failed_of, failed_seqs, failed, at_ns = (column[outcomes == RELEASED] for column in columns)
+        before = _keys(failed_of, failed_seqs, failed)
+        due_ms = (at_ns + ahead_ns) / NS_PER_MS + delays_ms[np.minimum(failed, len(delays_ms)) - 1]
+    else:
+        before, due_ms = _keys(producers, seqs, numbers), ran.column("received", "deadline_ms")[0]
+    _, ended, begun = np.intersect1d(before, _keys(producers, seqs, numbers - 1), return_indices=True)
+    late_ms: Float64s = (received_ns[begun] + ahead_ns) / NS_PER_MS - due_ms[ended]
     return late_ms
+
+
+def _keys(producers: Int64s, seqs: Int64s, numbers: Int64s) -> Int64s:
+    """A number for each delivery."""
+    keys: Int64s = (producers.astype(np.int64) << 48) | (seqs << 12) | numbers
+    return keys
 
 
 def _cpu(ran: Ran) -> str:
@@ -124,20 +140,26 @@ def _cpu(ran: Ran) -> str:
     return f"CPU in us for each delivery: {', '.join(told)}." if told else ""
 
 
-def _cost(bootstrap: str, rate: int, rounds: int) -> None:
-    print(f"### {rate:,} messages a second of 100 bytes, with offsets and with markers in turn\n")
-    print("| carrier | received / sent | rate received, /s | latency p50, ms | p99, ms | CPU, us for each delivery |")
+def _cost(bootstrap: str, rate: int, rounds: int, fail: float) -> None:
+    print(
+        f"### {rate:,} messages a second of 100 bytes, of which {fail:.0%} of the deliveries fail, carriers in turn\n"
+    )
+    print("| carrier | received / sent | received, /s | first delivery p50, ms | p99, ms | CPU, us for each delivery |")
     print("|---|---|---|---|---|---|")
     plain = ["load.size=100", f"load.rate={rate}/s", "load.producers=2", "phases.measure=10s", "phases.drain=60s"]
-    carriers = {"offsets": "offsets", "markers": "{markers: {timeout: 30s, silence: 1s}}"}
+    carriers = {
+        "offsets": "offsets",
+        "retry": "{retry: {delays: [1s, 1s, 1s]}}",
+        "markers": "{markers: {timeout: 30s, silence: 1s}}" if not fail else "{markers: {timeout: 1s, silence: 100ms}}",
+    }
+    processing = [f"consume.processing={{fail: {fail}}}"] if fail else []
     for _ in range(rounds):
         for name, carrier in carriers.items():
             with topic(bootstrap, None) as made:
-                settings = [*plain, f"topic.name={made}", f"consume.acknowledge={carrier}"]
+                settings = [*plain, *processing, f"topic.name={made}", f"consume.acknowledge={carrier}"]
                 with run("baseline", bootstrap, *settings) as ran:
                     print(f"| {name} | {_rates(ran)} |", flush=True)
-                if name == "markers":
-                    _remove(bootstrap, made)
+                _remove(bootstrap, made)
     print()
 
 
@@ -149,6 +171,9 @@ def _rates(ran: Ran) -> str:
     inside = (received_ns >= measure.from_ns) & (received_ns < measure.to_ns)
     per_second = inside.sum() / ((measure.to_ns - measure.from_ns) / NS_PER_SECOND)
     chosen = (due_ns >= measure.from_ns) & (due_ns < measure.to_ns)
+    # Without a carrier that redelivers, no delivery has a number.
+    (numbers,) = ran.column("received", "delivery_count")
+    chosen &= numbers == 1 if len(numbers) else True
     p50, p99 = np.percentile((received_ns - due_ns)[chosen] / NS_PER_MS, [50, 99])
     cpu = _cpu(ran).partition(": ")[2].rstrip(".")
     return f"{received:,} / {sent:,} | {per_second:,.0f} | {p50:,.1f} | {p99:,.1f} | {cpu}"
@@ -209,6 +234,7 @@ def _drain(bootstrap: str, messages: int, rounds: int) -> None:
 
 _CARRIERS: Mapping[str, list[str]] = {
     "offsets": [],
+    "retry": ["consume.acknowledge={retry: {delays: [1s]}}"],
     "markers": ["consume.acknowledge={markers: {timeout: 60s, silence: 1s}}"],
     "share": [
         "consume.acknowledge={share: {lock: 60s, locks: 10000, dead_letters: false}}",
@@ -232,7 +258,7 @@ def _restart(bootstrap: str, name: str) -> None:
 def _remove(bootstrap: str, name: str) -> None:
     """Delete the topics that belong to one."""
     cluster = Cluster(bootstrap, {})
-    for each in (f"{name}{SUFFIX}", f"{name}__undelivered"):
+    for each in (f"{name}{SUFFIX}", f"{name}__undelivered", *(retry_topic(name, level) for level in (1, 2, 3))):
         if cluster.partitions_of(each) is not None:
             cluster.delete_topic(each)
 

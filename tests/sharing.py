@@ -118,6 +118,11 @@ class FakeShareReader:
         """Itself."""
         return self
 
+    @property
+    def unwritten(self) -> int:
+        """None: the group delivers again."""
+        return 0
+
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """What is left of the last batch, and then, once all of that is acknowledged, the next."""
         if not self._stock and not self._open and limit and not self._held:

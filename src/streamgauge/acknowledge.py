@@ -6,9 +6,9 @@ topic of markers. Clients and trackers of kmq, which runs on the JVM, can share 
 """
 
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.markers.consumer import MarkerConsumer
-from streamgauge.kafka.markers.topics import make_marker_topic
-from streamgauge.kafka.markers.tracked import Tracked
-from streamgauge.kafka.markers.tracker import MarkerTracker
+from streamgauge.kafka.carriers.markers.consumer import MarkerConsumer
+from streamgauge.kafka.carriers.markers.topics import make_marker_topic
+from streamgauge.kafka.carriers.markers.tracked import Tracked
+from streamgauge.kafka.carriers.markers.tracker import MarkerTracker
 
 __all__ = ["Cluster", "MarkerConsumer", "MarkerTracker", "Tracked", "make_marker_topic"]

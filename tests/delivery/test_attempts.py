@@ -53,6 +53,24 @@ def test_one_that_comes_before_its_deadline_is_early() -> None:
     assert found.delays_ns == [-1]
 
 
+def test_of_several_deliveries_before_it_the_earliest_deadline_counts() -> None:
+    """As after a crash between the writing of a message and its commit: nothing tells which of them it follows."""
+    rows = [delivery(FIRST, 1, 5), delivery(SECOND, 1, 60), delivery(THIRD, 2, 110)]
+    found = redeliveries(rows, [])
+    assert (found.counts["early"], found.delays_ns) == (0, [5])
+
+
+def test_one_that_was_the_last_is_rejected_and_dead() -> None:
+    """With retry topics its consumer knows."""
+    rows = [delivery(FIRST, 1, 5), delivery(SECOND, 2, 130)]
+    told = [
+        Attempt(FIRST, 6, RELEASED, 1), Attempt(SECOND, 140, REJECTED, 2), Attempt(SECOND, 150, DEAD_LETTER, 2),
+    ]  # fmt: skip
+    found = redeliveries(rows, told)
+    assert counted(found) == {"messages": 1, "dead": 1, "deliveries": 2, "released": 1, "rejected": 1}
+    assert found.by_number[2] == {"deliveries": 1, "rejected": 1, "dead_letter": 1}
+
+
 def test_one_that_comes_after_success_is_a_duplicate() -> None:
     """The acknowledgement came too late for the tracker."""
     rows = [delivery(FIRST, 1, 5, 104), delivery(SECOND, 2, 106, 107)]

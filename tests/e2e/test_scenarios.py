@@ -64,9 +64,10 @@ REPLICATED = (
     - {"asymmetric-partition", "partitioned-leader", "slow-follower"}
 )
 """Each would start a cluster of its own, for a minute of faults: one of them tells that they can be carried out."""
-REDELIVERING = {"redelivery-markers", "redelivery-share"}
+REDELIVERING = {"redelivery-markers", "redelivery-retry-topics", "redelivery-share"}
 """Their messages are delivered more than once on purpose."""
 PARTITIONS = 12
+STAMPS = ("topic", "producer", "seq")
 
 
 class Ran:
@@ -173,15 +174,15 @@ def test_what_fails_is_delivered_again_and_dead_in_the_end(
     ran = carry_out(name, "verify.log=true", "phases.drain=60s", f"consume.acknowledge.{carrier}")
 
     assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
-    stamps, places = ("topic", "producer", "seq"), ("topic", "partition", "offset")
-    names = (*stamps, *places, "delivery_count", "received_ns", "processed_ns", "deadline_ms")
+    places = ("topic", "partition", "offset")
+    names = (*STAMPS, *places, "delivery_count", "received_ns", "processed_ns", "deadline_ms")
     rows: list[Any] = ran.tuples("received", *names)
     ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
     deliveries = [Delivery(row[:3], row[3:6], row[6], row[7], row[8], row[9] * NS_PER_MS - ahead_ns) for row in rows]
     outcomes_of: list[Any] = ran.tuples("attempts", *places, "at_ns", "outcome", "attempt")
     told = [Attempt(row[:3], *row[3:]) for row in outcomes_of]
     found = redeliveries(deliveries, told, carried)
-    sent = ran.tuples("sent", *stamps)
+    sent = ran.tuples("sent", *STAMPS)
     assert found.counts["messages"] == len(sent) > 1000
     none = ("early", "open", "unanswered", "reread", "timed_out", "archived")
     assert dict.fromkeys(none, 0).items() <= found.counts.items()
@@ -202,8 +203,41 @@ def test_what_fails_is_delivered_again_and_dead_in_the_end(
     late = found.counts["duplicates"]
     assert expected <= found.counts["deliveries"] <= expected + late + found.counts["dead_after_success"]
     assert found.counts["dead"] - found.counts["dead_after_success"] == int(left.sum())
-    appended = Counter(ran.tuples("appended", *stamps))
+    appended = Counter(ran.tuples("appended", *STAMPS))
     assert appended == Counter(sent)
+
+
+def test_what_fails_comes_again_from_retry_topics(carry_out: Callable[..., Ran]) -> None:
+    """As the seed draws it, message by message, from the topic of its delay and never before; nothing is left open."""
+    delays_ms = (300, 200, 200)
+    ran = carry_out(
+        "redelivery-retry-topics", "phases.drain=60s", "consume.acknowledge.retry={delays: [300ms, 200ms], limit: 3}",
+        "phases.measure=2s",
+    )  # fmt: skip
+
+    assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
+    assert [topic.name.rpartition("__")[2] for topic in ran.facts.topics][1:] == ["retry_1", "retry_2"]
+    names = ("topic", "partition", "offset", "producer", "seq")
+    told: list[Any] = ran.tuples("attempts", *names, "attempt", "outcome", "at_ns")
+    outcomes = {(*row[3:6], row[6]): row[7] for row in told}
+    came = {}
+    received: list[Any] = ran.tuples("received", *names, "delivery_count", "received_ns")
+    for topic, *_, producer, seq, number, at_ns in received:
+        assert topic == min(number - 1, 2)
+        came[producer, seq, number] = at_ns
+        if number > 1:
+            assert at_ns - outcomes[producer, seq, number - 1, "released"] >= delays_ms[number - 2] * NS_PER_MS
+
+    _, producers, seqs = (np.array(column) for column in zip(*ran.tuples("sent", *STAMPS), strict=True))
+    left, expected = np.ones(len(seqs), np.bool_), dict[tuple[int, int, int], str]()
+    for number in range(1, 5):
+        failed = Failing(fail=0.5).failed(ran.scenario.seed, producers, seqs, number)
+        for producer, seq, fails in zip(producers[left].tolist(), seqs[left].tolist(), failed[left], strict=True):
+            expected[producer, seq, number] = ("rejected" if number == 4 else "released") if fails else "accepted"
+        left &= failed
+    assert set(came) == set(expected)
+    assert {key[:3]: key[3] for key in outcomes if key[3] not in {"redelivered", "dead_letter"}} == expected
+    assert Counter(key[3] for key in outcomes)["dead_letter"] == int(left.sum()) > 10
 
 
 def test_what_a_killed_consumer_had_comes_to_another_at_once(carry_out: Callable[..., Ran]) -> None:
@@ -213,11 +247,10 @@ def test_what_a_killed_consumer_had_comes_to_another_at_once(carry_out: Callable
     ran = carry_out("redelivery-share", kill, share, "phases.drain=30s", "topic.partitions=1")
 
     assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
-    stamps = ("topic", "producer", "seq")
-    ended = ran.tuples("attempts", *stamps, "outcome")
+    ended = ran.tuples("attempts", *STAMPS, "outcome")
     # What it was told last a dead consumer records no more.
-    received = set(ran.tuples("received", *stamps))
-    assert received == set(ran.tuples("sent", *stamps))
+    received = set(ran.tuples("received", *STAMPS))
+    assert received == set(ran.tuples("sent", *STAMPS))
     assert {outcome for *_, outcome in ended} == {"accepted", "released", "rejected", "dead_letter"}
     assert {consumer for (consumer,) in ran.tuples("received", "consumer")} == {0, 1}
     positions: list[Any] = ran.tuples("lag", "moment", "position", "end")

@@ -23,6 +23,7 @@ ROWS: dict[str, Any] = {
 class Told:
     """Notes what it is told, and answers once."""
 
+    unwritten: int = 0
     settled: list[tuple[list[int], list[bool]]] = field(default_factory=list)
     answers: list[tuple[Block, int]] = field(default_factory=list)
 

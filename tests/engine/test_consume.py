@@ -301,6 +301,22 @@ def test_what_is_buffered_is_bounded(buffer: int) -> None:
     assert len(ground.processed()) > 200
 
 
+def test_what_is_polled_is_told_to_be_buffered_before_its_position_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who finds every position at the end would else end the run with messages in hand."""
+    ground = Ground(Consuming(("t",), PARTITIONS, SLOW))
+    ground.fill(20)
+    told: list[tuple[int, int]] = []
+
+    def ends(_reader: FakeReader) -> list[tuple[int, int, int]]:
+        told.append((int(ground.board.positions[0, 0]), int(ground.board.slots[0, Slot.BUFFERED])))
+        return []
+
+    monkeypatch.setattr(FakeReader, "ends", ends)
+    ground.run(0.001)
+
+    assert told[0] == (20, 20)
+
+
 def test_a_message_that_takes_long_keeps_nobody_from_polling() -> None:
     """Its group hears of the consumer at least every second, though there is no room for a message."""
     ground = Ground(Consuming(("t",), PARTITIONS, processing(delay="1m"), buffer=1))

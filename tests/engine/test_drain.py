@@ -141,9 +141,13 @@ def test_a_fault_finds_the_processes_that_a_query_has_now(board: Cells) -> None:
 
 
 def settling(
-    tmp_path: Path, happens: Callable[[Cells, FakeOffsets, int], None], *, shares: bool = False
+    tmp_path: Path,
+    happens: Callable[[Cells, FakeOffsets, int], None],
+    *,
+    tracked: bool = True,
+    shares: bool = False,
 ) -> tuple[Draining, Cells, list[int]]:
-    """A drain of one consumer and one tracker, of a topic of one partition, which both live; or of a share group."""
+    """A drain of one consumer whose messages come again, of a topic of one partition, and of one tracker; both live."""
     board, now, offsets = Cells.new(2, 1), [0], FakeOffsets([5])
 
     def tick() -> None:
@@ -161,8 +165,8 @@ def settling(
 
     job = TrackerJob(opened, 0, 0)
     member = SimpleNamespace(group=0)
-    consumer = ConsumerJob(None, (member,), hold=False, shares=shares)  # type: ignore[arg-type]
-    trackers = [] if shares else [job]
+    consumer = ConsumerJob(None, (member,), hold=False, redelivers=True, shares=shares)  # type: ignore[arg-type]
+    trackers = [job] if tracked else []
     plan = Plan(tmp_path, [], [consumer], [], (), 1, [0], 0, 0, 0, open_sink, trackers=trackers)
     living: Any = Living()
     workers = Workers(board, [
@@ -199,6 +203,22 @@ def test_what_stays_open_ends_with_the_limit(tmp_path: Path) -> None:
     assert now[0] == 3 * SECOND
 
 
+def test_what_failed_is_waited_for_until_it_came_again_from_its_retry_topic(tmp_path: Path) -> None:
+    """There are no trackers: the logs grow, and what is not yet written again counts as buffered."""
+
+    def happens(board: Cells, offsets: FakeOffsets, now_ns: int) -> None:
+        if now_ns == 10 * TICK:
+            board.slots[0, Slot.BUFFERED], offsets.ends = 0, [6]
+        if now_ns == 90 * TICK:
+            board.positions[0, 0] = 6
+
+    drain, board, now = settling(tmp_path, happens, tracked=False)
+    board.slots[0, Slot.BUFFERED], board.positions[0, 0] = 1, 5
+
+    assert drain.await_read(60 * SECOND)
+    assert 90 * TICK + SECOND <= now[0] <= 92 * TICK + SECOND
+
+
 @pytest.mark.parametrize("is_done", [True, False])
 def test_a_share_group_is_waited_for_until_every_message_has_its_outcome(tmp_path: Path, is_done: bool) -> None:
     """As the broker tells; where its members read last says nothing."""
@@ -211,7 +231,7 @@ def test_a_share_group_is_waited_for_until_every_message_has_its_outcome(tmp_pat
         if now_ns == 30 * TICK:
             board.slots[0, Slot.BUFFERED] = 0
 
-    drain, board, now = settling(tmp_path, happens, shares=True)
+    drain, board, now = settling(tmp_path, happens, tracked=False, shares=True)
     board.slots[0, Slot.BUFFERED], board.positions[0, 0] = 1, 5
 
     assert drain.await_read(2 * SECOND) is is_done

@@ -19,8 +19,8 @@ from streamgauge.domain import stamp
 from streamgauge.domain.blocks import Block, ClientSpec, Fetched
 from streamgauge.domain.clock import NS_PER_MS, clock_pair
 from streamgauge.domain.errors import BrokerError
-from streamgauge.kafka.markers.reader import MarkerReader, OpenMarkerReader
-from streamgauge.kafka.markers.role import OpenTrackers, TopicTrackers
+from streamgauge.kafka.carriers.markers.reader import MarkerReader, OpenMarkerReader
+from streamgauge.kafka.carriers.markers.role import OpenTrackers, TopicTrackers
 
 pytestmark = pytest.mark.kafka
 

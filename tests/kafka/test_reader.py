@@ -287,7 +287,7 @@ def test_without_room_nothing_is_delivered_and_the_group_is_served(ground: Groun
     found: list[tuple[int, int, int]] = []
     for _ in range(6):
         found += read(consumer, 1, limit=5)
-    assert not consumer._stock
+    assert not consumer.stock
     found += read(consumer, 200 - len(found))
     assert sorted(found) == [(0, partition, offset) for partition in range(2) for offset in range(100)]
     consumer.close()

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import IllegalStateException, KafkaError, KafkaException, TopicPartition
 
 from streamgauge.domain.blocks import Block
-from streamgauge.kafka.share.acknowledgements import ShareAcknowledgements
+from streamgauge.kafka.carriers.share.acknowledgements import ShareAcknowledgements
 
 TOPICS = ("s", "t")
 REFUSED, BROKEN = (

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from streamgauge.kafka.share.asking import ShareStand, lacking
-from streamgauge.kafka.share.group import GroupSettings
-from streamgauge.kafka.share.settings import share_faults
+from streamgauge.kafka.carriers.share.asking import ShareStand, lacking
+from streamgauge.kafka.carriers.share.group import GroupSettings
+from streamgauge.kafka.carriers.share.settings import share_faults
 
 WHERE = "consume.client"
 

@@ -21,8 +21,8 @@ from streamgauge.domain.clock import NS_PER_MS, clock_pair
 from streamgauge.domain.errors import BadInput
 from streamgauge.engine.fake import FakeLog
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.share.group import GroupSettings, ShareGroups
-from streamgauge.kafka.share.reader import OpenShareReader
+from streamgauge.kafka.carriers.share.group import GroupSettings, ShareGroups
+from streamgauge.kafka.carriers.share.reader import OpenShareReader
 
 TAG, COUNT, LOCK_MS, DELIVERIES = 77, 6, 1_000, 2
 Make = Callable[[int], str]
@@ -270,7 +270,9 @@ def test_no_other_way_to_acknowledge_is_taken(broker: EmbeddedBroker) -> None:
 def test_a_cluster_without_share_groups_is_refused(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is set on it. The brokers of this suite have them."""
     groups = ShareGroups(Cluster(broker.bootstrap, {}), ["share-x"], GroupSettings(LOCK_MS, 3))
-    monkeypatch.setattr("streamgauge.kafka.share.asking.lacking", lambda features, versions: f"{sorted(features)}")
+    monkeypatch.setattr(
+        "streamgauge.kafka.carriers.share.asking.lacking", lambda features, versions: f"{sorted(features)}"
+    )
     monkeypatch.setattr(Cluster, "set_group", lambda *_: pytest.fail("a setting was made"))
     with pytest.raises(BadInput, match=r"consume\.acknowledge\.share: \[.*share\.version.*Use another cluster"):
         groups.prepare()

@@ -30,8 +30,18 @@ from streamgauge.scenario.profile.model import AcknowledgeProfile
 pytestmark = pytest.mark.spark
 
 GROUPS, AHEAD = 300, 1_000 * NS_PER_MS
+RETRY = AcknowledgeProfile(
+    carrier="retry", timeout_ms=None, delays_ms=(5.0, 9.5), limit=2, fail=0.5, poison=0.0, is_expected=True
+)
 SHARE = AcknowledgeProfile(carrier="share", timeout_ms=10, limit=2, fail=0.5, poison=0.0, is_expected=True)
 CARRIER = AcknowledgeProfile(carrier="markers", timeout_ms=10, limit=2, fail=0.5, poison=0.0, is_expected=True)
+FAILED = {
+    "markers": (RELEASED,),
+    "retry": (RELEASED, REJECTED),
+    "share": (RELEASED, RELEASED, REJECTED, TIMED_OUT),
+}
+"""What consumers tell of what failed, by carrier."""
+_WRITTEN = (REDELIVERED, DEAD_LETTER)
 _RECEIVED = pa.schema(
     [("group", pa.int32()), ("topic", pa.int32()), ("producer", pa.int32()), ("seq", pa.int64()),
      ("partition", pa.int32()), ("offset", pa.int64()), ("due_ns", pa.int64()), ("received_ns", pa.int64()),
@@ -61,13 +71,11 @@ class Histories:
         for seq in range(drawn.choice((0, 1, 4, 12))):
             at, due = drawn.randrange(50), drawn.randrange(50)
             for number in range(1, drawn.choice((1, 1, 2, 3, 4)) + 1):
+                # From a retry topic, of which there is one for each delay.
                 place = {
-                    "group": group,
-                    "topic": drawn.randrange(2) if number == 1 else 0,
-                    "partition": 0,
+                    "group": group, "topic": min(number - 1, len(self.carrier.delays_ms)), "partition": 0,
                     "offset": offset,
-                }
-                place["topic"] = 0
+                }  # fmt: skip
                 offset += not self.carrier.in_place
                 ended = at + drawn.randrange(20) if drawn.random() < 0.6 else None
                 row = {
@@ -78,9 +86,8 @@ class Histories:
                     "deadline_ms": drawn.choice((None, at + 1_010)),
                 }  # fmt: skip
                 self.received += [row] * drawn.choice((1, 1, 1, 2))
-                failed = drawn.choice((RELEASED, RELEASED, REJECTED, TIMED_OUT)) if self.carrier.in_place else RELEASED
-                for outcome in (ACCEPTED if ended else failed, REDELIVERED, DEAD_LETTER):
-                    if drawn.random() < (0.3 if outcome in {REDELIVERED, DEAD_LETTER} else 0.8):
+                for outcome in (ACCEPTED if ended else drawn.choice(FAILED[self.carrier.carrier]), *_WRITTEN):
+                    if drawn.random() < (0.3 if outcome in _WRITTEN else 0.8):
                         told = {
                             **place,
                             "attempt": number,
@@ -95,17 +102,31 @@ class Histories:
             self.received.append({**dict.fromkeys(_RECEIVED.names), **foreign})
 
     def redeliveries(self, group: int) -> Redeliveries:
-        """What the definition says of a group."""
+        """What the definition says of a group; with delays, a delivery that was released is due again after its own."""
+        delays_ms = self.carrier.delays_ms
+
+        def deadline_ns(row: dict[str, Any]) -> int | None:
+            if not delays_ms:
+                return None if row["deadline_ms"] is None else row["deadline_ms"] * NS_PER_MS - AHEAD
+            place = ("group", "topic", "partition", "offset")
+            at = [
+                each["at_ns"]
+                for each in self.attempts
+                if each["outcome"] == RELEASED and all(each[name] == row[name] for name in place)
+            ]
+            delay_ms = delays_ms[min(row["delivery_count"], len(delays_ms)) - 1]
+            return min(at) + round(delay_ms * NS_PER_MS) if at else None
+
         mine = [row for row in self.received if row["group"] == group and row["producer"] is not None]
         return redeliveries(
             [
                 Delivery(
-                    (row["topic"], row["producer"], row["seq"]),
+                    (0, row["producer"], row["seq"]),
                     (row["topic"], row["partition"], row["offset"]),
                     row["delivery_count"],
                     row["received_ns"],
                     row["processed_ns"],
-                    None if row["deadline_ms"] is None else row["deadline_ms"] * NS_PER_MS - AHEAD,
+                    deadline_ns(row),
                 )
                 for row in mine
             ],
@@ -124,16 +145,30 @@ def histories() -> Histories:
 
 
 @pytest.fixture(scope="module")
+def retried() -> Histories:
+    return Histories(RETRY)
+
+
+@pytest.fixture(scope="module")
 def shared() -> Histories:
     return Histories(SHARE)
 
 
-@pytest.mark.parametrize("given", ["histories", "shared"])
-def test_frames_say_what_the_definition_says(given: str, request: pytest.FixtureRequest, spark: SparkSession) -> None:
+@pytest.mark.parametrize(
+    ("given", "never"),
+    [
+        ("histories", {"archived", "rejected", "timed_out"}),
+        ("retried", {"archived", "timed_out"}),
+        ("shared", set()),
+    ],
+)
+def test_frames_say_what_the_definition_says(
+    given: str, never: set[str], request: pytest.FixtureRequest, spark: SparkSession
+) -> None:
     histories: Histories = request.getfixturevalue(given)
     received = spark.createDataFrame(pa.Table.from_pylist(histories.received, _RECEIVED))
     attempts = spark.createDataFrame(pa.Table.from_pylist(histories.attempts, _ATTEMPTS))
-    found = repeated(delivered(received, attempts, AHEAD, histories.carrier).cache())
+    found = repeated(delivered(received, attempts, AHEAD, 1, histories.carrier).cache())
 
     plain = {group: histories.redeliveries(group) for group in range(GROUPS)}
     counts = {row.pop("group"): row for row in map(dict, found.counts)}
@@ -154,8 +189,7 @@ def test_frames_say_what_the_definition_says(given: str, request: pytest.Fixture
     assert {(group, max(bucket, -1)): count for group, bucket, count in delays} == expected
     # Every class is among the histories, or the comparison would say little.
     totals = {name: sum(each.counts[name] for each in plain.values()) for name in plain[0].counts}
-    of_share = {"archived", "rejected", "timed_out"}
-    assert {name for name, count in totals.items() if not count} == (set() if given == "shared" else of_share)
+    assert {name for name, count in totals.items() if not count} == never
 
 
 def test_tables_have_percentiles_and_what_is_expected(histories: Histories, spark: SparkSession) -> None:
@@ -167,6 +201,7 @@ def test_tables_have_percentiles_and_what_is_expected(histories: Histories, spar
         spark.createDataFrame(pa.Table.from_pylist(received, _RECEIVED)),
         spark.createDataFrame(pa.Table.from_pylist(told, _ATTEMPTS)),
         AHEAD,
+        1,
         CARRIER,
     )
     tables = tables_of(rows, CARRIER, [group, 999])
@@ -190,9 +225,13 @@ def test_tables_have_percentiles_and_what_is_expected(histories: Histories, spar
     }
 
 
-def test_a_message_counts_where_it_came_first_and_when_it_succeeded(histories: Histories, spark: SparkSession) -> None:
+@pytest.mark.parametrize("given", ["histories", "retried"])
+def test_a_message_counts_where_it_came_first_and_when_it_succeeded(
+    given: str, request: pytest.FixtureRequest, spark: SparkSession
+) -> None:
+    histories: Histories = request.getfixturevalue(given)
     received = spark.createDataFrame(pa.Table.from_pylist(histories.received, _RECEIVED))
-    rows = folded(received, processing=True).toArrow().to_pylist()
+    rows = folded(received, 1, processing=True).toArrow().to_pylist()
 
     ends: dict[tuple[int, int], dict[bool, list[int]]] = {}
     for row in histories.received:
@@ -205,7 +244,7 @@ def test_a_message_counts_where_it_came_first_and_when_it_succeeded(histories: H
         if row["producer"] is not None:
             of_message = ends.get((row["group"], row["seq"]), {True: [], False: []})
             assert row["processed_ns"] == min(of_message[True] or of_message[False], default=None)
-    plain = folded(received, processing=False).toArrow()
+    plain = folded(received, 1, processing=False).toArrow()
     assert plain.num_rows == len(rows)
 
 
@@ -214,7 +253,7 @@ def test_of_a_share_group_a_message_counts_where_its_lowest_number_was_read(
 ) -> None:
     """Those of a consumer that died may not be recorded."""
     known = [row for row in shared.received if row["producer"] is None or row["delivery_count"] > 1 or row["seq"] % 3]
-    rows = folded(spark.createDataFrame(pa.Table.from_pylist(known, _RECEIVED)), processing=True, in_place=True)
+    rows = folded(spark.createDataFrame(pa.Table.from_pylist(known, _RECEIVED)), 1, processing=True, in_place=True)
 
     lowest: dict[tuple[int, int], int] = {}
     ends: dict[tuple[int, int], list[int]] = {}

@@ -17,7 +17,7 @@ from streamgauge.report.pages.terminal import summary
 
 COUNTS = {
     "messages": 1_000, "succeeded": 930, "dead": 70, "dead_after_success": 2, "archived": 0, "open": 0,
-    "deliveries": 1_880, "accepted": 935, "rejected": 0, "released": 940, "timed_out": 0, "unanswered": 5,
+    "deliveries": 1_880, "accepted": 935, "rejected": 70, "released": 870, "timed_out": 0, "unanswered": 5,
     "reread": 0, "duplicates": 3, "early": 0,
 }  # fmt: skip
 TIMES = {
@@ -42,7 +42,7 @@ def redelivered(_facts: Row, tables: Tables) -> None:
     ]
     tables["deliveries_by_number"] = [
         {**NUMBERED, "group": 0, "number": 1, "deliveries": 1_000, "released": 500, "expected": 1_000.0},
-        {**NUMBERED, "group": 0, "number": 2, "deliveries": 880, "dead_letter": 70, "expected": 875.0},
+        {**NUMBERED, "group": 0, "number": 2, "deliveries": 880, "rejected": 70, "dead_letter": 70, "expected": 875.0},
     ]
 
 
@@ -96,6 +96,20 @@ def test_a_line_tells_what_matters(make: Make) -> None:
     assert redeliveries.rows(assemble(make())) == redeliveries.times(assemble(make())) == []
 
 
+def test_a_row_tells_all_that_failed_whether_it_came_again_or_not(make: Make) -> None:
+    """What was too late, and what nobody answered, stand by themselves."""
+
+    def late(facts: Row, tables: Tables) -> None:
+        redelivered(facts, tables)
+        tables["deliveries_by_number"][1] |= {"accepted": 800, "released": 4, "timed_out": 5, "unanswered": 1}
+
+    told_of = dict(zip(redeliveries.HEADS, redeliveries.rows(assemble(make(late)))[1], strict=True))
+    assert told_of == {
+        "delivery": "2", "deliveries": "880", "expected": "875", "accepted": "800", "failed": "74", "too late": "5",
+        "not answered": "1", "dead letters": "70",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("write", [summary, to_markdown, lambda result: to_html(result, [])])
 def test_every_report_tells_it(make: Make, write: Any) -> None:
     """Where offsets are committed, none does."""
@@ -115,7 +129,7 @@ def test_the_figure_has_a_bar_for_each_delivery_and_a_line_where_it_should_end(m
     """Of the first group; without what is expected, there is no line."""
     figure = figure_of(make(redelivered), deliveries)
     bars = [(row["number"], row["series"], row["count"]) for row in figure.data["deliveries"]]
-    assert bars == [(1, "failed", 500)]
+    assert bars == [(1, "failed", 500), (2, "failed for good", 70)]
     lines = [(row["number"], row["count"]) for row in figure.data["expected_deliveries"]]
     assert lines == [(1, 1_000.0), (2, 875.0)]
     assert vl_convert.vegalite_to_svg(figure.whole_spec())

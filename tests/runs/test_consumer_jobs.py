@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from streamgauge.delivery.retries.decisions import Retries
+from streamgauge.domain.clock import NS_PER_SECOND, ClockPair
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember
+from streamgauge.kafka.carriers.retries.reader import OpenRetryReader
 from streamgauge.kafka.clients.reader import KafkaReader
 from streamgauge.record.table import TableConsumer
 from streamgauge.runs.conduct.consumers import consumers_of
@@ -14,6 +17,8 @@ from streamgauge.runs.conduct.identity import Identity
 from streamgauge.scenario import parse
 
 RUN = Path("/runs/one")
+PAIR = ClockPair(wall_ns=1_000, monotonic_ns=400)
+RETRY = {"acknowledge": {"retry": {"delays": ["1s", "5s"]}}}
 TABLE = {"job": "feature-store", "sink": {"table": "features"}}
 TRANSACTIONS = {"transactions": {"messages": 10}}
 CREDIT = {"backpressure": {"credit": {"limit": 100}}, "load": {"client": {"retries": 0}}}
@@ -22,7 +27,7 @@ CREDIT = {"backpressure": {"credit": {"limit": 100}}, "load": {"client": {"retri
 def jobs(mapping: dict[str, Any]) -> list[ConsumerJob]:
     scenario = parse({"name": "x", "topic": {"partitions": 4}, **mapping})
     assert scenario.consume is not None
-    return consumers_of(scenario, scenario.consume, Identity("run-1", 7, "group-1"), {}, RUN, KafkaReader)
+    return consumers_of(scenario, scenario.consume, Identity("run-1", 7, "group-1"), {}, RUN, KafkaReader, PAIR)
 
 
 @pytest.mark.parametrize(
@@ -104,3 +109,29 @@ def test_consumers_share_processes() -> None:
     found = jobs({"consume": {"consumers": 3, "processes": 2}})
 
     assert [[each.number for each in job.members] for job in found] == [[0], [1, 2]]
+
+
+def test_retry_topics_are_read_by_the_group_that_reads_their_topics() -> None:
+    """They have numbers behind those that are sent to, and offsets are committed as usual."""
+    (job, *_) = jobs({"topic": {"name": "t[1-2]", "partitions": 4}, "consume": RETRY})
+    opened, client = job.open_reader, job.members[0].client
+    assert opened == OpenRetryReader({}, Retries((NS_PER_SECOND, 5 * NS_PER_SECOND), 2), 2, 600)
+    assert client.topics == ("t1", "t2", "t1__retry_1", "t2__retry_1", "t1__retry_2", "t2__retry_2")
+    assert client.reads == (0, 1, 2, 3, 4, 5)
+    assert client.settings["enable.auto.commit"] is True
+    assert job.redelivers
+
+
+@pytest.mark.parametrize(
+    ("consume", "count", "expected"),
+    [
+        ({"consumers": "per-topic"}, 2, ((1, 0), (1, 1), (3, 0), (3, 1))),
+        ({"consumers": "per-partition"}, 4, ((1, 0), (3, 0))),
+        ({"consumers": 2, "partitions": [0, 1]}, 2, ((0, 1), (1, 1), (2, 1), (3, 1))),
+    ],
+)
+def test_a_partition_is_retried_by_the_consumer_that_has_it(consume: dict[str, Any], count: int, expected: Any) -> None:
+    retry = {"acknowledge": {"retry": {"delays": ["1s"]}}}
+    found = jobs({"topic": {"name": "t[1-2]", "partitions": 2}, "consume": {**consume, **retry}})
+    assert len(found) == count
+    assert found[1].members[0].client.assigned == expected

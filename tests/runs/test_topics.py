@@ -200,6 +200,38 @@ def test_groups_begin_where_the_scenario_says(given: dict[str, Any], begin: list
     assert topics.starts == []
 
 
+RETRY: dict[str, Any] = {"acknowledge": {"retry": {"delays": ["1s", "5s"]}}}
+
+
+def test_retry_topics_and_that_of_dead_letters_are_made_with_their_topic() -> None:
+    """All with as many partitions; only what is read is in run.json, and can be deleted by it."""
+    cluster = FakeCluster()
+    topics = topics_of(cluster, **LOAD, consume=RETRY)
+    topics.prepare(embedded=False, allow_reset=False)
+
+    assert cluster.topics == {"t": 2, "t__retry_1": 2, "t__retry_2": 2, "t__undelivered": 2}
+    assert set(topics.made) == set(cluster.topics)
+
+
+def test_a_message_that_is_never_given_up_needs_no_topic_of_dead_letters() -> None:
+    cluster = FakeCluster()
+    retry = {"acknowledge": {"retry": {"delays": ["1s"], "limit": "unlimited"}}}
+    topics_of(cluster, **LOAD, consume=retry).prepare(embedded=False, allow_reset=False)
+    assert set(cluster.topics) == {"t", "t__retry_1"}
+
+
+def test_a_retry_topic_that_is_there_has_to_have_as_many_partitions() -> None:
+    cluster = FakeCluster(t=2, t__retry_2=3)
+    with pytest.raises(BadInput, match="topic t__retry_2 exists with 3 partitions, not 2"):
+        topics_of(cluster, **LOAD, consume=RETRY).prepare(embedded=False, allow_reset=False)
+
+
+def test_what_an_earlier_run_left_in_retry_topics_is_not_read() -> None:
+    cluster = FakeCluster(t=2, t__retry_1=2, t__retry_2=2)
+    topics_of(cluster, load=False, consume={**RETRY, "start": "earliest"}).begin()
+    assert cluster.committed == {("g", "t"): [5, 5], ("g", "t__retry_1"): [9, 9], ("g", "t__retry_2"): [9, 9]}
+
+
 def test_a_query_begins_where_the_groups_would_and_they_at_the_end_of_its_topic() -> None:
     """What it wrote in another run is of no interest."""
     cluster = FakeCluster()

@@ -40,6 +40,10 @@ LOADS: Final[dict[str, dict[str, Any]]] = {
         "connections": {"open": "1/s", "hold": {"producers": 1}},
         "faults": [{"at": "1s", "kind": "kill", "target": "producer-0"}],
     },
+    "retry topics": {
+        "consume": {"acknowledge": {"retry": {"delays": ["1s"]}}, "processing": {"fail": 0.1}},
+    },
+    "a share group": {"consume": {"acknowledge": {"share": {}}, "processing": {"fail": 0.1}}},
     "credit": {"backpressure": {"credit": {"limit": 100}}, "load": {"client": {"enable.idempotence": True}}},
     "a pipeline": {"pipeline": {"engine": "client"}, "load": {"rate": {"poisson": {"rate": "1k/s"}}}},
 }

@@ -116,6 +116,42 @@ def test_the_profile_of_a_share_group_says_how_it_delivers_again() -> None:
 
 
 @pytest.mark.parametrize(
+    ("acknowledge", "most", "has_dead_letters"),
+    [
+        ({"markers": {}}, 3, True),
+        ({"markers": {"limit": "unlimited"}}, None, False),
+        ({"retry": {"delays": ["1s", "5s"]}}, 2, True),
+        ({"retry": {"delays": ["1s"], "limit": "unlimited"}}, None, False),
+        ({"share": {"limit": 5}}, 5, True),
+        ({"share": {"dead_letters": False}}, 3, False),
+    ],
+)
+def test_a_carrier_has_dead_letters_where_it_gives_messages_up_and_keeps_them(
+    acknowledge: dict[str, Any], most: int | None, has_dead_letters: bool
+) -> None:
+    """All carriers count redeliveries, whatever brokers count."""
+    carrier = scenario(acknowledge=acknowledge).consume.carrier
+    assert (carrier.most, carrier.has_dead_letters) == (most, has_dead_letters)
+
+
+@pytest.mark.parametrize(
+    ("acknowledge", "longest"),
+    [
+        ({"markers": {}}, 236),
+        ({"markers": {"limit": "unlimited"}}, 241),
+        ({"retry": {"delays": ["1s"]}}, 236),
+        ({"retry": {"delays": ["1s"], "limit": "unlimited"}}, 240),
+        ({"share": {}}, 236),
+        ({"share": {"dead_letters": False}}, 249),
+    ],
+)
+def test_names_of_topics_beside_a_topic_are_short_enough_for_kafka(acknowledge: dict[str, Any], longest: int) -> None:
+    assert scenario({"topic": {"name": "n" * longest}}, acknowledge=acknowledge)
+    with pytest.raises(BadInput, match="characters"):
+        scenario({"topic": {"name": "n" * (longest + 1)}}, acknowledge=acknowledge)
+
+
+@pytest.mark.parametrize(
     ("more", "consume", "wrong"),
     [
         ({}, {"acknowledge": {"share": {"lock": "500ms"}}}, "consume.acknowledge.share.lock"),

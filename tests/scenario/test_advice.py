@@ -30,3 +30,18 @@ def test_a_request_for_every_message_is_said(load: dict[str, Any], warns: bool) 
 
 def test_a_run_that_only_reads_has_no_load_to_warn_of() -> None:
     assert advice(parse({"name": "x", "load": "off"})) == []
+
+
+@pytest.mark.parametrize(
+    ("retry", "drain", "is_told"),
+    [
+        ({"delays": ["1s", "5s"]}, "7s", False),
+        ({"delays": ["1s", "5s"]}, "6s", True),
+        ({"delays": ["1s", "5s"], "limit": 4}, "16s", True),
+        ({"delays": ["1s", "5s"], "limit": 4}, "17s", False),
+        ({"delays": ["1h"], "limit": "unlimited"}, "1s", False),
+    ],
+)
+def test_a_drain_has_to_be_longer_than_all_delays(retry: dict[str, Any], drain: str, is_told: bool) -> None:
+    scenario = parse({"name": "x", "consume": {"acknowledge": {"retry": retry}}, "phases": {"drain": drain}})
+    assert [each.startswith("phases.drain: ") for each in advice(scenario)] == [True] * is_told

@@ -21,7 +21,8 @@ def test_a_group_has_a_name_of_its_own() -> None:
         ({"consume": {"group": "g" * 250}}, "consume.group"),
         ({"consume": {"group": "g", "groups": 2}}, "consume.group: one name for 2 groups"),
         ({"consume": {"group": "g", "acknowledge": {"markers": {}}}}, "consume.group: groups of markers"),
-        ({"consume": {"group": "g", "acknowledge": {"share": {}}}}, "consume.group: groups of markers and share"),
+        ({"consume": {"group": "g", "acknowledge": {"retry": {"delays": ["1s"]}}}}, "of retry topics and share groups"),
+        ({"consume": {"group": "g", "acknowledge": {"share": {}}}}, "share groups belong to the run"),
         ({"consume": {"group": "g"}, "pipeline": {"job": "pass"}}, "consume.group: consumers read what the pipeline"),
         (
             {"consume": {"group": "g", "start": "2026-11-21T10:00:00Z"}},

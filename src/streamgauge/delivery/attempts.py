@@ -12,12 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from streamgauge.delivery.rows import Position, Stamp
+_Stamp = tuple[int, int, int]
+"""Topic that the message was sent to, producer, sequence."""
+_Position = tuple[int, int, int]
+"""Topic, partition, offset."""
 
 ACCEPTED: Final = "accepted"
 RELEASED: Final = "released"
 REJECTED: Final = "rejected"
-"""Failed, and not to come again."""
+"""Its processing failed, and it is not to come again."""
 TIMED_OUT: Final = "timed_out"
 """Acknowledged when its lock was over: the broker did not take it."""
 REDELIVERED: Final = "redelivered"
@@ -34,21 +37,21 @@ DELIVERY_COUNTS: Final = ("deliveries", *ANSWERS, UNANSWERED, "reread", "duplica
 class Delivery(NamedTuple):
     """What is needed of a row of `received`."""
 
-    stamp: Stamp
-    place: Position
+    stamp: _Stamp
+    place: _Position
     number: int
     """Which delivery of its message it is, from 1."""
     received_ns: int
     ended_ns: int | None
     """When it was processed; None where it never was."""
     deadline_ns: int | None
-    """When it was due again unless it was acknowledged."""
+    """When it was due again unless it was acknowledged; of one that was to come again, when it was due then."""
 
 
 class Attempt(NamedTuple):
     """What is needed of a row of `attempts`."""
 
-    place: Position
+    place: _Position
     at_ns: int
     outcome: str
     number: int
@@ -74,7 +77,7 @@ class Redeliveries:
     """By number of the delivery: `deliveries`, and how many had each outcome, dead letters among them."""
     delays_ns: Sequence[int]
     """Of each redelivery whose deadline is known, from that to its begin, sorted; negative is early."""
-    answers_ns: Mapping[Stamp, int]
+    answers_ns: Mapping[_Stamp, int]
     """Of each message that was accepted, when that was first confirmed."""
 
 
@@ -92,13 +95,13 @@ def redeliveries(
     for each in attempts:
         known = said[_key(each)]
         known[each.outcome] = min(each.at_ns, known.get(each.outcome, each.at_ns))
-    of_message: dict[Stamp, list[Delivery]] = defaultdict(list)
+    of_message: dict[_Stamp, list[Delivery]] = defaultdict(list)
     for row in firsts.values():
         of_message[row.stamp].append(row)
     counts: Counter[str] = Counter(reread=len(rows) - len(firsts))
     by_number: dict[int, Counter[str]] = defaultdict(Counter)
     delays: list[int] = []
-    answers: dict[Stamp, int] = {}
+    answers: dict[_Stamp, int] = {}
     for stamp, deliveries in of_message.items():
         accepted = [said[_key(row)][ACCEPTED] for row in deliveries if ACCEPTED in said[_key(row)]]
         ends = [_end(row) for row in deliveries if ACCEPTED in said[_key(row)]]
@@ -128,7 +131,7 @@ def redeliveries(
     return Redeliveries({name: counts[name] for name in names}, by_number, sorted(delays), answers)
 
 
-_Key = tuple[Position, int]
+_Key = tuple[_Position, int]
 """Where a delivery was read, and its number."""
 
 
@@ -148,12 +151,13 @@ def _end(row: Delivery) -> int:
 def _deadline_before(
     row: Delivery, deliveries: Iterable[Delivery], said: Mapping[_Key, Mapping[str, int]]
 ) -> int | None:
-    """The deadline of the delivery before this one, the latest where there are several; None where it is not known.
+    """The deadline of the delivery before this one; None where it is not known.
 
-    It is over when it is released, where `said` knows of that.
+    It is over when it is released, where `said` knows of that. After a crash there may be several before it, and
+    nothing tells which of them this one follows: the earliest counts, so that none is called early which was not.
     """
     known = [each for each in deliveries if each.number == row.number - 1 and each.deadline_ns is not None]
-    return max((_deadline(each, said.get(_key(each), {})) for each in known), default=None)
+    return min((_deadline(each, said.get(_key(each), {})) for each in known), default=None)
 
 
 def _deadline(row: Delivery, said: Mapping[str, int]) -> int:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from streamgauge.domain.text.numbers import per_second
+from streamgauge.domain.text.quantities import format_duration
+from streamgauge.scenario.model.acknowledge import Retry
 from streamgauge.scenario.model.load import Load
 from streamgauge.scenario.model.scenario import Scenario
 from streamgauge.scenario.model.values import Setting
@@ -17,7 +19,9 @@ _FEW_IN_FLIGHT: Final = 5
 
 def advice(scenario: Scenario) -> list[str]:
     """One sentence each, like `load.client.linger.ms: ...`."""
-    return list(_of_load(scenario.load)) if scenario.load else []
+    of_load = _of_load(scenario.load) if scenario.load else ()
+    retry = scenario.consume.retry if scenario.consume else None
+    return [*of_load, *(_of_retry(retry, scenario.phases.drain) if retry else ())]
 
 
 def _of_load(load: Load) -> Iterator[str]:
@@ -28,6 +32,17 @@ def _of_load(load: Load) -> Iterator[str]:
             f"load.client.linger.ms: 0 at {per_second(rate)} sends a request for nearly every message; at 10,000/s "
             "that was measured to cost a broker a whole core and a median of 200 ms. Write 1 (about 1 ms), or bound "
             "max.in.flight.requests.per.connection to 5"
+        )
+
+
+def _of_retry(retry: Retry, drain_ns: int) -> Iterator[str]:
+    if retry.most is None:
+        return
+    whole_ns = sum(retry.delays) + (retry.most - len(retry.delays)) * retry.delays[-1]
+    if whole_ns >= drain_ns:
+        yield (
+            f"phases.drain: {format_duration(drain_ns)} is no longer than all delays of a message together, "
+            f"{format_duration(whole_ns)}: what waits in a retry topic then stays open. Write more, or shorter delays"
         )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from streamgauge.domain.errors import BadValue
 
 MAX_TOPICS: Final = 100
+LONGEST_NAME: Final = 249
 _MOST_RANGES: Final = 3
 _RANGE: Final = re.compile(r"([^\[]*)\[(\d+)-(\d+)\](.*)")
 _KAFKAS_OWN: Final = frozenset(
@@ -34,6 +35,11 @@ def expanded(name: str) -> tuple[str, ...]:
         return (name,)
     before, first, last, after = found.groups()
     return tuple(f"{before}{number}{rest}" for number in range(int(first), int(last) + 1) for rest in expanded(after))
+
+
+def retry_topic(topic: str, level: int) -> str:
+    """The name of a retry topic, counted from 1."""
+    return f"{topic}__retry_{level}"
 
 
 def _number_of_names(name: str) -> int:

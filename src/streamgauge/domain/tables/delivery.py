@@ -127,8 +127,8 @@ _DELIVERIES: Mapping[str, str] = MappingProxyType(
     {
         "deliveries": "deliveries: offsets that messages were read from",
         "accepted": "deliveries that were acknowledged",
-        "rejected": "deliveries that failed, and were not to come again",
-        "released": "deliveries whose processing failed",
+        "rejected": "deliveries whose processing failed, and that were not to come again",
+        "released": "deliveries whose processing failed, without those that are rejected",
         "timed_out": "deliveries whose acknowledgement the broker refused: their lock was over",
         "unanswered": "deliveries of which the consumer told nothing: it took too long, or died",
     }

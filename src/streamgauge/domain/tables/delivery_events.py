@@ -20,8 +20,9 @@ ATTEMPTS = Schema(
         must(
             "outcome",
             _STR,
-            "consumer: `accepted`, or `released` if it failed; tracker: `redelivered`, or `dead_letter`; in a share "
-            "group, consumer also: `rejected` (not to come again), `timed_out` (acknowledged too late), `dead_letter`",
+            "consumer: `accepted`; `released` if it failed, or `rejected` if it failed and is not to come again; "
+            "`timed_out` if a share group was told too late; who writes it again, a tracker or the consumer: "
+            "`redelivered`, or `dead_letter`",
         ),
     ),
 )

@@ -35,6 +35,11 @@ class Acknowledger:
         whole: Block = {name: _UNSTAMPED.get(name) if rows[name] is None else rows[name] for name in NAMED}
         self.acknowledgements.settle(whole if ended.all() else chosen(whole, ended), accepted[ended])
 
+    @property
+    def unwritten(self) -> int:
+        """Deliveries that failed and are about to be written again."""
+        return self.acknowledgements.unwritten
+
     def turn(self) -> None:
         """Record what was answered since the last time."""
         self._record(*self.acknowledgements.answered())

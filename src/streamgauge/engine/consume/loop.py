@@ -320,7 +320,8 @@ class Consumer:
                 self._record({**block, **self._done_at_once(buffer, block, fetched.count)}, fetched, cells)
             else:
                 buffer.take(block, fetched)
-                self.slot[Slot.BUFFERED] = buffer.count
+                # Before its positions: who finds all of them at the end asks what is in hand.
+                self._tell_buffered()
                 self.positions[cells] = fetched.offset + 1
             self.slot[Slot.MESSAGES] += fetched.count
             self.slot[Slot.BYTES] += int(fetched.size_bytes.sum())
@@ -331,6 +332,7 @@ class Consumer:
         self._committer.turn(received_ns)
         if self._acknowledger:
             self._acknowledger.turn()
+            self._tell_buffered()
 
     def _record(self, block: Block, fetched: Fetched, cells: NDArray[np.signedinteger[Any]]) -> None:
         """Record first, then store: what a commit covers is always in the rows."""
@@ -382,7 +384,12 @@ class Consumer:
         offsets, polls = buffer.get_on(block)
         self._committer.store(offsets, len(block["offset"]), polls)
         self._committer.turn(self._settled_ns)
-        self.slot[Slot.BUFFERED] = buffer.count
+        self._tell_buffered()
+
+    def _tell_buffered(self) -> None:
+        """Tell how much is polled and neither processed nor safe where it comes again."""
+        waiting = self._buffer.count if self._buffer else 0
+        self.slot[Slot.BUFFERED] = waiting + (self._acknowledger.unwritten if self._acknowledger else 0)
 
     def _finish_steps(self) -> None:
         while self._steps:

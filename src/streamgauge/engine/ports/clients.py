@@ -160,6 +160,11 @@ class Acknowledgements(Protocol):
         """
         ...
 
+    @property
+    def unwritten(self) -> int:
+        """Deliveries that failed and that it is about to write again; 0 where others do that."""
+        ...
+
     def answered(self) -> tuple[Block, int]:
         """The rows of `attempts` (without the constant columns) that became known since the last call, and how many."""
         ...

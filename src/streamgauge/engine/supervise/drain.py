@@ -45,7 +45,7 @@ class Draining:
 
     def await_read(self, limit_ns: int) -> bool:
         """Whether every group read all that there was to read before the limit, and nothing is to be redelivered."""
-        if self.plan.trackers:
+        if self.plan.redelivers:
             return self._await_settled(limit_ns)
         targets = self._targets(limit_ns)
         while not (read := self.is_read(targets)) and self.now_ns() < limit_ns and self.goes_on():
@@ -55,13 +55,14 @@ class Draining:
     def _await_settled(self, limit_ns: int) -> bool:
         """Whether all that was read is acknowledged or dead before the limit, and has been for a while.
 
-        What is redelivered makes the logs longer. A tracker that lives takes over what another one leaves open.
+        What is redelivered makes the logs longer, those of retry topics too. A tracker that lives takes over what
+        another one leaves open.
         """
         targets, since_ns = self._targets(limit_ns), None
         while self.now_ns() < limit_ns and self.goes_on():
             now_ns, trackers = self.now_ns(), self.workers.rows("tracker", alive=True)
             is_open = bool(self.workers.board.slots[trackers, Slot.BUFFERED].any())
-            if is_open or not trackers or not self.is_read(targets):
+            if is_open or (self.plan.trackers and not trackers) or not self.is_read(targets):
                 since_ns = None
             elif since_ns is None or now_ns - since_ns >= SETTLED_NS:
                 before, targets = targets, list(self.offsets.log_ends())

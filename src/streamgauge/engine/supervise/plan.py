@@ -90,6 +90,12 @@ class Plan:
         return watched_brokers(self.brokers) + links
 
     @property
+    def redelivers(self) -> bool:
+        """Whether messages are written again, so that logs grow after the load."""
+        # A share group delivers again what stands in the log already.
+        return bool(self.trackers) or any(job.redelivers and not job.shares for job in self.consumers)
+
+    @property
     def is_counted(self) -> bool:
         """Whether the number of messages ends the measure phase."""
         return self.until_received is not None or any(

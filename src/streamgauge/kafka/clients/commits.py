@@ -21,6 +21,8 @@ class KafkaCommits:
         """The consumer of confluent-kafka, which tells `answered` of its commits."""
         self.revoked: Callable[[Sequence[Place]], None] = lambda _places: None
         """Called before partitions go to others."""
+        self.covers: Callable[[Sequence[TopicPartition]], None] = lambda _partitions: None
+        """Called with the offsets of each commit that the group has confirmed."""
         self.is_lost = False
         """Whether others have these partitions already: nobody takes a commit of them."""
         self._topics = topics
@@ -55,6 +57,7 @@ class KafkaCommits:
         try:
             answers = self.client.commit(asynchronous=False) or []
             error = next((answer.error for answer in answers if answer.error), None)
+            self._confirm(answers)
         except KafkaException as raised:
             error = raised.args[0]
         self._take(Committed(began_ns, monotonic_ns() - began_ns, False, error.name() if error else None))
@@ -66,12 +69,17 @@ class KafkaCommits:
         out, self._committed = self._committed, []
         return out
 
-    def answered(self, error: KafkaError | None, _partitions: list[TopicPartition]) -> None:
+    def answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         """A commit that nobody waited for was answered: one of ours, in the order of the calls, or the client's own."""
         now_ns = monotonic_ns()
         began_ns = self._under_way.popleft() if self._under_way else None
         took_ns = None if began_ns is None else now_ns - began_ns
         self._take(Committed(began_ns or now_ns, took_ns, True, error.name() if error else None))
+        if error is None:
+            self._confirm(partitions)
+
+    def _confirm(self, partitions: Sequence[TopicPartition]) -> None:
+        self.covers([each for each in partitions if each.error is None and each.offset >= 0])
 
     def _take(self, committed: Committed) -> None:
         if committed.error != _NOTHING_STORED:

@@ -35,7 +35,9 @@ class KafkaReader:
         self._incremental = _assigns_incrementally(spec.settings)
         self._errors: dict[str, None] = {}
         self._revocations = 0
-        self._stock = Stock()
+        self.stock = Stock()
+        self.handed: Callable[[list[Any]], None] = lambda _messages: None
+        """Called with the messages of each poll, as they came."""
         self._paused: set[Place] = set()
         self._sought: dict[Place, int] = {}
         self._ends: dict[Place, int] = {}
@@ -69,17 +71,18 @@ class KafkaReader:
 
     def poll(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None = None) -> Fetched | None:
         """Wait for one message, then take what is there: a call that waits for a whole block would add latency."""
-        if room is not None or limit == 0 or self._stock:
+        if room is not None or limit == 0 or self.stock:
             messages, empty_ns = self._choose(timeout_seconds, limit, room), None
         else:
             messages, empty_ns = self._pull(timeout_seconds, limit), self._ready_ns
+        self.handed(messages)
         return self._decoder.decode(messages, empty_ns) if messages else None
 
     def ends(self) -> list[tuple[int, int, int]]:
         """Ends of logs that were reached since the last call, everything below them delivered."""
         if not self._ends:
             return []
-        reached = [place for place in self._ends if place not in self._stock]
+        reached = [place for place in self._ends if place not in self.stock]
         return [(*place, self._ends.pop(place)) for place in reached]
 
     def assigned(self) -> int:
@@ -112,7 +115,7 @@ class KafkaReader:
         except KafkaException as error:
             self._note(error.args[0])
         for place in places:
-            if (set_aside := self._stock.next_offset(place)) is not None:
+            if (set_aside := self.stock.next_offset(place)) is not None:
                 known[place] = set_aside
         return [(*place, known.get(place)) for place in places]
 
@@ -166,9 +169,9 @@ class KafkaReader:
     def _choose(self, timeout_seconds: float, limit: int, room: Callable[[Place], int] | None) -> list[Any]:
         """What is wanted, first of what was set aside; what comes and is not wanted is set aside."""
         left, revocations = Left(room or (lambda _place: limit)), self._revocations
-        messages = self._stock.take(limit, left)
+        messages = self.stock.take(limit, left)
         # While there is little of some partition, what stands before its messages is taken ahead of its time.
-        is_short = room is not None and self._stock.is_short(self._places)
+        is_short = room is not None and self.stock.is_short(self._places)
         asked = limit + limit // 2 if is_short else limit - len(messages)
         # Called in any case: rebalances are served in it.
         pulled = self._pull(0 if messages else timeout_seconds, max(1, asked))
@@ -178,8 +181,8 @@ class KafkaReader:
             left[place] -= count
             messages += run[:count]
             if count < len(run):
-                self._stock.add(place, run[count:])
-        if self._stock or self._paused:
+                self.stock.add(place, run[count:])
+        if self.stock or self._paused:
             self._keep_in_bounds()
         if self._revocations != revocations:
             messages = [message for message in messages if self._place(message) in self._places]
@@ -195,10 +198,10 @@ class KafkaReader:
 
     def _keep_in_bounds(self) -> None:
         """Pause partitions of which too much is set aside, and resume them in time."""
-        if more := self._stock.too_many() - self._paused:
+        if more := self.stock.too_many() - self._paused:
             self._client.pause(self._partitions(more))
             self._paused |= more
-        if fewer := self._paused - self._stock.too_many_still(self._paused):
+        if fewer := self._paused - self.stock.too_many_still(self._paused):
             resumed = self._partitions(fewer)
             self._client.resume(resumed)
             self._paused -= fewer
@@ -229,7 +232,7 @@ class KafkaReader:
         self._places.difference_update(places)
         self._paused.difference_update(places)
         for place in places:
-            self._stock.drop(place)
+            self.stock.drop(place)
             self._ends.pop(place, None)
             self._sought.pop(place, None)
         self._withheld = self._withheld and bool(self._places)

@@ -85,6 +85,14 @@ class Stock:
         """Offset of the first message of a partition that is set aside; None for none."""
         return self._shelves[place].messages[0].offset() if place in self._shelves else None
 
+    def waiting(self, place: Place) -> Sequence[Any]:
+        """What is set aside of a partition, in its order; not to be changed."""
+        return self._shelves[place].messages if place in self._shelves else ()
+
+    def places(self) -> list[Place]:
+        """Partitions of which something is set aside."""
+        return list(self._shelves)
+
     def drop(self, place: Place) -> None:
         """Forget what is set aside of a partition."""
         self._shelves.pop(place, None)

@@ -22,7 +22,7 @@ from streamgauge.delivery.attempts import (
 )
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.latency.percentiles import PERCENTILES, Buckets, percentile_ns
-from streamgauge.pipeline.columns import GROUP, IS_STAMPED, MESSAGE, PLACE, RECEIVED_NS
+from streamgauge.pipeline.columns import GROUP, IS_STAMPED, MESSAGE, PLACE, PRODUCER, RECEIVED_NS, SEQ
 from streamgauge.pipeline.metrics.aggregates.buckets import bucket
 from streamgauge.pipeline.read.rows import Row, numbers
 from streamgauge.scenario.profile.model import AcknowledgeProfile
@@ -43,12 +43,18 @@ class Repeated(NamedTuple):
 
 
 def delivered(
-    received: DataFrame, attempts: DataFrame, ahead_ns: int, carrier: AcknowledgeProfile, dead: Collection[int] = ()
+    received: DataFrame,
+    attempts: DataFrame,
+    ahead_ns: int,
+    topics: int,
+    carrier: AcknowledgeProfile,
+    dead: Collection[int] = (),
 ) -> DataFrame:
     """One row per delivery, with its outcome, and what is known of its message.
 
-    `ahead_ns` is how far the wall clock was ahead of the monotonic one. What a consumer of a share group had that is
-    among the `dead` came again when it died, and not when its lock was over: its deadline is not known.
+    `ahead_ns` is how far the wall clock was ahead of the monotonic one. There are so many `topics` without the retry
+    topics. What a consumer of a share group had that is among the `dead` came again when it died, and not when its lock
+    was over: its deadline is not known.
     """
     carried = carried_by(carrier)
     sound = received.where(f"{IS_STAMPED} and coalesce(intact, true)")
@@ -63,14 +69,11 @@ def delivered(
     said = attempts.groupBy(GROUP, *PLACE, F.col("attempt").alias("number")).agg(
         *(F.expr(f"min(if(outcome = '{name}', at_ns, null)) as {name}_ns") for name in told)
     )
-    deadline = f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L"
-    # The smaller of two, of which only the second may be null.
-    over = f"if({RELEASED}_ns < {deadline}, {RELEASED}_ns, {deadline})" if carried.in_place else deadline
     rows = firsts.join(said, [GROUP, *PLACE, "number"], "left").selectExpr(
-        *MESSAGE, "reread", "number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
+        GROUP, _sent_to(topics), PRODUCER, SEQ, "reread", "number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
         "first.due_ns as due_ns", *(f"{name}_ns" for name in told),
         f"if({ACCEPTED}_ns is null, null, coalesce(first.processed_ns, first.{RECEIVED_NS})) as done_ns",
-        f"{over} as deadline_ns",
+        f"{_deadline(carrier, ahead_ns)} as deadline_ns",
     )  # fmt: skip
     of_message = f"partition by {', '.join(MESSAGE)}"
     ordered = f"{of_message} order by number range between 1 preceding and 1 preceding"
@@ -83,16 +86,33 @@ def delivered(
         if carried.limit is None
         else f"max(number) over ({of_message}) > {carried.limit} as is_spent",
         f"row_number() over ({of_message} order by number, {RECEIVED_NS}) = 1 as is_first",
-        f"{RECEIVED_NS} - max(deadline_ns) over ({ordered}) as delay_ns",
+        f"{RECEIVED_NS} - min(deadline_ns) over ({ordered}) as delay_ns",
     )
 
 
-def folded(received: DataFrame, *, processing: bool, in_place: bool = False) -> DataFrame:
+def _sent_to(topics: int) -> str:
+    """SQL for the topic that a message was sent to: retry topics stand behind these, level by level."""
+    return f"topic % {topics} as topic"
+
+
+def _deadline(carrier: AcknowledgeProfile, ahead_ns: int) -> str:
+    """SQL for when a delivery was due again; null where that is not known."""
+    if carrier.delays_ms:
+        delays = ", ".join(f"{round(delay * NS_PER_MS)}L" for delay in carrier.delays_ms)
+        return f"{RELEASED}_ns + element_at(array({delays}), least(number, {len(carrier.delays_ms)}))"
+    deadline = f"first.deadline_ms * {NS_PER_MS}L - {ahead_ns}L"
+    if not carrier.in_place:
+        return deadline
+    # It is over when it is released, and not known where its end is not.
+    return f"if({RELEASED}_ns < {deadline}, {RELEASED}_ns, {deadline})"
+
+
+def folded(received: DataFrame, topics: int, *, processing: bool, in_place: bool = False) -> DataFrame:
     """The first delivery of each message, with the begin and the end of its first successful processing.
 
-    With it, a message counts as received when it was delivered first, and as processed when that succeeded. `in_place`:
-    it keeps its offset when it is delivered again. Then the first delivery is the lowest number that was recorded:
-    those of a consumer that died may not be.
+    With it, a message counts as received when it was delivered first, and as processed when that succeeded. `topics` as
+    in `delivered`. `in_place`: it keeps its offset when it is delivered again. Then the first delivery is the lowest
+    number that was recorded: those of a consumer that died may not be.
     """
     if in_place:
         lowest = f"min(delivery_count) over (partition by {GROUP}, {', '.join(PLACE)})"
@@ -106,6 +126,7 @@ def folded(received: DataFrame, *, processing: bool, in_place: bool = False) -> 
         return firsts
     later = (
         numbered.where(f"{is_later} and processed_ns is not null and {IS_STAMPED}")
+        .selectExpr(GROUP, _sent_to(topics), PRODUCER, SEQ, "processed_ns", "started_ns")
         .groupBy(*MESSAGE)
         .agg(F.expr("min(struct(processed_ns, started_ns)) as later"))
     )

@@ -84,6 +84,8 @@ class RunTraits:
     """How far the wall clock was ahead of the monotonic clock."""
     stamps: frozenset[str]
     """Whose clocks stamped the records that were received: `append` the broker's, `create` their producers'."""
+    sent_topics: int = 1
+    """How many topics there are that are no retry topics: those come behind them, level by level."""
     tells_topics: bool = False
     """Whether there are several topics, and few enough to tell what each had in every second."""
     tells_workers: bool = False
@@ -159,7 +161,8 @@ def traits_of(facts: RunFacts, bronze: Bronze) -> RunTraits:
         next_seqs=_next_seqs(facts),
         ahead_ns=facts.wall_ns - facts.monotonic_ns,
         stamps=frozenset(clock for clock, name in _CLOCKS.items() if not bronze.extent("received", name).unknown),
-        tells_topics=1 < len(facts.topics) <= MOST_TOPICS,
+        sent_topics=profile.sent_topics(len(facts.topics)),
+        tells_topics=1 < profile.sent_topics(len(facts.topics)) <= MOST_TOPICS,
         tells_workers=sum(len(worker.numbers) for worker in facts.workers) <= MOST_WORKERS,
         piped=piped,
         pipeline=pipeline,

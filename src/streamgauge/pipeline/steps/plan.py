@@ -146,8 +146,8 @@ def _redelivery(run: Inputs) -> Tables:
     """Nothing where messages are not acknowledged one by one."""
     if (carrier := run.traits.acknowledge) is None:
         return {"redelivery": [], "deliveries_by_number": []}
-    received, attempts = run.frame("received"), run.frame("attempts")
-    rows = redelivery.delivered(received, attempts, run.traits.ahead_ns, carrier, run.traits.dead)
+    frames = run.frame("received"), run.frame("attempts")
+    rows = redelivery.delivered(*frames, run.traits.ahead_ns, run.traits.sent_topics, carrier, run.traits.dead)
     return {**redelivery.tables_of(run.keep(rows), carrier, run.traits.groups)}
 
 

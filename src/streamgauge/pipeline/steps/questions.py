@@ -75,10 +75,10 @@ class ReceivedLatency(NamedTuple):
 def deliveries(run: Inputs) -> DataFrame:
     """One row per delivery; where messages are delivered again, the first of each, with its first success."""
     traits, rows = run.traits, run.frame("received")
+    if carrier := traits.acknowledge:
+        rows = redelivery.folded(rows, traits.sent_topics, processing=traits.processing, in_place=carrier.in_place)
     return silver.deliveries(
-        redelivery.folded(rows, processing=traits.processing, in_place=traits.acknowledge.in_place)
-        if traits.acknowledge
-        else rows,
+        rows,
         run.span.measure,
         processing=traits.processing,
         drops=traits.drops,

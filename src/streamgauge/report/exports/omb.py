@@ -35,7 +35,7 @@ def omb_document(result: Result) -> dict[str, Any]:
 
 def _settings(result: Result) -> dict[str, Any]:
     load, consume = result.run.profile.load, result.run.profile.consume
-    topics = max(1, len(result.run.topics))
+    topics = max(1, result.run.profile.sent_topics(len(result.run.topics)))
     found = {
         "messageSize": load.size if load and isinstance(load.size, int) else None,
         "topics": topics,

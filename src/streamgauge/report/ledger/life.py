@@ -220,9 +220,9 @@ class _Teller:
 _OUTCOMES: Final = {
     ACCEPTED: ("accepted", ", acknowledged by its consumer"),
     RELEASED: ("released", ", its processing failed"),
-    REJECTED: ("rejected", ", failed, and not to come again"),
+    REJECTED: ("rejected", ", its processing failed for the last time"),
     TIMED_OUT: ("timed out", ", acknowledged when its lock was over"),
-    REDELIVERED: ("redelivered", ", written again by a tracker"),
+    REDELIVERED: ("redelivered", ", written again"),
     DEAD_LETTER: ("dead letter", ", written to the topic of dead letters"),
 }
 

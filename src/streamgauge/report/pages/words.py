@@ -152,7 +152,7 @@ def what_was_run(run: RunSection) -> str:
         chain.append(f"{load.producers} producers, {rate}, {figure(load.size)} bytes")
     pipeline = profile.pipeline
     through = int(pipeline is not None)
-    chain.append(f"{_each(len(run.topics) - through, 'topics')}{profile.partitions} partitions")
+    chain.append(f"{_each(profile.sent_topics(len(run.topics)) - through, 'topics')}{profile.partitions} partitions")
     if pipeline:
         chain.append(f"{pipeline.job} ({pipeline.engine})")
     if consume := profile.consume:

@@ -163,9 +163,9 @@ class DeliveriesOfNumber(Section):
     accepted: Count
     """Deliveries that were acknowledged."""
     rejected: Count
-    """Deliveries that failed, and were not to come again: of a share group, after the last one."""
+    """Deliveries whose processing failed, and that were not to come again."""
     released: Count
-    """Deliveries whose processing failed."""
+    """Deliveries whose processing failed, without those that are rejected."""
     timed_out: Count
     """Deliveries that were acknowledged when their lock was over: the broker of a share group did not take it."""
     unanswered: Count
@@ -196,9 +196,9 @@ class RedeliverySection(Section):
     accepted: Count
     """Deliveries that were acknowledged."""
     rejected: Count
-    """Deliveries that failed, and were not to come again: of a share group, after the last one."""
+    """Deliveries whose processing failed, and that were not to come again."""
     released: Count
-    """Deliveries whose processing failed."""
+    """Deliveries whose processing failed, without those that are rejected."""
     timed_out: Count
     """Deliveries that were acknowledged when their lock was over: the broker of a share group did not take it."""
     unanswered: Count

@@ -3,18 +3,20 @@
 from pathlib import Path
 from typing import Final
 
+from streamgauge.delivery.retries.decisions import Retries
 from streamgauge.domain.blocks import ClientSpec
-from streamgauge.domain.clock import NS_PER_MS
+from streamgauge.domain.clock import NS_PER_MS, ClockPair
 from streamgauge.engine.consume.commit import CommitEvery
 from streamgauge.engine.consume.loop import Consuming, Reading
 from streamgauge.engine.ports.clients import OpenReader
 from streamgauge.engine.worker.observers import TrackerJob
 from streamgauge.engine.worker.roles import ConsumerJob, ConsumerMember
+from streamgauge.kafka.carriers.markers.reader import OpenMarkerReader
+from streamgauge.kafka.carriers.markers.role import OpenTrackers
+from streamgauge.kafka.carriers.markers.tracked import Tracked
+from streamgauge.kafka.carriers.retries.reader import OpenRetryReader
+from streamgauge.kafka.carriers.share.reader import OpenShareReader
 from streamgauge.kafka.clients.settings import Settings
-from streamgauge.kafka.markers.reader import OpenMarkerReader
-from streamgauge.kafka.markers.role import OpenTrackers
-from streamgauge.kafka.markers.tracked import Tracked
-from streamgauge.kafka.share.reader import OpenShareReader
 from streamgauge.record.table import TableConsumer
 from streamgauge.runs.conduct.identity import Identity, dealt
 from streamgauge.runs.conduct.query import table_folder
@@ -29,9 +31,18 @@ FETCH_BACKOFF: Final = {"fetch.queue.backoff.ms": 10}
 
 
 def consumers_of(
-    scenario: Scenario, consume: Consume, identity: Identity, connection: Settings, run: Path, opens: OpenReader
+    scenario: Scenario,
+    consume: Consume,
+    identity: Identity,
+    connection: Settings,
+    run: Path,
+    opens: OpenReader,
+    pair: ClockPair,
 ) -> list[ConsumerJob]:
-    """The jobs of all processes that consume; `run` is the run folder, where a pipeline may write a table."""
+    """The jobs of all processes that consume; `run` is the run folder, where a pipeline may write a table.
+
+    `pair` is what the clocks said when the run began.
+    """
     table = table_folder(scenario, run)
     # A table is read where it is.
     topics = (*scenario.sent_topics, str(table)) if table else scenario.topic_names
@@ -46,9 +57,12 @@ def consumers_of(
     opened, hold = TableConsumer if table else opens, scenario.load is None
     if markers := consume.markers:
         opened = OpenMarkerReader(connection, markers.timeout // NS_PER_MS)
+    if retry := consume.retry:
+        retries = Retries(retry.delays, retry.most)
+        opened = OpenRetryReader(connection, retries, len(scenario.sent_topics), pair.ahead_ns)
     if share := consume.share:
         opened = OpenShareReader(connection, share.lock // NS_PER_MS, share.limit + 1, share.dead_letters)
-    redelivers, shares = markers is not None or share is not None, share is not None
+    redelivers, shares = consume.carrier is not None, share is not None
     return [ConsumerJob(opened, part, hold, tells, redelivers, shares) for part in dealt(members, consume.processes)]
 
 

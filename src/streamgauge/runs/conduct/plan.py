@@ -12,6 +12,7 @@ from streamgauge.engine.ports.links import Links
 from streamgauge.engine.supervise.faults.roles import Roles
 from streamgauge.engine.supervise.plan import LagPlan, Plan
 from streamgauge.engine.worker.observers import ConnectorJob, ReplicasJob
+from streamgauge.kafka.carriers.share.asking import open_share_offsets
 from streamgauge.kafka.clients.connections import KafkaConnections
 from streamgauge.kafka.clients.producer import KafkaProducer
 from streamgauge.kafka.clients.reader import KafkaReader
@@ -20,7 +21,6 @@ from streamgauge.kafka.metadata.leadership import KafkaLeadership
 from streamgauge.kafka.metadata.quorum import KafkaQuorum
 from streamgauge.kafka.metadata.replicas import KafkaReplicas
 from streamgauge.kafka.offsets import open_offsets
-from streamgauge.kafka.share.asking import open_share_offsets
 from streamgauge.record.parts import open_sink
 from streamgauge.runs.conduct.consumers import consumers_of, start_of, trackers_of
 from streamgauge.runs.conduct.identity import Identity
@@ -69,7 +69,7 @@ def plan_of(
         else producers_of(scenario, load, identity, of("producers"), arrivals, open_producer),
         consumers=[]
         if consume is None
-        else consumers_of(scenario, consume, identity, of("consumers"), run, open_reader),
+        else consumers_of(scenario, consume, identity, of("consumers"), run, open_reader, pair),
         trackers=trackers_of(scenario, consume.markers, identity, of("consumers"))
         if consume and consume.markers
         else [],

@@ -11,16 +11,16 @@ from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadInput, BrokerError, Fault, Interrupted, StreamgaugeError
 from streamgauge.engine.supervise.plan import Outcome
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.markers.role import group_of
-from streamgauge.kafka.markers.topics import SUFFIX, check_marker_topic
+from streamgauge.kafka.carriers.markers.role import group_of
+from streamgauge.kafka.carriers.markers.topics import SUFFIX, check_marker_topic
+from streamgauge.kafka.carriers.share.asking import ShareOffsets
+from streamgauge.kafka.carriers.share.group import GroupSettings, ShareGroups
 from streamgauge.kafka.offsets import KafkaOffsets
-from streamgauge.kafka.share.asking import ShareOffsets
-from streamgauge.kafka.share.group import GroupSettings, ShareGroups
 from streamgauge.modelled.broker import ModelledBroker, ModelledOffsets
 from streamgauge.record.table import committed_rows
 from streamgauge.runs.conduct.consumers import start_of
 from streamgauge.scenario import Scenario, Setting
-from streamgauge.scenario.model.acknowledge import Markers, ShareGroup
+from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, ShareGroup
 
 STAMPED: Final = {"message.timestamp.type": "LogAppendTime"}
 """The topics around a pipeline tell when a message was appended, unless the scenario wants something else."""
@@ -57,8 +57,7 @@ class Topics:
 
         Raises BadInput with all that does not fit.
         """
-        share = self.scenario.consume.share if self.scenario.consume else None
-        if share:
+        if self._carrier and (share := self._carrier.share):
             assert isinstance(self.cluster, Cluster)
             self._share = ShareGroups(self.cluster, self.groups, _settings_of(share))
             # Before a topic is made or deleted: the cluster may have no share groups.
@@ -71,33 +70,30 @@ class Topics:
                 faults += error.faults
         if faults:
             raise BadInput(faults)
-        anew = embedded or self.scenario.topic.reset
         for name in self.scenario.sent_topics:
-            if self._markers:
-                self._prepare_carrier(name, self._markers, fresh=anew)
-            elif share and share.dead_letters:
-                self._make_anew(f"{name}{DEAD_LETTERS}", {}, fresh=anew)
+            self._prepare_beside(name, fresh=embedded or self.scenario.topic.reset)
+
+    @property
+    def _carrier(self) -> Acknowledge | None:
+        return self.scenario.consume.carrier if self.scenario.consume else None
 
     @property
     def _markers(self) -> Markers | None:
-        return self.scenario.consume.markers if self.scenario.consume else None
+        return self._carrier.markers if self._carrier else None
 
-    def _prepare_carrier(self, name: str, markers: Markers, *, fresh: bool) -> None:
-        """Make the topics of markers and of dead letters, or check those that are there."""
-        assert isinstance(self.cluster, Cluster)
-        wanted: dict[str, Mapping[str, Setting]] = {f"{name}{SUFFIX}": STAMPED}
-        if markers.limit is not None:
+    def _prepare_beside(self, name: str, *, fresh: bool) -> None:
+        """Make the topics of markers and of dead letters, where there are to be some, or check those that are there."""
+        wanted: dict[str, Mapping[str, Setting]] = {f"{name}{SUFFIX}": STAMPED} if self._markers else {}
+        if self._carrier and self._carrier.has_dead_letters:
             wanted[f"{name}{DEAD_LETTERS}"] = {}
         for each, configs in wanted.items():
-            self._make_anew(each, configs, fresh=fresh)
-        check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
-
-    def _make_anew(self, name: str, configs: Mapping[str, Setting], *, fresh: bool) -> None:
-        """Make a topic beside those of messages, unless it is there and may stay."""
-        if fresh and self.cluster.partitions_of(name) is not None:
-            self.cluster.delete_topic(name)
-        if self.cluster.partitions_of(name) is None:
-            self._make(name, configs)
+            if fresh and self.cluster.partitions_of(each) is not None:
+                self.cluster.delete_topic(each)
+            if self.cluster.partitions_of(each) is None:
+                self._make(each, configs)
+        if self._markers:
+            assert isinstance(self.cluster, Cluster)
+            check_marker_topic(self.cluster, name, f"{name}{SUFFIX}")
 
     def _make(self, name: str, configs: Mapping[str, Setting]) -> None:
         """Make a topic, and note it as soon as it is there."""
@@ -167,7 +163,8 @@ class Topics:
             if not self.groups or self.table:
                 return
             name = self.scenario.topic_names[number]
-            offsets = self._starts(name, read_from)
+            # What others left in retry topics in an earlier run is nobody's business now.
+            offsets = self._starts(name, "latest" if name in self.scenario.retry_topics else read_from)
             for group in self._own_groups:
                 (self._share.begin if self._share else self.cluster.set_committed)(group, name, offsets)
             if self._markers:

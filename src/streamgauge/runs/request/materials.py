@@ -8,9 +8,9 @@ import numpy as np
 from streamgauge.domain.errors import BadInput, Fault, WorkerError
 from streamgauge.engine.consume.buffer import ARGUMENTS
 from streamgauge.engine.produce.compose import Composer
+from streamgauge.kafka.carriers.share.settings import share_faults
 from streamgauge.kafka.clients.producer import TRANSACTIONAL_ID
 from streamgauge.kafka.clients.settings import NO_SETTINGS, Settings, consumer_faults, producer_faults
-from streamgauge.kafka.share.settings import share_faults
 from streamgauge.processes.functions import JOB_ARGUMENTS, ORACLE_ARGUMENTS, load_function
 from streamgauge.record.arrivals import read_arrivals
 from streamgauge.runs.conduct.producers import recipe_of

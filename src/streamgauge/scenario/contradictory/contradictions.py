@@ -156,8 +156,9 @@ def _own_group(scenario: Scenario, consume: Consume) -> Iterator[Fault]:
     """A group that belongs to the user is one, and begins where it is."""
     if consume.groups > 1:
         yield Fault("consume.group", f"one name for {consume.groups} groups", "Leave groups out, or the name")
-    if consume.markers or consume.share:
-        what = "groups of markers and share groups belong to the run"
+    if consume.carrier:
+        # Without a commit of the run, a group of retry topics could begin behind what was written to them.
+        what = "groups of markers, of retry topics and share groups belong to the run"
         yield Fault("consume.group", what, "Leave it out, or write `acknowledge: offsets`")
     if scenario.pipeline:
         what = "consumers read what the pipeline of this run writes"

@@ -19,7 +19,7 @@ from pydantic import (
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadValue
 from streamgauge.domain.text.quantities import format_rate
-from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, ShareGroup
+from streamgauge.scenario.model.acknowledge import Acknowledge, Markers, Retry, ShareGroup
 from streamgauge.scenario.model.values import (
     EITHER,
     FASTEST,
@@ -153,8 +153,7 @@ class Processing(ScenarioPart):
     """Share of the messages, from 0 to 1, that are received and never processed."""
     fail: Share = 0.0
     """Share of the deliveries, from 0 to 1, whose processing fails. With `acknowledge: offsets`, the consumer goes on
-    without these messages; with `markers`, it does not acknowledge them, and they are delivered again; with `share`,
-    it releases them, and the broker delivers them again."""
+    without these messages; with `markers`, `retry` and `share`, they are delivered again."""
     poison: Share = 0.0
     """Share of the messages, from 0 to 1, whose processing fails in every delivery."""
     overrun: Overrun | None = None
@@ -250,9 +249,9 @@ class Consume(ScenarioPart):
     acknowledge: Annotated[Annotated[Literal["offsets"], Tag(PLAIN)] | Annotated[Acknowledge, Tag(MADE)], EITHER] = (
         "offsets"
     )
-    """Acknowledgement: `offsets`, of all messages below a committed offset; `{markers: {timeout: 5s, limit: 3}}`, of
-    each message by itself, and those that are not acknowledged in time are delivered again; `{share: {lock: 30s}}`, of
-    each message to a share group, whose brokers deliver again."""
+    """Acknowledgement: `offsets`, of all messages below a commit; `{retry: {delays: [1s, 5s]}}`, the same, and
+    what fails comes again from retry topics; `{markers: {timeout: 5s}}`, of each message, and what is not acknowledged
+    in time comes again; `{share: {lock: 30s}}`, of each message to a share group, whose brokers deliver again."""
     start: StartPosition = "auto"
     """Start offsets of the groups: `latest` is the log end before the load, `earliest` the log start; `auto` is latest,
     or earliest if nothing is produced; a time like `2026-11-21T10:00:00Z` is the first message since then."""
@@ -268,14 +267,24 @@ class Consume(ScenarioPart):
     """Settings of the consumers' librdkafka client, like `fetch.min.bytes`."""
 
     @property
+    def carrier(self) -> Acknowledge | None:
+        """What delivers messages again; None where offsets are committed, and nothing comes again."""
+        return self.acknowledge if isinstance(self.acknowledge, Acknowledge) else None
+
+    @property
     def markers(self) -> Markers | None:
         """The markers that acknowledge messages; None without."""
-        return self.acknowledge.markers if isinstance(self.acknowledge, Acknowledge) else None
+        return self.carrier.markers if self.carrier else None
+
+    @property
+    def retry(self) -> Retry | None:
+        """The retry topics; None without."""
+        return self.carrier.retry if self.carrier else None
 
     @property
     def share(self) -> ShareGroup | None:
         """The share group; None without."""
-        return self.acknowledge.share if isinstance(self.acknowledge, Acknowledge) else None
+        return self.carrier.share if self.carrier else None
 
     @property
     def start_ms(self) -> int | None:

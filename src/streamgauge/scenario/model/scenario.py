@@ -28,11 +28,11 @@ from streamgauge.scenario.model.values import (
     number_of_workers,
     off_is_none,
 )
-from streamgauge.scenario.topic_names import MAX_TOPICS, checked_name, expanded
+from streamgauge.scenario.topic_names import LONGEST_NAME, MAX_TOPICS, checked_name, expanded, retry_topic
 
 TopicName = Annotated[
     str,
-    Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+(\[\d{1,4}-\d{1,4}\][a-zA-Z0-9._-]*)*$"),
+    Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[a-zA-Z0-9._-]+(\[\d{1,4}-\d{1,4}\][a-zA-Z0-9._-]*)*$"),
     AfterValidator(checked_name),
 ]
 
@@ -196,15 +196,26 @@ class Scenario(ScenarioPart):
         return None if self.pipeline is None or self.pipeline.table else self.sink_name
 
     @property
+    def retry_topics(self) -> tuple[str, ...]:
+        """The names of the topics from which messages that failed come again: first all of the first delay."""
+        delays = self.consume.retry.delays if self.consume and self.consume.retry else ()
+        return tuple(retry_topic(name, level + 1) for level in range(len(delays)) for name in self.sent_topics)
+
+    @property
     def topic_names(self) -> tuple[str, ...]:
         """The names of all topics, and of a table that is read as one; the place of a name is its number."""
-        return (*self.sent_topics, *([self.sink_name] if self.sink_name else []))
+        return (*self.sent_topics, *([self.sink_name] if self.sink_name else []), *self.retry_topics)
 
     @property
     def read_topics(self) -> tuple[int, ...]:
-        """The numbers of the topics that consumers read: those that are sent to, or what a pipeline writes."""
+        """The numbers of the topics that consumers read: those sent to and retry topics, or what a pipeline writes."""
         sent = len(self.sent_topics)
-        return tuple(range(sent)) if self.pipeline is None else (sent,)
+        return tuple(range(sent + len(self.retry_topics))) if self.pipeline is None else (sent,)
+
+    @property
+    def _first_topics(self) -> tuple[int, ...]:
+        """Those of the topics that consumers read that are no retry topics."""
+        return self.read_topics[: len(self.sent_topics)]
 
     @property
     def places(self) -> int:
@@ -222,7 +233,7 @@ class Scenario(ScenarioPart):
         """The number of consumers of each group."""
         if self.consume is None:
             return 0
-        return number_of_workers(self.consume.consumers, len(self.read_topics), len(self._partitions_read))
+        return number_of_workers(self.consume.consumers, len(self._first_topics), len(self._partitions_read))
 
     @property
     def rate_per_consumer(self) -> float | None:
@@ -236,12 +247,12 @@ class Scenario(ScenarioPart):
 
     def assigned(self, consumer: int) -> tuple[tuple[int, int], ...] | None:
         """Topics and partitions of one consumer of a group, from 0; None where the group's protocol decides."""
-        topics, partitions = self.read_topics, self._partitions_read
+        topics, partitions, first = self.read_topics, self._partitions_read, len(self._first_topics)
         match self.consume:
             case Consume(consumers="per-topic"):
-                return tuple((topics[consumer], each) for each in partitions)
+                return tuple((topic, each) for topic in topics[consumer::first] for each in partitions)
             case Consume(consumers="per-partition"):
-                return ((topics[consumer % len(topics)], partitions[consumer // len(topics)]),)
+                return tuple((topic, partitions[consumer // first]) for topic in topics[consumer % first :: first])
             case Consume(partitions=tuple()):
                 return tuple((topic, each) for topic in topics for each in partitions[consumer :: self.consumers])
         return None

@@ -116,7 +116,7 @@ def _segment(rates: Rates) -> PaceSegment:
 
 
 def _consume(scenario: Scenario, consume: Consume) -> ConsumeProfile:
-    carrier = consume.acknowledge if isinstance(consume.acknowledge, Acknowledge) else None
+    carrier = consume.carrier
     return ConsumeProfile(
         consumers=scenario.consumers,
         per_second=None if isinstance(consume.rate, str) else consume.rate,
@@ -139,15 +139,18 @@ def _isolation(consume: Consume) -> Any:
 
 
 def _acknowledge(consume: Consume, carrier: Acknowledge) -> AcknowledgeProfile:
-    given, (name, made) = consume.processing, carrier.chosen
+    given, (name, _) = consume.processing, carrier.chosen
+    markers, retry, share = carrier.markers, carrier.retry, carrier.share
+    timeout_ns = markers.timeout if markers else share.lock if share else None
     return AcknowledgeProfile(
         carrier=name,
-        timeout_ms=(carrier.share.lock if carrier.share else made.timeout) / NS_PER_MS,
-        limit=made.limit,
+        timeout_ms=None if timeout_ns is None else timeout_ns / NS_PER_MS,
+        delays_ms=tuple(delay / NS_PER_MS for delay in retry.delays) if retry else (),
+        limit=carrier.most,
         fail=given.fail if given else 0.0,
         poison=given.poison if given else 0.0,
         is_expected=given is None or not (given.drop or given.overrun or given.function),
-        dead_letters=carrier.share is None or carrier.share.dead_letters,
+        dead_letters=carrier.has_dead_letters,
     )
 
 

@@ -123,9 +123,13 @@ class AcknowledgeProfile(_Meant):
     """Acknowledgement of single messages, which are delivered again if it does not come."""
 
     carrier: str
-    """`markers` or `share`."""
-    timeout_ms: float
-    """Time after which a message is delivered again: the timeout of markers, the lock of a share group."""
+    """`markers`, `retry` or `share`."""
+    timeout_ms: float | None
+    """Time after which a message is delivered again that is not acknowledged: the timeout of markers, the lock of a
+    share group; null with retry topics."""
+    delays_ms: tuple[float, ...] = ()
+    """With retry topics, time after which a message comes again that failed once, twice, and so on; the last one also
+    counts for later failures."""
     limit: int | None
     """Redeliveries before a message becomes a dead letter; null without a limit."""
     fail: float
@@ -255,6 +259,11 @@ class Profile(_Meant):
     """What the verdict is about; empty for what it is about by default."""
     expect: dict[str, Setting]
     """Expectations on the result: path to a value or a bound."""
+
+    def sent_topics(self, topics: int) -> int:
+        """How many of the topics of a run are no retry topics; `topics` is their number."""
+        acknowledge = self.consume.acknowledge if self.consume else None
+        return topics // (1 + len(acknowledge.delays_ms)) if acknowledge else topics
 
     @property
     def pace(self) -> PaceProfile | None:

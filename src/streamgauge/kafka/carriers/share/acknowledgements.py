@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REJECTED, RELEASED, TIMED_OUT
 from streamgauge.domain.blocks import Block, Place
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns, sleep_seconds
+from streamgauge.kafka.carriers.share.letters import DeadLetters
 from streamgauge.kafka.clients.messages import log, note_error
-from streamgauge.kafka.share.letters import DeadLetters
 
 _FINISH_NS: Final = 10 * NS_PER_SECOND
 """Within which everything that was told is to be answered."""
@@ -79,6 +79,11 @@ class ShareAcknowledgements:
     def is_open(self) -> bool:
         """Whether the client polls nothing more: not each message of its last poll is acknowledged."""
         return bool(self._open)
+
+    @property
+    def unwritten(self) -> int:
+        """None: the broker delivers again, and a message whose dead letter is on its way has no final outcome there."""
+        return 0
 
     def polled(self, place: Place, messages: Sequence[Any]) -> None:
         """These messages of a partition are to be acknowledged."""

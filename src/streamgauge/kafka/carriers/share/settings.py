@@ -7,8 +7,8 @@ import confluent_kafka as ck
 from streamgauge.domain.blocks import Settings
 from streamgauge.domain.errors import Fault
 from streamgauge.domain.text.shown import shown
+from streamgauge.kafka.carriers.share.reader import EXPLICIT, MODE
 from streamgauge.kafka.clients.settings import NO_SETTINGS, SEE_CONFIGURATION, objection, refusal
-from streamgauge.kafka.share.reader import EXPLICIT, MODE
 from streamgauge.scenario.contradictory.contradictions import OWNED_SETTINGS
 
 _FOR_OTHERS: Final = ("not applicable", "not supported")

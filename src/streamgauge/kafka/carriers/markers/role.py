@@ -12,9 +12,9 @@ from streamgauge.delivery.markers.wire import COUNT_HEADER
 from streamgauge.domain import stamp
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, Settings
 from streamgauge.domain.clock import monotonic_ns
+from streamgauge.kafka.carriers.markers.tracked import Tracked
+from streamgauge.kafka.carriers.markers.tracker import MarkerTracker
 from streamgauge.kafka.clients.decode import Decoder
-from streamgauge.kafka.markers.tracked import Tracked
-from streamgauge.kafka.markers.tracker import MarkerTracker
 from streamgauge.processes.patience import let_go
 
 _PROMPT: Final = {"fetch.error.backoff.ms": 1, "session.timeout.ms": 10_000}

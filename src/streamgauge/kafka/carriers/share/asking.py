@@ -18,7 +18,7 @@ from streamgauge.kafka.asking import Asker
 from streamgauge.kafka.metadata.library import library, opened
 from streamgauge.kafka.offsets import KafkaOffsets
 
-_PROTOCOL: Final = "streamgauge.kafka.share.protocol"
+_PROTOCOL: Final = "streamgauge.kafka.carriers.share.protocol"
 _PAUSE_SECONDS: Final = 0.1
 _FEATURE: Final = "share.version"
 _SHARE_FETCH: Final = 78

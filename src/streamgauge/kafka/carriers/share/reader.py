@@ -18,13 +18,13 @@ from confluent_kafka import KafkaException, Message
 from streamgauge.domain.blocks import Block, ClientSpec, Fetched, Place, Settings
 from streamgauge.domain.clock import NS_PER_MS, clock_pair, monotonic_ns, sleep_seconds
 from streamgauge.domain.errors import BadInput, BrokerError
+from streamgauge.kafka.carriers.markers.clients import note_or_raise
+from streamgauge.kafka.carriers.share.acknowledgements import ShareAcknowledgements
+from streamgauge.kafka.carriers.share.letters import DeadLetters
 from streamgauge.kafka.clients.arrivals import Arrivals
 from streamgauge.kafka.clients.decode import Decoder
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.statistics import INTERVAL_MS, Statistics
-from streamgauge.kafka.markers.clients import note_or_raise
-from streamgauge.kafka.share.acknowledgements import ShareAcknowledgements
-from streamgauge.kafka.share.letters import DeadLetters
 from streamgauge.processes.cpu.waiting import ThreadDelay
 from streamgauge.processes.patience import let_go
 

@@ -19,10 +19,10 @@ from streamgauge.delivery.markers.wire import COUNT_HEADER, END_VALUE, key_of, s
 from streamgauge.domain.blocks import Block, ClientSpec, Committed, Fetched, Place, Settings
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.carriers.markers.clients import FLUSH_SECONDS, hand_over
+from streamgauge.kafka.carriers.markers.topics import SUFFIX
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.reader import KafkaReader
-from streamgauge.kafka.markers.clients import FLUSH_SECONDS, hand_over
-from streamgauge.kafka.markers.topics import SUFFIX
 from streamgauge.processes.patience import let_go
 
 _COLUMNS: Final = ("at_ns", "topic", "partition", "offset", "producer", "seq", "attempt")
@@ -189,6 +189,11 @@ class EndMarkers:
         self._markers = markers
         self._known: list[tuple[int, _Delivery, str]] = []
         self._lost = 0
+
+    @property
+    def unwritten(self) -> int:
+        """None: trackers deliver again."""
+        return 0
 
     def settle(self, deliveries: Block, accepted: NDArray[np.bool_]) -> None:
         """Write the end markers of deliveries that are accepted; the others are delivered again by a tracker."""

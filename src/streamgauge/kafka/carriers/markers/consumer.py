@@ -10,9 +10,9 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from streamgauge.delivery.markers.wire import END_VALUE, key_of, start_value
 from streamgauge.domain.blocks import Settings
 from streamgauge.domain.errors import BadInput, BrokerError, Fault
+from streamgauge.kafka.carriers.markers.clients import FLUSH_SECONDS, hand_over, note_or_raise
+from streamgauge.kafka.carriers.markers.topics import SUFFIX
 from streamgauge.kafka.clients.messages import log, note_error, words_of
-from streamgauge.kafka.markers.clients import FLUSH_SECONDS, hand_over, note_or_raise
-from streamgauge.kafka.markers.topics import SUFFIX
 
 AT_ONCE: Final = 1_000
 """Messages taken by one poll at most."""

@@ -11,8 +11,8 @@ from streamgauge.delivery.markers.redelivery import DEAD_LETTERS, dead_letter_he
 from streamgauge.domain.blocks import Settings
 from streamgauge.domain.clock import NS_PER_MS, clock_pair
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.carriers.markers.clients import ANY_PARTITION, hand_over
 from streamgauge.kafka.clients.messages import log, note_error, words_of
-from streamgauge.kafka.markers.clients import ANY_PARTITION, hand_over
 
 
 class DeadLetters:
@@ -31,7 +31,7 @@ class DeadLetters:
         """Write a message, with its key, value and headers; `told` hears whether it is written, in a later call."""
         self.waiting += 1
         topic, redeliveries = message.topic(), deliveries - 1
-        reason = f"failed after {redeliveries} redeliveries"
+        reason = f"processing failed after {redeliveries} redeliveries"
         now_ms = clock_pair().wall_ns // NS_PER_MS
         origin = dead_letter_headers(topic, message.partition(), message.offset(), redeliveries, now_ms, reason)
         hand_over(

@@ -8,7 +8,7 @@ from typing import Final
 from streamgauge.domain.clock import NS_PER_MS
 from streamgauge.domain.errors import BadInput, BrokerError, Fault
 from streamgauge.kafka.admin import Cluster
-from streamgauge.kafka.share.asking import ShareAsker, ShareOffsets
+from streamgauge.kafka.carriers.share.asking import ShareAsker, ShareOffsets
 
 _WHERE: Final = "consume.acknowledge.share"
 

@@ -16,11 +16,11 @@ from streamgauge.domain.blocks import Settings
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, clock_pair, monotonic_ns
 from streamgauge.domain.errors import BadInput, BadValue, BrokerError
 from streamgauge.kafka.admin import Cluster
+from streamgauge.kafka.carriers.markers.clients import ANY_PARTITION, FLUSH_SECONDS, hand_over, note_or_raise
+from streamgauge.kafka.carriers.markers.fetching import Fetching
+from streamgauge.kafka.carriers.markers.topics import SUFFIX, check_marker_topic
+from streamgauge.kafka.carriers.markers.tracked import Tracked, TrackerCounts
 from streamgauge.kafka.clients.messages import log, note_error, words_of
-from streamgauge.kafka.markers.clients import ANY_PARTITION, FLUSH_SECONDS, hand_over, note_or_raise
-from streamgauge.kafka.markers.fetching import Fetching
-from streamgauge.kafka.markers.topics import SUFFIX, check_marker_topic
-from streamgauge.kafka.markers.tracked import Tracked, TrackerCounts
 
 AT_ONCE: Final = 10_000
 """Markers read at once."""
