@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka import asking
 from streamgauge.kafka.asking import Asker
 
 
@@ -56,3 +57,17 @@ def test_who_asks_once_is_told_the_error_and_finds_the_leader_the_next_time() ->
     with pytest.raises(BrokerError, match=r"^ends: "):
         asker.ask("ends", admin.send, "t")
     assert asker.ask("ends", admin.send, "t") == {"t": 7}
+
+
+@pytest.mark.parametrize("patience_seconds", [0, 60])
+def test_a_request_that_never_ends_is_told_in_time_and_the_next_one_has_another_client(
+    patience_seconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As librdkafka's for the coordinator of a group, while brokers restart."""
+    monkeypatch.setattr(asking, "_GRACE_SECONDS", 0.0)
+    asker = Asker({"bootstrap.servers": "127.0.0.1:1"}, 0.05, patience_seconds)
+    before, never = asker.admin, Future[Any]()
+
+    with pytest.raises(BrokerError, match=r"^the coordinator: the client did not answer"):
+        asker.ask("the coordinator", lambda asked, **_: {asked: never}, "group")
+    assert asker.admin is not before

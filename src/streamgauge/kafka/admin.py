@@ -141,7 +141,8 @@ class Cluster:
         def once() -> str | None:
             try:
                 seconds = self._asker.timeout_seconds
-                self._asker.admin.incremental_alter_configs([resource], request_timeout=seconds)[resource].result()
+                send = self._asker.admin.incremental_alter_configs
+                self._asker.answer(send([resource], request_timeout=seconds)[resource])
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.INVALID_CONFIG:
                     raise
@@ -152,7 +153,8 @@ class Cluster:
 
     def _describe_cluster(self) -> Any:
         seconds = self._asker.timeout_seconds
-        return self._asker.awaited(lambda: self._asker.admin.describe_cluster(request_timeout=seconds).result())
+        send = self._asker.admin.describe_cluster
+        return self._asker.awaited(lambda: self._asker.answer(send(request_timeout=seconds)))
 
     def _describe(self, topic: str) -> Any:
         """The description of a topic; None if it does not exist. Does not make it, unlike a request for metadata."""

@@ -17,6 +17,8 @@ from streamgauge.kafka.patience import patiently
 from streamgauge.processes.patience import Check, awaited, no_check
 
 _LOG_LINES: Final = 3
+_GRACE_SECONDS: Final = 1.0
+"""A client that is told to give up after some seconds does so a moment later."""
 # The module does not say which of its names are meant for others, so that mypy takes none of them.
 _admin: Final[Any] = confluent_kafka.admin
 
@@ -51,8 +53,12 @@ class Asker:
         self._said = _LastLines(_LOG_LINES if patience_seconds else 0)
         self._logger = logging.Logger("streamgauge.kafka.asking")  # noqa: LOG001 - its lines are for our errors alone
         self._logger.addHandler(self._said)
+        self._given_up: list[Any] = []
+        self.admin: Any = self._client()
+
+    def _client(self) -> Any:
         try:
-            self.admin: Any = _admin.AdminClient(self._settings, logger=self._logger)
+            return _admin.AdminClient(self._settings, logger=self._logger)
         except KafkaException as error:
             raise BadInput.single("client settings", text_of(error), "See librdkafka's CONFIGURATION.md") from error
 
@@ -64,7 +70,7 @@ class Asker:
         def once() -> dict[Any, Any]:
             try:
                 answers = send(asked, request_timeout=self.timeout_seconds)
-                return {key: answer.result() for key, answer in answers.items()}
+                return {key: self.answer(future) for key, future in answers.items()}
             except KafkaException as error:
                 if error.args[0].code() == gone:
                     return {}
@@ -75,6 +81,19 @@ class Asker:
                 raise
 
         return self.patiently(what, once)
+
+    def answer(self, future: Future[_T]) -> _T:
+        """What a client answers; raises KafkaException if it does not, long after it should have given up.
+
+        A request for the coordinator of a group may never end while its brokers restart. Such a client is left to
+        itself, and the next request has a new one: freeing it now would wait for the request.
+        """
+        try:
+            return future.result(self.timeout_seconds + _GRACE_SECONDS)
+        except TimeoutError as error:
+            self._given_up.append(self.admin)
+            self.admin = self._client()
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the client did not answer")) from error
 
     def patiently(self, what: str, once: Callable[[], _T]) -> _T:
         """What `once` returns, tried again while the cluster is not ready for it; raises BrokerError if it fails."""
