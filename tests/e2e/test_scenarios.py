@@ -1,4 +1,7 @@
-"""Every shipped scenario, shortened, on a real broker: it runs, and delivers exactly."""
+"""Every shipped scenario, shortened, on a real broker: it runs, and delivers exactly.
+
+`make test` carries out as many as it takes to have every setting in one of them, `make soak` the others.
+"""
 
 import os
 from collections import Counter
@@ -10,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from tests.e2e.covering import covering
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.delivery.attempts import ANSWERS, Attempt, Carried, Delivery, redeliveries
@@ -141,7 +145,15 @@ def delivered_exactly(ran: Ran) -> None:
         assert None not in {processed for (processed,) in ran.tuples("received", "processed_ns")}
 
 
-@pytest.mark.parametrize("name", sorted(set(shipped()) - READ_ONLY - PIPED - CLUSTERED - REPLICATED - REDELIVERING))
+DELIVERING = set(shipped()) - READ_ONLY - PIPED - CLUSTERED - REPLICATED - REDELIVERING
+COVERING = set(covering({name: text for name, text in shipped().items() if name in DELIVERING}))
+"""Together these have in them whatever is in any of them; the others differ from them in numbers."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in COVERING else pytest.mark.soak) for name in sorted(DELIVERING)],
+)
 def test_a_shipped_scenario_delivers_exactly(name: str, carry_out: Callable[..., Ran]) -> None:
     """Shortened, it ends as it should."""
     ran = carry_out(name)
