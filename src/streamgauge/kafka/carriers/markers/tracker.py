@@ -129,7 +129,7 @@ class MarkerTracker:
         self._end(())
         # Markers that wait to be read are no silence: the wall clock counts as of a look that found no more of them.
         looked_ms = wall_ms if len(polled) < AT_ONCE else UNREAD
-        count = sum(self._redeliver(*each, looked_ms) for each in list(self._partitions.items()))
+        count = self._redeliver(looked_ms)
         if monotonic_ns() >= self._commit_ns:
             self._commit(self._partitions)
         return count
@@ -209,29 +209,38 @@ class MarkerTracker:
             raise BrokerError(f"{what}. Acknowledge messages, or raise the limit (most_open)") from error
         self.counts.markers += 1
 
-    def _redeliver(self, partition: int, tracking: Tracking, looked_ms: int) -> int:
-        """Send messages again that are due; returns how many were."""
-        due = sorted(tracking.due(looked_ms, BATCH))
+    def _redeliver(self, looked_ms: int) -> int:
+        """Send messages again that are due, of all partitions together; returns how many were."""
+        due = {
+            partition: sorted(offsets)
+            for partition, tracking in self._partitions.items()
+            if (offsets := tracking.due(looked_ms, BATCH))
+        }
         if not due:
             return 0
-        found = self._fetching.fetch(partition, due, _FETCH_SECONDS)
-        sending = _Sending(partition, self._again)
-        for offset, message in found.items():
-            if message is None:
-                sending.gone.append(offset)
-            else:
-                self._send(sending, offset, message)
+        sendings = [_Sending(partition, self._again) for partition in due]
+        found = self._fetching.fetch(due, _FETCH_SECONDS)
+        for sending in sendings:
+            for offset, message in found[sending.partition].items():
+                if message is None:
+                    sending.gone.append(offset)
+                else:
+                    self._send(sending, offset, message)
         self._producer.flush(FLUSH_SECONDS)
-        done = sending.done
-        failed = set(due) - set(done)
+        for sending in sendings:
+            self._settle(sending, due[sending.partition])
+        return sum(len(sending.redelivered) for sending in sendings)
+
+    def _settle(self, sending: _Sending, due: Sequence[int]) -> None:
+        """End what was sent again; what was not is due again."""
+        failed = set(due) - set(sending.done)
         for offset in failed:
-            tracking.put_back(offset)
+            self._partitions[sending.partition].put_back(offset)
         self.counts.redelivered += len(sending.redelivered)
         self.counts.dead += len(sending.dead)
         self.counts.gone += len(sending.gone)
         self.counts.failed += len(failed)
-        self._end([(partition, offset) for offset in done])
-        return len(sending.redelivered)
+        self._end([(sending.partition, offset) for offset in sending.done])
 
     def _send(self, sending: _Sending, offset: int, message: ck.Message) -> None:
         """Send a message again; its headers tell how often, and of a dead letter where it came from."""
