@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
-from streamgauge.kafka.carriers.markers.fetching import Fetching, Reading
+from streamgauge.kafka.carriers.markers.fetching import Fetching, Sought
 
 COUNT = 6_000
 PATIENCE_SECONDS = 60.0
@@ -27,27 +27,27 @@ PATIENCE_SECONDS = 60.0
     ],
 )
 def test_what_is_near_is_read_in_one_go(left: list[int], end: int, span: int) -> None:
-    reading = Reading(deque(left), 0)
+    sought = Sought(deque(left), 0)
 
-    assert reading.begin() == left[0]
-    assert (reading.end, reading.span) == (end, span)
+    assert sought.begin() == left[0]
+    assert (sought.end, sought.span) == (end, span)
 
 
 def test_offsets_without_a_message_are_gone() -> None:
     """Whether another message follows, or the end of the partition."""
     one, another = ck.Message(), ck.Message()
-    reading = Reading(deque([3, 4, 7, 8]), 0)
-    reading.begin()
-    reading.take(2, another)
-    reading.take(4, one)
-    reading.take(6, another)
-    reading.pass_over(8)
+    sought = Sought(deque([3, 4, 7, 8]), 0)
+    sought.begin()
+    sought.take(2, another)
+    sought.take(4, one)
+    sought.take(6, another)
+    sought.pass_over(8)
 
-    assert reading.found == {3: None, 4: one, 7: None}
-    assert (list(reading.left), reading.at) == ([8], 8)
-    reading.pass_over(9)
-    assert reading.found[8] is None
-    assert reading.span == 0
+    assert sought.found == {3: None, 4: one, 7: None}
+    assert (list(sought.left), sought.at) == ([8], 8)
+    sought.pass_over(9)
+    assert sought.found[8] is None
+    assert sought.span == 0
 
 
 @pytest.fixture

@@ -18,12 +18,13 @@ from streamgauge.scenario import Scenario, parse
 HERE = Path(__file__).parent
 GIVEN, GOLDEN = HERE / "given", HERE / "golden"
 ALONE = (
-    "cluster.yaml consumer-perf-test.sh e2e-latency-4.sh e2e-latency.sh kafkabench-eos.sh kafkabench.sh mqperf-2.json"
-    " mqperf-kmq.json mqperf.json omb-backlog.yaml omb-search.yaml omb-workload.yaml producer-perf-test-4.sh"
-    " producer-perf-test.sh ssp-bursty.sh ssp-recovery.sh ssp-sweep.sh ssp-tight.sh trogdor-configurable-old.json"
-    " trogdor-configurable.json trogdor-consume.json trogdor-produce.json trogdor-round-trip.json trogdor-stress.json"
-    " trogdor-sustained.json trogdor-transactions.json tussle-basic.sh tussle-list.sh tussle-ramp.sh tussle-script.sh"
-    " tussle-spike.sh tussle-stairs.sh tussle.yaml"
+    "cluster.yaml consumer-perf-test.sh e2e-latency-4.sh e2e-latency.sh kafkabench-eos.sh kafkabench.sh"
+    " mqperf-2.json mqperf-kmq.json mqperf.json omb-backlog.yaml omb-search.yaml omb-workload.yaml"
+    " producer-perf-test-4.sh producer-perf-test.sh ssp-bursty.sh ssp-recovery.sh ssp-sweep.sh ssp-tight.sh"
+    " trogdor-configurable-old.json trogdor-configurable.json trogdor-consume.json trogdor-produce.json"
+    " trogdor-round-trip.json trogdor-share-consume.json trogdor-share-round-trip.json trogdor-stress.json"
+    " trogdor-sustained.json trogdor-transactions.json tussle-basic.sh tussle-list.sh tussle-ramp.sh"
+    " tussle-script.sh tussle-spike.sh tussle-stairs.sh tussle.yaml"
 ).split()
 JOINED = {
     "omb.yaml": ("omb-workload.yaml", "omb-driver.yaml"),

@@ -12,6 +12,7 @@ from tests.foreign.specs.samples import (
     STOP,
     STRESS,
     SUSTAINED,
+    WORKLOAD,
     at,
     comes_to,
     told,
@@ -404,10 +405,55 @@ def test_a_short_class_will_do() -> None:
     assert comes_to({**STRESS, "class": "ConnectionStressSpec"}).document == comes_to(STRESS).document
 
 
-@pytest.mark.parametrize("name", ["ShareConsumeBenchSpec", "ShareRoundTripWorkloadSpec"])
-def test_what_a_scenario_cannot_do_is_refused_with_the_reason(name: str) -> None:
-    with pytest.raises(BadInput, match=f"spec-0: class: {name}: reads"):
-        comes_to({"class": f"org.apache.kafka.trogdor.workload.{name}", "durationMs": 1000})
+SHARE: dict[str, Any] = {
+    "class": f"{WORKLOAD}ShareConsumeBenchSpec",
+    "durationMs": 60000,
+    "maxMessages": 500,
+    "shareGroup": "sg",
+    "activeTopics": ["t[1-3]"],
+}
+SHARE_ROUND_TRIP: dict[str, Any] = {**ROUND_TRIP, "class": f"{WORKLOAD}ShareRoundTripWorkloadSpec"}
+
+
+def test_consumers_of_a_share_group_read_so_many_each() -> None:
+    """All of one group, which is the run's, and begins at the end as theirs does."""
+    made = comes_to(
+        {**SHARE, "threadsPerWorker": 3, "targetMessagesPerSec": 100, "consumerConf": {"fetch.min.bytes": 2}}
+    )
+
+    consume = made.document["consume"]
+    assert (consume["consumers"], consume["start"], consume["rate"]) == (3, "latest", "300/s")
+    assert consume["acknowledge"] == {"share": {"lock": "30s", "limit": 4, "dead_letters": False}}
+    assert consume["client"] == {"max.poll.interval.ms": 100_000, "fetch.min.bytes": 2}
+    assert "group" not in consume
+    assert made.document["phases"]["measure"]["messages"] == 1500
+    assert any("share groups belong to the run" in str(note) for note in made.notes)
+
+
+def test_a_round_trip_of_a_share_group_is_one_with_other_consumers() -> None:
+    made, plain = comes_to(SHARE_ROUND_TRIP), comes_to(ROUND_TRIP)
+
+    assert made.document["load"] == plain.document["load"]
+    assert made.document["expect"] == plain.document["expect"]
+    assert made.document["consume"] == {
+        "consumers": 1,
+        "acknowledge": {"share": {"lock": "30s", "limit": 4, "dead_letters": False}},
+        "start": "earliest",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({**SHARE, "activeTopics": ["t:0"]}, "activeTopics: a share group reads all partitions of its topics"),
+        ({**SHARE, "consumerConf": {"auto.offset.reset": "earliest"}}, "auto.offset.reset is no setting of share"),
+        ({**SHARE_ROUND_TRIP, "consumerConf": {"isolation.level": "read_committed"}}, "isolation.level is no setting"),
+        ({**SHARE, "consumerGroup": "g"}, "consumerGroup"),
+    ],
+)
+def test_what_a_share_group_has_not_is_refused(given: dict[str, Any], what: str) -> None:
+    with pytest.raises(BadInput, match=what):
+        comes_to(given)
 
 
 @pytest.mark.parametrize(("floor", "expected"), [(False, "Rates are exact."), (True, "Rates are rounded")])

@@ -9,7 +9,7 @@ from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.trogdor.faults import FAULTS, TrogdorFault, fault_of
 from streamgauge.foreign.specs.trogdor.programs import PROGRAMS, program_of
 from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics
-from streamgauge.foreign.specs.trogdor.workloads import REFUSED, WORKLOADS, TrogdorOptions, TrogdorPart, workload_of
+from streamgauge.foreign.specs.trogdor.workloads import WORKLOADS, TrogdorOptions, TrogdorPart, workload_of
 from streamgauge.foreign.specs.write.programs import ProgramRun
 from streamgauge.foreign.specs.write.translation import Draft, Translation, duration, name_of, without_none
 
@@ -23,7 +23,7 @@ def is_trogdor(given: object) -> bool:
         return False
     spec = given.get("spec", given)
     name = spec.get("class") if isinstance(spec, Mapping) else None
-    known = {*WORKLOADS, *REFUSED, *FAULTS, *PROGRAMS}
+    known = {*WORKLOADS, *FAULTS, *PROGRAMS}
     return isinstance(name, str) and (name.startswith(_PREFIX) or name.rpartition(".")[2] in known)
 
 
@@ -73,9 +73,7 @@ def _one(
     given = fields.text("class")
     name = given.rpartition(".")[2]
     fields.of = name or fields.of
-    if name in REFUSED:
-        draft.refuse(fields.place("class"), f"{name}: {REFUSED[name]}", "Leave it out")
-    elif name in WORKLOADS:
+    if name in WORKLOADS:
         parts.append(workload_of(draft, name, fields, options))
     elif name in FAULTS:
         faults.append(fault_of(draft, name, fields))

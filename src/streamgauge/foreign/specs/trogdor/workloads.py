@@ -8,6 +8,7 @@ from streamgauge.foreign.specs.read.fields import SpecFields
 from streamgauge.foreign.specs.read.java import JavaEra, java_client, producer_settings
 from streamgauge.foreign.specs.trogdor.payloads import SEQUENTIAL_KEY, Payloads, keys_of, values_of
 from streamgauge.foreign.specs.trogdor.rates import flush_of, per_period, rate_of, throttled, transactions_of
+from streamgauge.foreign.specs.trogdor.shares import share_consumers
 from streamgauge.foreign.specs.trogdor.topics import TrogdorTopics, read_topics, topics_of
 from streamgauge.foreign.specs.write.translation import Draft, duration, without_none
 from streamgauge.foreign.specs.write.workers import clients
@@ -152,6 +153,35 @@ def _consume_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, _options
     draft.differs("averageLatencyMs", "theirs is the time since the last poll, idle time in it; ours from the send")
 
 
+def _share_consume_bench(draft: Draft, fields: SpecFields, part: TrogdorPart, _options: TrogdorOptions) -> None:
+    part.topics = read_topics(draft, fields.place("activeTopics"), fields.texts("activeTopics"))
+    if part.topics and part.topics.partitions:
+        what = "a share group reads all partitions of its topics"
+        draft.refuse(fields.place("activeTopics"), what, "Write the names of topics alone, like foo[1-3]")
+    threads = fields.whole("threadsPerWorker", 1, least=1)
+    # Each consumer reads so many, at this rate.
+    part.messages = max(0, fields.whole("maxMessages", 0)) * threads or None
+    per_second = max(0, fields.whole("targetMessagesPerSec", 0)) * threads
+    processor = fields.part("recordProcessor", "a record processor")
+    if processor:
+        _record_processor(draft, processor)
+    part.consume = without_none(
+        {
+            **clients(draft, fields.place("threadsPerWorker"), "consumers", threads),
+            **share_consumers(draft, fields, {"max.poll.interval.ms": 100_000}, start="latest"),
+            "sent_time": "value" if processor else None,
+            "rate": f"{per_second}/s" if per_second else None,
+        }
+    )
+    draft.differs("averageLatencyMs", "theirs is the time since the last poll, idle time in it; ours from the send")
+
+
+def _share_round_trip(draft: Draft, fields: SpecFields, part: TrogdorPart, options: TrogdorOptions) -> None:
+    consumers = share_consumers(draft, fields, {}, start="earliest")
+    _round_trip(draft, fields, part, options)
+    part.consume = {"consumers": 1, **consumers}
+
+
 def _record_processor(draft: Draft, fields: SpecFields) -> None:
     fields.required("type")
     fields.word("type", "timestamp", "timestamp", "timestampRandom")
@@ -249,10 +279,8 @@ WORKLOADS: Final[Mapping[str, Callable[[Draft, SpecFields, TrogdorPart, TrogdorO
     "ProduceBenchSpec": _produce_bench,
     "ConsumeBenchSpec": _consume_bench,
     "RoundTripWorkloadSpec": _round_trip,
+    "ShareConsumeBenchSpec": _share_consume_bench,
+    "ShareRoundTripWorkloadSpec": _share_round_trip,
     "SustainedConnectionSpec": _sustained,
     "ConnectionStressSpec": _stress,
-}
-REFUSED: Final[Mapping[str, str]] = {
-    "ShareConsumeBenchSpec": "reads with a share group, which the client of this program cannot",
-    "ShareRoundTripWorkloadSpec": "reads with a share group, which the client of this program cannot",
 }

@@ -12,7 +12,7 @@ from streamgauge.domain.blocks import Settings
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.kafka.clients.messages import log, note_error
 
-Found = dict[int, ck.Message | None]
+Messages = dict[int, ck.Message | None]
 """Messages of one partition by offset; None for one that is gone."""
 _AT_ONCE: Final = 1_000
 _NEAR: Final = 2_000
@@ -21,7 +21,7 @@ _POLL_SECONDS: Final = 0.2
 
 
 @dataclass(slots=True)
-class Reading:
+class Sought:
     """The messages of one partition that are still wanted, and those that were read."""
 
     left: deque[int]
@@ -30,7 +30,7 @@ class Reading:
     """Offset of the next message that the client hands over."""
     end: int = 0
     """Up to here messages are read one after the other; what is wanted behind it is looked for."""
-    found: Found = field(default_factory=dict)
+    found: Messages = field(default_factory=dict)
 
     def begin(self) -> int:
         """Go on at the first that is wanted; returns its offset."""
@@ -78,43 +78,43 @@ class Fetching:
         self._topic = topic
         self._client = ck.Consumer({**settings, **own}, logger=log)
 
-    def fetch(self, wanted: Mapping[int, Sequence[int]], seconds: float) -> dict[int, Found]:
+    def fetch(self, wanted: Mapping[int, Sequence[int]], seconds: float) -> dict[int, Messages]:
         """The messages at these offsets, which rise, by partition; those that did not come in time are missing.
 
         All partitions are read at once: each of them by itself would wait for the broker for some milliseconds.
         """
         limit_ns = monotonic_ns() + round(seconds * NS_PER_SECOND)
-        readings = {partition: Reading(deque(offsets), 0) for partition, offsets in wanted.items() if offsets}
-        places = [self._place(partition, reading.begin()) for partition, reading in readings.items()]
+        sought = {partition: Sought(deque(offsets), 0) for partition, offsets in wanted.items() if offsets}
+        places = [self._place(partition, each.begin()) for partition, each in sought.items()]
         self._client.assign(places)
-        left = dict(readings)
+        left = dict(sought)
         while left and monotonic_ns() < limit_ns:
             # No more than there is to read: the client would wait for the others.
             for message in self._consume(min(_AT_ONCE, max(1, sum(each.span for each in left.values())))):
                 partition, offset = message.partition(), message.offset()
                 if partition in left and offset is not None:
-                    reading = left[partition]
-                    reading.pass_over(offset) if message.error() else reading.take(offset, message)
+                    each = left[partition]
+                    each.pass_over(offset) if message.error() else each.take(offset, message)
             self._go_on(left)
         # The client would remember which were left alone, for the next time, too.
         self._client.resume(places)
         self._client.unassign()
-        return {partition: reading.found for partition, reading in readings.items()}
+        return {partition: each.found for partition, each in sought.items()}
 
     def close(self) -> None:
         """Let go of the client."""
         self._client.close()
 
-    def _go_on(self, left: dict[int, Reading]) -> None:
+    def _go_on(self, left: dict[int, Sought]) -> None:
         """Leave alone what is complete, and look for what is far away."""
-        done = [partition for partition, reading in left.items() if not reading.left]
+        done = [partition for partition, each in left.items() if not each.left]
         if done:
             self._client.pause([self._place(partition) for partition in done])
         for partition in done:
             del left[partition]
-        for partition, reading in left.items():
-            if reading.at > reading.end:
-                self._client.seek(self._place(partition, reading.begin()))
+        for partition, each in left.items():
+            if each.at > each.end:
+                self._client.seek(self._place(partition, each.begin()))
 
     def _place(self, partition: int, offset: int = ck.OFFSET_INVALID) -> TopicPartition:
         return TopicPartition(self._topic, partition, offset)
