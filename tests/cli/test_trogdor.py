@@ -33,6 +33,21 @@ def test_a_command_of_others_succeeds_with_its_status(tmp_path: Path) -> None:
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        (json.dumps({**NO_OP, "durationMs": 10}), 0, 'Task succeeded with status "done"'),
+        ("no specification", 1, "Unable to parse the supplied task spec. standard input: not a specification"),
+        ("", 1, "Unable to parse the supplied task spec. standard input: not a specification"),
+    ],
+)
+def test_a_specification_may_come_from_another_program(text: str, code: int, said: str, tmp_path: Path) -> None:
+    given = RUNNER.invoke(app, ["trogdor", "--exec", "-", "--out", str(tmp_path / "runs"), "--quiet"], input=text)
+
+    assert given.exit_code == code
+    assert said in given.stdout
+
+
 def test_nothing_is_done(tmp_path: Path) -> None:
     given = execute(json.dumps({**NO_OP, "durationMs": 10}), tmp_path)
 

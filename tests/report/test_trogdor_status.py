@@ -13,11 +13,13 @@ from streamgauge.domain.latency.buckets import bucket_of
 from streamgauge.foreign.results.asked import Asked
 from streamgauge.foreign.results.formats import trogdor
 from streamgauge.foreign.results.given import ForeignFile
+from streamgauge.foreign.specs.trogdor.workloads import WORKLOADS
 from streamgauge.report.assemble.result import assemble
 from streamgauge.report.exports.trogdor import (
     MillisecondBins,
     ReceivedBy,
     WholeMilliseconds,
+    metrics_of,
     read_histograms,
     read_received,
     summary,
@@ -98,6 +100,10 @@ def test_every_workload_has_its_status(make: Make) -> None:
         "totalConnections": 0, "totalFailedConnections": 0, "connectsPerSec": 0,
     }  # fmt: skip
     assert trogdor_status(result, "SustainedConnectionSpec", {})["totalAbortedThreads"] == 0
+    assert trogdor_status(result, "ShareConsumeBenchSpec", histograms, received)["consumer-0"]["p99LatencyMs"] == 0
+    assert list(metrics_of("ShareConsumeBenchSpec")) == list(metrics_of("ConsumeBenchSpec"))
+    for workload in WORKLOADS:
+        assert trogdor_status(result, workload, histograms, received), workload
 
 
 def test_a_status_can_be_imported(make: Make) -> None:

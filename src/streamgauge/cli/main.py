@@ -887,7 +887,13 @@ def site(
 def trogdor(
     spec: Annotated[
         str,
-        typer.Option("--exec", "-e", metavar="SPEC", help="A specification, or the path of one.", show_default=False),
+        typer.Option(
+            "--exec",
+            "-e",
+            metavar="SPEC",
+            show_default=False,
+            help="A specification, the path of one, or `-` for standard input.",
+        ),
     ],
     bootstrap: BootstrapOption = None,
     client_config: ClientConfigOption = None,
@@ -907,10 +913,13 @@ def trogdor(
     Exit codes: 0 the task succeeded; 1 it failed, or cannot be carried out.
     """
     from streamgauge.cli.display import display_of
-    from streamgauge.cli.loads.trogdor import options_of, trogdor_exec
+    from streamgauge.cli.loads.trogdor import trogdor_exec
 
-    options = options_of(spec, bootstrap=bootstrap, client_config=client_config, out=out, allow_code=allow_code)
-    raise typer.Exit(trogdor_exec(spec, options, display_of(quiet=quiet), print_out))
+    code = trogdor_exec(
+        spec, display_of(quiet=quiet), print_out,
+        bootstrap=bootstrap, client_config=client_config, out=out, allow_code=allow_code,
+    )  # fmt: skip
+    raise typer.Exit(code)
 
 
 @app.command("import", cls=PlainCommand, rich_help_panel=RESULTS)

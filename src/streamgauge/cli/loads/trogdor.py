@@ -25,40 +25,63 @@ from streamgauge.report.exports.trogdor import (
 from streamgauge.result import Result
 from streamgauge.runs.request.options import RunOptions, request_of
 from streamgauge.runs.request.scenario_file import translation_of
-from streamgauge.runs.request.spec_files import is_inline
-from streamgauge.runs.request.texts import read_file
+from streamgauge.runs.request.spec_files import STANDARD_INPUT, is_inline
+from streamgauge.runs.request.texts import read_file, read_stream
 from streamgauge.runs.run import run as run_request
 from streamgauge.watch.display import Display
 
 _SUCCEEDED: Final = 0
 _FAILED: Final = 1
+_WANTED: Final = "a specification"
 
 
-def trogdor_exec(source: str, options: RunOptions, display: Display, out: Callable[[str], None]) -> int:
-    """Carry out one specification, and print its status; 0 where it succeeded, 1 for everything else, as there."""
+def trogdor_exec(
+    given: str, display: Display, print_out: Callable[[str], None], *,
+    bootstrap: str | None, client_config: Path | None, out: Path, allow_code: bool,
+) -> int:  # fmt: skip
+    """Carry out one specification, and print its status; 0 where it succeeded, 1 for everything else, as there.
+
+    `given` is a specification, the path of one, or `-` for standard input. It runs on the cluster that is named, or
+    that the specification names, as an agent takes it.
+    """
     try:
+        source = _source(given)
         spec, translation = _read(source)
     except BadInput as error:
-        out(f"Unable to parse the supplied task spec. {error}")
+        print_out(f"Unable to parse the supplied task spec. {error}")
         return _FAILED
-    out(f"Waiting for completion of task:{_pretty(spec)}")
+    options = RunOptions(
+        out=out, command=["streamgauge", *sys.argv[1:]], bootstrap=bootstrap or translation.bootstrap,
+        client_config=client_config, allow_code=allow_code,
+    )  # fmt: skip
+    print_out(f"Waiting for completion of task:{_pretty(spec)}")
     status: Any = None
     try:
         status, problem = _carried_out(source, spec, translation, options, display)
     except StreamgaugeError as error:
         problem = str(error)
     if problem:
-        out(f"Task failed with status {_pretty(status)} and error {problem}")
+        print_out(f"Task failed with status {_pretty(status)} and error {problem}")
         return _FAILED
-    out(f"Task succeeded with status {_pretty(status)}")
+    print_out(f"Task succeeded with status {_pretty(status)}")
     return _SUCCEEDED
+
+
+def _source(given: str) -> str:
+    """What is given, or what standard input has; raises BadInput."""
+    if given != STANDARD_INPUT:
+        return given
+    text = read_stream(sys.stdin.buffer, "standard input", "Write a specification into it", _WANTED)
+    if not is_inline(text):
+        raise BadInput.single("standard input", "not a specification of Trogdor", "Write one into it, as JSON")
+    return text
 
 
 def _read(source: str) -> tuple[Mapping[str, Any], Translation]:
     """A specification and what it comes to here; raises BadInput."""
     where = "SPEC" if is_inline(source) else one_line(source)
     mend = "Name a readable file with a specification of Trogdor, or write it as it is"
-    text = source if is_inline(source) else read_file(Path(source), where, mend, "a specification")
+    text = source if is_inline(source) else read_file(Path(source), where, mend, _WANTED)
     value = read_json(text, where)
     translation = translation_of(source) if is_trogdor(value) else None
     if translation is None or translation.tool != "trogdor":
@@ -101,22 +124,6 @@ def _bins(spec: Mapping[str, Any]) -> MillisecondBins | None:
         int(given.get("histogramMaxMs", whole.most_ms)),
         int(given.get("histogramStepMs", whole.step_ms)),
     )
-
-
-def options_of(
-    translation_source: str, *, bootstrap: str | None, client_config: Path | None, out: Path, allow_code: bool
-) -> RunOptions:
-    """The options of a run on the cluster that is named, or that the specification names, as an agent takes it."""
-    try:
-        translation = translation_of(translation_source)
-    except BadInput:
-        # Whoever carries it out says so.
-        translation = None
-    named = bootstrap or (translation.bootstrap if translation else None)
-    return RunOptions(
-        out=out, command=["streamgauge", *sys.argv[1:]], bootstrap=named, client_config=client_config,
-        allow_code=allow_code,
-    )  # fmt: skip
 
 
 def _pretty(value: Any) -> str:

@@ -196,7 +196,9 @@ _STATUS: Final[Mapping[str, Any]] = {
     "ConfigurableProducerSpec": _sent,
     "ProduceBenchSpec": _produced,
     "ConsumeBenchSpec": _consumed,
+    "ShareConsumeBenchSpec": _consumed,
     "RoundTripWorkloadSpec": _round_trip,
+    "ShareRoundTripWorkloadSpec": _round_trip,
     "SustainedConnectionSpec": _sustained,
     "ConnectionStressSpec": _stressed,
 }
@@ -206,5 +208,5 @@ def metrics_of(workload: str) -> Iterator[str]:
     """The latency metrics that the status of a workload is made of."""
     if workload in {"ConfigurableProducerSpec", "ProduceBenchSpec"}:
         yield "ack_service"
-    if workload == "ConsumeBenchSpec":
+    if workload in {"ConsumeBenchSpec", "ShareConsumeBenchSpec"}:
         yield from ("poll_per_record", "since_record_time", "end_to_end_service")
