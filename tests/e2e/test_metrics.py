@@ -50,7 +50,7 @@ def test_the_dashboard_shows_a_run_that_is_over(
     assert last == [result["delivery"]["sent"], result["delivery"]["received"]] == [12_000, 12_000]
     folder = next((tmp_path / "runs").iterdir())
     assert batches == streamgauge.open(folder).events("batches").num_rows
-    # The last batch of each producer has no row where its reports come after the load has ended.
-    assert 12_000 / 20 - 2 <= batches <= 12_000 / 20
+    # A busy machine makes some of them larger, and those whose reports come after the load has ended have no row.
+    assert 12_000 / 40 <= batches <= 12_000 / 20
     assert run == folder.name
     assert {alert["labels"]["alertname"] for alert in alerts} <= {"StreamgaugeMachineBusy", "StreamgaugeSlow"}
