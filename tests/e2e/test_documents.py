@@ -1,4 +1,7 @@
-"""Every call of the program that a document shows, carried out: shortened, and on the suite's broker."""
+"""Every call of the program that a document shows, carried out: shortened, and on the suite's broker.
+
+`make test` carries out those that a reader meets first, and looks whether the others could be; `make soak` carries out all.
+"""
 
 import re
 import shlex
@@ -29,6 +32,9 @@ AN_OLDER_RUN = ROOT / "tests" / "report" / "golden" / "format-1"
 A_RESULT = ROOT / "tests" / "data" / "results" / "results-recovery.json"
 """The result of another tool."""
 SHORT = ("phases.warmup=500ms", "phases.measure=1500ms", "load.rate=500/s")
+READ_FIRST = {"README.md", "docs/tutorial.md", "docs/how-to/ci.md", "docs/how-to/experiments.md"}
+"""What `make test` carries out; the calls of other documents differ in settings, and are carried out by `make soak`."""
+STARTING = {"run", "sweep", "experiment"}
 MEASURING = {"run", "analyse", "check", "sweep", "experiment", "search"}
 PATIENCE_SECONDS = 300
 
@@ -103,21 +109,31 @@ def reader(broker: EmbeddedBroker, warm_spark: None, tmp_path: Path, monkeypatch
     return tmp_path
 
 
+@pytest.mark.parametrize("document", sorted(set(SHOWN) - READ_FIRST))
+def test_every_run_that_is_shown_could_be_started(
+    document: str, reader: Path, broker: EmbeddedBroker, call: Call
+) -> None:
+    """Nothing of it is refused: not a setting, an option, an expectation, nor a client's setting."""
+    write_files(document, reader)
+    for line in SHOWN[document]:
+        words, _ = adapted(line, broker.bootstrap)
+        if words[0] in STARTING:
+            done = call(*words, *(["--dry-run"] if "--dry-run" not in words else []))
+            assert done.code == 0, (line, done.err)
+            assert done.out.strip(), line
+
+
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("document", SHOWN)
+@pytest.mark.parametrize(
+    "document",
+    [pytest.param(document, marks=[] if document in READ_FIRST else pytest.mark.soak) for document in SHOWN],
+)
 def test_every_call_that_is_shown_can_be_carried_out(
     document: str, reader: Path, broker: EmbeddedBroker, call: Call
 ) -> None:
     """In the order of the document, in one folder, as a reader would; each ends as the documents say that it may."""
-    (scenario,) = SCENARIO.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
-    for program, text in PROGRAM.findall((ROOT / document).read_text(encoding="utf-8")):
-        (reader / program).write_text(text)
     for line in SHOWN[document]:
-        for experiment in EXPERIMENT.findall((ROOT / document).read_text(encoding="utf-8")):
-            (reader / "codecs.yaml").write_text(experiment)
-        for name in ("mine.yaml", "gate.yaml"):
-            # What is shown of a scenario file is in it.
-            (reader / name).write_text(scenario)
+        write_files(document, reader)
         words, file = adapted(line, broker.bootstrap)
         latest = max(path.name for path in (reader / "runs").glob("*-baseline"))
         done = carried_out([word.replace(A_RUN, f"runs/{latest}") for word in words], call)
@@ -127,6 +143,15 @@ def test_every_call_that_is_shown_can_be_carried_out(
         assert done.out.strip(), line
         if file:
             (reader / file).write_text(done.out)
+
+
+def write_files(document: str, folder: Path) -> None:
+    """The files that a document shows; of a scenario file, what is shown of it in the tutorial."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    (scenario,) = SCENARIO.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    files = [*PROGRAM.findall(text), *(("codecs.yaml", experiment) for experiment in EXPERIMENT.findall(text))]
+    for name, content in [*files, ("mine.yaml", scenario), ("gate.yaml", scenario)]:
+        (folder / name).write_text(content)
 
 
 def carried_out(words: list[str], call: Call) -> Said:

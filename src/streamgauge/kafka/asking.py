@@ -85,7 +85,7 @@ class Asker:
     def answer(self, future: Future[_T]) -> _T:
         """What a client answers; raises KafkaException if it does not, long after it should have given up.
 
-        A request for the coordinator of a group may never end while its brokers restart. Such a client is left to
+        A request to the coordinator of a group may never end while its brokers restart. Such a client is left to
         itself, and the next request has a new one: freeing it now would wait for the request.
         """
         try:

@@ -1,8 +1,9 @@
 """Who leads, coordinates and controls, and changes of it.
 
 confluent-kafka has neither reassignments nor DescribeQuorum, without which nobody knows the active controller: in KRaft
-mode a description of the cluster names any broker. For these, and for the elections that follow, kafka-python asks. Its
-clients live for one request, so that none of them waits for a broker that has died since.
+mode a description of the cluster names any broker. While brokers restart, librdkafka looks for the coordinator of a
+group without end, or aborts the process. For these, and for the elections that follow, kafka-python asks. Its clients
+live for one request, so that none of them waits for a broker that has died since.
 """
 
 import contextlib
@@ -52,12 +53,12 @@ class KafkaLeadership:
         return leader
 
     def coordinator(self, group: str) -> int:
-        """The number of the broker that coordinates a group."""
+        """The number of the broker that coordinates a group; who asks first has the brokers make the groups' topic."""
         what = f"the coordinator of {group} was not told"
-        told = self._asker.ask(what, self._asker.admin.describe_consumer_groups, [group])[group].coordinator
-        if told is None or told.id == _NOBODY:
+        found = self._asked(what, lambda client: client._manager.run(client._find_coordinator_id, group))
+        if found in (None, _NOBODY):
             raise BrokerError(f"{what}: there is none now")
-        return int(told.id)
+        return int(found)
 
     def reassign(self, replicas: Mapping[PartitionPlace, Sequence[int]]) -> None:
         """Ask for these replicas, the preferred leader first."""
