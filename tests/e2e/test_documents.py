@@ -1,6 +1,7 @@
 """Every call of the program that a document shows, carried out: shortened, and on the suite's broker.
 
-`make test` carries out those that a reader meets first, and looks whether the others could be; `make soak` carries out all.
+`make test` carries out those that a reader meets first, and looks whether the others could be; `make soak` carries out
+all of them.
 """
 
 import re
