@@ -12,10 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-_Stamp = tuple[int, int, int]
-"""Topic that the message was sent to, producer, sequence."""
-_Position = tuple[int, int, int]
-"""Topic, partition, offset."""
+from streamgauge.delivery.deliveries import Position, Stamp
 
 ACCEPTED: Final = "accepted"
 RELEASED: Final = "released"
@@ -37,8 +34,8 @@ DELIVERY_COUNTS: Final = ("deliveries", *ANSWERS, UNANSWERED, "reread", "duplica
 class Delivery(NamedTuple):
     """What is needed of a row of `received`."""
 
-    stamp: _Stamp
-    place: _Position
+    stamp: Stamp
+    place: Position
     number: int
     """Which delivery of its message it is, from 1."""
     received_ns: int
@@ -51,7 +48,7 @@ class Delivery(NamedTuple):
 class Attempt(NamedTuple):
     """What is needed of a row of `attempts`."""
 
-    place: _Position
+    place: Position
     at_ns: int
     outcome: str
     number: int
@@ -77,7 +74,7 @@ class Redeliveries:
     """By number of the delivery: `deliveries`, and how many had each outcome, dead letters among them."""
     delays_ns: Sequence[int]
     """Of each redelivery whose deadline is known, from that to its begin, sorted; negative is early."""
-    answers_ns: Mapping[_Stamp, int]
+    answers_ns: Mapping[Stamp, int]
     """Of each message that was accepted, when that was first confirmed."""
 
 
@@ -95,13 +92,13 @@ def redeliveries(
     for each in attempts:
         known = said[_key(each)]
         known[each.outcome] = min(each.at_ns, known.get(each.outcome, each.at_ns))
-    of_message: dict[_Stamp, list[Delivery]] = defaultdict(list)
+    of_message: dict[Stamp, list[Delivery]] = defaultdict(list)
     for row in firsts.values():
         of_message[row.stamp].append(row)
     counts: Counter[str] = Counter(reread=len(rows) - len(firsts))
     by_number: dict[int, Counter[str]] = defaultdict(Counter)
     delays: list[int] = []
-    answers: dict[_Stamp, int] = {}
+    answers: dict[Stamp, int] = {}
     for stamp, deliveries in of_message.items():
         accepted = [said[_key(row)][ACCEPTED] for row in deliveries if ACCEPTED in said[_key(row)]]
         ends = [_end(row) for row in deliveries if ACCEPTED in said[_key(row)]]
@@ -131,7 +128,7 @@ def redeliveries(
     return Redeliveries({name: counts[name] for name in names}, by_number, sorted(delays), answers)
 
 
-_Key = tuple[_Position, int]
+_Key = tuple[Position, int]
 """Where a delivery was read, and its number."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from streamgauge.delivery.deliveries import Position, Stamp
 from streamgauge.delivery.ends import Reached, reached, remains
 from streamgauge.delivery.order import reordered
 from streamgauge.delivery.rows import (
@@ -18,10 +19,8 @@ from streamgauge.delivery.rows import (
     MeasureSpan,
     Outcomes,
     PipelineUnderTest,
-    Position,
     Received,
     Sent,
-    Stamp,
     Stood,
 )
 from streamgauge.domain.events import ABORTED, COMMITTED, FATE_UNKNOWN, UNSENT

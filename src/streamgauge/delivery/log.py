@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streamgauge.delivery.audit import Audit, either, selected_ns, shown_by_stamps
-from streamgauge.delivery.rows import MeasureSpan, Outcomes, Position, Received, Sent, Stamp, Stood
+from streamgauge.delivery.deliveries import Position, Stamp
+from streamgauge.delivery.rows import MeasureSpan, Outcomes, Received, Sent, Stood
 from streamgauge.domain.events import ABORTED, COMMITTED
 
 REREAD = "reread"

@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from streamgauge.delivery.rows import Received, Sent, Stamp
+from streamgauge.delivery.deliveries import Stamp
+from streamgauge.delivery.rows import Received, Sent
 
 
 def reordered(deliveries: Iterable[Received], messages: Mapping[Stamp, Sent] | None = None) -> list[Received]:

@@ -10,13 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from streamgauge.delivery.deliveries import Position, Stamp
 from streamgauge.domain.events import COMMITTED, UNDECIDED
 from streamgauge.scenario.model.jobs import AGGREGATE, SAME, SUBSET, Does
 
-Stamp = tuple[int, int, int]
-"""Topic, producer, sequence."""
-Position = tuple[int, int, int]
-"""Topic, partition, offset."""
 Lane = tuple[int, int, int]
 """Group, topic, partition."""
 Outcomes = Mapping[tuple[int, int], str]

@@ -25,14 +25,13 @@ from streamgauge.report.exports.trogdor import (
 from streamgauge.result import Result
 from streamgauge.runs.request.options import RunOptions, request_of
 from streamgauge.runs.request.scenario_file import translation_of
-from streamgauge.runs.request.spec_files import STANDARD_INPUT, is_inline
-from streamgauge.runs.request.texts import read_file, read_stream
+from streamgauge.runs.request.spec_files import STANDARD_INPUT, is_inline, spec_text
+from streamgauge.runs.request.texts import read_file
 from streamgauge.runs.run import run as run_request
 from streamgauge.watch.display import Display
 
 _SUCCEEDED: Final = 0
 _FAILED: Final = 1
-_WANTED: Final = "a specification"
 
 
 def trogdor_exec(
@@ -71,7 +70,7 @@ def _source(given: str) -> str:
     """What is given, or what standard input has; raises BadInput."""
     if given != STANDARD_INPUT:
         return given
-    text = read_stream(sys.stdin.buffer, "standard input", "Write a specification into it", _WANTED)
+    text = spec_text(given)
     if not is_inline(text):
         raise BadInput.single("standard input", "not a specification of Trogdor", "Write one into it, as JSON")
     return text
@@ -81,7 +80,7 @@ def _read(source: str) -> tuple[Mapping[str, Any], Translation]:
     """A specification and what it comes to here; raises BadInput."""
     where = "SPEC" if is_inline(source) else one_line(source)
     mend = "Name a readable file with a specification of Trogdor, or write it as it is"
-    text = source if is_inline(source) else read_file(Path(source), where, mend, _WANTED)
+    text = source if is_inline(source) else read_file(Path(source), where, mend, "a specification")
     value = read_json(text, where)
     translation = translation_of(source) if is_trogdor(value) else None
     if translation is None or translation.tool != "trogdor":

@@ -7,12 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.delivery.deliveries import NAMED
 from streamgauge.domain.blocks import NULL_INT32, NULL_INT64, Block, chosen
 from streamgauge.engine.ports.clients import Acknowledgements
 from streamgauge.engine.ports.rows import Sink
 
-NAMED: Final = ("topic", "partition", "offset", "producer", "seq", "delivery_count")
-"""Columns that say which delivery it is."""
 _UNSTAMPED: Final = {"producer": NULL_INT32, "seq": NULL_INT64}
 """Where no message of a block has a stamp, the block has no such column."""
 

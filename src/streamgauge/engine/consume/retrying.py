@@ -5,16 +5,15 @@ Its logs outlive it: a reader that is opened on them again goes on where the one
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REDELIVERED, REJECTED, RELEASED
+from streamgauge.delivery.deliveries import DeliveryKey, attempt_rows, each_settled
 from streamgauge.delivery.retries.decisions import HeldBack, Retries, after_failure, due_ms, level_of, ripe
 from streamgauge.domain.blocks import Block, Committed, Fetched, Place
 from streamgauge.domain.clock import NS_PER_MS
-from streamgauge.engine.consume.acknowledge import NAMED
 from streamgauge.engine.fake import FakeLog, FakeReader
 
 _Place = tuple[int, int, int]
@@ -107,9 +106,9 @@ class FakeRetryTopics:
     def __init__(self, logs: FakeRetryLogs, now_ns: Callable[[], int]) -> None:
         self.held = HeldBack()
         self._logs, self._now_ns = logs, now_ns
-        self._failed: list[tuple[int, tuple[Any, ...]]] = []
-        self._accepted: list[tuple[Any, ...]] = []
-        self._known: list[tuple[int, tuple[Any, ...], str]] = []
+        self._failed: list[tuple[int, DeliveryKey]] = []
+        self._accepted: list[DeliveryKey] = []
+        self._known: list[tuple[int, DeliveryKey, str]] = []
 
     @property
     def unwritten(self) -> int:
@@ -118,9 +117,8 @@ class FakeRetryTopics:
 
     def settle(self, deliveries: Block, accepted: NDArray[np.bool_]) -> None:
         """Note what became of deliveries."""
-        columns = [np.broadcast_to(np.asarray(deliveries[name]), len(accepted)).tolist() for name in NAMED]
         now_ns = self._now_ns()
-        for delivery, is_accepted in zip(zip(*columns, strict=True), accepted.tolist(), strict=True):
+        for delivery, is_accepted in each_settled(deliveries, accepted):
             if is_accepted:
                 self._accepted.append(delivery)
                 continue
@@ -158,12 +156,7 @@ class FakeRetryTopics:
     def answered(self) -> tuple[Block, int]:
         """Rows of `attempts` of what became known since the last call."""
         known, self._known = self._known, []
-        if not known:
-            return {}, 0
-        numbers = np.array([(at_ns, *delivery) for at_ns, delivery, _ in known], np.int64).T
-        names = ("at_ns", "topic", "partition", "offset", "producer", "seq", "attempt")
-        block: dict[str, Any] = dict(zip(names, numbers, strict=True))
-        return {**block, "outcome": [outcome for _, _, outcome in known]}, len(known)
+        return attempt_rows(known)
 
     def finish(self) -> tuple[Block, int]:
         """The same, once everything is written."""

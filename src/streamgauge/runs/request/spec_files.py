@@ -34,7 +34,7 @@ def converted(files: Sequence[str], tool: Tool | None = None, options: TrogdorOp
     """What the specifications in these files come to; `-` is standard input. Raises BadInput."""
     if files.count(STANDARD_INPUT) > 1:
         raise BadInput.single("FILE", "standard input is named twice", "Name it once")
-    texts = [SpecText(place_of(file), _text(file)) for file in files]
+    texts = [SpecText(place_of(file), spec_text(file)) for file in files]
     homes = [Path(file).parent for file in files if file != STANDARD_INPUT and not is_inline(file)]
     return convert(texts, tool, _reading(homes), options)
 
@@ -74,7 +74,8 @@ def _reading(homes: Sequence[Path]) -> ReadBeside:
     return read
 
 
-def _text(file: str) -> str:
+def spec_text(file: str) -> str:
+    """What a specification says: `-` is standard input, and what is inline is given as it is. Raises BadInput."""
     if file == STANDARD_INPUT:
         return read_stream(sys.stdin.buffer, "standard input", "Write a specification into it", _WANTED)
     return file if is_inline(file) else read_file(Path(file), place_of(file), _NAME, _WANTED)

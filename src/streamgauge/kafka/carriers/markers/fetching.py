@@ -26,7 +26,7 @@ class Sought:
 
     left: deque[int]
     """Their offsets, rising."""
-    at: int
+    at: int = 0
     """Offset of the next message that the client hands over."""
     end: int = 0
     """Up to here messages are read one after the other; what is wanted behind it is looked for."""
@@ -84,7 +84,7 @@ class Fetching:
         All partitions are read at once: each of them by itself would wait for the broker for some milliseconds.
         """
         limit_ns = monotonic_ns() + round(seconds * NS_PER_SECOND)
-        sought = {partition: Sought(deque(offsets), 0) for partition, offsets in wanted.items() if offsets}
+        sought = {partition: Sought(deque(offsets)) for partition, offsets in wanted.items() if offsets}
         places = [self._place(partition, each.begin()) for partition, each in sought.items()]
         self._client.assign(places)
         left = dict(sought)

@@ -7,7 +7,7 @@ are written, and end markers are confirmed while others are processed.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import confluent_kafka as ck
 import numpy as np
@@ -15,19 +15,16 @@ from confluent_kafka import KafkaError, KafkaException
 from numpy.typing import NDArray
 
 from streamgauge.delivery.attempts import ACCEPTED, RELEASED
+from streamgauge.delivery.deliveries import DeliveryKey, attempt_rows, each_settled
 from streamgauge.delivery.markers.wire import COUNT_HEADER, END_VALUE, key_of, start_value
 from streamgauge.domain.blocks import Block, ClientSpec, Committed, Fetched, Place, Settings
 from streamgauge.domain.clock import NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.carriers.around import AroundReader
 from streamgauge.kafka.carriers.markers.clients import FLUSH_SECONDS, hand_over
 from streamgauge.kafka.carriers.markers.topics import SUFFIX
 from streamgauge.kafka.clients.messages import log, note_error, words_of
 from streamgauge.kafka.clients.reader import KafkaReader
-from streamgauge.processes.patience import let_go
-
-_COLUMNS: Final = ("at_ns", "topic", "partition", "offset", "producer", "seq", "attempt")
-_Delivery = tuple[int, int, int, int, int, int]
-"""Topic, partition, offset, producer, sequence and number of a delivery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ class _Starting:
             self.errors.append(error)
 
 
-class MarkerReader:
+class MarkerReader(AroundReader):
     """A `KafkaReader` whose messages are acknowledged one by one; polled positions are committed by itself.
 
     The topics of markers, each named as that of its messages with `SUFFIX` behind, have as many partitions.
@@ -110,22 +107,6 @@ class MarkerReader:
         firsts = _firsts(self._starting.fetched) if self._starting else {}
         known = self._reader.positions()
         return [(topic, number, firsts.get((topic, number), offset)) for topic, number, offset in known]
-
-    def assigned(self) -> int:
-        """Partitions that this consumer has now."""
-        return self._reader.assigned()
-
-    def hold(self, *, held: bool) -> None:
-        """Stop or let go the delivery of messages."""
-        self._reader.hold(held=held)
-
-    def statistics(self) -> tuple[Block, int]:
-        """The rows of `client` of the consumer since the last call, and their number."""
-        return self._reader.statistics()
-
-    def close(self) -> None:
-        """Leave the group. End markers that are not written by now never will be."""
-        let_go([self._reader.close])
 
     def _begin(self, fetched: Fetched) -> None:
         starting = _Starting(fetched, np.zeros(fetched.count, np.int64), monotonic_ns(), fetched.count)
@@ -187,7 +168,7 @@ class EndMarkers:
     def __init__(self, producer: ck.Producer, markers: Sequence[str]) -> None:
         self._producer = producer
         self._markers = markers
-        self._known: list[tuple[int, _Delivery, str]] = []
+        self._known: list[tuple[int, DeliveryKey, str]] = []
         self._lost = 0
 
     @property
@@ -197,9 +178,8 @@ class EndMarkers:
 
     def settle(self, deliveries: Block, accepted: NDArray[np.bool_]) -> None:
         """Write the end markers of deliveries that are accepted; the others are delivered again by a tracker."""
-        columns = [np.broadcast_to(np.asarray(deliveries[name]), len(accepted)).tolist() for name in deliveries]
         now_ns = monotonic_ns()
-        for delivery, is_accepted in zip(zip(*columns, strict=True), accepted.tolist(), strict=True):
+        for delivery, is_accepted in each_settled(deliveries, accepted):
             if not is_accepted:
                 self._known.append((now_ns, delivery, RELEASED))
                 continue
@@ -220,7 +200,7 @@ class EndMarkers:
             log.warning("%s end markers were not written: their messages are delivered again", left + self._lost)
         return attempt_rows(self._take())
 
-    def _take(self) -> list[tuple[int, _Delivery, str]]:
+    def _take(self) -> list[tuple[int, DeliveryKey, str]]:
         known, self._known = self._known, []
         return known
 
@@ -230,15 +210,6 @@ class EndMarkers:
             self._lost += 1
             return
         self._known.append((monotonic_ns(), delivery, ACCEPTED))
-
-
-def attempt_rows(known: Sequence[tuple[int, _Delivery, str]]) -> tuple[Block, int]:
-    """Rows of `attempts`: time, delivery and outcome of each."""
-    if not known:
-        return {}, 0
-    numbers = np.array([(at_ns, *delivery) for at_ns, delivery, _ in known], np.int64).T
-    block: dict[str, Any] = dict(zip(_COLUMNS, numbers, strict=True))
-    return {**block, "outcome": [outcome for _, _, outcome in known]}, len(known)
 
 
 def _firsts(fetched: Fetched) -> dict[Place, int]:

@@ -15,14 +15,14 @@ from confluent_kafka import KafkaException
 
 from streamgauge.delivery.retries.decisions import MAIN, Retries, level_of, ripe
 from streamgauge.delivery.retries.wire import AT_ONCE_MS, COUNT_HEADER, due_in
-from streamgauge.domain.blocks import MAX_SIZE_BYTES, Block, ClientSpec, Fetched, Place, Settings
+from streamgauge.domain.blocks import MAX_SIZE_BYTES, ClientSpec, Fetched, Place, Settings
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
+from streamgauge.kafka.carriers.around import AroundReader
 from streamgauge.kafka.carriers.retries.commits import WrittenCommits
 from streamgauge.kafka.carriers.retries.writing import RetryTopics
 from streamgauge.kafka.clients.messages import log, words_of
 from streamgauge.kafka.clients.reader import KafkaReader
-from streamgauge.processes.patience import let_go
 
 _HEAR_SECONDS: Final = 0.01
 
@@ -44,7 +44,7 @@ class OpenRetryReader:
         return RetryReader(spec, self)
 
 
-class RetryReader:
+class RetryReader(AroundReader):
     """A `KafkaReader` that hands over messages of retry topics when they are due."""
 
     def __init__(self, spec: ClientSpec, given: OpenRetryReader) -> None:
@@ -85,30 +85,6 @@ class RetryReader:
             return 0 if self._is_for_due else most
 
         return self._reader.poll(max(0, min(timeout_seconds, left_ms / 1_000)), limit, ready)
-
-    def ends(self) -> list[tuple[int, int, int]]:
-        """Ends of logs, once everything below them is handed over."""
-        return self._reader.ends()
-
-    def positions(self) -> list[tuple[int, int, int | None]]:
-        """Positions, below what is set aside."""
-        return self._reader.positions()
-
-    def assigned(self) -> int:
-        """Partitions of all topics, retry topics too, that this consumer has now."""
-        return self._reader.assigned()
-
-    def hold(self, *, held: bool) -> None:
-        """Stop or let go the delivery of messages."""
-        self._reader.hold(held=held)
-
-    def statistics(self) -> tuple[Block, int]:
-        """The rows of `client` of the consumer since the last call, and their number."""
-        return self._reader.statistics()
-
-    def close(self) -> None:
-        """Leave the group. What was not written again by now is not committed, and will be read again."""
-        let_go([self._reader.close])
 
     def _confirm(self) -> None:
         """Commit what may be committed, and hear what the group says of it."""

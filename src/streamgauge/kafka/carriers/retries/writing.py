@@ -14,6 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from numpy.typing import NDArray
 
 from streamgauge.delivery.attempts import ACCEPTED, DEAD_LETTER, REDELIVERED, REJECTED, RELEASED
+from streamgauge.delivery.deliveries import DeliveryKey, attempt_rows, each_settled
 from streamgauge.delivery.markers.redelivery import DEAD_LETTERS
 from streamgauge.delivery.retries.decisions import HeldBack, Retries, after_failure, due_ms, number_at
 from streamgauge.delivery.retries.wire import Origin, dead_headers, origin_in, retry_headers
@@ -21,13 +22,10 @@ from streamgauge.domain.blocks import Block, Place
 from streamgauge.domain.clock import NS_PER_MS, NS_PER_SECOND, monotonic_ns
 from streamgauge.domain.errors import BrokerError
 from streamgauge.kafka.carriers.markers.clients import ANY_PARTITION, FLUSH_SECONDS, hand_over
-from streamgauge.kafka.carriers.markers.reader import attempt_rows
 from streamgauge.kafka.clients.messages import log
 
 CONFIRMED_NS: Final = 5 * NS_PER_SECOND
 """The last commits are waited for so long."""
-_Delivery = tuple[int, int, int, int, int, int]
-"""Topic, partition, offset, producer, sequence and number of a delivery."""
 
 
 class RetryTopics:
@@ -44,9 +42,9 @@ class RetryTopics:
         self._sent_topics, self._ahead_ns = sent_topics, ahead_ns
         self._numbers = {name: number for number, name in enumerate(topics)}
         self._in_work: dict[tuple[int, int, int], Any] = {}
-        self._accepted: dict[Place, list[tuple[int, _Delivery]]] = {}
+        self._accepted: dict[Place, list[tuple[int, DeliveryKey]]] = {}
         """Of each partition a heap of deliveries that succeeded, by their offsets, until they are committed."""
-        self._known: list[tuple[int, _Delivery, str]] = []
+        self._known: list[tuple[int, DeliveryKey, str]] = []
         self._error: tuple[str, KafkaError] | None = None
 
     @property
@@ -61,9 +59,8 @@ class RetryTopics:
 
     def settle(self, deliveries: Block, accepted: NDArray[np.bool_]) -> None:
         """Write those that failed to the next retry topic, or to that of dead letters; does not wait."""
-        columns = [np.broadcast_to(np.asarray(deliveries[name]), len(accepted)).tolist() for name in deliveries]
         now_ns = monotonic_ns()
-        for delivery, is_accepted in zip(zip(*columns, strict=True), accepted.tolist(), strict=True):
+        for delivery, is_accepted in each_settled(deliveries, accepted):
             message = self._in_work.pop(delivery[:3], None)
             if is_accepted:
                 heapq.heappush(self._accepted.setdefault(delivery[:2], []), (delivery[2], delivery))
@@ -116,7 +113,7 @@ class RetryTopics:
             self.confirm()
         return self.answered()
 
-    def _write(self, delivery: _Delivery, message: Any, now_ns: int) -> None:
+    def _write(self, delivery: DeliveryKey, message: Any, now_ns: int) -> None:
         topic, partition, offset = delivery[:3]
         number, wall_ns = delivery[5], now_ns + self._ahead_ns
         headers = message.headers() or []
@@ -138,7 +135,7 @@ class RetryTopics:
         except KafkaException as error:
             self._error = target, error.args[0]
 
-    def _written(self, delivery: _Delivery, outcome: str, error: KafkaError | None, message: ck.Message) -> None:
+    def _written(self, delivery: DeliveryKey, outcome: str, error: KafkaError | None, message: ck.Message) -> None:
         if error is not None:
             self._error = message.topic() or "", error
             return
