@@ -145,7 +145,8 @@ def test_its_leaders_move_and_its_brokers_restart(three: EmbeddedCluster) -> Non
     """A leader moves, its broker is restarted in order, another leader is killed: by role, and each as Kafka tells."""
     cluster = Cluster(three.bootstrap, {})
     cluster.create_topic("led", 1, 3, {"min.insync.replicas": 2})
-    led = KafkaLeadership({"bootstrap.servers": three.bootstrap}, ("led",))
+    # A controller that was killed is followed by another one some seconds later, and brokers look for it then.
+    led = KafkaLeadership({"bootstrap.servers": three.bootstrap}, ("led",), timeout_seconds=30.0)
     board = Cells.new(1, 1)
     rows: list[FaultRow] = []
     faults = scheduled(

@@ -35,6 +35,8 @@ A_RESULT = ROOT / "tests" / "data" / "results" / "results-recovery.json"
 SHORT = ("phases.warmup=500ms", "phases.measure=1500ms", "load.rate=500/s")
 READ_FIRST = {"README.md", "docs/tutorial.md", "docs/how-to/ci.md", "docs/how-to/experiments.md"}
 """What `make test` carries out; the calls of other documents differ in settings, and are carried out by `make soak`."""
+ELSEWHERE = {"calibrate", "sweep"}
+"""Commands of minutes that other tests of `make test` carry out."""
 STARTING = {"run", "sweep", "experiment"}
 MEASURING = {"run", "analyse", "check", "sweep", "experiment", "search"}
 PATIENCE_SECONDS = 300
@@ -126,16 +128,21 @@ def test_every_run_that_is_shown_could_be_started(
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    "document",
-    [pytest.param(document, marks=[] if document in READ_FIRST else pytest.mark.soak) for document in SHOWN],
+    ("document", "all_of_it"),
+    [
+        *(pytest.param(document, False, id=document) for document in SHOWN if document in READ_FIRST),
+        *(pytest.param(document, True, id=f"all of {document}", marks=pytest.mark.soak) for document in SHOWN),
+    ],
 )
 def test_every_call_that_is_shown_can_be_carried_out(
-    document: str, reader: Path, broker: EmbeddedBroker, call: Call
+    document: str, all_of_it: bool, reader: Path, broker: EmbeddedBroker, call: Call
 ) -> None:
     """In the order of the document, in one folder, as a reader would; each ends as the documents say that it may."""
     for line in SHOWN[document]:
         write_files(document, reader)
         words, file = adapted(line, broker.bootstrap)
+        if words[0] in ELSEWHERE and not all_of_it:
+            words = [*words, "--dry-run"] if words[0] in STARTING else [words[0], "--help"]
         latest = max(path.name for path in (reader / "runs").glob("*-baseline"))
         done = carried_out([word.replace(A_RUN, f"runs/{latest}") for word in words], call)
         # An expectation may be broken, and so short a run may be no measurement.

@@ -80,7 +80,7 @@ def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(conducted: Condu
 @pytest.mark.parametrize(
     "pipeline",
     [
-        pytest.param({"job": "pass", "max_offsets": 2000}, marks=pytest.mark.spark, id="topic"),
+        pytest.param({"job": "pass", "max_offsets": 2000}, marks=[pytest.mark.spark, pytest.mark.soak], id="topic"),
         pytest.param(
             {"job": "pass", "max_offsets": 2000, "sink": {"table": "passed"}}, marks=pytest.mark.spark, id="table"
         ),
@@ -107,7 +107,7 @@ def test_a_driver_that_is_killed_goes_on_from_what_it_has_committed(
     assert [row["target"] for row in rows(folder, "faults", "target")] == ["driver"]
 
 
-@pytest.fixture(params=["processes", "standalone"])
+@pytest.fixture(params=[pytest.param("processes", marks=pytest.mark.soak), "standalone"])
 def executors(request: pytest.FixtureRequest, java: Java, tmp_path: Path) -> Iterator[dict[str, Any]]:
     """Two executors of one core each: of a cluster that the run starts, and of one that is there."""
     if request.param == "processes":

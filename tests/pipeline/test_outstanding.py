@@ -46,10 +46,10 @@ def rows(folder: Any, name: str, **wanted: Any) -> list[dict[str, Any]]:
         (1, True, True, CREDIT),
         (2, True, False, CREDIT),
         (3, False, True, CREDIT),
-        (4, False, True, CREDIT),
+        pytest.param(4, False, True, CREDIT, marks=pytest.mark.soak),
         (5, False, False, CREDIT),
         (6, False, True, None),
-        (7, True, True, None),
+        pytest.param(7, True, True, None, marks=pytest.mark.soak),
     ],
 )
 def test_the_replay_is_what_history_tells(
