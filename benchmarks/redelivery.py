@@ -1,8 +1,9 @@
 """Redelivery of single messages: deliveries beside theory, how late they are, what it costs, what a tracker holds.
 
-The parts: `theory` fails half of the deliveries with markers, `retry` does so with retry topics, `cost` runs offsets,
-retry topics and markers in turn at one rate without failures, `failing` with half of them failing, `tracker` reads a
-million open messages and two million that are done, as after a restart, `drain` reads a filled topic with each carrier.
+The parts: `theory` fails half of the deliveries with markers, `retry` does so with retry topics, `share` with a share
+group; `cost` runs the carriers in turn at one rate without failures, `failing` with half of them failing; `tracker`
+reads a million open messages and two million that are done, as after a restart; `drain` reads a filled topic with each
+carrier.
 """
 
 import argparse
@@ -37,8 +38,9 @@ FAR_MS = 1 << 40
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--part", choices=("theory", "retry", "cost", "failing", "tracker", "drain"))
+    options.add_argument("--part", choices=("theory", "retry", "share", "cost", "failing", "tracker", "drain"))
     options.add_argument("--messages", type=int, default=200_000)
+    options.add_argument("--theory-rate", type=int, default=2_000)
     options.add_argument("--rate", type=int, default=40_000)
     options.add_argument("--failing-rate", type=int, default=2_000)
     options.add_argument("--rounds", type=int, default=3)
@@ -53,8 +55,9 @@ def main() -> None:
     print(f"The machine was {idle_share():.0%} idle before.\n")
     with broker() as running:
         parts: Mapping[str, Callable[[], None]] = {
-            "theory": lambda: _theory("redelivery-markers", running.bootstrap, chosen.messages),
-            "retry": lambda: _theory("redelivery-retry-topics", running.bootstrap, chosen.messages),
+            "theory": lambda: _theory("redelivery-markers", running.bootstrap, chosen.messages, chosen.theory_rate),
+            "retry": lambda: _theory("redelivery-retry-topics", running.bootstrap, chosen.messages, chosen.theory_rate),
+            "share": lambda: _theory("redelivery-share", running.bootstrap, chosen.messages, chosen.theory_rate),
             "cost": lambda: _cost(running.bootstrap, chosen.rate, chosen.rounds, 0),
             "failing": lambda: _cost(running.bootstrap, chosen.failing_rate, chosen.rounds, FAIL),
             "tracker": lambda: _tracker(running.bootstrap),
@@ -65,11 +68,11 @@ def main() -> None:
                 part()
 
 
-def _theory(scenario: str, bootstrap: str, messages: int) -> None:
-    print(f"### {scenario}: {FAIL:.0%} of the deliveries fail, {LIMIT} redeliveries, {messages:,} messages\n")
+def _theory(scenario: str, bootstrap: str, messages: int, rate: int) -> None:
+    print(f"### {scenario}: {FAIL:.0%} of the deliveries fail, {LIMIT} redeliveries, {messages:,} at {rate:,}/s\n")
     with topic(bootstrap, None) as name:
-        settings = [f"topic.name={name}", f"phases.measure.messages={messages}", "phases.warmup=1s", "load.rate=4k/s"]
-        with run(scenario, bootstrap, *settings, "phases.measure.at_most=5m") as ran:
+        settings = [f"topic.name={name}", f"phases.measure.messages={messages}", "phases.warmup=1s"]
+        with run(scenario, bootstrap, *settings, f"load.rate={rate}/s", "phases.measure.at_most=5m") as ran:
             _print_theory(ran)
         _remove(bootstrap, name)
 
@@ -104,7 +107,9 @@ def _lateness_ms(ran: Ran) -> Float64s:
     """From the deadline of each delivery to the begin of the next of the same message."""
     ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
     producers, seqs, numbers, received_ns = ran.column("received", "producer", "seq", "delivery_count", "received_ns")
-    delays_ms = np.array((ran.facts.profile or {})["consume"]["acknowledge"]["delays_ms"])
+    acknowledge = (ran.facts.profile or {})["consume"]["acknowledge"]
+    # A share group delivers again at once what is released.
+    delays_ms = np.array([0] if acknowledge["carrier"] == "share" else acknowledge["delays_ms"])
     if len(delays_ms):
         outcomes, *columns = ran.column("attempts", "outcome", "producer", "seq", "attempt", "at_ns")
         failed_of, failed_seqs, failed, at_ns = (column[outcomes == RELEASED] for column in columns)
@@ -151,6 +156,7 @@ def _cost(bootstrap: str, rate: int, rounds: int, fail: float) -> None:
         "offsets": "offsets",
         "retry": "{retry: {delays: [1s, 1s, 1s]}}",
         "markers": "{markers: {timeout: 30s, silence: 1s}}" if not fail else "{markers: {timeout: 1s, silence: 100ms}}",
+        "share": "{share: {lock: 30s, limit: 3}}",
     }
     processing = [f"consume.processing={{fail: {fail}}}"] if fail else []
     for _ in range(rounds):
