@@ -14,7 +14,8 @@ from streamgauge.domain.text.numbers import facts, moment
 from streamgauge.report.figures.drawing.figure import Figure
 from streamgauge.report.pages import belief, details, pipeline, pressure, words
 from streamgauge.report.pages.html.cards import Card, cards
-from streamgauge.report.pages.html.charts import bundle, columns, placed, specs
+from streamgauge.report.pages.html.charts import columns, placed, specs
+from streamgauge.report.pages.html.library import bundle
 from streamgauge.report.pages.html.tables import delivery_tables, held_back, pipeline_tables, process, step_tables
 from streamgauge.report.pages.pressure import redeliveries
 from streamgauge.result import Result

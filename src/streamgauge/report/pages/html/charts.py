@@ -3,10 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
-import vl_convert
 from markupsafe import Markup
 
 from streamgauge.report.figures.drawing.causes import CAUSES
@@ -121,9 +119,3 @@ def _script(value: object) -> Markup:
         text = text.replace(character, f"\\u{ord(character):04x}")
     # No character is left that could end the element.
     return Markup(text)  # noqa: S704
-
-
-@cache
-def bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script; it takes seconds to make, once in a process."""
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
