@@ -5,6 +5,7 @@ Everything is on one scale, on which a shift is a difference: logarithms, or the
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -94,8 +95,14 @@ def _rearranged(ones: Floats, others: Floats) -> float:
     if min(len(ones), len(others)) < 2:
         return 1.0
     ranks = stats.rankdata(np.concatenate([ones, others]))
+    return _dealt_out(tuple(sorted(ranks[: len(ones)])), tuple(sorted(ranks[len(ones) :])))
+
+
+@lru_cache(1024)
+def _dealt_out(ones: tuple[float, ...], others: tuple[float, ...]) -> float:
+    """The same of ranks. Many figures of the same runs, such as counts of 0, are ranked alike."""
     found = stats.permutation_test(
-        (ranks[: len(ones)], ranks[len(ones) :]),
+        (ones, others),
         lambda one, other, axis: np.mean(one, axis=axis) - np.mean(other, axis=axis),
         permutation_type="independent",
         vectorized=True,
