@@ -25,6 +25,7 @@ settings.register_profile("steady", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=20)
 settings.load_profile("steady")
 
+pytest_plugins = ["tests.foreign.trogdor.its_own"]
 NEED_JAVA = ("kafka", "spark")
 LONGEST_FIRST = (
     "e2e/test_scenarios.py", "torture/test_torture.py", "pipeline/test_run.py", "e2e/test_documents.py",

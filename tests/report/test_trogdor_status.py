@@ -1,12 +1,14 @@
 """Trogdor's status of a workload, from a result and histograms; and its histogram, bin by bin."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.foreign.trogdor.its_own import Trogdor
 from tests.report.conftest import Make
 
 from streamgauge.domain.latency.buckets import bucket_of
@@ -73,7 +75,7 @@ def test_means_are_of_bins(values: tuple[int, ...], bins: MillisecondBins, mean:
 
 
 def test_every_workload_has_its_status(make: Make) -> None:
-    """What a run has none of is left out, or 0 where Trogdor counts from 0."""
+    """What a run has none of is null, or 0 where Trogdor counts from 0."""
     result = assemble(make())
     histograms = {"ack_service": of(*[4] * 200), "poll_per_record": of(1), "end_to_end_service": of(*[30] * 200)}
     received = [ReceivedBy(0, 10, 1005), ReceivedBy(1, 0, 0)]
@@ -92,7 +94,8 @@ def test_every_workload_has_its_status(make: Make) -> None:
         },
     }  # fmt: skip
     assert consumed["consumer-1"]["averageMessageSizeBytes"] == 0
-    assert "recordProcessorStatus" not in trogdor_status(result, "ConsumeBenchSpec", histograms, received)["consumer-0"]
+    plain = trogdor_status(result, "ConsumeBenchSpec", histograms, received)["consumer-0"]
+    assert plain["recordProcessorStatus"] is None
     assert trogdor_status(result, "RoundTripWorkloadSpec", {}) == {
         "totalUniqueSent": result.delivery.acked, "totalReceived": result.delivery.acked,
     }  # fmt: skip
@@ -104,6 +107,41 @@ def test_every_workload_has_its_status(make: Make) -> None:
     assert list(metrics_of("ShareConsumeBenchSpec")) == list(metrics_of("ConsumeBenchSpec"))
     for workload in WORKLOADS:
         assert trogdor_status(result, workload, histograms, received), workload
+
+
+STATUSES = {
+    "ProduceBenchSpec": "ProduceBenchWorker$StatusData",
+    "ConfigurableProducerSpec": "ConfigurableProducerWorker$StatusData",
+    "RoundTripWorkloadSpec": "RoundTripWorkerBase$StatusData",
+    "ShareRoundTripWorkloadSpec": "RoundTripWorkerBase$StatusData",
+    "SustainedConnectionSpec": "SustainedConnectionWorker$StatusData",
+    "ConnectionStressSpec": "ConnectionStressWorker$StatusData",
+    "ConsumeBenchSpec": "ConsumeBenchWorker$StatusData",
+    "ShareConsumeBenchSpec": "ShareConsumeBenchWorker$StatusData",
+}
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("bins", [None, MillisecondBins(0, 100, 20)], ids=["plain", "processed"])
+@pytest.mark.parametrize("workload", STATUSES)
+def test_a_status_of_ours_is_one_of_its_own(
+    workload: str, bins: MillisecondBins | None, make: Make, trogdor: Trogdor
+) -> None:
+    """It reads what we write, and writes the same again: no field has another name, and none is missing."""
+    values = WholeMilliseconds(np.array([4, 30], np.int64), np.array([200, 3], np.int64))
+    histograms = {"ack_service": values, "poll_per_record": values, "end_to_end_service": values}
+    status = trogdor_status(assemble(make()), workload, histograms, [ReceivedBy(0, 10, 1005)], bins)
+    for one in status.values() if "Consume" in workload else [status]:
+        written = trogdor.written(trogdor.read(one, STATUSES[workload]))
+        assert flat(written) == pytest.approx(flat(one))
+
+
+def flat(status: Mapping[str, Any], place: str = "") -> dict[str, Any]:
+    """Numbers by their paths."""
+    found: dict[str, Any] = {}
+    for key, value in status.items():
+        found |= flat(value, f"{place}{key}.") if isinstance(value, Mapping) else {f"{place}{key}": value}
+    return found
 
 
 def test_a_status_can_be_imported(make: Make) -> None:

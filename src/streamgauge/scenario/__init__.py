@@ -4,10 +4,10 @@ from streamgauge.scenario.advice import advice as advice
 from streamgauge.scenario.contradictory.contradictions import OWNED_SETTINGS as OWNED_SETTINGS
 from streamgauge.scenario.model.consume import Consume as Consume
 from streamgauge.scenario.model.environment.connections import Connections as Connections
+from streamgauge.scenario.model.environment.topic import Topic as Topic
 from streamgauge.scenario.model.load import Load as Load
 from streamgauge.scenario.model.scenario import Phases as Phases
 from streamgauge.scenario.model.scenario import Scenario as Scenario
-from streamgauge.scenario.model.scenario import Topic as Topic
 from streamgauge.scenario.model.values import SLOWEST as SLOWEST
 from streamgauge.scenario.model.values import Setting as Setting
 from streamgauge.scenario.parse import document as document

@@ -112,7 +112,7 @@ def _producer(draft: Draft, arguments: Sequence[str], read: ReadBeside) -> Trans
         {
             "name": name_of("producer-perf-test", topic),
             "about": f"{records} records, as {PRODUCER} sends them.",
-            "topic": {"name": topic, **_one_partition(draft)},
+            "topic": {"name": topic, **_AS_IT_IS},
             "load": without_none(load),
             "consume": "off",
             "phases": phases,
@@ -179,7 +179,7 @@ def _consumer(draft: Draft, arguments: Sequence[str], read: ReadBeside) -> Trans
         {
             "name": name_of("consumer-perf-test", topic),
             "about": f"{messages} records, as {CONSUMER} reads them.",
-            "topic": {"name": topic, **_one_partition(draft)},
+            "topic": {"name": topic, **_AS_IT_IS},
             "load": "off",
             "consume": {
                 "consumers": 1,
@@ -224,7 +224,7 @@ def _latency(draft: Draft, arguments: Sequence[str], read: ReadBeside) -> Transl
         {
             "name": name_of("e2e-latency", topic),
             "about": f"One message after another, as {LATENCY} sends them.",
-            "topic": {"name": topic, **_one_partition(draft)},
+            "topic": {"name": topic, **_AS_IT_IS},
             "load": {"rate": "closed", "producers": 1, "size": size, "payload": "random", "client": producer},
             "consume": {
                 "consumers": 1,
@@ -273,11 +273,6 @@ def _era(fields: SpecFields) -> JavaEra:
     return "4" if any(fields.has(name) for name in ("num-records", "command-property", "command-config")) else "3"
 
 
-def _one_partition(draft: Draft) -> dict[str, int]:
-    draft.differs("topic", "the tool takes a topic as it is: write how many partitions yours has (here 1)")
-    return {"partitions": 1, "replication": 1}
-
-
 def _at_most(expected_s: float | None) -> str:
     """A limit for a number of messages: twice what they take at their rate, and a minute."""
     return "1h" if expected_s is None else _seconds(min(_MOST_S, 2 * expected_s + 60))
@@ -287,6 +282,8 @@ def _seconds(seconds: float) -> str:
     return duration(math.ceil(seconds) * 1000)
 
 
+_AS_IT_IS: Final = {"partitions": 1, "replication": 1, "adopt": True}
+"""These tools take a topic as it is, and have the broker make one that is not there, of its own choice: 1 partition."""
 _TOOLS: Final[Mapping[str, Callable[[Draft, Sequence[str], ReadBeside], Translation]]] = {
     PRODUCER: _producer,
     CONSUMER: _consumer,

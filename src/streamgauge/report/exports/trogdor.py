@@ -66,9 +66,11 @@ def trogdor_status(
 ) -> dict[str, Any]:
     """The status of a workload, with Trogdor's names; `bins` are those of a record processor, where there is one.
 
-    KeyError for a workload that has no status of its own.
+    What is not known is null, as of a record processor where there is none. KeyError for a workload that has no status
+    of its own.
     """
-    return _known(_STATUS[workload](result, histograms, received, bins))
+    status: dict[str, Any] = _STATUS[workload](result, histograms, received, bins)
+    return status
 
 
 def summary(found: WholeMilliseconds, bins: MillisecondBins = WHOLE_MS) -> dict[str, Any]:
@@ -119,12 +121,6 @@ def read_received(folder: RunFolder) -> list[ReceivedBy]:
         messages, size = sums.get(row["number"], (0, 0))
         sums[row["number"]] = (messages + row["messages"], size + row["bytes"])
     return [ReceivedBy(number, *each) for number, each in sorted(sums.items())]
-
-
-def _known(status: Mapping[str, Any]) -> dict[str, Any]:
-    """A status without what is absent, as Trogdor writes it."""
-    inner = {key: _known(value) if isinstance(value, dict) else value for key, value in status.items()}
-    return {key: value for key, value in inner.items() if value is not None and value != {}}
 
 
 def _sent(

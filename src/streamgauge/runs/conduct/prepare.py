@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,12 +15,13 @@ from streamgauge.cluster.outages import standing
 from streamgauge.domain import clock
 from streamgauge.domain.errors import BadInput, Fault
 from streamgauge.domain.text.secrets import without_secrets
+from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.jvm.properties import java_value
 from streamgauge.runs.conduct.identity import Identity
 from streamgauge.runs.conduct.target import WantedCluster
 from streamgauge.runs.request.request import Request
 from streamgauge.runs.request.trust import check_trust
-from streamgauge.scenario import Scenario, document
+from streamgauge.scenario import Scenario, document, parse
 from streamgauge.scenario.model.environment.faults.disks import DiskFault
 from streamgauge.scenario.model.environment.faults.links import LinkFault, groups_of, links_of
 from streamgauge.scenario.model.environment.faults.nemesis import Nemesis
@@ -51,9 +52,11 @@ class Prepared:
 def prepare_run(request: Request) -> Prepared:
     """A run from what the user asked for.
 
-    Raises BadInput for what was not granted, and for faults that would stop a broker of the user's.
+    Raises BadInput for what was not granted, and for faults that would stop a broker of the user's; where topics are
+    taken as they are, also for those that do not fit, and BrokerError where the cluster does not answer.
     """
     check_trust(request.scenario, request.trust)
+    request = replace(request, scenario=_adopted(request))
     _check_faults(request.scenario, request.bootstrap)
     plan = cluster_plan(request.scenario)
     if request.broker:
@@ -155,6 +158,30 @@ def _check_shared(scenario: Scenario, plan: ClusterPlan, shared: ClusterPlan) ->
         wrong.append(Fault("faults", what, "Let the run start a cluster of its own"))
     if wrong:
         raise BadInput(wrong)
+
+
+def _adopted(request: Request) -> Scenario:
+    """The scenario, with the partitions of its topics where it takes them as they are and they are there."""
+    scenario = request.scenario
+    if not scenario.topic.adopt:
+        return scenario
+    address = request.broker.bootstrap if request.broker else request.bootstrap
+    if address is None:
+        return scenario
+    cluster = Cluster(address, {} if request.broker else request.connection)
+    # A table has no partitions.
+    names = [name for name in (*scenario.sent_topics, scenario.sink_topic, *scenario.retry_topics) if name]
+    counts = {name: cluster.partitions_of(name) for name in names}
+    found = {count for count in counts.values() if count is not None}
+    if len(found) > 1:
+        listed = ", ".join(f"{name} has {count}" for name, count in counts.items() if count is not None)
+        raise BadInput.single(
+            "topic.adopt", f"topics have the same number of partitions; {listed}", "Name topics that are alike"
+        )
+    if not found:
+        return scenario
+    written = document(scenario)
+    return parse({**written, "topic": {**written["topic"], "partitions": found.pop()}})
 
 
 def _check_faults(scenario: Scenario, bootstrap: str | None) -> None:

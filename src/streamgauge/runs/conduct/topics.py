@@ -150,7 +150,9 @@ class Topics:
             raise BadInput.single("topic.name", what, "Name another, or write `topic: {reset: true}`")
         elif found != topic.partitions:
             what = f"topic {name} exists with {found} partitions, not {topic.partitions}"
-            raise BadInput.single("topic.partitions", what, f"Set topic.partitions={found}, or name another topic")
+            raise BadInput.single(
+                "topic.partitions", what, f"Set topic.partitions={found} or topic.adopt=true, or name another topic"
+            )
 
     def begin(self) -> None:
         """Commit where each group starts, and note where a query does: the audit counts from there."""

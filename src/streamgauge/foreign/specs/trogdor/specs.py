@@ -109,9 +109,9 @@ def _joined(draft: Draft, parts: Sequence[TrogdorPart], faults: Sequence[Trogdor
     ]
     if injected and topics and topics.get("replication", 1) < _LEAST_REPLICATED and len(injected) > 1:
         draft.differs("nodeNames", "the embedded cluster has one broker for a topic without replicas")
-    if topics and "partitions" not in topics:
-        draft.differs("activeTopics", "write how many partitions yours has (here 1)")
-        topics = {**topics, "partitions": 1}
+    if topics and "replication" not in topics:
+        # Who only reads takes topics as they are.
+        topics = {"partitions": 1, **topics, "adopt": True}
     return without_none(
         {
             "name": name_of("trogdor", *(part.spec.removesuffix("Spec") for part in parts)),
