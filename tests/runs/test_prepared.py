@@ -18,7 +18,7 @@ from streamgauge.runs.conduct import prepare
 from streamgauge.runs.conduct.prepare import Prepared, prepare_run
 from streamgauge.runs.conduct.target import WantedCluster
 from streamgauge.runs.request.request import Request
-from streamgauge.scenario import parse
+from streamgauge.scenario import Scenario, parse
 
 JAVA = Java(Path("/jdk/bin/java"), "17", 17)
 PAUSED = {"at": "1s", "kind": "pause", "target": "broker", "for": "1s"}
@@ -201,3 +201,57 @@ def test_what_no_cluster_can_be_secured_with_is_refused(asked: str) -> None:
         streamgauge.broker(security=asked),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("topic", "there", "partitions"),
+    [
+        ({"adopt": True}, {"streamgauge-x": 3}, 3),
+        ({"adopt": True, "partitions": 5}, {}, 5),
+        ({"adopt": True, "name": "t[1-2]"}, {"t1": 7, "t2": 7}, 7),
+        ({"adopt": True, "name": "t[1-2]"}, {"t1": 7}, 7),
+        ({"partitions": 5}, None, 5),
+    ],
+)
+def test_topics_are_taken_as_they_are_where_that_is_asked(
+    topic: dict[str, Any], there: Mapping[str, int] | None, partitions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not there is made as it is written; a cluster is asked by who adopts alone."""
+    asked = _cluster_with(there, monkeypatch)
+
+    assert _adopting(topic, bootstrap="there:9092").topic.partitions == partitions
+    assert asked == ([] if there is None else ["there:9092"])
+
+
+def test_an_embedded_broker_has_no_topics_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _cluster_with(None, monkeypatch)
+
+    assert _adopting({"adopt": True}).topic.partitions == 12
+    assert asked == []
+
+
+def test_topics_that_differ_in_their_partitions_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor those that have fewer than the scenario needs."""
+    _cluster_with({"t1": 3, "t2": 6}, monkeypatch)
+    with pytest.raises(BadInput, match=r"topic\.adopt: topics have the same .*; t1 has 3, t2 has 6"):
+        _adopting({"adopt": True, "name": "t[1-2]"}, bootstrap="there:9092")
+    _cluster_with({"t": 3}, monkeypatch)
+    with pytest.raises(BadInput, match=r"consume\.partitions"):
+        _adopting({"adopt": True, "name": "t"}, bootstrap="there:9092", consume={"partitions": [5]})
+
+
+def _adopting(topic: Mapping[str, Any], *, bootstrap: str | None = None, **more: Any) -> Scenario:
+    scenario = parse({"name": "x", "topic": dict(topic), **more})
+    return prepare_run(Request(scenario, Path("runs"), ["streamgauge"], JAVA, bootstrap=bootstrap)).scenario
+
+
+def _cluster_with(there: Mapping[str, int] | None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that are asked for topics; these have so many partitions."""
+    asked: list[str] = []
+
+    def cluster(address: str, _settings: object) -> SimpleNamespace:
+        asked.append(address)
+        return SimpleNamespace(partitions_of=(there or {}).get)
+
+    monkeypatch.setattr(prepare, "Cluster", cluster)
+    return asked
