@@ -60,6 +60,16 @@ def test_of_several_deliveries_before_it_the_earliest_deadline_counts() -> None:
     assert (found.counts["early"], found.delays_ns) == (0, [5])
 
 
+@pytest.mark.parametrize(("written_ns", "early", "delays"), [(59, 0, []), (60, 1, [-50])])
+def test_what_was_sent_again_before_it_was_read_follows_a_read_that_nobody_recorded(
+    written_ns: int, early: int, delays: list[int]
+) -> None:
+    """Its consumer died. The successor has read it again since, and so its deadline is another."""
+    rows = [delivery(FIRST, 1, 60), delivery(SECOND, 2, 110)]
+    found = redeliveries(rows, [Attempt(FIRST, written_ns, REDELIVERED, 1)])
+    assert (found.counts["early"], found.delays_ns) == (early, delays)
+
+
 def test_one_that_was_the_last_is_rejected_and_dead() -> None:
     """With retry topics its consumer knows."""
     rows = [delivery(FIRST, 1, 5), delivery(SECOND, 2, 130)]

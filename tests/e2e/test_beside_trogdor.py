@@ -117,13 +117,16 @@ def test_each_sends_the_same_bytes_to_as_many_partitions(
 def test_each_reads_the_times_that_the_other_has_written(
     ours: Task, theirs: Task, broker: EmbeddedBroker, name: str
 ) -> None:
-    """A latency that is neither clipped nor 0 is of a time that was understood."""
+    """A latency that is neither clipped nor 0 is of a time that was understood. Which partitions a consumer had is left
+    out of our status.
+    """
     ours(produce(broker, f"{name}-ours", STAMPED))
     theirs(produce(broker, f"{name}-theirs", STAMPED))
-    told = [theirs(consume(broker, f"{name}-ours")), ours(consume(broker, f"{name}-theirs"))]
+    # Theirs may take a minute, and then ours would find a latency beyond the histogram.
+    told = [ours(consume(broker, f"{name}-theirs")), theirs(consume(broker, f"{name}-ours"))]
 
     for status in told:
         (one,) = status.values()
         assert one["totalMessagesReceived"] == COUNT
         assert 0 < one["recordProcessorStatus"]["p50LatencyMs"] < 60_000
-    assert fields_of(told[0]) - set(told[0]) == fields_of(told[1]) - set(told[1])
+    assert {*fields_of(told[0]), "assignedPartitions"} - set(told[0]) == fields_of(told[1]) - set(told[1])

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import confluent_kafka as ck
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -17,9 +18,11 @@ from tests.e2e.covering import covering
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.delivery.attempts import ANSWERS, Attempt, Carried, Delivery, redeliveries
+from streamgauge.delivery.markers.wire import COUNT_HEADER
 from streamgauge.domain.clock import NS_PER_MS, monotonic_ns
 from streamgauge.domain.folder.facts import RunFacts, RunFolder
 from streamgauge.engine.supervise.plan import Interrupts
+from streamgauge.kafka.clients.decode import Decoder
 from streamgauge.processes.jvm.java import Java
 from streamgauge.record.facts import read_facts
 from streamgauge.record.parts import close_left_open
@@ -267,6 +270,92 @@ def test_what_a_killed_consumer_had_comes_to_another_at_once(carry_out: Callable
     assert {consumer for (consumer,) in ran.tuples("received", "consumer")} == {0, 1}
     positions: list[Any] = ran.tuples("lag", "moment", "position", "end")
     assert {position == end for moment, position, end in positions if moment == "final"} == {True}
+
+
+MARKED = "consume.acknowledge={markers: {timeout: 500ms, silence: 100ms, limit: 3, trackers: 2}}"
+RETRIED = "consume.acknowledge={retry: {delays: [300ms], limit: 3}}"
+KILLED = [
+    ("redelivery-markers", MARKED, "consumer-0"),
+    ("redelivery-markers", MARKED, "tracker-0"),
+    ("redelivery-retry-topics", RETRIED, "consumer-0"),
+]
+MOMENTS = np.random.default_rng(1).integers(100, 2_500, 10).tolist()
+"""Milliseconds after the begin of the measure phase."""
+
+
+@pytest.mark.parametrize("at_ms", [1_000, *(pytest.param(moment, marks=pytest.mark.soak) for moment in MOMENTS)])
+@pytest.mark.parametrize(("name", "carrier", "target"), KILLED)
+def test_what_was_open_at_a_kill_comes_again_and_never_too_early(
+    name: str, carrier: str, target: str, at_ms: int, carry_out: Callable[..., Ran], broker: EmbeddedBroker
+) -> None:
+    """The drain ends because all is done, and every message is where the draws of the seed lead it: at least once."""
+    kill = f"faults=[{{at: {at_ms}ms, kind: kill, target: {target}}}]"
+    session = "consume.client={session.timeout.ms: 6000, heartbeat.interval.ms: 500}"
+    ran = carry_out(name, kill, carrier, session, "phases.measure=3s", "phases.drain=90s")
+
+    assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
+    died = [worker.name for worker in ran.facts.workers if worker.died]
+    assert died == [target]
+    failing, seed = Failing(fail=0.5), ran.scenario.seed
+    sent: list[Any] = ran.tuples("sent", *STAMPS)
+    _, producers, seqs = (np.array(column) for column in zip(*sent, strict=True))
+    came: list[Any] = ran.tuples("received", "producer", "seq", "delivery_count")
+    left = np.ones(len(seqs), np.bool_)
+    for number in range(1, 5):
+        expected = set(zip(producers[left].tolist(), seqs[left].tolist(), strict=True))
+        found = {(producer, seq) for producer, seq, count in came if count == number}
+        # What a consumer was told last before it died it had no time to record.
+        missing = expected - found
+        assert len(missing) <= (0 if target.startswith("tracker") else UNRECORDED), number
+        left &= failing.failed(seed, producers, seqs, number)
+    dead = set(zip(producers[left].tolist(), seqs[left].tolist(), strict=True))
+    letters = stamps_in(broker, f"{ran.facts.topics[0].name}__undelivered", at_least=len(dead))
+    assert dead <= set(letters)
+    assert not early_ones(ran)
+
+
+UNRECORDED = 500
+"""Messages of one poll."""
+
+
+def stamps_in(broker: EmbeddedBroker, topic: str, at_least: int) -> Counter[tuple[int, int]]:
+    """Producer and sequence number of all messages of a topic."""
+    consumer = ck.Consumer({
+        "bootstrap.servers": broker.bootstrap, "group.id": f"{topic}-read", "auto.offset.reset": "earliest",
+    })  # fmt: skip
+    consumer.subscribe([topic])
+    found: Counter[tuple[int, int]] = Counter()
+    while len(found) < at_least and (records := consumer.consume(10_000, 15.0)):
+        read = Decoder((topic,), None, COUNT_HEADER).decode([each for each in records if not each.error()])
+        found.update(zip(read.stamps["producer"].tolist(), read.stamps["seq"].tolist(), strict=True))
+    consumer.close()
+    return found
+
+
+def early_ones(ran: Ran) -> list[tuple[object, ...]]:
+    """Deliveries that began before the deadline of the one before; with retry topics, before the delay was over.
+
+    What a dead consumer had not committed is delivered, and fails, twice: the first of them counts. What a tracker
+    sent again before a read that is recorded had been read before, by a consumer that recorded it no more.
+    """
+    ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
+    received: list[Any] = ran.tuples("received", "producer", "seq", "delivery_count", "received_ns", "deadline_ms")
+    told: list[Any] = ran.tuples("attempts", "producer", "seq", "attempt", "at_ns", "outcome")
+    if ran.scenario.consume and ran.scenario.consume.retry:
+        ends = [(tuple(key), at_ns + 300 * NS_PER_MS) for *key, at_ns, outcome in told if outcome == "released"]
+    else:
+        # What was read twice may be sent again twice: the first of them counts.
+        latest_first = sorted(told, key=lambda row: -row[3])
+        again = {tuple(key): at_ns for *key, at_ns, outcome in latest_first if outcome == "redelivered"}
+        ends = [
+            ((producer, seq, count), ms * NS_PER_MS - ahead_ns)
+            for producer, seq, count, received_ns, ms in received
+            if again.get((producer, seq, count), received_ns) >= received_ns
+        ]
+    due: dict[object, int] = {}
+    for key, at_ns in ends:
+        due[key] = min(at_ns, due.get(key, at_ns))
+    return [row for row in received if row[3] < due.get((row[0], row[1], row[2] - 1), row[3])]
 
 
 @pytest.mark.parametrize("acks", [0, 1])

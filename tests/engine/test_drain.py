@@ -149,6 +149,7 @@ def settling(
 ) -> tuple[Draining, Cells, list[int]]:
     """A drain of one consumer whose messages come again, of a topic of one partition, and of one tracker; both live."""
     board, now, offsets = Cells.new(2, 1), [0], FakeOffsets([5])
+    board.slots[1, Slot.ASSIGNED] = 1
 
     def tick() -> None:
         now[0] += TICK
@@ -201,6 +202,20 @@ def test_what_stays_open_ends_with_the_limit(tmp_path: Path) -> None:
 
     assert not drain.await_read(3 * SECOND)
     assert now[0] == 3 * SECOND
+
+
+def test_a_partition_that_no_living_tracker_knows_may_have_something_open(tmp_path: Path) -> None:
+    """As in the seconds between the death of a tracker and the rebalance that follows."""
+
+    def happens(board: Cells, _offsets: FakeOffsets, now_ns: int) -> None:
+        if now_ns == 50 * TICK:
+            board.slots[1, Slot.ASSIGNED] = 1
+
+    drain, board, now = settling(tmp_path, happens)
+    board.slots[1, Slot.ASSIGNED], board.positions[0, 0] = 0, 5
+
+    assert drain.await_read(60 * SECOND)
+    assert 50 * TICK + SECOND <= now[0] <= 52 * TICK + SECOND
 
 
 def test_what_failed_is_waited_for_until_it_came_again_from_its_retry_topic(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def redeliveries(
                 by_number[row.number][name] += 1
             by_number[row.number][DEAD_LETTER] += DEAD_LETTER in said[_key(row)]
             counts["duplicates"] += bool(ends) and row.received_ns > min(ends)
-            deadline_ns = _deadline_before(row, deliveries, said if carried.in_place else {})
+            deadline_ns = _deadline_before(row, deliveries, said, carried.in_place)
             if deadline_ns is not None:
                 delays.append(row.received_ns - deadline_ns)
     counts["early"] = sum(delay < 0 for delay in delays)
@@ -146,20 +146,26 @@ def _end(row: Delivery) -> int:
 
 
 def _deadline_before(
-    row: Delivery, deliveries: Iterable[Delivery], said: Mapping[_Key, Mapping[str, int]]
+    row: Delivery, deliveries: Iterable[Delivery], said: Mapping[_Key, Mapping[str, int]], in_place: bool
 ) -> int | None:
     """The deadline of the delivery before this one; None where it is not known.
 
-    It is over when it is released, where `said` knows of that. After a crash there may be several before it, and
-    nothing tells which of them this one follows: the earliest counts, so that none is called early which was not.
+    After a crash there may be several before it, and nothing tells which of them this one follows: the earliest counts,
+    so that none is called early which was not.
     """
-    known = [each for each in deliveries if each.number == row.number - 1 and each.deadline_ns is not None]
-    return min((_deadline(each, said.get(_key(each), {})) for each in known), default=None)
+    before = (each for each in deliveries if each.number == row.number - 1)
+    ends = (_deadline(each, said.get(_key(each), {}), in_place) for each in before)
+    return min((end for end in ends if end is not None), default=None)
 
 
-def _deadline(row: Delivery, said: Mapping[str, int]) -> int:
-    assert row.deadline_ns is not None
-    return min(row.deadline_ns, said.get(RELEASED, row.deadline_ns))
+def _deadline(row: Delivery, said: Mapping[str, int], in_place: bool) -> int | None:
+    """When a delivery is over: with its deadline, or by its release where that makes it come again.
+
+    What was sent again before it was read here had been read before, by a consumer that died and recorded nothing.
+    """
+    if row.deadline_ns is None or said.get(REDELIVERED, row.received_ns) < row.received_ns:
+        return None
+    return min(row.deadline_ns, said.get(RELEASED, row.deadline_ns)) if in_place else row.deadline_ns
 
 
 def expected_by_number(fail: float, poison: float, limit: int | None, most: int) -> list[float]:

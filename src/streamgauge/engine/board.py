@@ -58,7 +58,7 @@ class Slot(IntEnum):
     BLOCKED_NS = 3
     """Producer: time spent waiting for room in the client's queue."""
     ASSIGNED = 4
-    """Consumer: partitions that it has."""
+    """Consumer: partitions that it has. Tracker: those of which it knows all that was told before."""
     DROPPED = 5
     """Rows that could not be written."""
     GAP_EVEN_NS = 6

@@ -183,8 +183,13 @@ class Tracker(Protocol):
         ...
 
     @property
+    def current(self) -> int:
+        """Partitions that it has, and of which it knows all that was told before it got them."""
+        ...
+
+    @property
     def is_current(self) -> bool:
-        """Whether it knows all that was told before it began."""
+        """Whether it has partitions, and these are all that it has."""
         ...
 
     def turn(self, timeout_seconds: float) -> tuple[Block, int]:

@@ -56,13 +56,12 @@ class Draining:
         """Whether all that was read is acknowledged or dead before the limit, and has been for a while.
 
         What is redelivered makes the logs longer, those of retry topics too. A tracker that lives takes over what
-        another one leaves open.
+        another one leaves open, seconds after that has died.
         """
         targets, since_ns = self._targets(limit_ns), None
         while self.now_ns() < limit_ns and self.goes_on():
-            now_ns, trackers = self.now_ns(), self.workers.rows("tracker", alive=True)
-            is_open = bool(self.workers.board.slots[trackers, Slot.BUFFERED].any())
-            if is_open or (self.plan.trackers and not trackers) or not self.is_read(targets):
+            now_ns = self.now_ns()
+            if self._has_open() or not self.is_read(targets):
                 since_ns = None
             elif since_ns is None or now_ns - since_ns >= SETTLED_NS:
                 before, targets = targets, list(self.offsets.log_ends())
@@ -71,6 +70,12 @@ class Draining:
                 since_ns = now_ns if targets == list(before) else None
             self.tick()
         return False
+
+    def _has_open(self) -> bool:
+        """Whether a tracker has something open, or a partition has none that would know."""
+        slots, trackers = self.workers.board.slots, self.workers.rows("tracker", alive=True)
+        known = int(slots[trackers, Slot.ASSIGNED].sum())
+        return bool(self.plan.trackers) and (known < self.plan.places or bool(slots[trackers, Slot.BUFFERED].any()))
 
     def is_through(self, targets: Sequence[int]) -> bool:
         """Whether what a run reads that sends nothing is read: by the query, where there is one, else by all groups."""

@@ -108,7 +108,9 @@ class TrackerJob:
                 if count:
                     sink.append(block, count)
                 context.slots[0][Slot.MESSAGES] += count
+                # What is open is told first: a partition that is taken over is never taken for one that has nothing.
                 context.slots[0][Slot.BUFFERED] = tracker.open
+                context.slots[0][Slot.ASSIGNED] = tracker.current
                 if not is_ready and tracker.is_current:
                     is_ready = True
                     context.ready()

@@ -14,6 +14,7 @@ from streamgauge.delivery.attempts import (
     DEAD_LETTER,
     DELIVERY_COUNTS,
     MESSAGE_COUNTS,
+    REDELIVERED,
     RELEASED,
     UNANSWERED,
     Carried,
@@ -65,7 +66,7 @@ def delivered(
         F.expr(f"min(struct({RECEIVED_NS}, processed_ns, deadline_ms, due_ns)) as first"),
         F.expr("count(*) - 1 as reread"),
     )
-    told = (*ANSWERS, DEAD_LETTER)
+    told = (*ANSWERS, REDELIVERED, DEAD_LETTER)
     said = attempts.groupBy(GROUP, *PLACE, F.col("attempt").alias("number")).agg(
         *(F.expr(f"min(if(outcome = '{name}', at_ns, null)) as {name}_ns") for name in told)
     )
@@ -73,7 +74,8 @@ def delivered(
         GROUP, _sent_to(topics), PRODUCER, SEQ, "reread", "number", f"first.{RECEIVED_NS} as {RECEIVED_NS}",
         "first.due_ns as due_ns", *(f"{name}_ns" for name in told),
         f"if({ACCEPTED}_ns is null, null, coalesce(first.processed_ns, first.{RECEIVED_NS})) as done_ns",
-        f"{_deadline(carrier, ahead_ns)} as deadline_ns",
+        # What was sent again before it was read here had been read before, by a consumer that died.
+        f"if({REDELIVERED}_ns < first.{RECEIVED_NS}, null, {_deadline(carrier, ahead_ns)}) as deadline_ns",
     )  # fmt: skip
     of_message = f"partition by {', '.join(MESSAGE)}"
     ordered = f"{of_message} order by number range between 1 preceding and 1 preceding"

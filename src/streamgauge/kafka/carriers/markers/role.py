@@ -65,6 +65,11 @@ class TopicTrackers:
         return sum(tracker.open for tracker in self._trackers)
 
     @property
+    def current(self) -> int:
+        """Partitions of all topics that it has, and of which it knows all that was written before."""
+        return sum(tracker.current for tracker in self._trackers)
+
+    @property
     def is_current(self) -> bool:
         """Whether every tracker has partitions, and has read all that was written before."""
         return all(tracker.is_current for tracker in self._trackers)

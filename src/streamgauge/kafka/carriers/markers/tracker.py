@@ -112,9 +112,14 @@ class MarkerTracker:
         return sum(tracking.open for tracking in self._partitions.values())
 
     @property
+    def current(self) -> int:
+        """Partitions that this tracker has, and of which it has read all that was written before it got them."""
+        return sum(each.is_current for each in self._partitions.values())
+
+    @property
     def is_current(self) -> bool:
-        """Whether this tracker has partitions, and has read all that was written before it got them."""
-        return bool(self._partitions) and all(each.is_current for each in self._partitions.values())
+        """Whether it has partitions, and these are all that it has."""
+        return 0 < self.current == len(self._partitions)
 
     def turn(self, timeout_seconds: float = _LONGEST_WAIT_SECONDS) -> int:
         """Read markers, waiting at most so long for one, and redeliver what is due; returns how many were redelivered.
