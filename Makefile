@@ -24,13 +24,13 @@ test: check browser prometheus ## run all tests: `make check`, then every test e
 	JDK_JAVA_OPTIONS=-XX:TieredStopAtLevel=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 \
 		-m "(kafka or spark or e2e or prometheus or mock or slow) and not timing and not soak"
 
-check: $(READY) ## run the fast checks: format, lint, types, imports, and tests without broker and Spark
+check: $(READY) ## run the fast checks: format, lint, types, imports, and the tests of rules
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/lint-imports
 	@# Types are checked on one core: the tests use the others meanwhile. Both end before either is believed.
 	$(BIN)/mypy & types=$$!; \
-	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) \
+	$(BIN)/pytest -n logical --hypothesis-profile $(PROFILE) $$($(BIN)/python -m tests.fast) \
 		-m "not kafka and not spark and not e2e and not prometheus and not mock and not slow and not soak"; tests=$$?; \
 	wait $$types && exit $$tests
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from tests.fast import is_fast
 
 from streamgauge.cluster.embedded import EmbeddedCluster, start_cluster
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
@@ -50,6 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {str(Path(__file__).parent / name): place for place, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: places.get(str(item.path), len(places)))
     for item in items:
+        if not is_fast(item.path):
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("timing") and not item.path.is_relative_to(TIMING):
             raise pytest.UsageError(
                 f"{item.nodeid}: tests of timing belong below {TIMING}, where `make test` runs them"

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Final
 
+from tests.fast import FAST, is_fast
+
 import streamgauge
 
+TESTS: Final = Path(__file__).parent
 SOURCE: Final = Path(streamgauge.__file__).parent
 MOST_ENTRIES: Final = 12
 """Modules and packages of a package, besides `__init__.py`."""
@@ -37,3 +40,10 @@ def test_few_files_are_long() -> None:
     long = [path.name for path in SOURCE.rglob("*.py") if len(path.read_text().splitlines()) > LONG_LINES]
 
     assert len(long) <= MOST_LONG_FILES, long
+
+
+def test_the_fast_checks_have_the_folders_that_they_name() -> None:
+    """And what is in none of them is slow: `make test` takes its tests by this mark."""
+    assert all(path.exists() for path in FAST)
+    assert is_fast(TESTS / "verdict" / "test_verdict.py")
+    assert not is_fast(TESTS / "report" / "test_html.py")
