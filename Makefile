@@ -63,6 +63,8 @@ bench: $(READY) ## benchmark the tool itself (two hours; the figures of docs/per
 	$(BIN)/python -m benchmarks
 
 soak: $(READY) ## run the soak tests: random interruptions, kills, minutes of load (three hours)
+	$(BIN)/pytest -n logical --hypothesis-profile many \
+		-m "not kafka and not spark and not e2e and not prometheus and not mock and not soak"
 	$(BIN)/pytest -m soak --ignore tests/torture
 	$(BIN)/pytest -n 2 -m soak tests/torture
 

@@ -22,8 +22,9 @@ from streamgauge.kafka.admin import Cluster
 from streamgauge.processes.jvm.java import Java, find_java
 
 # Shared machines pause for longer than any deadline that would tell something.
-settings.register_profile("steady", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=20)
+settings.register_profile("steady", deadline=None, max_examples=50)
+settings.register_profile("many", deadline=None, max_examples=500)
 settings.load_profile("steady")
 
 pytest_plugins = ["tests.foreign.trogdor.its_own"]
