@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
 from tests.e2e.conftest import Call
+from tests.e2e.logs import read_again
 from tests.foreign.trogdor.its_own import WORKLOADS, Trogdor
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
@@ -77,19 +77,6 @@ def consume(broker: EmbeddedBroker, topics: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def read(broker: EmbeddedBroker, topics: str) -> list[tuple[str, int, bytes | None, bytes | None]]:
-    """Topic, partition, key and value of all that a task has sent."""
-    consumer = Consumer({
-        "bootstrap.servers": broker.bootstrap, "group.id": f"{topics}-read", "auto.offset.reset": "earliest",
-    })  # fmt: skip
-    consumer.subscribe([f"{topics}{number}" for number in range(1, TOPICS + 1)])
-    found: list[Any] = []
-    while len(found) < COUNT and (records := consumer.consume(COUNT, 10.0)):
-        found += [(each.topic(), each.partition(), each.key(), each.value()) for each in records if not each.error()]
-    consumer.close()
-    return found
-
-
 def fields_of(status: Mapping[str, Any]) -> set[str]:
     return {key for value in [status, *status.values()] if isinstance(value, dict) for key in value}
 
@@ -102,13 +89,15 @@ def test_each_sends_the_same_bytes_to_as_many_partitions(
         who: carry_out(produce(broker, f"{name}-{who}", values))
         for who, carry_out in (("ours", ours), ("theirs", theirs))
     }
-    found = {who: read(broker, f"{name}-{who}") for who in told}
+    found = {
+        who: read_again(broker.bootstrap, [f"{name}-{who}{number}" for number in range(1, TOPICS + 1)], COUNT)
+        for who in told
+    }
 
-    assert Counter((key, value) for *_, key, value in found["ours"]) == Counter(
-        (key, value) for *_, key, value in found["theirs"]
-    )
+    ours_sent, theirs_sent = (Counter((each.key(), each.value()) for each in found[who]) for who in told)
+    assert ours_sent == theirs_sent
     for who in told:
-        places = Counter((topic, partition) for topic, partition, *_ in found[who])
+        places = Counter((each.topic(), each.partition()) for each in found[who])
         assert set(places.values()) == {COUNT // TOPICS // PARTITIONS}
         assert told[who]["totalSent"] == COUNT
     assert set(told["ours"]) == set(told["theirs"])

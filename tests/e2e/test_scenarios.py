@@ -6,15 +6,16 @@
 import os
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import confluent_kafka as ck
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from tests.e2e.covering import covering
+from tests.e2e.logs import read_again
 
 from streamgauge.cluster.nodes.broker import EmbeddedBroker
 from streamgauge.delivery.attempts import ANSWERS, Attempt, Carried, Delivery, redeliveries
@@ -148,6 +149,33 @@ def delivered_exactly(ran: Ran) -> None:
         assert None not in {processed for (processed,) in ran.tuples("received", "processed_ns")}
 
 
+def deliveries_of(ran: Ran) -> tuple[list[Delivery], list[Attempt]]:
+    """All deliveries, and what became of them."""
+    places = ("topic", "partition", "offset")
+    names = (*STAMPS, *places, "delivery_count", "received_ns", "processed_ns", "deadline_ms")
+    rows: list[Any] = ran.tuples("received", *names)
+    ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
+    deliveries = [
+        Delivery(row[:3], row[3:6], row[6], row[7], row[8], None if row[9] is None else row[9] * NS_PER_MS - ahead_ns)
+        for row in rows
+    ]
+    told: list[Any] = ran.tuples("attempts", *places, "at_ns", "outcome", "attempt")
+    return deliveries, [Attempt(row[:3], *row[3:]) for row in told]
+
+
+def drawn_of(ran: Ran) -> list[set[tuple[int, int]]]:
+    """Producer and sequence number of the messages that are delivered once, twice, three and four times at least where
+    half of the deliveries fail by the draws of the seed; and last of those that are dead then.
+    """
+    sent: list[Any] = ran.tuples("sent", *STAMPS)
+    _, producers, seqs = (np.array(column) for column in zip(*sent, strict=True))
+    left, drawn = np.ones(len(seqs), np.bool_), []
+    for number in range(1, 6):
+        drawn.append(set(zip(producers[left].tolist(), seqs[left].tolist(), strict=True)))
+        left &= Failing(fail=0.5).failed(ran.scenario.seed, producers, seqs, number)
+    return drawn
+
+
 DELIVERING = set(shipped()) - READ_ONLY - PIPED - CLUSTERED - REPLICATED - REDELIVERING
 COVERING = set(covering({name: text for name, text in shipped().items() if name in DELIVERING}))
 """Together these have in them whatever is in any of them; the others differ from them in numbers."""
@@ -189,13 +217,7 @@ def test_what_fails_is_delivered_again_and_dead_in_the_end(
     ran = carry_out(name, "verify.log=true", "phases.drain=60s", f"consume.acknowledge.{carrier}")
 
     assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
-    places = ("topic", "partition", "offset")
-    names = (*STAMPS, *places, "delivery_count", "received_ns", "processed_ns", "deadline_ms")
-    rows: list[Any] = ran.tuples("received", *names)
-    ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
-    deliveries = [Delivery(row[:3], row[3:6], row[6], row[7], row[8], row[9] * NS_PER_MS - ahead_ns) for row in rows]
-    outcomes_of: list[Any] = ran.tuples("attempts", *places, "at_ns", "outcome", "attempt")
-    told = [Attempt(row[:3], *row[3:]) for row in outcomes_of]
+    deliveries, told = deliveries_of(ran)
     found = redeliveries(deliveries, told, carried)
     sent = ran.tuples("sent", *STAMPS)
     assert found.counts["messages"] == len(sent) > 1000
@@ -209,15 +231,12 @@ def test_what_fails_is_delivered_again_and_dead_in_the_end(
         is_last = carried.in_place and delivery.number == 4
         expected_of = "accepted" if not failed else "rejected" if is_last else "released"
         assert outcomes[delivery.place, delivery.number] == expected_of
-    _, producers, seqs = (np.array(column) for column in zip(*sent, strict=True))
-    left, expected = np.ones(len(sent), np.bool_), 0
-    for number in range(1, 5):
-        expected += int(left.sum())
-        left &= failing.failed(seed, producers, seqs, number)
+    *drawn, dead = drawn_of(ran)
+    expected = sum(map(len, drawn))
     # A machine that is busy acknowledges late, and then messages are delivered again that had succeeded.
     late = found.counts["duplicates"]
     assert expected <= found.counts["deliveries"] <= expected + late + found.counts["dead_after_success"]
-    assert found.counts["dead"] - found.counts["dead_after_success"] == int(left.sum())
+    assert found.counts["dead"] - found.counts["dead_after_success"] == len(dead)
     appended = Counter(ran.tuples("appended", *STAMPS))
     assert appended == Counter(sent)
 
@@ -243,16 +262,15 @@ def test_what_fails_comes_again_from_retry_topics(carry_out: Callable[..., Ran])
         if number > 1:
             assert at_ns - outcomes[producer, seq, number - 1, "released"] >= delays_ms[number - 2] * NS_PER_MS
 
-    _, producers, seqs = (np.array(column) for column in zip(*ran.tuples("sent", *STAMPS), strict=True))
-    left, expected = np.ones(len(seqs), np.bool_), dict[tuple[int, int, int], str]()
-    for number in range(1, 5):
-        failed = Failing(fail=0.5).failed(ran.scenario.seed, producers, seqs, number)
-        for producer, seq, fails in zip(producers[left].tolist(), seqs[left].tolist(), failed[left], strict=True):
-            expected[producer, seq, number] = ("rejected" if number == 4 else "released") if fails else "accepted"
-        left &= failed
+    *drawn, dead = drawn_of(ran)
+    expected = {
+        (*message, number): "accepted" if message not in next_ else "rejected" if number == 4 else "released"
+        for number, (messages, next_) in enumerate(pairwise([*drawn, dead]), 1)
+        for message in messages
+    }
     assert set(came) == set(expected)
     assert {key[:3]: key[3] for key in outcomes if key[3] not in {"redelivered", "dead_letter"}} == expected
-    assert Counter(key[3] for key in outcomes)["dead_letter"] == int(left.sum()) > 10
+    assert Counter(key[3] for key in outcomes)["dead_letter"] == len(dead) > 10
 
 
 def test_what_a_killed_consumer_had_comes_to_another_at_once(carry_out: Callable[..., Ran]) -> None:
@@ -296,66 +314,31 @@ def test_what_was_open_at_a_kill_comes_again_and_never_too_early(
     assert (ran.facts.ending, ran.facts.reasons, ran.facts.drained) == ("finished", [], True)
     died = [worker.name for worker in ran.facts.workers if worker.died]
     assert died == [target]
-    failing, seed = Failing(fail=0.5), ran.scenario.seed
-    sent: list[Any] = ran.tuples("sent", *STAMPS)
-    _, producers, seqs = (np.array(column) for column in zip(*sent, strict=True))
-    came: list[Any] = ran.tuples("received", "producer", "seq", "delivery_count")
-    left = np.ones(len(seqs), np.bool_)
-    for number in range(1, 5):
-        expected = set(zip(producers[left].tolist(), seqs[left].tolist(), strict=True))
-        found = {(producer, seq) for producer, seq, count in came if count == number}
+    *drawn, dead = drawn_of(ran)
+    came: list[Any] = ran.tuples("received", "delivery_count", "producer", "seq")
+    for number, expected in enumerate(drawn, 1):
         # What a consumer was told last before it died it had no time to record.
-        missing = expected - found
+        missing = expected - {(producer, seq) for count, producer, seq in came if count == number}
         assert len(missing) <= (0 if target.startswith("tracker") else UNRECORDED), number
-        left &= failing.failed(seed, producers, seqs, number)
-    dead = set(zip(producers[left].tolist(), seqs[left].tolist(), strict=True))
-    letters = stamps_in(broker, f"{ran.facts.topics[0].name}__undelivered", at_least=len(dead))
-    assert dead <= set(letters)
-    assert not early_ones(ran)
+    letters = read_again(broker.bootstrap, [f"{ran.facts.topics[0].name}__undelivered"], at_least=len(dead))
+    stamps = Decoder((letters[0].topic(),), None, COUNT_HEADER).decode(letters).stamps
+    assert dead <= set(zip(stamps["producer"].tolist(), stamps["seq"].tolist(), strict=True))
+    deliveries, told = deliveries_of(ran)
+    if ran.scenario.consume and ran.scenario.consume.retry:
+        # Of what failed twice, the first counts.
+        latest_first = sorted(told, key=lambda each: -each.at_ns)
+        failed = {(each.place, each.number): each.at_ns for each in latest_first if each.outcome == "released"}
+        deliveries = [each._replace(deadline_ns=_after(failed.get((each.place, each.number)))) for each in deliveries]
+    assert redeliveries(deliveries, told).counts["early"] == 0
+
+
+def _after(failed_ns: int | None) -> int | None:
+    """When a message that failed is due again from its retry topic."""
+    return None if failed_ns is None else failed_ns + 300 * NS_PER_MS
 
 
 UNRECORDED = 500
 """Messages of one poll."""
-
-
-def stamps_in(broker: EmbeddedBroker, topic: str, at_least: int) -> Counter[tuple[int, int]]:
-    """Producer and sequence number of all messages of a topic."""
-    consumer = ck.Consumer({
-        "bootstrap.servers": broker.bootstrap, "group.id": f"{topic}-read", "auto.offset.reset": "earliest",
-    })  # fmt: skip
-    consumer.subscribe([topic])
-    found: Counter[tuple[int, int]] = Counter()
-    while len(found) < at_least and (records := consumer.consume(10_000, 15.0)):
-        read = Decoder((topic,), None, COUNT_HEADER).decode([each for each in records if not each.error()])
-        found.update(zip(read.stamps["producer"].tolist(), read.stamps["seq"].tolist(), strict=True))
-    consumer.close()
-    return found
-
-
-def early_ones(ran: Ran) -> list[tuple[object, ...]]:
-    """Deliveries that began before the deadline of the one before; with retry topics, before the delay was over.
-
-    What a dead consumer had not committed is delivered, and fails, twice: the first of them counts. What a tracker
-    sent again before a read that is recorded had been read before, by a consumer that recorded it no more.
-    """
-    ahead_ns = ran.facts.wall_ns - ran.facts.monotonic_ns
-    received: list[Any] = ran.tuples("received", "producer", "seq", "delivery_count", "received_ns", "deadline_ms")
-    told: list[Any] = ran.tuples("attempts", "producer", "seq", "attempt", "at_ns", "outcome")
-    if ran.scenario.consume and ran.scenario.consume.retry:
-        ends = [(tuple(key), at_ns + 300 * NS_PER_MS) for *key, at_ns, outcome in told if outcome == "released"]
-    else:
-        # What was read twice may be sent again twice: the first of them counts.
-        latest_first = sorted(told, key=lambda row: -row[3])
-        again = {tuple(key): at_ns for *key, at_ns, outcome in latest_first if outcome == "redelivered"}
-        ends = [
-            ((producer, seq, count), ms * NS_PER_MS - ahead_ns)
-            for producer, seq, count, received_ns, ms in received
-            if again.get((producer, seq, count), received_ns) >= received_ns
-        ]
-    due: dict[object, int] = {}
-    for key, at_ns in ends:
-        due[key] = min(at_ns, due.get(key, at_ns))
-    return [row for row in received if row[3] < due.get((row[0], row[1], row[2] - 1), row[3])]
 
 
 @pytest.mark.parametrize("acks", [0, 1])
